@@ -1,0 +1,48 @@
+package dev.idempotency;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a delivery gets whose key was not acquired.
+ */
+final class Answers {
+
+	private Answers() {
+	}
+
+	static <T> Executed<T> answer(IdempotentOperation operation, Claim claim, ResultCodec<T> codec) {
+		if (claim instanceof Claim.Completed completed) {
+			return new Executed<>(read(operation, completed.result(), codec), true);
+		}
+		if (claim instanceof Claim.InProgress inProgress) {
+			throw new OperationInProgressException(
+					"Somebody else processes " + operation
+							+ "; the record will be delivered again until that has completed, failed or run out",
+					inProgress.retryAfter());
+		}
+		throw new IdempotencyKeyReusedException(
+				"Known with other content: " + operation + "; the producer must use a new key for a new operation");
+	}
+
+	static <T> @Nullable T read(IdempotentOperation operation, byte @Nullable [] result, ResultCodec<T> codec) {
+		if (result == null) {
+			return null;
+		}
+		try {
+			return codec.read(result);
+		}
+		catch (RuntimeException ex) {
+			// Not the cause: its text may quote the stored bytes.
+			throw new StoredResultUnreadableException("The operation has completed, but its stored result of "
+					+ result.length + " bytes cannot be read as the type that the handler declares: " + operation
+					+ "; make the type read what its earlier version wrote", unquoted(ex));
+		}
+	}
+
+	private static Throwable unquoted(RuntimeException ex) {
+		IllegalStateException cause = new IllegalStateException(ex.getClass().getName());
+		cause.setStackTrace(ex.getStackTrace());
+		return cause;
+	}
+
+}

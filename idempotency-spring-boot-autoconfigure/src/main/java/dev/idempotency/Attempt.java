@@ -1,0 +1,53 @@
+package dev.idempotency;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One delivery of an operation, and what is known about its handler.
+ *
+ * @param <T> the type of the result
+ * @param <E> what the handler throws
+ */
+final class Attempt<T, E extends Throwable> {
+
+	private final IdempotentOperation operation;
+
+	private final IdempotencyTemplate.Handler<T, E> handler;
+
+	private boolean started;
+
+	private @Nullable Throwable failure;
+
+	Attempt(IdempotentOperation operation, IdempotencyTemplate.Handler<T, E> handler) {
+		this.operation = operation;
+		this.handler = handler;
+	}
+
+	IdempotentOperation operation() {
+		return this.operation;
+	}
+
+	boolean started() {
+		return this.started;
+	}
+
+	boolean failedWith(Throwable error) {
+		return this.failure == error;
+	}
+
+	@Nullable T run(IdempotentExecution execution) throws E {
+		this.started = true;
+		IdempotentExecution previous = IdempotentExecution.bind(execution);
+		try {
+			return this.handler.handle();
+		}
+		catch (Throwable ex) {
+			this.failure = ex;
+			throw ex;
+		}
+		finally {
+			IdempotentExecution.bind(previous);
+		}
+	}
+
+}

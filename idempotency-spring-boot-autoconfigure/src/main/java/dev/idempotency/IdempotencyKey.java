@@ -1,0 +1,126 @@
+package dev.idempotency;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.UUID;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.util.Assert;
+import org.springframework.util.StringUtils;
+
+/**
+ * The name of a business operation within a scope.
+ *
+ * @since 0.1.0
+ */
+public final class IdempotencyKey {
+
+	/**
+	 * The longest allowed key and the longest allowed scope, in characters.
+	 */
+	public static final int MAX_LENGTH = 512;
+
+	private final String scope;
+
+	private final String value;
+
+	private final UUID id;
+
+	private IdempotencyKey(String scope, String value) {
+		String problem = problem(scope);
+		Assert.isTrue(problem == null, () -> "'scope' " + problem);
+		String valueProblem = problem(value);
+		Assert.isTrue(valueProblem == null, () -> "'value' " + valueProblem);
+		this.scope = scope;
+		this.value = value;
+		this.id = hash(scope, value);
+	}
+
+	/**
+	 * Create a key.
+	 * @param scope who processes the operation; 1 to {@value #MAX_LENGTH} characters
+	 * @param value the name of the operation; 1 to {@value #MAX_LENGTH} characters
+	 * @return the key
+	 * @throws IllegalArgumentException if one of them is blank, too long or not text that
+	 * every store can keep
+	 */
+	public static IdempotencyKey of(String scope, String value) {
+		return new IdempotencyKey(scope, value);
+	}
+
+	/**
+	 * Say why a text cannot be a key or a scope.
+	 * @param text the text
+	 * @return the end of a sentence whose subject is the text, or {@code null} if it can
+	 */
+	public static @Nullable String problem(@Nullable String text) {
+		if (!StringUtils.hasText(text)) {
+			return "is blank";
+		}
+		if (text.length() > MAX_LENGTH) {
+			return "has " + text.length() + " characters, more than " + MAX_LENGTH;
+		}
+		if (text.indexOf('\0') >= 0) {
+			return "has a NUL character";
+		}
+		return StandardCharsets.UTF_8.newEncoder().canEncode(text) ? null : "is not well-formed Unicode";
+	}
+
+	private static UUID hash(String scope, String value) {
+		byte[] scopeBytes = scope.getBytes(StandardCharsets.UTF_8);
+		try {
+			MessageDigest digest = MessageDigest.getInstance("SHA-256");
+			digest.update((byte) (scopeBytes.length >>> 8));
+			digest.update((byte) scopeBytes.length);
+			digest.update(scopeBytes);
+			ByteBuffer hash = ByteBuffer.wrap(digest.digest(value.getBytes(StandardCharsets.UTF_8)));
+			return new UUID(hash.getLong(), hash.getLong());
+		}
+		catch (NoSuchAlgorithmException ex) {
+			throw new IllegalStateException("Every Java platform has SHA-256", ex);
+		}
+	}
+
+	/**
+	 * Who processes the operation.
+	 * @return the scope
+	 */
+	public String scope() {
+		return this.scope;
+	}
+
+	/**
+	 * The name of the operation.
+	 * @return the value
+	 */
+	public String value() {
+		return this.value;
+	}
+
+	/**
+	 * The first 16 bytes of a SHA-256 over the length of the scope, scope and value: a
+	 * primary key of fixed size.
+	 * @return the identifier
+	 */
+	public UUID id() {
+		return this.id;
+	}
+
+	@Override
+	public boolean equals(@Nullable Object other) {
+		return other instanceof IdempotencyKey that && this.scope.equals(that.scope) && this.value.equals(that.value);
+	}
+
+	@Override
+	public int hashCode() {
+		return this.id.hashCode();
+	}
+
+	@Override
+	public String toString() {
+		return "key '" + this.value + "' in scope '" + this.scope + "'";
+	}
+
+}

@@ -1,0 +1,16 @@
+package dev.idempotency;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The record has no usable idempotency key, and {@link MissingKeyPolicy#REJECT} applies.
+ *
+ * @since 0.1.0
+ */
+public final class IdempotencyKeyMissingException extends OperationRejectedException {
+
+	public IdempotencyKeyMissingException(String message, @Nullable Throwable cause) {
+		super(message, cause);
+	}
+
+}

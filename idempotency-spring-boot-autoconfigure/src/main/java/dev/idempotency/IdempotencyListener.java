@@ -1,0 +1,141 @@
+package dev.idempotency;
+
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Callbacks for what happens to operations. They run on the thread of the operation and
+ * should be quick; what they throw is logged and ignored. A callback tells what has been
+ * observed: a process that dies reports nothing.
+ *
+ * @since 0.1.0
+ */
+public interface IdempotencyListener {
+
+	/**
+	 * The handling of a record has ended on this thread.
+	 * @param execution what happened
+	 */
+	default void executed(Execution execution) {
+	}
+
+	/**
+	 * A call of the store has returned.
+	 * @param store the name of the store
+	 * @param call what was asked
+	 * @param available whether the store answered
+	 * @param duration how long it took
+	 */
+	default void storeCalled(String store, StoreCall call, boolean available, Duration duration) {
+	}
+
+	/**
+	 * A record had no usable idempotency key.
+	 * @param listener the name of the listener
+	 * @param policy what is done about it
+	 */
+	default void keyMissing(String listener, MissingKeyPolicy policy) {
+	}
+
+	/**
+	 * Expired records have been deleted.
+	 * @param table the name of the table
+	 * @param deleted the number of records
+	 */
+	default void cleanedUp(String table, int deleted) {
+	}
+
+	/**
+	 * The handling of one record.
+	 *
+	 * @param listener the name of the listener, from a bounded set
+	 * @param mode how the operation is protected
+	 * @param key the key, {@code null} if the record has none
+	 * @param outcome how it ended
+	 * @param duration how long it took, the handler included
+	 */
+	record Execution(String listener, Mode mode, @Nullable IdempotencyKey key, Outcome outcome, Duration duration) {
+
+	}
+
+	/**
+	 * How the handling of a record ended.
+	 */
+	enum Outcome {
+
+		/**
+		 * The handler ran and its completion is recorded.
+		 */
+		PROCESSED,
+
+		/**
+		 * The operation had completed before; the handler did not run.
+		 */
+		DUPLICATE,
+
+		/**
+		 * Somebody else runs the operation; the record comes again.
+		 */
+		IN_PROGRESS,
+
+		/**
+		 * The handler failed.
+		 */
+		FAILED,
+
+		/**
+		 * The record can never be processed as it is.
+		 */
+		REJECTED,
+
+		/**
+		 * The handler ran without protection.
+		 */
+		UNPROTECTED,
+
+		/**
+		 * The handler ran, but the key belongs to somebody else by now.
+		 */
+		LOST,
+
+		/**
+		 * The store did not answer; the record comes again.
+		 */
+		UNAVAILABLE
+
+	}
+
+	/**
+	 * What a store is asked.
+	 */
+	enum StoreCall {
+
+		/**
+		 * A key is claimed, or inserted into a transaction.
+		 */
+		CLAIM,
+
+		/**
+		 * A completion is recorded.
+		 */
+		COMPLETE,
+
+		/**
+		 * A failure is recorded.
+		 */
+		FAIL,
+
+		/**
+		 * A lease is renewed.
+		 */
+		RENEW,
+
+		/**
+		 * A key is looked up.
+		 */
+		FIND
+
+	}
+
+}

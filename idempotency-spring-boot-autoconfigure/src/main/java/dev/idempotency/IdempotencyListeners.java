@@ -1,0 +1,57 @@
+package dev.idempotency;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Consumer;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * Tells every {@link IdempotencyListener}; what one of them throws is logged and ignored.
+ *
+ * @since 0.1.0
+ */
+public final class IdempotencyListeners implements IdempotencyListener {
+
+	private static final Log logger = LogFactory.getLog(IdempotencyListeners.class);
+
+	private final List<IdempotencyListener> listeners;
+
+	public IdempotencyListeners(List<IdempotencyListener> listeners) {
+		this.listeners = List.copyOf(listeners);
+	}
+
+	@Override
+	public void executed(Execution execution) {
+		tell((listener) -> listener.executed(execution));
+	}
+
+	@Override
+	public void storeCalled(String store, StoreCall call, boolean available, Duration duration) {
+		tell((listener) -> listener.storeCalled(store, call, available, duration));
+	}
+
+	@Override
+	public void keyMissing(String listenerName, MissingKeyPolicy policy) {
+		tell((listener) -> listener.keyMissing(listenerName, policy));
+	}
+
+	@Override
+	public void cleanedUp(String table, int deleted) {
+		tell((listener) -> listener.cleanedUp(table, deleted));
+	}
+
+	private void tell(Consumer<IdempotencyListener> event) {
+		for (IdempotencyListener listener : this.listeners) {
+			try {
+				event.accept(listener);
+			}
+			catch (RuntimeException ex) {
+				logger.warn("The idempotency listener " + listener.getClass().getName()
+						+ " failed; mend it, its event is lost", ex);
+			}
+		}
+	}
+
+}

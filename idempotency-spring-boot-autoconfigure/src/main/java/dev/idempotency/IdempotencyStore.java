@@ -1,0 +1,82 @@
+package dev.idempotency;
+
+import java.util.Optional;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where keys are claimed and remembered. Obligations of every implementation:
+ * <ol>
+ * <li>Each method is atomic, whatever the number of threads and processes.</li>
+ * <li>Time is the store's own clock, never the caller's.</li>
+ * <li>A mutation takes effect only for the owner token of the request; else nothing
+ * changes and the answer is {@link Settlement#LOST}.</li>
+ * <li>Fencing tokens of a key grow for as long as the key is remembered.</li>
+ * <li>Every call ends within the configured time; when the store does not answer or
+ * refuses the statement, {@link IdempotencyStoreUnavailableException} is thrown.</li>
+ * </ol>
+ *
+ * @since 0.1.0
+ */
+public interface IdempotencyStore {
+
+	/**
+	 * A short name for log lines and meters.
+	 * @return the name
+	 */
+	String name();
+
+	/**
+	 * Claim a key: absent, failed, run out and expired keys become the caller's; a
+	 * completed key answers with its result; a live claim of somebody else stays as it
+	 * is. A fingerprint is compared when both sides have one, before anything else.
+	 * Durable when the method returns, independent of any transaction of the caller.
+	 * @param request the request
+	 * @return the answer
+	 */
+	Claim claim(ClaimRequest request);
+
+	/**
+	 * Remember the operation as completed. An owner whose lease has run out still
+	 * completes if nobody took the key over. A repeat by the same owner is settled again.
+	 * @param claim the request that acquired the key
+	 * @param result the result to replay, {@code null} for none
+	 * @return whether the key was still the caller's
+	 */
+	Settlement complete(ClaimRequest claim, byte @Nullable [] result);
+
+	/**
+	 * Note that the handler failed: the key may be claimed again at once.
+	 * @param claim the request that acquired the key
+	 * @param failure why
+	 * @return whether the key was still the caller's
+	 */
+	Settlement fail(ClaimRequest claim, Failure failure);
+
+	/**
+	 * Give a key back whose handler was not run to its end, without counting an attempt.
+	 * @param claim the request that acquired the key
+	 * @return whether the key was still the caller's
+	 */
+	Settlement release(ClaimRequest claim);
+
+	/**
+	 * Start the lease anew.
+	 * @param claim the request that acquired the key
+	 * @return whether the key was still the caller's
+	 */
+	Settlement renew(ClaimRequest claim);
+
+	/**
+	 * Look a key up without changing it.
+	 * @param key the key
+	 * @return what is known about it
+	 */
+	Optional<IdempotencyRecord> find(IdempotencyKey key);
+
+	/**
+	 * Make sure that the store answers.
+	 */
+	void ping();
+
+}

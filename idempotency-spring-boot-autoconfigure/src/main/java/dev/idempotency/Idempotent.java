@@ -1,0 +1,91 @@
+package dev.idempotency;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * Marks a {@code @KafkaListener} method whose records take effect once per idempotency
+ * key: a redelivered or re-sent record does not run the method again. On a class it
+ * applies to every listener method of it. Works as a meta-annotation.
+ * <p>
+ * A duplicate of a method that returns a value gets the stored value returned again; a
+ * duplicate of a {@code void} method is skipped. Either way the record is acknowledged.
+ * <p>
+ * The annotation protects deliveries by a listener container. A direct call of the method
+ * runs it without protection.
+ * <p>
+ * All attributes take property placeholders. SpEL sees {@code #record} (the
+ * {@code ConsumerRecord}), {@code #payload}, {@code #headers} (a map of the record's
+ * headers as text) and each parameter by its name; expressions are parsed and checked
+ * when the listener is registered.
+ *
+ * @since 0.1.0
+ * @see IdempotencyTemplate
+ */
+@Target({ ElementType.METHOD, ElementType.TYPE })
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+public @interface Idempotent {
+
+	/**
+	 * SpEL expression for the idempotency key. If it is not set or yields {@code null},
+	 * the headers named by {@code idempotency.key.headers} are tried, then
+	 * {@link #onMissingKey()} applies.
+	 * @return the expression
+	 */
+	String key() default "";
+
+	/**
+	 * Who processes the record: the same key in two scopes is two operations. Default:
+	 * the consumer group of the main listener and the method. Set it to be free to rename
+	 * the method.
+	 * @return the scope
+	 */
+	String scope() default "";
+
+	/**
+	 * How the operation is protected; {@link Mode#AUTO} means {@code idempotency.mode}.
+	 * @return the mode
+	 */
+	Mode mode() default Mode.AUTO;
+
+	/**
+	 * SpEL expression for the content that a key stands for. When set, the same key with
+	 * other content is an error instead of a duplicate.
+	 * @return the expression
+	 */
+	String fingerprint() default "";
+
+	/**
+	 * SpEL expression that excludes records: where it yields {@code false} the method
+	 * runs without protection and leaves no record in the store.
+	 * @return the expression
+	 */
+	String condition() default "";
+
+	/**
+	 * How long a claim lives, for example {@code 30s}. Default:
+	 * {@code idempotency.lease}. Leased mode only; must exceed the longest run of the
+	 * method.
+	 * @return the duration
+	 */
+	String lease() default "";
+
+	/**
+	 * How long a completed key is remembered, counted from its claim. Default:
+	 * {@code idempotency.retention}.
+	 * @return the duration
+	 */
+	String retention() default "";
+
+	/**
+	 * What happens without a usable key; {@link MissingKeyPolicy#DEFAULT} means
+	 * {@code idempotency.key.on-missing}.
+	 * @return the policy
+	 */
+	MissingKeyPolicy onMissingKey() default MissingKeyPolicy.DEFAULT;
+
+}

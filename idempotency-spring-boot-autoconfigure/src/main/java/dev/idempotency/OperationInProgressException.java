@@ -1,0 +1,16 @@
+package dev.idempotency;
+
+import java.time.Duration;
+
+/**
+ * Somebody else runs the operation.
+ *
+ * @since 0.1.0
+ */
+public final class OperationInProgressException extends OperationBlockedException {
+
+	public OperationInProgressException(String message, Duration retryAfter) {
+		super(message, retryAfter, null);
+	}
+
+}

@@ -1,0 +1,48 @@
+package dev.idempotency;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How the result of a handler is kept and read again.
+ *
+ * @param <T> the type of the result
+ * @since 0.1.0
+ */
+public interface ResultCodec<T> {
+
+	/**
+	 * Write a result.
+	 * @param result the result
+	 * @return its bytes, {@code null} if there is nothing to keep
+	 */
+	byte @Nullable [] write(@Nullable T result);
+
+	/**
+	 * Read a result into the declared type; never into a type that the bytes name.
+	 * @param bytes what {@link #write} returned
+	 * @return the result
+	 */
+	@Nullable T read(byte[] bytes);
+
+	/**
+	 * A codec for handlers without a result.
+	 * @param <T> the type of the result
+	 * @return a codec that keeps nothing
+	 */
+	static <T> ResultCodec<T> none() {
+		return new ResultCodec<>() {
+
+			@Override
+			public byte @Nullable [] write(@Nullable T result) {
+				return null;
+			}
+
+			@Override
+			public @Nullable T read(byte[] bytes) {
+				return null;
+			}
+
+		};
+	}
+
+}

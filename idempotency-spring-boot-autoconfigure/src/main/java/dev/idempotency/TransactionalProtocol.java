@@ -1,0 +1,172 @@
+package dev.idempotency;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionException;
+import org.springframework.transaction.TransactionStatus;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+import dev.idempotency.IdempotencyListener.StoreCall;
+
+/**
+ * The protocol of {@link Mode#TRANSACTIONAL}:
+ * <ol>
+ * <li>begin, and insert the record with one statement; the row lock makes a concurrent
+ * duplicate wait;</li>
+ * <li>if a record exists, roll back, begin anew, and take it over or answer;</li>
+ * <li>run the handler, add its result, commit: the record and the handler's writes exist
+ * together or not at all;</li>
+ * <li>when the handler or the commit failed, roll back and note the failure in a
+ * transaction of its own. If that is impossible too, the database is down, and the record
+ * comes again; if the record is found completed, the commit had succeeded after all.</li>
+ * </ol>
+ */
+final class TransactionalProtocol {
+
+	private final TransactionalIdempotencyStore store;
+
+	private final StoreCalls calls;
+
+	private final PlatformTransactionManager transactionManager;
+
+	TransactionalProtocol(TransactionalIdempotencyStore store, StoreCalls calls,
+			PlatformTransactionManager transactionManager) {
+		this.store = store;
+		this.calls = calls;
+		this.transactionManager = transactionManager;
+	}
+
+	<T, E extends Throwable> Executed<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec,
+			TransactionDefinition definition) throws E {
+		IdempotentOperation operation = attempt.operation();
+		ClaimRequest request = operation.newRequest();
+		TransactionStatus transaction = begin(operation, definition);
+		boolean joined = !transaction.isNewTransaction();
+		Claim claim = joined ? claim(operation, request, transaction, true) : insert(operation, request, transaction);
+		if (claim == null) {
+			// Also gives the transaction its own lock time-out back.
+			rollback(transaction, null);
+			transaction = begin(operation, definition);
+			claim = claim(operation, request, transaction, false);
+		}
+		if (claim instanceof Claim.Acquired acquired) {
+			return run(attempt, codec, request, acquired, transaction);
+		}
+		if (!joined) {
+			rollback(transaction, null);
+		}
+		return Answers.answer(operation, claim, codec);
+	}
+
+	private TransactionStatus begin(IdempotentOperation operation, TransactionDefinition definition) {
+		try {
+			return this.transactionManager.getTransaction(definition);
+		}
+		catch (TransactionException ex) {
+			throw new IdempotencyStoreUnavailableException("No transaction could be begun for " + operation
+					+ "; the record will be delivered again when the database answers", ex);
+		}
+	}
+
+	private @Nullable Claim insert(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction) {
+		try {
+			return this.calls.call(StoreCall.CLAIM, operation, () -> this.store.insert(request)).orElse(null);
+		}
+		catch (RuntimeException ex) {
+			rollback(transaction, ex);
+			throw ex;
+		}
+	}
+
+	private Claim claim(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction,
+			boolean joined) {
+		try {
+			return this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claimInTransaction(request, joined));
+		}
+		catch (RuntimeException ex) {
+			if (!joined) {
+				rollback(transaction, ex);
+			}
+			throw ex;
+		}
+	}
+
+	private <T, E extends Throwable> Executed<T> run(Attempt<T, E> attempt, ResultCodec<T> codec, ClaimRequest request,
+			Claim.Acquired acquired, TransactionStatus transaction) throws E {
+		IdempotentOperation operation = attempt.operation();
+		try {
+			T result = attempt.run(new IdempotentExecution(operation.key(), acquired));
+			byte[] bytes = codec.write(result);
+			if (bytes != null) {
+				this.calls.call(StoreCall.COMPLETE, operation, () -> {
+					this.store.storeResult(request, bytes);
+					return Settlement.SETTLED;
+				});
+			}
+			this.transactionManager.commit(transaction);
+			return new Executed<>(result, false);
+		}
+		catch (Throwable ex) {
+			rollback(transaction, ex);
+			if (transaction.isNewTransaction()) {
+				noteFailure(operation, request, ex);
+			}
+			else {
+				noteFailureAfterRollback(operation, request, ex);
+			}
+			throw ex;
+		}
+	}
+
+	private void noteFailure(IdempotentOperation operation, ClaimRequest request, Throwable error) {
+		try {
+			Settlement noted = this.calls.call(StoreCall.FAIL, operation,
+					() -> this.store.noteFailure(request, Failure.of(error)));
+			if (noted == Settlement.SETTLED) {
+				return;
+			}
+		}
+		catch (OperationBlockedException ex) {
+			ex.addSuppressed(error);
+			throw ex;
+		}
+		throw new OwnershipLostException("This execution was rolled back, but the key is "
+				+ "completed or in progress elsewhere: " + operation + "; the record will be delivered again", error);
+	}
+
+	// The transaction of the caller is still open: its lock on the record would block the
+	// note.
+	private void noteFailureAfterRollback(IdempotentOperation operation, ClaimRequest request, Throwable error) {
+		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
+			return;
+		}
+		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+			@Override
+			public void afterCompletion(int status) {
+				if (status == STATUS_ROLLED_BACK) {
+					noteFailure(operation, request, error);
+				}
+			}
+
+		});
+	}
+
+	private void rollback(TransactionStatus transaction, @Nullable Throwable reason) {
+		if (transaction.isCompleted()) {
+			return;
+		}
+		try {
+			this.transactionManager.rollback(transaction);
+		}
+		catch (RuntimeException ex) {
+			// The connection is gone, and with it the transaction.
+			if (reason != null) {
+				reason.addSuppressed(ex);
+			}
+		}
+	}
+
+}

@@ -1,0 +1,49 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.List;
+import java.util.stream.Collectors;
+
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Bean;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyListener;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.autoconfigure.IdempotencyProperties.OnUnavailable;
+
+/**
+ * {@link AutoConfiguration Auto-configuration} for the {@link IdempotencyTemplate}.
+ *
+ * @since 0.1.0
+ */
+@AutoConfiguration(after = IdempotencyJdbcAutoConfiguration.class)
+@ConditionalOnIdempotency
+@EnableConfigurationProperties(IdempotencyProperties.class)
+public final class IdempotencyAutoConfiguration {
+
+	@Bean
+	@ConditionalOnBean(IdempotencyStore.class)
+	@ConditionalOnMissingBean
+	IdempotencyTemplate idempotencyTemplate(ListableBeanFactory beanFactory, ObjectProvider<IdempotencyStore> stores,
+			ObjectProvider<StoreTransactions> transactions, IdempotencyProperties properties,
+			ObjectProvider<IdempotencyListener> listeners) {
+		IdempotencyStore store = stores.getIfUnique();
+		if (store == null) {
+			throw new IdempotencyConfigurationException(
+					"There are several idempotency stores: "
+							+ List.of(beanFactory.getBeanNamesForType(IdempotencyStore.class)) + ".",
+					"Keep one, make one @Primary, or choose one with 'idempotency.store.type'.");
+		}
+		StoreTransactions storeTransactions = transactions.getIfAvailable(() -> new StoreTransactions(null));
+		return new IdempotencyTemplate(store, storeTransactions.manager(),
+				properties.store().onUnavailable() == OnUnavailable.PROCESS,
+				listeners.orderedStream().collect(Collectors.toUnmodifiableList()));
+	}
+
+}

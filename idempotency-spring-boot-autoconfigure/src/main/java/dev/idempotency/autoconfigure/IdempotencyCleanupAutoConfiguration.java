@@ -1,0 +1,36 @@
+package dev.idempotency.autoconfigure;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+
+import dev.idempotency.IdempotencyListener;
+import dev.idempotency.IdempotencyListeners;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Cleanup;
+import dev.idempotency.cleanup.CleanupJob;
+import dev.idempotency.cleanup.ExpiredRecords;
+
+/**
+ * {@link AutoConfiguration Auto-configuration} for the deletion of expired records.
+ *
+ * @since 0.1.0
+ */
+@AutoConfiguration(after = IdempotencyAutoConfiguration.class)
+@ConditionalOnIdempotency
+@ConditionalOnBooleanProperty(name = "idempotency.cleanup.enabled", matchIfMissing = true)
+@ConditionalOnBean(ExpiredRecords.class)
+public final class IdempotencyCleanupAutoConfiguration {
+
+	@Bean
+	@ConditionalOnMissingBean
+	CleanupJob idempotencyCleanupJob(ExpiredRecords records, IdempotencyProperties properties,
+			ObjectProvider<IdempotencyListener> listeners) {
+		Cleanup cleanup = properties.cleanup();
+		return new CleanupJob(records, cleanup.interval(), cleanup.batchSize(),
+				new IdempotencyListeners(listeners.orderedStream().toList()));
+	}
+
+}

@@ -1,0 +1,103 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.List;
+
+import javax.sql.DataSource;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
+import org.springframework.context.annotation.Bean;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.util.ClassUtils;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Jdbc;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Schema;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.jdbc.JdbcSchemaMigration;
+import dev.idempotency.jdbc.JdbcSchemaValidation;
+import dev.idempotency.jdbc.TableName;
+
+/**
+ * {@link AutoConfiguration Auto-configuration} for the store in a relational database.
+ *
+ * @since 0.1.0
+ */
+@AutoConfiguration(afterName = { "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration",
+		"org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration",
+		"org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration",
+		"org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration",
+		"org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration",
+		"org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration" })
+@ConditionalOnClass({ DataSource.class, DataSourceUtils.class })
+@ConditionalOnIdempotency
+@ConditionalOnProperty(name = "idempotency.store.type", havingValue = "jdbc", matchIfMissing = true)
+@ConditionalOnBean(DataSource.class)
+@ConditionalOnMissingBean(IdempotencyStore.class)
+@EnableConfigurationProperties(IdempotencyProperties.class)
+public final class IdempotencyJdbcAutoConfiguration {
+
+	// After the application's own migrations: a table of ours in an otherwise empty
+	// schema
+	// would make the first of them fail.
+	@Bean
+	@DependsOnDatabaseInitialization
+	JdbcIdempotencyStore jdbcIdempotencyStore(ListableBeanFactory beanFactory, ObjectProvider<DataSource> dataSources,
+			StoreTransactions transactions, IdempotencyProperties properties) {
+		Jdbc jdbc = properties.jdbc();
+		TableName table = TableName.of(jdbc.table());
+		DataSource dataSource = dataSource(beanFactory, dataSources, jdbc.dataSource());
+		if (jdbc.schema() == Schema.MIGRATE) {
+			migrate(dataSource, table);
+		}
+		if (jdbc.schema() != Schema.NONE) {
+			JdbcSchemaValidation.validate(dataSource, table);
+		}
+		// The very object that the manager binds connections to.
+		DataSource managed = (transactions.manager() != null)
+				? JdbcTransactionManagers.dataSource(transactions.manager()) : null;
+		return new JdbcIdempotencyStore((managed != null) ? managed : dataSource, table, properties.store().timeout());
+	}
+
+	@Bean
+	StoreTransactions idempotencyStoreTransactions(ListableBeanFactory beanFactory,
+			ObjectProvider<DataSource> dataSources, IdempotencyProperties properties) {
+		Jdbc jdbc = properties.jdbc();
+		return new StoreTransactions(JdbcTransactionManagers.find(beanFactory,
+				dataSource(beanFactory, dataSources, jdbc.dataSource()), jdbc.transactionManager()));
+	}
+
+	private static DataSource dataSource(ListableBeanFactory beanFactory, ObjectProvider<DataSource> dataSources,
+			@Nullable String name) {
+		DataSource dataSource = (name != null) ? beanFactory.getBean(name, DataSource.class)
+				: dataSources.getIfUnique();
+		if (dataSource == null) {
+			throw new IdempotencyConfigurationException(
+					"There are several DataSources for the idempotency store: "
+							+ List.of(beanFactory.getBeanNamesForType(DataSource.class)) + ".",
+					"Name one with 'idempotency.jdbc.data-source', or make one @Primary.");
+		}
+		return dataSource;
+	}
+
+	private static void migrate(DataSource dataSource, TableName table) {
+		if (!ClassUtils.isPresent("org.flywaydb.core.Flyway",
+				IdempotencyJdbcAutoConfiguration.class.getClassLoader())) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.jdbc.schema' is 'migrate', but there is no Flyway on the class path.",
+					"Add 'flyway-core' and its module for your database, or create the table yourself and set "
+							+ "'idempotency.jdbc.schema' to 'validate'.");
+		}
+		JdbcSchemaMigration.migrate(dataSource, table);
+	}
+
+}

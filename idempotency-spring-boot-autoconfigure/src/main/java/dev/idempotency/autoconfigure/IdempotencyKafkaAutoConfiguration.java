@@ -1,0 +1,85 @@
+package dev.idempotency.autoconfigure;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableBeanFactory;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Role;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyListener;
+import dev.idempotency.IdempotencyListeners;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.Serialization;
+import dev.idempotency.listener.AutoProxyRegistrar;
+import dev.idempotency.listener.ContainerProtection;
+import dev.idempotency.listener.IdempotentAdvisor;
+import dev.idempotency.listener.ListenerDefaults;
+import dev.idempotency.listener.ListenerRegistryPostProcessor;
+import dev.idempotency.listener.ListenerSettingsFactory;
+import dev.idempotency.listener.ListenerStartupCheck;
+import dev.idempotency.listener.PartitionPauses;
+
+/**
+ * {@link AutoConfiguration Auto-configuration} for idempotent Kafka listeners.
+ *
+ * @since 0.1.0
+ */
+@AutoConfiguration(after = { IdempotencyAutoConfiguration.class, IdempotencyJacksonAutoConfiguration.class })
+@ConditionalOnClass(KafkaListenerEndpointRegistry.class)
+@ConditionalOnIdempotency
+@Import(AutoProxyRegistrar.class)
+public final class IdempotencyKafkaAutoConfiguration {
+
+	@Bean
+	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+	static IdempotentAdvisor idempotentAdvisor() {
+		return new IdempotentAdvisor();
+	}
+
+	@Bean
+	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+	static ListenerRegistryPostProcessor idempotentListenerRegistryPostProcessor(
+			ObjectProvider<ContainerProtection> protection) {
+		return new ListenerRegistryPostProcessor(protection);
+	}
+
+	@Bean
+	PartitionPauses idempotentPartitionPauses() {
+		return new PartitionPauses();
+	}
+
+	@Bean
+	ContainerProtection idempotentContainerProtection(ObjectProvider<IdempotencyTemplate> templates,
+			ObjectProvider<Serialization> serialization, IdempotencyProperties properties,
+			ObjectProvider<IdempotencyListener> listeners, ConfigurableBeanFactory beanFactory,
+			PartitionPauses pauses) {
+		IdempotencyTemplate template = templates.getIfAvailable();
+		if (template == null) {
+			throw new IdempotencyConfigurationException("There are idempotent listeners, but no idempotency store.",
+					"Add 'spring-boot-starter-jdbc' and configure a DataSource, or declare an IdempotencyStore bean.");
+		}
+		if (properties.key().onMissing() == MissingKeyPolicy.DEFAULT) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.key.on-missing' is 'default', which names no policy.",
+					"Set it to 'record-coordinates', 'reject' or 'process'.");
+		}
+		ListenerDefaults defaults = new ListenerDefaults(properties.mode(), properties.lease(), properties.retention(),
+				properties.key().headers(), properties.key().onMissing());
+		return new ContainerProtection(new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
+				new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue),
+				pauses);
+	}
+
+	@Bean
+	ListenerStartupCheck idempotentListenerStartupCheck(IdempotentAdvisor advisor,
+			ObjectProvider<KafkaListenerEndpointRegistry> registry, ObjectProvider<ContainerProtection> protection) {
+		return new ListenerStartupCheck(advisor, registry, protection);
+	}
+
+}

@@ -1,0 +1,134 @@
+package dev.idempotency.autoconfigure;
+
+import java.time.Duration;
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.Mode;
+
+/**
+ * Properties of idempotent listeners.
+ *
+ * @param enabled Whether idempotent listeners are protected.
+ * @param mode Mode of listeners that do not name one.
+ * @param lease Life of a claim. Must exceed the longest run of a leased handler.
+ * @param retention Memory of a completed key, counted from its claim. Should exceed the
+ * retention of the topics.
+ * @param store Store settings.
+ * @param key Key settings.
+ * @param jdbc Settings of the JDBC store.
+ * @param cleanup Settings of the job that deletes expired records.
+ * @since 0.1.0
+ */
+@ConfigurationProperties("idempotency")
+public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @DefaultValue("auto") Mode mode,
+		@DefaultValue("60s") Duration lease, @DefaultValue("7d") Duration retention, @DefaultValue Store store,
+		@DefaultValue Key key, @DefaultValue Jdbc jdbc, @DefaultValue Cleanup cleanup) {
+
+	/**
+	 * Settings of every store.
+	 *
+	 * @param type Store to use. Needed when there are several candidates.
+	 * @param onUnavailable What happens to records while the store is unavailable.
+	 * @param timeout Longest time that a call of the store may take.
+	 */
+	public record Store(@Nullable StoreType type, @DefaultValue("wait") OnUnavailable onUnavailable,
+			@DefaultValue("2s") Duration timeout) {
+
+	}
+
+	/**
+	 * Settings of the idempotency key.
+	 *
+	 * @param headers Names of record headers that hold the key, in order. A plus sign
+	 * joins headers that make up a key together.
+	 * @param onMissing What happens to a record without a usable key.
+	 */
+	public record Key(@DefaultValue("Idempotency-Key,ce_source+ce_id") List<String> headers,
+			@DefaultValue("record-coordinates") MissingKeyPolicy onMissing) {
+
+	}
+
+	/**
+	 * Settings of the JDBC store.
+	 *
+	 * @param table Name of the table, with or without a schema.
+	 * @param schema What is done about the schema at start-up.
+	 * @param dataSource Name of the DataSource bean. Needed when there are several and
+	 * none is primary.
+	 * @param transactionManager Name of the transaction manager bean. Needed when several
+	 * manage the store's DataSource.
+	 */
+	public record Jdbc(@DefaultValue("idempotency_record") String table, @DefaultValue("migrate") Schema schema,
+			@Nullable String dataSource, @Nullable String transactionManager) {
+
+	}
+
+	/**
+	 * Settings of the cleanup.
+	 *
+	 * @param enabled Whether expired records are deleted.
+	 * @param interval Time between two runs.
+	 * @param batchSize Records that a statement deletes at most.
+	 */
+	public record Cleanup(@DefaultValue("true") boolean enabled, @DefaultValue("10m") Duration interval,
+			@DefaultValue("1000") int batchSize) {
+
+	}
+
+	/**
+	 * Stores.
+	 */
+	public enum StoreType {
+
+		/**
+		 * A table in a relational database.
+		 */
+		JDBC
+
+	}
+
+	/**
+	 * What happens while the store is unavailable.
+	 */
+	public enum OnUnavailable {
+
+		/**
+		 * Consumption waits.
+		 */
+		WAIT,
+
+		/**
+		 * Records are processed without protection, and counted.
+		 */
+		PROCESS
+
+	}
+
+	/**
+	 * What is done about the schema at start-up.
+	 */
+	public enum Schema {
+
+		/**
+		 * It is brought up to date.
+		 */
+		MIGRATE,
+
+		/**
+		 * It is checked.
+		 */
+		VALIDATE,
+
+		/**
+		 * Nothing.
+		 */
+		NONE
+
+	}
+
+}

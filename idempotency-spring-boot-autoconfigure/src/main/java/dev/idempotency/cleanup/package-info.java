@@ -1,0 +1,7 @@
+/**
+ * Deletes what may be forgotten.
+ */
+@NullMarked
+package dev.idempotency.cleanup;
+
+import org.jspecify.annotations.NullMarked;

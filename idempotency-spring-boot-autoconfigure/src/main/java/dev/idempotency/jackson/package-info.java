@@ -1,0 +1,7 @@
+/**
+ * Results and fingerprints as JSON.
+ */
+@NullMarked
+package dev.idempotency.jackson;
+
+import org.jspecify.annotations.NullMarked;

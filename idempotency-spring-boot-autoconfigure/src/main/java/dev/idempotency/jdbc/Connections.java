@@ -1,0 +1,116 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
+import java.time.Duration;
+
+import javax.sql.DataSource;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.util.Assert;
+
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.OperationInProgressException;
+
+/**
+ * Runs our statements, each within a time of our own, on the connection of the current
+ * transaction or on one that takes no part in it.
+ */
+final class Connections {
+
+	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
+	private final DataSource dataSource;
+
+	private final Dialect dialect;
+
+	Connections(DataSource dataSource, Dialect dialect) {
+		this.dataSource = dataSource;
+		this.dialect = dialect;
+	}
+
+	<T extends @Nullable Object> T inTransaction(Duration timeout, Work<T> work) {
+		try {
+			Connection connection = DataSourceUtils.doGetConnection(this.dataSource);
+			try {
+				Assert.state(DataSourceUtils.isConnectionTransactional(connection, this.dataSource),
+						"The transaction does not use the store's DataSource; name its manager with "
+								+ "'idempotency.jdbc.transaction-manager'");
+				return limited(connection, timeout, work);
+			}
+			finally {
+				DataSourceUtils.doReleaseConnection(connection, this.dataSource);
+			}
+		}
+		catch (SQLException ex) {
+			throw translate(ex);
+		}
+	}
+
+	<T extends @Nullable Object> T autonomous(Duration timeout, Work<T> work) {
+		try (Connection connection = this.dataSource.getConnection()) {
+			boolean autoCommit = connection.getAutoCommit();
+			T answer = limited(connection, timeout, work);
+			if (!autoCommit) {
+				connection.commit();
+			}
+			return answer;
+		}
+		catch (SQLException ex) {
+			throw translate(ex);
+		}
+	}
+
+	private static <T extends @Nullable Object> T limited(Connection connection, Duration timeout, Work<T> work)
+			throws SQLException {
+		int previous;
+		try {
+			previous = connection.getNetworkTimeout();
+			connection.setNetworkTimeout(Runnable::run, (int) timeout.toMillis());
+		}
+		catch (SQLFeatureNotSupportedException ex) {
+			return work.on(connection);
+		}
+		try {
+			return work.on(connection);
+		}
+		finally {
+			if (!connection.isClosed()) {
+				connection.setNetworkTimeout(Runnable::run, previous);
+			}
+		}
+	}
+
+	private RuntimeException translate(SQLException ex) {
+		if (this.dialect.isContention(ex)) {
+			return new OperationInProgressException(
+					"A concurrent transaction holds the record (SQL state " + ex.getSQLState() + ")", RETRY_AFTER);
+		}
+		return new IdempotencyStoreUnavailableException(
+				"The database did not answer or refused the statement (SQL state " + ex.getSQLState() + ")", ex);
+	}
+
+	static PreparedStatement prepare(Connection connection, String sql, @Nullable Object... parameters)
+			throws SQLException {
+		PreparedStatement statement = connection.prepareStatement(sql);
+		for (int i = 0; i < parameters.length; i++) {
+			statement.setObject(i + 1, parameters[i]);
+		}
+		return statement;
+	}
+
+	/**
+	 * What is done with a connection.
+	 *
+	 * @param <T> the type of the answer
+	 */
+	interface Work<T extends @Nullable Object> {
+
+		T on(Connection connection) throws SQLException;
+
+	}
+
+}

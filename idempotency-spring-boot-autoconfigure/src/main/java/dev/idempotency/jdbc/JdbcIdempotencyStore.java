@@ -1,0 +1,227 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Optional;
+
+import javax.sql.DataSource;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.Settlement;
+import dev.idempotency.TransactionalIdempotencyStore;
+import dev.idempotency.cleanup.ExpiredRecords;
+
+/**
+ * The store in a relational database. Each transition is one statement that checks and
+ * writes; the number of affected rows decides.
+ *
+ * @since 0.1.0
+ */
+public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore, ExpiredRecords {
+
+	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
+	// A claim that finds no row has lost a race; more than two in a row were not seen.
+	private static final int MAX_RACES = 5;
+
+	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
+
+	private static final Duration CLEANUP_TIMEOUT = Duration.ofSeconds(30);
+
+	private final Connections connections;
+
+	private final Statements sql;
+
+	private final TableName table;
+
+	private final Duration timeout;
+
+	private final String lockWait;
+
+	/**
+	 * Create a store.
+	 * @param dataSource the database, the same object that the transaction manager has
+	 * @param table the name of the table
+	 * @param timeout how long a call may take once it has a connection; half of it may be
+	 * spent waiting for a lock
+	 */
+	public JdbcIdempotencyStore(DataSource dataSource, TableName table, Duration timeout) {
+		Dialect dialect = Databases.dialect(dataSource);
+		this.connections = new Connections(dataSource, dialect);
+		this.sql = dialect.statements(table);
+		this.table = table;
+		this.timeout = timeout;
+		this.lockWait = timeout.toMillis() / 2 + "ms";
+	}
+
+	@Override
+	public String name() {
+		return "jdbc";
+	}
+
+	@Override
+	public String table() {
+		return this.table.toString();
+	}
+
+	@Override
+	public Claim claim(ClaimRequest request) {
+		return this.connections.autonomous(this.timeout, (connection) -> claim(connection, request, "P"));
+	}
+
+	@Override
+	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return settle(this.sql.complete(), result, claim.key().id(), claim.token());
+	}
+
+	@Override
+	public Settlement fail(ClaimRequest claim, Failure failure) {
+		return settle(this.sql.fail(), failure.type(), failure.message(), claim.key().id(), claim.token());
+	}
+
+	@Override
+	public Settlement release(ClaimRequest claim) {
+		return settle(this.sql.release(), claim.key().id(), claim.token());
+	}
+
+	@Override
+	public Settlement renew(ClaimRequest claim) {
+		return settle(this.sql.renew(), claim.lease().toMillis(), claim.key().id(), claim.token());
+	}
+
+	@Override
+	public Optional<Claim.Acquired> insert(ClaimRequest request) {
+		IdempotencyKey key = request.key();
+		return this.connections.inTransaction(this.timeout, (connection) -> {
+			try (PreparedStatement statement = Connections.prepare(connection, this.sql.insert(), this.lockWait,
+					key.id(), key.scope(), key.value(), request.fingerprint(), request.retention().toMillis());
+					ResultSet rows = statement.executeQuery()) {
+				return rows.next() ? Optional.of(new Claim.Acquired(1, 1)) : Optional.empty();
+			}
+		});
+	}
+
+	@Override
+	public Claim claimInTransaction(ClaimRequest request, boolean joined) {
+		return this.connections.inTransaction(this.timeout,
+				(connection) -> joined ? claimJoined(connection, request) : claim(connection, request, "C"));
+	}
+
+	@Override
+	public void storeResult(ClaimRequest claim, byte[] result) {
+		this.connections.inTransaction(this.timeout,
+				(connection) -> update(connection, this.sql.storeResult(), result, claim.key().id()));
+	}
+
+	@Override
+	public Settlement noteFailure(ClaimRequest claim, Failure failure) {
+		IdempotencyKey key = claim.key();
+		try {
+			return settle(this.sql.noteFailure(), this.lockWait, key.id(), key.scope(), key.value(),
+					claim.fingerprint(), claim.retention().toMillis(), failure.type(), failure.message());
+		}
+		catch (OperationInProgressException ex) {
+			return Settlement.LOST;
+		}
+	}
+
+	@Override
+	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
+		return this.connections.autonomous(this.timeout, (connection) -> {
+			try (PreparedStatement statement = Connections.prepare(connection, this.sql.find(), key.id());
+					ResultSet row = statement.executeQuery()) {
+				return row.next() ? Optional.of(Rows.read(key, row)) : Optional.empty();
+			}
+		});
+	}
+
+	@Override
+	public void ping() {
+		find(PING);
+	}
+
+	@Override
+	public int deleteExpired(int limit) {
+		return this.connections.autonomous(CLEANUP_TIMEOUT,
+				(connection) -> update(connection, this.sql.deleteExpired(), table(), limit));
+	}
+
+	private Settlement settle(String statement, @Nullable Object... parameters) {
+		int rows = this.connections.autonomous(this.timeout, (connection) -> update(connection, statement, parameters));
+		return (rows > 0) ? Settlement.SETTLED : Settlement.LOST;
+	}
+
+	private static int update(Connection connection, String sql, @Nullable Object... parameters) throws SQLException {
+		try (PreparedStatement statement = Connections.prepare(connection, sql, parameters)) {
+			return statement.executeUpdate();
+		}
+	}
+
+	// A failed statement, or the lock wait that an answer leaves behind, must not reach
+	// the
+	// caller's transaction.
+	private Claim claimJoined(Connection connection, ClaimRequest request) throws SQLException {
+		Savepoint savepoint = connection.setSavepoint();
+		Claim claim;
+		try {
+			claim = claim(connection, request, "C");
+		}
+		catch (SQLException | RuntimeException ex) {
+			connection.rollback(savepoint);
+			throw ex;
+		}
+		if (claim instanceof Claim.Acquired) {
+			connection.releaseSavepoint(savepoint);
+		}
+		else {
+			connection.rollback(savepoint);
+		}
+		return claim;
+	}
+
+	private Claim claim(Connection connection, ClaimRequest request, String state) throws SQLException {
+		IdempotencyKey key = request.key();
+		boolean leased = "P".equals(state);
+		try (PreparedStatement statement = Connections.prepare(connection, this.sql.claim(), this.lockWait, key.id(),
+				key.scope(), key.value(), state, leased ? request.token() : null, request.fingerprint(),
+				leased ? request.lease().toMillis() : null, request.retention().toMillis())) {
+			for (int race = 0; race < MAX_RACES; race++) {
+				try (ResultSet row = statement.executeQuery()) {
+					if (row.next()) {
+						return answer(row, request);
+					}
+				}
+			}
+		}
+		return new Claim.InProgress(RETRY_AFTER);
+	}
+
+	private static Claim answer(ResultSet row, ClaimRequest request) throws SQLException {
+		String outcome = row.getString("outcome");
+		if ("A".equals(outcome)) {
+			return new Claim.Acquired(row.getInt("fence"), row.getInt("attempt"));
+		}
+		byte[] fingerprint = row.getBytes("fingerprint");
+		byte[] asked = request.fingerprint();
+		if (fingerprint != null && asked != null && !Arrays.equals(fingerprint, asked)) {
+			return new Claim.Mismatch();
+		}
+		if ("C".equals(outcome)) {
+			return new Claim.Completed(row.getBytes("result"));
+		}
+		return new Claim.InProgress(Duration.ofMillis(Math.max(0, row.getLong("left_ms"))));
+	}
+
+}

@@ -1,0 +1,126 @@
+package dev.idempotency.jdbc;
+
+import java.sql.SQLException;
+import java.util.Set;
+
+/**
+ * PostgreSQL. Every statement that may wait for a lock sets {@code lock_timeout} for
+ * itself and puts the session's value back when it succeeds; a rollback does so
+ * otherwise. Times are {@code clock_timestamp()}: {@code now()} stands still in a
+ * transaction.
+ */
+final class PostgresDialect implements Dialect {
+
+	// Lock not available, query cancelled, serialization failure, deadlock.
+	private static final Set<String> CONTENTION = Set.of("55P03", "57014", "40001", "40P01");
+
+	private static final String INSERT = """
+			WITH c AS MATERIALIZED (
+			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', ?, true) AS wait)
+			INSERT INTO %1$s (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at)
+			SELECT ?::uuid, ?::text, ?::text, 'C', 1, 1, ?::bytea, clock_timestamp(),
+			  clock_timestamp() + ?::bigint * interval '1 ms' FROM c WHERE c.wait IS NOT NULL
+			ON CONFLICT (id) DO NOTHING
+			RETURNING (SELECT set_config('lock_timeout', c.prev, true) FROM c)""";
+
+	// A record is free when it failed, ran out or expired, and is not known with other
+	// content. Answers for a record that is not free touch nothing: no lock, no log.
+	private static final String CLAIM = """
+			WITH i AS MATERIALIZED (
+			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', ?, true) AS wait,
+			    ?::uuid AS id, ?::text AS scope, ?::text AS key, ?::text::"char" AS state, ?::uuid AS token, ?::bytea AS fp,
+			    ?::bigint * interval '1 ms' AS lease, ?::bigint * interval '1 ms' AS retention, clock_timestamp() AS n),
+			cur AS MATERIALIZED (
+			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
+			    (r.id IS NULL OR (%2$s AND (r.state = 'C' OR r.fingerprint = i.fp OR r.fingerprint IS NULL OR i.fp IS NULL)))
+			      AS claimable
+			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
+			got AS (
+			  INSERT INTO %1$s AS r
+			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
+			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention
+			  FROM cur WHERE claimable AND wait IS NOT NULL
+			  ON CONFLICT (id) DO UPDATE SET state = excluded.state, fence = r.fence + 1,
+			    attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END,
+			    token = excluded.token, fingerprint = excluded.fingerprint,
+			    lease_until = clock_timestamp() + (excluded.lease_until - excluded.created_at),
+			    expires_at = clock_timestamp() + (excluded.expires_at - excluded.created_at),
+			    result = NULL, error_type = NULL, error_message = NULL
+			  WHERE %2$s AND (r.state = 'C' OR r.fingerprint = excluded.fingerprint OR r.fingerprint IS NULL
+			    OR excluded.fingerprint IS NULL)
+			  RETURNING r.fence, r.attempt, (SELECT set_config('lock_timeout', prev, true) FROM i) AS restored)
+			SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
+			FROM got WHERE restored IS NOT NULL
+			UNION ALL
+			SELECT known::text, fence, attempt, fingerprint, result,
+			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
+			FROM cur WHERE NOT claimable""";
+
+	private static final String FREE = """
+			(r.state = 'F' OR (r.state = 'P' AND r.lease_until <= clock_timestamp())
+			      OR (r.state = 'C' AND r.expires_at <= clock_timestamp()))""";
+
+	// Also when it is completed already: an owner may repeat itself after an unclear
+	// error.
+	private static final String COMPLETE = """
+			UPDATE %1$s SET state = 'C', result = ?, lease_until = NULL
+			WHERE id = ? AND token = ? AND state IN ('P', 'C')""";
+
+	private static final String STORE_RESULT = "UPDATE %1$s SET result = ? WHERE id = ?";
+
+	private static final String FAIL = """
+			UPDATE %1$s SET state = 'F', error_type = ?, error_message = ?, lease_until = NULL
+			WHERE id = ? AND token = ? AND state = 'P'""";
+
+	private static final String NOTE_FAILURE = """
+			WITH c AS MATERIALIZED (SELECT set_config('lock_timeout', ?, true) AS wait)
+			INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at,
+			  error_type, error_message)
+			SELECT ?::uuid, ?::text, ?::text, 'F', 1, 1, ?::bytea, clock_timestamp(),
+			  clock_timestamp() + ?::bigint * interval '1 ms', ?::text, ?::text FROM c WHERE c.wait IS NOT NULL
+			ON CONFLICT (id) DO UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL, result = NULL,
+			  attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = excluded.fingerprint,
+			  expires_at = excluded.expires_at, error_type = excluded.error_type, error_message = excluded.error_message
+			WHERE %2$s""";
+
+	private static final String RELEASE = """
+			UPDATE %1$s SET state = 'F', attempt = attempt - 1, lease_until = NULL
+			WHERE id = ? AND token = ? AND state = 'P'""";
+
+	private static final String RENEW = """
+			UPDATE %1$s SET lease_until = clock_timestamp() + ?::bigint * interval '1 ms'
+			WHERE id = ? AND token = ? AND state = 'P'""";
+
+	// now() because the index cannot be used with clock_timestamp(). The advisory lock
+	// lasts for the statement: one process cleans at a time.
+	private static final String DELETE_EXPIRED = """
+			WITH turn AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), hashtext(?)) AS ours),
+			batch AS MATERIALIZED (
+			  SELECT ctid FROM %1$s WHERE expires_at <= now() AND (SELECT ours FROM turn)
+			    AND NOT (state = 'P' AND lease_until > now())
+			  ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED)
+			DELETE FROM %1$s WHERE ctid = ANY (ARRAY(SELECT ctid FROM batch))""";
+
+	private static final String FIND = """
+			SELECT state, fence, attempt, lease_until, created_at, expires_at, error_type, error_message
+			FROM %1$s WHERE id = ?""";
+
+	@Override
+	public String migrations() {
+		return "dev/idempotency/jdbc/postgresql";
+	}
+
+	@Override
+	public Statements statements(TableName table) {
+		return new Statements(INSERT.formatted(table), CLAIM.formatted(table, FREE), COMPLETE.formatted(table),
+				STORE_RESULT.formatted(table), FAIL.formatted(table), NOTE_FAILURE.formatted(table, FREE),
+				RELEASE.formatted(table), RENEW.formatted(table), FIND.formatted(table),
+				DELETE_EXPIRED.formatted(table));
+	}
+
+	@Override
+	public boolean isContention(SQLException error) {
+		return CONTENTION.contains(error.getSQLState());
+	}
+
+}

@@ -1,0 +1,48 @@
+package dev.idempotency.jdbc;
+
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyConfigurationException;
+
+/**
+ * The name of the table, with or without a schema; safe to be part of a statement.
+ *
+ * @param schema the schema, {@code null} for the connection's
+ * @param table the table
+ * @since 0.1.0
+ */
+public record TableName(@Nullable String schema, String table) {
+
+	// 40 characters leave room for the name of the history table within 63.
+	private static final Pattern PATTERN = Pattern
+		.compile("(?:([A-Za-z_][A-Za-z0-9_]{0,39})\\.)?([A-Za-z_][A-Za-z0-9_]{0,39})");
+
+	/**
+	 * Read a name.
+	 * @param name the name
+	 * @return the name in its parts
+	 * @throws IdempotencyConfigurationException if it is not a plain identifier
+	 */
+	public static TableName of(String name) {
+		Matcher matcher = PATTERN.matcher(name);
+		if (!matcher.matches()) {
+			throw new IdempotencyConfigurationException("'" + name + "' is not a name for the idempotency table.",
+					"Set 'idempotency.jdbc.table' to letters, digits and underscores, 40 at most, with or without a "
+							+ "schema and a dot before it.");
+		}
+		return new TableName(matcher.group(1), matcher.group(2));
+	}
+
+	String historyTable() {
+		return this.table + "_schema_history";
+	}
+
+	@Override
+	public String toString() {
+		return (this.schema != null) ? this.schema + "." + this.table : this.table;
+	}
+
+}

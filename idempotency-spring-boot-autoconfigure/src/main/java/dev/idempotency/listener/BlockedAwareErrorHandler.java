@@ -1,0 +1,119 @@
+package dev.idempotency.listener;
+
+import java.util.Collection;
+import java.util.List;
+
+import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.common.TopicPartition;
+import org.springframework.core.log.LogAccessor;
+import org.springframework.kafka.KafkaException.Level;
+import org.springframework.kafka.listener.CommonErrorHandler;
+import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.kafka.listener.SeekUtils;
+import org.springframework.kafka.support.TopicPartitionOffset;
+
+import dev.idempotency.OperationBlockedException;
+
+/**
+ * Around the container's own error handler: a blocked record is neither retried by it nor
+ * recovered, but waits, without limit, in its paused partition. Everything else is the
+ * delegate's, with its back-off, attempts and recoverer.
+ */
+final class BlockedAwareErrorHandler implements CommonErrorHandler {
+
+	private static final LogAccessor logger = new LogAccessor(LogFactory.getLog(BlockedAwareErrorHandler.class));
+
+	private final CommonErrorHandler delegate;
+
+	private final PartitionPauses pauses;
+
+	BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses) {
+		this.delegate = delegate;
+		this.pauses = pauses;
+	}
+
+	@Override
+	public boolean handleOne(Exception thrownException, ConsumerRecord<?, ?> record, Consumer<?, ?> consumer,
+			MessageListenerContainer container) {
+		OperationBlockedException blocked = Blocked.in(thrownException);
+		if (blocked == null) {
+			return this.delegate.handleOne(thrownException, record, consumer, container);
+		}
+		this.pauses.pause(container, record, blocked);
+		return false;
+	}
+
+	@Override
+	public void handleRemaining(Exception thrownException, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
+			MessageListenerContainer container) {
+		OperationBlockedException blocked = Blocked.in(thrownException);
+		if (blocked == null) {
+			this.delegate.handleRemaining(thrownException, records, consumer, container);
+			return;
+		}
+		// Seeks, and throws the exception by which the container knows a record in retry.
+		SeekUtils.seekOrRecover(thrownException, records, consumer, container, false, (record, ex) -> {
+			this.pauses.pause(container, record, blocked);
+			return false;
+		}, logger, Level.DEBUG);
+	}
+
+	@Override
+	public void handleBatch(Exception thrownException, ConsumerRecords<?, ?> data, Consumer<?, ?> consumer,
+			MessageListenerContainer container, Runnable invokeListener) {
+		this.delegate.handleBatch(thrownException, data, consumer, container, invokeListener);
+	}
+
+	@Override
+	public <K, V> ConsumerRecords<K, V> handleBatchAndReturnRemaining(Exception thrownException,
+			ConsumerRecords<?, ?> data, Consumer<?, ?> consumer, MessageListenerContainer container,
+			Runnable invokeListener) {
+		return this.delegate.handleBatchAndReturnRemaining(thrownException, data, consumer, container, invokeListener);
+	}
+
+	@Override
+	public void handleOtherException(Exception thrownException, Consumer<?, ?> consumer,
+			MessageListenerContainer container, boolean batchListener) {
+		this.delegate.handleOtherException(thrownException, consumer, container, batchListener);
+	}
+
+	@Override
+	public boolean seeksAfterHandling() {
+		return this.delegate.seeksAfterHandling();
+	}
+
+	@Override
+	public boolean deliveryAttemptHeader() {
+		return this.delegate.deliveryAttemptHeader();
+	}
+
+	@Override
+	public int deliveryAttempt(TopicPartitionOffset topicPartitionOffset) {
+		return this.delegate.deliveryAttempt(topicPartitionOffset);
+	}
+
+	@Override
+	public void clearThreadState() {
+		this.delegate.clearThreadState();
+	}
+
+	@Override
+	public boolean isAckAfterHandle() {
+		return this.delegate.isAckAfterHandle();
+	}
+
+	@Override
+	public void setAckAfterHandle(boolean ack) {
+		this.delegate.setAckAfterHandle(ack);
+	}
+
+	@Override
+	public void onPartitionsAssigned(Consumer<?, ?> consumer, Collection<TopicPartition> partitions,
+			Runnable publishPause) {
+		this.delegate.onPartitionsAssigned(consumer, partitions, publishPause);
+	}
+
+}

@@ -1,0 +1,47 @@
+package dev.idempotency.listener;
+
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.listener.AcknowledgingConsumerAwareMessageListener;
+import org.springframework.kafka.listener.MessageListener;
+import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListenerAdapter;
+import org.springframework.kafka.support.Acknowledgment;
+
+/**
+ * Binds the delivery around the container's own listener. A record interceptor could not:
+ * it does not see the acknowledgment.
+ *
+ * @param <K> the type of record keys
+ * @param <V> the type of record values
+ */
+final class DeliveryListener<K, V> extends AbstractDelegatingMessageListenerAdapter<MessageListener<K, V>>
+		implements AcknowledgingConsumerAwareMessageListener<K, V> {
+
+	private final ProtectedListeners listeners;
+
+	DeliveryListener(MessageListener<K, V> delegate, ProtectedListeners listeners) {
+		super(delegate);
+		this.listeners = listeners;
+	}
+
+	@Override
+	public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment,
+			@Nullable Consumer<?, ?> consumer) {
+		Delivery delivery = new Delivery(this.listeners, record, acknowledgment);
+		Delivery previous = Delivery.bind(delivery);
+		try {
+			switch (this.delegateType) {
+				case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(record, acknowledgment, consumer);
+				case ACKNOWLEDGING -> this.delegate.onMessage(record, acknowledgment);
+				case CONSUMER_AWARE -> this.delegate.onMessage(record, consumer);
+				case SIMPLE -> this.delegate.onMessage(record);
+			}
+			delivery.rethrowIfBlocked();
+		}
+		finally {
+			Delivery.bind(previous);
+		}
+	}
+
+}

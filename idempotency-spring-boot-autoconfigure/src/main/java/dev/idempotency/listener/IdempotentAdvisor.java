@@ -1,0 +1,82 @@
+package dev.idempotency.listener;
+
+import java.lang.reflect.Method;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+import org.aopalliance.aop.Advice;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.Pointcut;
+import org.springframework.aop.support.AbstractPointcutAdvisor;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.AnnotationUtils;
+
+import dev.idempotency.Idempotent;
+
+/**
+ * Advises the methods that {@link Idempotent} marks. It has no dependencies, so that it
+ * exists before every listener bean: what a method needs comes with the delivery.
+ *
+ * @since 0.1.0
+ */
+@SuppressWarnings("serial")
+public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
+
+	private final transient IdempotentPointcut pointcut = new IdempotentPointcut();
+
+	private final transient MethodInterceptor advice = IdempotentAdvisor::invoke;
+
+	public IdempotentAdvisor() {
+		// Outside the transaction advisor, which is the last.
+		setOrder(Ordered.LOWEST_PRECEDENCE - 1000);
+	}
+
+	private static @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+		Delivery delivery = Delivery.current();
+		ProtectedListener listener = (delivery != null) ? delivery.listener(invocation.getMethod()) : null;
+		return (delivery != null && listener != null) ? listener.invoke(invocation, delivery) : invocation.proceed();
+	}
+
+	@Override
+	public Pointcut getPointcut() {
+		return this.pointcut;
+	}
+
+	@Override
+	public Advice getAdvice() {
+		return this.advice;
+	}
+
+	Set<Method> markedMethods() {
+		return Set.copyOf(this.pointcut.marked);
+	}
+
+	/**
+	 * Methods that are marked themselves or by their class.
+	 */
+	private static final class IdempotentPointcut extends StaticMethodMatcherPointcut {
+
+		private final Set<Method> marked = ConcurrentHashMap.newKeySet();
+
+		IdempotentPointcut() {
+			setClassFilter((type) -> AnnotationUtils.isCandidateClass(type, Idempotent.class));
+		}
+
+		@Override
+		public boolean matches(Method method, Class<?> targetClass) {
+			Method specific = AopUtils.getMostSpecificMethod(method, targetClass);
+			if (AnnotatedElementUtils.hasAnnotation(specific, Idempotent.class)) {
+				this.marked.add(specific);
+				return true;
+			}
+			return AnnotatedElementUtils.hasAnnotation(targetClass, Idempotent.class);
+		}
+
+	}
+
+}

@@ -1,0 +1,89 @@
+package dev.idempotency.listener;
+
+import java.time.temporal.TemporalAccessor;
+import java.util.List;
+import java.util.StringJoiner;
+import java.util.UUID;
+
+import org.apache.kafka.common.header.Headers;
+import org.jspecify.annotations.Nullable;
+import org.springframework.expression.EvaluationException;
+
+import dev.idempotency.IdempotencyKey;
+
+/**
+ * Finds the idempotency key of a record: the expression first, then the headers in their
+ * order. A source that is there but unusable ends the search, because another source
+ * would name another operation.
+ */
+final class KeyResolver {
+
+	private final @Nullable RecordExpression expression;
+
+	private final List<String[]> headers;
+
+	/**
+	 * Create a resolver.
+	 * @param expression the expression, if any
+	 * @param headers header names; {@code a+b} is a key of two headers
+	 */
+	KeyResolver(@Nullable RecordExpression expression, List<String> headers) {
+		this.expression = expression;
+		this.headers = headers.stream().map((name) -> name.split("\\+")).toList();
+	}
+
+	/**
+	 * Find the key.
+	 * @param context the delivery
+	 * @param recordHeaders the headers of the record
+	 * @return the key, usable as it is
+	 * @throws UnusableKeyException if there is none
+	 */
+	String resolve(RecordContext context, Headers recordHeaders) {
+		String key = (this.expression != null) ? evaluate(this.expression, context) : null;
+		for (int i = 0; key == null && i < this.headers.size(); i++) {
+			key = join(this.headers.get(i), recordHeaders);
+		}
+		if (key == null) {
+			throw new UnusableKeyException("no source has one", null);
+		}
+		String problem = IdempotencyKey.problem(key);
+		if (problem != null) {
+			throw new UnusableKeyException("it " + problem, null);
+		}
+		return key;
+	}
+
+	private static @Nullable String join(String[] names, Headers headers) {
+		StringJoiner key = new StringJoiner(" ");
+		for (String name : names) {
+			String text = RecordHeaders.text(headers, name);
+			if (text == null) {
+				return null;
+			}
+			key.add(text);
+		}
+		return key.toString();
+	}
+
+	private static @Nullable String evaluate(RecordExpression expression, RecordContext context) {
+		Object value;
+		try {
+			value = expression.evaluate(context);
+		}
+		catch (EvaluationException ex) {
+			throw new UnusableKeyException("the expression '" + expression + "' failed", ex);
+		}
+		if (value == null) {
+			return null;
+		}
+		if (value instanceof CharSequence || value instanceof Number || value instanceof UUID || value instanceof Enum
+				|| value instanceof Boolean || value instanceof Character || value instanceof TemporalAccessor) {
+			return value.toString();
+		}
+		// The text of any other object may differ for equal contents.
+		throw new UnusableKeyException("the expression '" + expression + "' yields a " + value.getClass().getName()
+				+ ", which is no text, number, date or UUID", null);
+	}
+
+}

@@ -1,0 +1,113 @@
+package dev.idempotency.listener;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.Arrays;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.core.KotlinDetector;
+import org.springframework.core.ReactiveAdapterRegistry;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.kafka.listener.AbstractMessageListenerContainer;
+import org.springframework.kafka.listener.MessageListener;
+import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.messaging.Message;
+import org.springframework.scheduling.annotation.Async;
+
+import dev.idempotency.IdempotencyConfigurationException;
+
+/**
+ * What must hold for a listener before it starts, because nothing would show it later.
+ */
+final class ListenerChecks {
+
+	private ListenerChecks() {
+	}
+
+	static void check(Object bean, Method method, MessageListenerContainer container) {
+		Class<?> targetClass = AopUtils.getTargetClass(bean);
+		String where = ListenerSettingsFactory.where(method, targetClass);
+		fail(adviceProblem(bean, method), where);
+		fail(signatureProblem(method), where);
+		fail(containerProblem(container), where);
+	}
+
+	private static void fail(String @Nullable [] problem, String where) {
+		if (problem != null) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " cannot be protected: " + problem[0] + ".", problem[1]);
+		}
+	}
+
+	private static String @Nullable [] adviceProblem(Object bean, Method method) {
+		if (!AopUtils.isAopProxy(bean)) {
+			return problem("its bean is not a Spring proxy",
+					"Let Spring create the bean, and not before its post-processors: nothing that a post-processor "
+							+ "needs may depend on it.");
+		}
+		if (Arrays.stream(((Advised) bean).getAdvisors()).noneMatch(IdempotentAdvisor.class::isInstance)) {
+			return problem("its bean was created before the advisor of @Idempotent",
+					"Nothing that a post-processor or another advisor needs may depend on the bean.");
+		}
+		int modifiers = method.getModifiers();
+		if (Modifier.isFinal(modifiers) || Modifier.isPrivate(modifiers) || Modifier.isStatic(modifiers)) {
+			return problem("the method is " + Modifier.toString(modifiers) + ", so a proxy cannot intercept it",
+					"Make the method at least package-private, not static and not final.");
+		}
+		return null;
+	}
+
+	private static String @Nullable [] signatureProblem(Method method) {
+		Class<?> type = method.getReturnType();
+		if (Future.class.isAssignableFrom(type) || isAsyncType(type) || KotlinDetector.isSuspendingFunction(method)) {
+			return problem("it is asynchronous, which is not supported yet",
+					"Return the result itself, or remove @Idempotent.");
+		}
+		if (AnnotatedElementUtils.hasAnnotation(method, Async.class)
+				|| AnnotatedElementUtils.hasAnnotation(method.getDeclaringClass(), Async.class)) {
+			return problem("@Async takes it off the thread of the container, so the record would be acknowledged "
+					+ "before it is processed", "Remove @Async.");
+		}
+		if (Message.class.isAssignableFrom(type)) {
+			return problem("it returns a Message, whose headers belong to the first delivery only",
+					"Return the payload; the reply gets the current correlation id by itself.");
+		}
+		return null;
+	}
+
+	private static boolean isAsyncType(Class<?> type) {
+		return CompletionStage.class.isAssignableFrom(type)
+				|| (ReactiveAdapterRegistry.getSharedInstance().hasAdapters()
+						&& ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null);
+	}
+
+	private static String @Nullable [] containerProblem(MessageListenerContainer container) {
+		if (!(container instanceof AbstractMessageListenerContainer<?, ?>)) {
+			return problem(
+					"its container is a " + container.getClass().getSimpleName()
+							+ ", which archives a record after a few deliveries instead of waiting with it",
+					"Use a container of a consumer group.");
+		}
+		Object listener = container.getContainerProperties().getMessageListener();
+		if (!(ContainerProtection.target(listener) instanceof MessageListener<?, ?>)) {
+			return problem("it is a batch listener, which is not supported yet",
+					"Set 'batch' of @KafkaListener to \"false\", or remove @Idempotent.");
+		}
+		if (container.getContainerProperties().getKafkaAwareTransactionManager() != null) {
+			return problem(
+					"its container has a Kafka transaction, which commits after the record would be completed, "
+							+ "so that its output could be lost; this is not supported yet",
+					"Use a container factory without a Kafka transaction manager, or remove @Idempotent.");
+		}
+		return null;
+	}
+
+	private static String[] problem(String what, String action) {
+		return new String[] { what, action };
+	}
+
+}

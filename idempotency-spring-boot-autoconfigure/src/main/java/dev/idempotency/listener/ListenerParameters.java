@@ -1,0 +1,80 @@
+package dev.idempotency.listener;
+
+import java.lang.reflect.Method;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.DefaultParameterNameDiscoverer;
+import org.springframework.core.MethodParameter;
+import org.springframework.kafka.listener.adapter.ConsumerRecordMetadata;
+import org.springframework.kafka.support.Acknowledgment;
+import org.springframework.kafka.support.KafkaNull;
+import org.springframework.messaging.Message;
+import org.springframework.messaging.MessageHeaders;
+import org.springframework.messaging.handler.annotation.Header;
+import org.springframework.messaging.handler.annotation.Headers;
+import org.springframework.messaging.handler.annotation.Payload;
+
+/**
+ * The parameters of a listener method: their names, and which of them is the payload.
+ */
+final class ListenerParameters {
+
+	private static final Set<Class<?>> INFRASTRUCTURE = Set.of(Acknowledgment.class, ConsumerRecordMetadata.class,
+			MessageHeaders.class);
+
+	private final Map<String, Integer> indexes = new HashMap<>();
+
+	private final int payloadIndex;
+
+	ListenerParameters(Method method) {
+		String[] names = new DefaultParameterNameDiscoverer().getParameterNames(method);
+		for (int i = 0; names != null && i < names.length; i++) {
+			this.indexes.put(names[i], i);
+		}
+		this.payloadIndex = findPayload(method);
+	}
+
+	private static int findPayload(Method method) {
+		int candidate = -1;
+		for (int i = 0; i < method.getParameterCount(); i++) {
+			MethodParameter parameter = new MethodParameter(method, i);
+			if (parameter.hasParameterAnnotation(Payload.class)) {
+				return i;
+			}
+			if (candidate < 0 && mayBePayload(parameter)) {
+				candidate = i;
+			}
+		}
+		return candidate;
+	}
+
+	private static boolean mayBePayload(MethodParameter parameter) {
+		Class<?> type = parameter.getParameterType();
+		return !INFRASTRUCTURE.contains(type) && !Consumer.class.isAssignableFrom(type)
+				&& !ConsumerRecord.class.isAssignableFrom(type) && !parameter.hasParameterAnnotation(Header.class)
+				&& !parameter.hasParameterAnnotation(Headers.class);
+	}
+
+	Set<String> names() {
+		return this.indexes.keySet();
+	}
+
+	@Nullable Object argument(String name, @Nullable Object[] arguments) {
+		Integer index = this.indexes.get(name);
+		return (index != null) ? arguments[index] : null;
+	}
+
+	@Nullable Object payload(ConsumerRecord<?, ?> record, @Nullable Object[] arguments) {
+		Object payload = (this.payloadIndex >= 0) ? arguments[this.payloadIndex] : record.value();
+		if (payload instanceof Message<?> message) {
+			payload = message.getPayload();
+		}
+		return (payload instanceof KafkaNull) ? null : payload;
+	}
+
+}

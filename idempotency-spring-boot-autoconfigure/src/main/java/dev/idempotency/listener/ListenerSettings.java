@@ -1,0 +1,38 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.TransactionDefinition;
+
+import dev.idempotency.IdempotencyListener;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.Mode;
+import dev.idempotency.ResultCodec;
+import dev.idempotency.Serialization;
+
+/**
+ * What the annotation, the properties and the method say, read once.
+ *
+ * @param name the name of the listener for meters
+ * @param parameters the parameters of the method
+ * @param mode the mode, not {@link Mode#AUTO}
+ * @param transaction the transaction of transactional mode
+ * @param lease how long a claim lives
+ * @param retention how long a completed key is remembered
+ * @param keys where the key comes from
+ * @param onMissingKey what happens without a key
+ * @param fingerprint the content that the key stands for, if declared
+ * @param condition which records are protected, if declared
+ * @param codec how the result is kept
+ * @param serialization how the content of the fingerprint is written
+ * @param template the protocol
+ * @param listener who is told
+ */
+record ListenerSettings(String name, ListenerParameters parameters, Mode mode, TransactionDefinition transaction,
+		Duration lease, Duration retention, KeyResolver keys, MissingKeyPolicy onMissingKey,
+		@Nullable RecordExpression fingerprint, @Nullable RecordExpression condition, ResultCodec<Object> codec,
+		Serialization serialization, IdempotencyTemplate template, IdempotencyListener listener) {
+
+}

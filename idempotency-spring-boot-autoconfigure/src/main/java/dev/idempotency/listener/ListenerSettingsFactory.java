@@ -1,0 +1,183 @@
+package dev.idempotency.listener;
+
+import java.lang.reflect.Method;
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.GenericTypeResolver;
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
+import org.springframework.transaction.interceptor.TransactionAttribute;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.StringUtils;
+import org.springframework.util.StringValueResolver;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyListener;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.Mode;
+import dev.idempotency.ResultCodec;
+import dev.idempotency.Serialization;
+
+/**
+ * Reads the annotation of a listener method.
+ *
+ * @since 0.1.0
+ */
+public final class ListenerSettingsFactory {
+
+	private static final Duration MIN_LEASE = Duration.ofSeconds(1);
+
+	private final IdempotencyTemplate template;
+
+	private final @Nullable Serialization serialization;
+
+	private final ListenerDefaults defaults;
+
+	private final IdempotencyListener listener;
+
+	private final StringValueResolver placeholders;
+
+	private final AnnotationTransactionAttributeSource transactions = new AnnotationTransactionAttributeSource(false);
+
+	/**
+	 * Create a factory.
+	 * @param template the protocol
+	 * @param serialization how results are kept, {@code null} if nothing can keep them
+	 * @param defaults what applies where the annotation is silent
+	 * @param listener who is told
+	 * @param placeholders resolves placeholders
+	 */
+	public ListenerSettingsFactory(IdempotencyTemplate template, @Nullable Serialization serialization,
+			ListenerDefaults defaults, IdempotencyListener listener, StringValueResolver placeholders) {
+		this.template = template;
+		this.serialization = serialization;
+		this.defaults = defaults;
+		this.listener = listener;
+		this.placeholders = placeholders;
+	}
+
+	String resolve(String text) {
+		String resolved = this.placeholders.resolveStringValue(text);
+		return (resolved != null) ? resolved : "";
+	}
+
+	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass) {
+		String where = where(method, targetClass);
+		ListenerParameters parameters = new ListenerParameters(method);
+		TransactionAttribute attribute = this.transactions.getTransactionAttribute(method, targetClass);
+		Mode mode = mode(annotation, where, attribute);
+		Duration lease = duration(annotation.lease(), "lease", this.defaults.lease(), where);
+		Duration retention = duration(annotation.retention(), "retention", this.defaults.retention(), where);
+		checkDurations(lease, retention, where);
+		RecordExpression fingerprint = expression(annotation.fingerprint(), "fingerprint", where, parameters);
+		return new ListenerSettings(where, parameters, mode, transaction(attribute), lease, retention,
+				new KeyResolver(expression(annotation.key(), "key", where, parameters), this.defaults.keyHeaders()),
+				(annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) ? annotation.onMissingKey()
+						: this.defaults.onMissingKey(),
+				fingerprint, expression(annotation.condition(), "condition", where, parameters),
+				codec(method, targetClass, where), serialization(fingerprint != null, "declares a fingerprint", where),
+				this.template, this.listener);
+	}
+
+	static String where(Method method, Class<?> targetClass) {
+		return ClassUtils.getShortName(targetClass) + "." + method.getName();
+	}
+
+	private @Nullable RecordExpression expression(String text, String attribute, String where,
+			ListenerParameters parameters) {
+		return RecordExpression.parse(resolve(text), attribute, where, parameters);
+	}
+
+	private Mode mode(Idempotent annotation, String where, @Nullable TransactionAttribute attribute) {
+		Mode asked = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
+		boolean possible = this.template.supportsTransactions();
+		if (asked == Mode.TRANSACTIONAL && !possible) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " asks for transactional mode, but the store '"
+							+ this.template.store().name() + "' has no transaction manager to join.",
+					"Define a JdbcTransactionManager bean for the store's DataSource (Boot defines none when "
+							+ "'spring.kafka.producer.transaction-id-prefix' is set), name one with "
+							+ "'idempotency.jdbc.transaction-manager', or use leased mode.");
+		}
+		Mode mode = (asked != Mode.AUTO) ? asked : (possible ? Mode.TRANSACTIONAL : Mode.LEASED);
+		if (mode == Mode.TRANSACTIONAL && attribute != null) {
+			checkTransaction(attribute, where);
+		}
+		return mode;
+	}
+
+	private static void checkTransaction(TransactionAttribute attribute, String where) {
+		int propagation = attribute.getPropagationBehavior();
+		boolean escapes = propagation == TransactionDefinition.PROPAGATION_REQUIRES_NEW
+				|| propagation == TransactionDefinition.PROPAGATION_NOT_SUPPORTED
+				|| propagation == TransactionDefinition.PROPAGATION_NEVER;
+		if (escapes || attribute.isReadOnly()) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " is transactional, but its own @Transactional "
+							+ (escapes ? "leaves the transaction that the record commits in." : "is read-only."),
+					"Remove the propagation or readOnly attribute, or use leased mode.");
+		}
+	}
+
+	// Joining a transaction ignores what the inner one asks for, so the outer one asks.
+	private static TransactionDefinition transaction(@Nullable TransactionAttribute attribute) {
+		DefaultTransactionDefinition definition = new DefaultTransactionDefinition();
+		definition.setName("idempotent");
+		if (attribute != null) {
+			definition.setIsolationLevel(attribute.getIsolationLevel());
+			definition.setTimeout(attribute.getTimeout());
+		}
+		return definition;
+	}
+
+	private Duration duration(String text, String attribute, Duration fallback, String where) {
+		String resolved = resolve(text);
+		if (!StringUtils.hasText(resolved)) {
+			return fallback;
+		}
+		try {
+			return DurationFormatterUtils.detectAndParse(resolved);
+		}
+		catch (IllegalArgumentException ex) {
+			throw new IdempotencyConfigurationException(
+					"The " + attribute + " '" + resolved + "' of @Idempotent on " + where + " is no duration.",
+					"Write it like '30s', '5m' or '7d'.");
+		}
+	}
+
+	private static void checkDurations(Duration lease, Duration retention, String where) {
+		if (lease.compareTo(MIN_LEASE) < 0 || retention.compareTo(lease) <= 0) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " has a lease of " + lease + " and a retention of " + retention
+							+ ".",
+					"Make the lease at least " + MIN_LEASE + " and longer than the longest run of the method, and the "
+							+ "retention longer than the lease and than the topic's own.");
+		}
+	}
+
+	private ResultCodec<Object> codec(Method method, Class<?> targetClass, String where) {
+		if (method.getReturnType() == void.class || method.getReturnType() == Void.class) {
+			return ResultCodec.none();
+		}
+		return serialization(true, "returns a value", where)
+			.codec(GenericTypeResolver.resolveType(method.getGenericReturnType(), targetClass));
+	}
+
+	private Serialization serialization(boolean needed, String why, String where) {
+		if (this.serialization != null) {
+			return this.serialization;
+		}
+		if (!needed) {
+			return new NoSerialization();
+		}
+		throw new IdempotencyConfigurationException(
+				"The idempotent listener " + where + " " + why + ", but there is no Jackson to write it.",
+				"Add 'spring-boot-starter-jackson', or declare a Serialization bean.");
+	}
+
+}

@@ -1,0 +1,67 @@
+package dev.idempotency.listener;
+
+import java.lang.reflect.Method;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+
+/**
+ * Looks once more, before any container starts, whether what is marked is protected.
+ *
+ * @since 0.1.0
+ */
+public final class ListenerStartupCheck implements SmartLifecycle {
+
+	private static final Log logger = LogFactory.getLog(ListenerStartupCheck.class);
+
+	private final IdempotentAdvisor advisor;
+
+	private final ObjectProvider<KafkaListenerEndpointRegistry> registry;
+
+	private final ObjectProvider<ContainerProtection> protection;
+
+	private volatile boolean running;
+
+	public ListenerStartupCheck(IdempotentAdvisor advisor, ObjectProvider<KafkaListenerEndpointRegistry> registry,
+			ObjectProvider<ContainerProtection> protection) {
+		this.advisor = advisor;
+		this.registry = registry;
+		this.protection = protection;
+	}
+
+	@Override
+	public void start() {
+		this.running = true;
+		if (this.advisor.markedMethods().isEmpty()) {
+			return;
+		}
+		this.registry.ifAvailable(ListenerRegistryPostProcessor::check);
+		ContainerProtection containers = this.protection.getObject();
+		for (Method method : this.advisor.markedMethods()) {
+			if (!containers.isProtected(method)) {
+				logger.warn("@Idempotent has no effect on "
+						+ ListenerSettingsFactory.where(method, method.getDeclaringClass())
+						+ " unless a Kafka listener is registered for it later; put it on a @KafkaListener method");
+			}
+		}
+	}
+
+	@Override
+	public void stop() {
+		this.running = false;
+	}
+
+	@Override
+	public boolean isRunning() {
+		return this.running;
+	}
+
+	@Override
+	public int getPhase() {
+		return Integer.MIN_VALUE;
+	}
+
+}

@@ -1,0 +1,25 @@
+package dev.idempotency.listener;
+
+import java.lang.reflect.Type;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.ResultCodec;
+import dev.idempotency.Serialization;
+
+/**
+ * For listeners that have nothing to serialize.
+ */
+final class NoSerialization implements Serialization {
+
+	@Override
+	public ResultCodec<Object> codec(Type type) {
+		throw new UnsupportedOperationException();
+	}
+
+	@Override
+	public byte[] canonical(@Nullable Object value) {
+		throw new UnsupportedOperationException();
+	}
+
+}

@@ -1,0 +1,160 @@
+package dev.idempotency.listener;
+
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.function.Supplier;
+
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.expression.EvaluationException;
+
+import dev.idempotency.Executed;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyKeyMissingException;
+import dev.idempotency.IdempotencyListener.Execution;
+import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.IdempotentOperation;
+import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.OperationBlockedException;
+
+/**
+ * One {@code @Idempotent} method of one endpoint: turns a delivery into an operation.
+ */
+final class ProtectedListener {
+
+	private final ListenerSettings settings;
+
+	private final Supplier<String> scope;
+
+	private final WarnOnce warnings = new WarnOnce();
+
+	ProtectedListener(ListenerSettings settings, Supplier<String> scope) {
+		this.settings = settings;
+		this.scope = scope;
+	}
+
+	String scope() {
+		return this.scope.get();
+	}
+
+	@Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {
+		RecordContext context = new RecordContext(this.settings.parameters(), delivery.record(),
+				invocation.getArguments());
+		if (isExcluded(context, delivery)) {
+			return invocation.proceed();
+		}
+		IdempotentOperation operation = operation(context, delivery);
+		if (operation == null) {
+			return unprotected(invocation);
+		}
+		try {
+			Executed<Object> executed = this.settings.template()
+				.execute(operation, this.settings.codec(), this.settings.transaction(), invocation::proceed);
+			if (executed.duplicate()) {
+				delivery.acknowledge();
+			}
+			return executed.result();
+		}
+		catch (OperationBlockedException ex) {
+			delivery.block(ex);
+			throw ex;
+		}
+	}
+
+	// An expression that fails excludes nothing: protection is the safer side.
+	private boolean isExcluded(RecordContext context, Delivery delivery) {
+		RecordExpression condition = this.settings.condition();
+		if (condition == null) {
+			return false;
+		}
+		try {
+			return Boolean.FALSE.equals(condition.evaluate(context));
+		}
+		catch (EvaluationException ex) {
+			this.warnings.warn("condition", "The condition '" + condition + "' failed, so the record is protected: "
+					+ delivery + "; correct the expression", ex);
+			return false;
+		}
+	}
+
+	private @Nullable IdempotentOperation operation(RecordContext context, Delivery delivery) {
+		String key;
+		byte[] fingerprint = null;
+		try {
+			key = this.settings.keys().resolve(context, delivery.record().headers());
+			fingerprint = fingerprint(context);
+		}
+		catch (UnusableKeyException ex) {
+			key = withoutKey(ex, delivery);
+		}
+		if (key == null) {
+			return null;
+		}
+		return new IdempotentOperation(IdempotencyKey.of(this.scope.get(), key), this.settings.name(), delivery,
+				this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention());
+	}
+
+	private @Nullable String withoutKey(UnusableKeyException reason, Delivery delivery) {
+		MissingKeyPolicy policy = this.settings.onMissingKey();
+		this.settings.listener().keyMissing(this.settings.name(), policy);
+		String why = String.valueOf(reason.getMessage());
+		String what = "The record has no usable idempotency key, " + why + ": " + delivery;
+		switch (policy) {
+			case REJECT -> {
+				executed(Outcome.REJECTED, Duration.ZERO);
+				throw new IdempotencyKeyMissingException(what + "; it is rejected. Make the producer send a key",
+						reason.getCause());
+			}
+			case PROCESS -> {
+				this.warnings.warn(why, what + "; it is processed without protection. Make the producer send a key",
+						reason.getCause());
+				return null;
+			}
+			default -> {
+				this.warnings.warn(why,
+						what + "; its coordinates are the key, which protects from "
+								+ "re-delivery but not from a second send. Make the producer send a key",
+						reason.getCause());
+				return RecordCoordinates.key(delivery.record());
+			}
+		}
+	}
+
+	private byte @Nullable [] fingerprint(RecordContext context) {
+		RecordExpression expression = this.settings.fingerprint();
+		if (expression == null) {
+			return null;
+		}
+		try {
+			Object content = expression.evaluate(context);
+			byte[] bytes = (content instanceof byte[] raw) ? raw : this.settings.serialization().canonical(content);
+			return MessageDigest.getInstance("SHA-256").digest(bytes);
+		}
+		catch (EvaluationException ex) {
+			throw new UnusableKeyException("the fingerprint expression '" + expression + "' failed", ex);
+		}
+		catch (NoSuchAlgorithmException ex) {
+			throw new IllegalStateException("Every Java platform has SHA-256", ex);
+		}
+		catch (RuntimeException ex) {
+			throw new UnusableKeyException("the fingerprint content cannot be written as JSON", null);
+		}
+	}
+
+	private @Nullable Object unprotected(MethodInvocation invocation) throws Throwable {
+		long start = System.nanoTime();
+		try {
+			return invocation.proceed();
+		}
+		finally {
+			executed(Outcome.UNPROTECTED, Duration.ofNanos(System.nanoTime() - start));
+		}
+	}
+
+	private void executed(Outcome outcome, Duration duration) {
+		this.settings.listener()
+			.executed(new Execution(this.settings.name(), this.settings.mode(), null, outcome, duration));
+	}
+
+}

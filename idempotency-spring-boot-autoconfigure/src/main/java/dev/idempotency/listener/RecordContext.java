@@ -1,0 +1,105 @@
+package dev.idempotency.listener;
+
+import java.util.List;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+import org.springframework.expression.BeanResolver;
+import org.springframework.expression.ConstructorResolver;
+import org.springframework.expression.EvaluationContext;
+import org.springframework.expression.IndexAccessor;
+import org.springframework.expression.MethodResolver;
+import org.springframework.expression.OperatorOverloader;
+import org.springframework.expression.PropertyAccessor;
+import org.springframework.expression.TypeComparator;
+import org.springframework.expression.TypeConverter;
+import org.springframework.expression.TypeLocator;
+import org.springframework.expression.TypedValue;
+import org.springframework.expression.spel.support.StandardEvaluationContext;
+
+/**
+ * What an expression sees of one delivery. The resolvers, whose set-up is costly, are
+ * shared; the variables are looked up only when an expression asks for them.
+ */
+final class RecordContext implements EvaluationContext {
+
+	private static final StandardEvaluationContext SHARED = new StandardEvaluationContext();
+
+	private final ListenerParameters parameters;
+
+	private final ConsumerRecord<?, ?> record;
+
+	private final @Nullable Object[] arguments;
+
+	RecordContext(ListenerParameters parameters, ConsumerRecord<?, ?> record, @Nullable Object[] arguments) {
+		this.parameters = parameters;
+		this.record = record;
+		this.arguments = arguments;
+	}
+
+	@Override
+	public @Nullable Object lookupVariable(String name) {
+		return switch (name) {
+			case "record" -> this.record;
+			case "payload" -> this.parameters.payload(this.record, this.arguments);
+			case "headers" -> RecordHeaders.asMap(this.record.headers());
+			default -> this.parameters.argument(name, this.arguments);
+		};
+	}
+
+	@Override
+	public void setVariable(String name, @Nullable Object value) {
+		throw new UnsupportedOperationException("Expressions of @Idempotent set no variables");
+	}
+
+	@Override
+	public TypedValue getRootObject() {
+		return TypedValue.NULL;
+	}
+
+	@Override
+	public List<PropertyAccessor> getPropertyAccessors() {
+		return SHARED.getPropertyAccessors();
+	}
+
+	@Override
+	public List<IndexAccessor> getIndexAccessors() {
+		return SHARED.getIndexAccessors();
+	}
+
+	@Override
+	public List<ConstructorResolver> getConstructorResolvers() {
+		return SHARED.getConstructorResolvers();
+	}
+
+	@Override
+	public List<MethodResolver> getMethodResolvers() {
+		return SHARED.getMethodResolvers();
+	}
+
+	@Override
+	public @Nullable BeanResolver getBeanResolver() {
+		return null;
+	}
+
+	@Override
+	public TypeLocator getTypeLocator() {
+		return SHARED.getTypeLocator();
+	}
+
+	@Override
+	public TypeConverter getTypeConverter() {
+		return SHARED.getTypeConverter();
+	}
+
+	@Override
+	public TypeComparator getTypeComparator() {
+		return SHARED.getTypeComparator();
+	}
+
+	@Override
+	public OperatorOverloader getOperatorOverloader() {
+		return SHARED.getOperatorOverloader();
+	}
+
+}

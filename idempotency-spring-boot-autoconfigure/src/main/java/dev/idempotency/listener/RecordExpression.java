@@ -1,0 +1,125 @@
+package dev.idempotency.listener;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.expression.EvaluationException;
+import org.springframework.expression.ParseException;
+import org.springframework.expression.spel.ExpressionState;
+import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.OpPlus;
+import org.springframework.expression.spel.ast.VariableReference;
+import org.springframework.expression.spel.standard.SpelExpression;
+import org.springframework.expression.spel.standard.SpelExpressionParser;
+
+import dev.idempotency.IdempotencyConfigurationException;
+
+/**
+ * An expression of the annotation, parsed and checked once.
+ */
+final class RecordExpression {
+
+	private static final SpelExpressionParser PARSER = new SpelExpressionParser();
+
+	private static final Set<String> VARIABLES = Set.of("record", "payload", "headers");
+
+	private final SpelExpression expression;
+
+	// The parts of "a + b": SpEL joins a null part as the text "null", which would give
+	// records without that part one key.
+	private final List<SpelNode> parts = new ArrayList<>();
+
+	private RecordExpression(SpelExpression expression) {
+		this.expression = expression;
+		if (expression.getAST() instanceof OpPlus plus) {
+			collectParts(plus);
+		}
+	}
+
+	/**
+	 * Parse an expression.
+	 * @param text the text, may be empty
+	 * @param attribute the attribute of the annotation
+	 * @param where the listener method
+	 * @param parameters the parameters of the listener method
+	 * @return the expression, {@code null} for an empty text
+	 * @throws IdempotencyConfigurationException if the text is no expression, or uses a
+	 * variable that does not exist
+	 */
+	static @Nullable RecordExpression parse(String text, String attribute, String where,
+			ListenerParameters parameters) {
+		if (text.isEmpty()) {
+			return null;
+		}
+		try {
+			RecordExpression expression = new RecordExpression(PARSER.parseRaw(text));
+			Set<String> unknown = new TreeSet<>();
+			collectVariables(expression.expression.getAST(), unknown);
+			unknown.removeAll(VARIABLES);
+			unknown.removeAll(parameters.names());
+			if (unknown.isEmpty()) {
+				return expression;
+			}
+			throw new IdempotencyConfigurationException(
+					"The " + attribute + " expression '" + text + "' of @Idempotent on " + where
+							+ " uses unknown variables: " + unknown + ".",
+					"Use #record, #payload, #headers or a parameter " + parameters.names()
+							+ "; compile with -parameters if the names of the parameters are missing.");
+		}
+		catch (ParseException | IllegalStateException ex) {
+			throw new IdempotencyConfigurationException("The " + attribute + " expression '" + text
+					+ "' of @Idempotent on " + where + " cannot be parsed: " + ex.getMessage() + ".",
+					"Correct the expression.");
+		}
+	}
+
+	private static void collectVariables(SpelNode node, Set<String> names) {
+		if (node instanceof VariableReference) {
+			String name = node.toStringAST().substring(1);
+			if (!name.equals("this") && !name.equals("root")) {
+				names.add(name);
+			}
+		}
+		for (int i = 0; i < node.getChildCount(); i++) {
+			collectVariables(node.getChild(i), names);
+		}
+	}
+
+	private void collectParts(SpelNode node) {
+		for (int i = 0; i < node.getChildCount(); i++) {
+			if (node.getChild(i) instanceof OpPlus plus) {
+				collectParts(plus);
+			}
+			else {
+				this.parts.add(node.getChild(i));
+			}
+		}
+	}
+
+	/**
+	 * Evaluate the expression.
+	 * @param context the delivery
+	 * @return the value, {@code null} also if a part of a sum is
+	 * @throws EvaluationException if the expression fails
+	 */
+	@Nullable Object evaluate(RecordContext context) {
+		if (!this.parts.isEmpty()) {
+			ExpressionState state = new ExpressionState(context);
+			for (SpelNode part : this.parts) {
+				if (part.getValue(state) == null) {
+					return null;
+				}
+			}
+		}
+		return this.expression.getValue(context);
+	}
+
+	@Override
+	public String toString() {
+		return this.expression.getExpressionString();
+	}
+
+}

@@ -1,0 +1,60 @@
+package dev.idempotency.listener;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.Headers;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads headers of a record as text.
+ */
+final class RecordHeaders {
+
+	private RecordHeaders() {
+	}
+
+	/**
+	 * The text of a header.
+	 * @param headers the headers
+	 * @param name the name of the header
+	 * @return the text, {@code null} if there is no such header
+	 * @throws UnusableKeyException if the header is repeated with another value or is not
+	 * UTF-8
+	 */
+	static @Nullable String text(Headers headers, String name) {
+		byte[] value = null;
+		for (Header header : headers.headers(name)) {
+			if (value != null && !Arrays.equals(value, header.value())) {
+				throw new UnusableKeyException("header '" + name + "' is there several times with different values",
+						null);
+			}
+			value = header.value();
+		}
+		if (value == null) {
+			return null;
+		}
+		try {
+			return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(value)).toString();
+		}
+		catch (CharacterCodingException ex) {
+			throw new UnusableKeyException("header '" + name + "' is not UTF-8 text", ex);
+		}
+	}
+
+	static Map<String, String> asMap(Headers headers) {
+		Map<String, String> map = new HashMap<>();
+		for (Header header : headers) {
+			if (header.value() != null) {
+				map.put(header.key(), new String(header.value(), StandardCharsets.UTF_8));
+			}
+		}
+		return map;
+	}
+
+}

@@ -1,0 +1,102 @@
+package dev.idempotency.micrometer;
+
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+
+import dev.idempotency.IdempotencyListener;
+import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.Mode;
+
+/**
+ * Publishes meters; every tag comes from a bounded set, and none is a key.
+ * <ul>
+ * <li>{@code idempotency.process}, timer: {@code listener}, {@code mode}, {@code outcome}
+ * (see {@link dev.idempotency.IdempotencyListener.Outcome})</li>
+ * <li>{@code idempotency.store}, timer: {@code store}, {@code operation}, {@code outcome}
+ * ({@code ok}, {@code unavailable})</li>
+ * <li>{@code idempotency.key.missing}, counter: {@code listener}, {@code policy}</li>
+ * <li>{@code idempotency.cleanup.deleted}, counter: {@code table}</li>
+ * </ul>
+ *
+ * @since 0.1.0
+ */
+public final class MicrometerIdempotencyListener implements IdempotencyListener {
+
+	private final MeterRegistry registry;
+
+	private final Map<Processed, Timer> processed = new ConcurrentHashMap<>();
+
+	private final Map<Called, Timer> called = new ConcurrentHashMap<>();
+
+	public MicrometerIdempotencyListener(MeterRegistry registry) {
+		this.registry = registry;
+	}
+
+	@Override
+	public void executed(Execution execution) {
+		this.processed
+			.computeIfAbsent(new Processed(execution.listener(), execution.mode(), execution.outcome()), this::timer)
+			.record(execution.duration());
+	}
+
+	@Override
+	public void storeCalled(String store, StoreCall call, boolean available, Duration duration) {
+		this.called.computeIfAbsent(new Called(store, call, available), this::timer).record(duration);
+	}
+
+	@Override
+	public void keyMissing(String listener, MissingKeyPolicy policy) {
+		Counter.builder("idempotency.key.missing")
+			.description("Records without a usable idempotency key")
+			.tag("listener", listener)
+			.tag("policy", value(policy))
+			.register(this.registry)
+			.increment();
+	}
+
+	@Override
+	public void cleanedUp(String table, int deleted) {
+		Counter.builder("idempotency.cleanup.deleted")
+			.description("Expired idempotency records that were deleted")
+			.tag("table", table)
+			.register(this.registry)
+			.increment(deleted);
+	}
+
+	private Timer timer(Processed key) {
+		return Timer.builder("idempotency.process")
+			.description("Records handled under a key, the handler included")
+			.tag("listener", key.listener())
+			.tag("mode", value(key.mode()))
+			.tag("outcome", value(key.outcome()))
+			.register(this.registry);
+	}
+
+	private Timer timer(Called key) {
+		return Timer.builder("idempotency.store")
+			.description("Calls of the idempotency store")
+			.tag("store", key.store())
+			.tag("operation", value(key.call()))
+			.tag("outcome", key.available() ? "ok" : "unavailable")
+			.register(this.registry);
+	}
+
+	private static String value(Enum<?> constant) {
+		return constant.name().toLowerCase(Locale.ROOT);
+	}
+
+	private record Processed(String listener, Mode mode, Outcome outcome) {
+
+	}
+
+	private record Called(String store, StoreCall call, boolean available) {
+
+	}
+
+}
