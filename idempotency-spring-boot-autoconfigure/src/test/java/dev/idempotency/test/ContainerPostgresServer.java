@@ -1,0 +1,65 @@
+package dev.idempotency.test;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.ServerSocket;
+import java.util.List;
+
+import org.testcontainers.containers.wait.strategy.Wait;
+import org.testcontainers.postgresql.PostgreSQLContainer;
+
+/**
+ * A server in a container, on a port of its own choice so that it keeps its address when
+ * it is started again.
+ */
+final class ContainerPostgresServer implements PostgresServer {
+
+	private final PostgreSQLContainer container;
+
+	ContainerPostgresServer() {
+		int port = freePort();
+		this.container = new PostgreSQLContainer(IMAGE).withUsername("postgres")
+			.withPassword("postgres")
+			.withDatabaseName("postgres")
+			.withCommand("postgres", "-c", "max_connections=200");
+		this.container.setPortBindings(List.of(port + ":5432"));
+		this.container.waitingFor(Wait.forListeningPort());
+		this.container.start();
+	}
+
+	private static int freePort() {
+		try (ServerSocket socket = new ServerSocket(0)) {
+			return socket.getLocalPort();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	@Override
+	public String url(String database) {
+		return "jdbc:postgresql://" + this.container.getHost() + ":" + this.container.getMappedPort(5432) + "/"
+				+ database;
+	}
+
+	@Override
+	public String username() {
+		return "postgres";
+	}
+
+	@Override
+	public String password() {
+		return "postgres";
+	}
+
+	@Override
+	public void stop() {
+		this.container.getDockerClient().stopContainerCmd(this.container.getContainerId()).exec();
+	}
+
+	@Override
+	public void start() {
+		this.container.getDockerClient().startContainerCmd(this.container.getContainerId()).exec();
+	}
+
+}

@@ -1,0 +1,74 @@
+package dev.idempotency.test;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+
+/**
+ * A server from the binaries on Maven Central.
+ */
+final class EmbeddedPostgresServer implements PostgresServer {
+
+	private final Path data;
+
+	private final int port;
+
+	private EmbeddedPostgres postgres;
+
+	EmbeddedPostgresServer() {
+		try {
+			this.data = Files.createTempDirectory("idempotency-postgres");
+			this.postgres = builder().start();
+			this.port = this.postgres.getPort();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	private EmbeddedPostgres.Builder builder() {
+		return EmbeddedPostgres.builder()
+			.setDataDirectory(this.data)
+			.setCleanDataDirectory(false)
+			.setServerConfig("max_connections", "200");
+	}
+
+	@Override
+	public String url(String database) {
+		return "jdbc:postgresql://localhost:" + this.port + "/" + database;
+	}
+
+	@Override
+	public String username() {
+		return "postgres";
+	}
+
+	@Override
+	public String password() {
+		return "postgres";
+	}
+
+	@Override
+	public void stop() {
+		try {
+			this.postgres.close();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	@Override
+	public void start() {
+		try {
+			this.postgres = builder().setPort(this.port).start();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+}

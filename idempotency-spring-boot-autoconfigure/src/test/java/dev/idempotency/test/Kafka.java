@@ -1,0 +1,130 @@
+package dev.idempotency.test;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.springframework.util.function.SingletonSupplier;
+
+/**
+ * What a test does to the shared broker.
+ */
+public final class Kafka {
+
+	public static final String KEY_HEADER = "Idempotency-Key";
+
+	private static final SingletonSupplier<Producer<String, String>> PRODUCER = SingletonSupplier
+		.of(() -> new KafkaProducer<>(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString()),
+				new StringSerializer(), new StringSerializer()));
+
+	private static final SingletonSupplier<Admin> ADMIN = SingletonSupplier
+		.of(() -> Admin.create(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString())));
+
+	private Kafka() {
+	}
+
+	/**
+	 * Send a value under an idempotency key.
+	 * @param topic the topic
+	 * @param key the idempotency key, {@code null} for none
+	 * @param value the value
+	 */
+	public static void send(String topic, String key, String value) {
+		send(record(topic, 0, key, value));
+	}
+
+	public static void send(ProducerRecord<String, String> record) {
+		get(PRODUCER.obtain().send(record));
+	}
+
+	public static ProducerRecord<String, String> record(String topic, int partition, String key, String value) {
+		ProducerRecord<String, String> record = new ProducerRecord<>(topic, partition, null, value);
+		if (key != null) {
+			record.headers().add(KEY_HEADER, key.getBytes(StandardCharsets.UTF_8));
+		}
+		return record;
+	}
+
+	/**
+	 * How many records of a topic a group has not committed yet.
+	 * @param group the group
+	 * @param topic the topic
+	 * @return the number of records
+	 */
+	public static long lag(String group, String topic) {
+		Map<TopicPartition, OffsetAndMetadata> committed = get(ADMIN.obtain()
+			.listConsumerGroupOffsets(group)
+			.partitionsToOffsetAndMetadata()
+			.toCompletionStage()
+			.toCompletableFuture());
+		return ends(topic).entrySet()
+			.stream()
+			.mapToLong((end) -> end.getValue()
+					- ((committed.get(end.getKey()) != null) ? committed.get(end.getKey()).offset() : 0))
+			.sum();
+	}
+
+	private static Map<TopicPartition, Long> ends(String topic) {
+		int partitions = get(
+				ADMIN.obtain().describeTopics(List.of(topic)).allTopicNames().toCompletionStage().toCompletableFuture())
+			.get(topic)
+			.partitions()
+			.size();
+		Map<TopicPartition, OffsetSpec> latest = IntStream.range(0, partitions)
+			.boxed()
+			.collect(Collectors.toMap((p) -> new TopicPartition(topic, p), (p) -> OffsetSpec.latest()));
+		return get(ADMIN.obtain().listOffsets(latest).all().toCompletionStage().toCompletableFuture()).entrySet()
+			.stream()
+			.collect(Collectors.toMap(Map.Entry::getKey, (entry) -> entry.getValue().offset()));
+	}
+
+	/**
+	 * All records of a topic.
+	 * @param topic the topic
+	 * @return the records
+	 */
+	public static List<ConsumerRecord<String, String>> read(String topic) {
+		Map<TopicPartition, Long> ends = ends(topic);
+		List<ConsumerRecord<String, String>> records = new ArrayList<>();
+		try (KafkaConsumer<String, String> consumer = new KafkaConsumer<>(
+				Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString()), new StringDeserializer(),
+				new StringDeserializer())) {
+			consumer.assign(ends.keySet());
+			consumer.seekToBeginning(ends.keySet());
+			while (ends.entrySet().stream().anyMatch((end) -> consumer.position(end.getKey()) < end.getValue())) {
+				consumer.poll(Duration.ofMillis(100)).forEach(records::add);
+			}
+		}
+		return records;
+	}
+
+	private static <T> T get(Future<T> future) {
+		try {
+			return future.get();
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+		catch (ExecutionException ex) {
+			throw new IllegalStateException(ex.getCause());
+		}
+	}
+
+}

@@ -1,0 +1,117 @@
+package dev.idempotency.test;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+
+import javax.sql.DataSource;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.kafka.test.EmbeddedKafkaBroker;
+import org.springframework.kafka.test.EmbeddedKafkaKraftBroker;
+import org.springframework.util.function.SingletonSupplier;
+
+/**
+ * The servers that all tests of a JVM share: one broker, one PostgreSQL.
+ */
+public final class Servers {
+
+	private static final AtomicInteger NAMES = new AtomicInteger();
+
+	private static final Supplier<PostgresServer> POSTGRES = SingletonSupplier.of(PostgresServer::create);
+
+	private static final Supplier<EmbeddedKafkaBroker> KAFKA = SingletonSupplier.of(Servers::startKafka);
+
+	private Servers() {
+	}
+
+	private static EmbeddedKafkaBroker startKafka() {
+		EmbeddedKafkaBroker broker = new EmbeddedKafkaKraftBroker(1, 1)
+			.brokerProperties(Map.of("auto.create.topics.enable", "true", "group.initial.rebalance.delay.ms", "0",
+					"group.min.session.timeout.ms", "1000", "offsets.topic.num.partitions", "4"));
+		broker.afterPropertiesSet();
+		Runtime.getRuntime().addShutdownHook(new Thread(broker::destroy));
+		return broker;
+	}
+
+	public static PostgresServer postgres() {
+		return POSTGRES.get();
+	}
+
+	public static EmbeddedKafkaBroker kafka() {
+		return KAFKA.get();
+	}
+
+	/**
+	 * A name that no other test of this JVM uses.
+	 * @param prefix its beginning
+	 * @return the name
+	 */
+	public static String unique(String prefix) {
+		return prefix + NAMES.incrementAndGet();
+	}
+
+	/**
+	 * An empty database of one's own.
+	 * @return its URL
+	 */
+	public static String newDatabase() {
+		return newDatabase(postgres());
+	}
+
+	public static String newDatabase(PostgresServer server) {
+		String name = unique("test");
+		new JdbcTemplate(new DriverManagerDataSource(server.url("postgres"), server.username(), server.password()))
+			.execute("CREATE DATABASE " + name);
+		return server.url(name);
+	}
+
+	/**
+	 * A pool for a database.
+	 * @param url the URL of the database
+	 * @return the pool
+	 */
+	public static HikariDataSource pool(String url) {
+		HikariConfig config = new HikariConfig();
+		config.setJdbcUrl(url);
+		config.setUsername(postgres().username());
+		config.setPassword(postgres().password());
+		config.setMaximumPoolSize(20);
+		config.setMinimumIdle(1);
+		config.setConnectionTimeout(2000);
+		return new HikariDataSource(config);
+	}
+
+	/**
+	 * A plain view on a database, for assertions.
+	 * @param url the URL of the database
+	 * @return the template
+	 */
+	public static JdbcTemplate jdbc(String url) {
+		DataSource dataSource = new DriverManagerDataSource(url, postgres().username(), postgres().password());
+		return new JdbcTemplate(dataSource);
+	}
+
+	/**
+	 * A topic of one's own.
+	 * @param prefix the beginning of its name
+	 * @param partitions the number of partitions
+	 * @return its name
+	 */
+	public static String newTopic(String prefix, int partitions) {
+		String name = unique(prefix + "-");
+		kafka().addTopics(new NewTopic(name, partitions, (short) 1));
+		return name;
+	}
+
+	public static void addTopics(int partitions, String... names) {
+		kafka().addTopics(
+				Arrays.stream(names).map((name) -> new NewTopic(name, partitions, (short) 1)).toArray(NewTopic[]::new));
+	}
+
+}

@@ -1,0 +1,93 @@
+package dev.idempotency.test;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.test.util.AopTestUtils;
+
+/**
+ * A Boot application with all auto-configuration but JPA, on the shared servers.
+ */
+public final class TestApp {
+
+	private final Map<String, Object> properties = new LinkedHashMap<>();
+
+	private final Class<?>[] configuration;
+
+	private TestApp(Class<?>... configuration) {
+		this.configuration = configuration;
+		with("spring.main.banner-mode", "off");
+		with("spring.autoconfigure.exclude",
+				"org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration,"
+						+ "org.springframework.boot.data.jpa.autoconfigure.DataJpaRepositoriesAutoConfiguration");
+		with("spring.kafka.bootstrap-servers", Servers.kafka().getBrokersAsString());
+		with("spring.kafka.consumer.auto-offset-reset", "earliest");
+		with("spring.kafka.consumer.properties.fetch.max.wait.ms", 100);
+		with("spring.kafka.listener.poll-timeout", "500ms");
+		with("spring.datasource.username", Servers.postgres().username());
+		with("spring.datasource.password", Servers.postgres().password());
+		with("spring.datasource.hikari.connection-timeout", 2000);
+		with("spring.datasource.hikari.maximum-pool-size", 20);
+		with("spring.datasource.hikari.minimum-idle", 1);
+		with("spring.flyway.enabled", false);
+		with("idempotency.cleanup.enabled", false);
+	}
+
+	/**
+	 * An application.
+	 * @param configuration its configuration classes
+	 * @return the application, without a database of its own
+	 */
+	public static TestApp of(Class<?>... configuration) {
+		return new TestApp(configuration);
+	}
+
+	public TestApp with(String name, Object value) {
+		this.properties.put(name, value);
+		return this;
+	}
+
+	public TestApp database(String url) {
+		return with("spring.datasource.url", url);
+	}
+
+	/**
+	 * Start it; with a database of its own if none was named.
+	 * @return its context
+	 */
+	public ConfigurableApplicationContext run() {
+		if (this.properties.get("spring.datasource.url") == null) {
+			database(Servers.newDatabase());
+		}
+		Class<?>[] sources = new Class<?>[this.configuration.length + 1];
+		sources[0] = Base.class;
+		System.arraycopy(this.configuration, 0, sources, 1, this.configuration.length);
+		return new SpringApplicationBuilder(sources).web(WebApplicationType.NONE)
+			.registerShutdownHook(false)
+			.properties(this.properties)
+			.run();
+	}
+
+	/**
+	 * A bean behind its proxy, whose fields can be read.
+	 * @param context the context
+	 * @param type the type of the bean
+	 * @param <T> the type of the bean
+	 * @return the bean
+	 */
+	public static <T> T target(ConfigurableApplicationContext context, Class<T> type) {
+		return AopTestUtils.getTargetObject(context.getBean(type));
+	}
+
+	@SpringBootConfiguration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Base {
+
+	}
+
+}

@@ -1,0 +1,7 @@
+/**
+ * Real servers and small applications for the tests.
+ */
+@NullMarked
+package dev.idempotency.test;
+
+import org.jspecify.annotations.NullMarked;
