@@ -1,6 +1,9 @@
 package dev.idempotency.test;
 
+import java.io.IOException;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 import org.springframework.boot.SpringBootConfiguration;
@@ -57,11 +60,11 @@ public final class TestApp {
 	}
 
 	/**
-	 * Start it; with a database of its own if none was named.
+	 * Start it in this process; with a database of its own if none was named.
 	 * @return its context
 	 */
 	public ConfigurableApplicationContext run() {
-		if (this.properties.get("spring.datasource.url") == null) {
+		if (!this.properties.containsKey("spring.datasource.url")) {
 			database(Servers.newDatabase());
 		}
 		Class<?>[] sources = new Class<?>[this.configuration.length + 1];
@@ -71,6 +74,20 @@ public final class TestApp {
 			.registerShutdownHook(false)
 			.properties(this.properties)
 			.run();
+	}
+
+	/**
+	 * Start it in a process of its own, by the {@code main} method of its first
+	 * configuration class.
+	 * @return the process, whose output can be read
+	 * @throws IOException if it cannot be started
+	 */
+	public Process fork() throws IOException {
+		List<String> command = new ArrayList<>(List.of(System.getProperty("java.home") + "/bin/java", "-cp",
+				System.getProperty("java.class.path"), "-Dspring.main.web-application-type=none"));
+		this.properties.forEach((name, value) -> command.add("-D" + name + "=" + value));
+		command.add(this.configuration[0].getName());
+		return new ProcessBuilder(command).redirectErrorStream(true).start();
 	}
 
 	/**
@@ -86,7 +103,7 @@ public final class TestApp {
 
 	@SpringBootConfiguration(proxyBeanMethods = false)
 	@EnableAutoConfiguration
-	static class Base {
+	public static class Base {
 
 	}
 

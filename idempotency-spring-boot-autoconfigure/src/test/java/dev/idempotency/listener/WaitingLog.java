@@ -1,0 +1,34 @@
+package dev.idempotency.listener;
+
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * What the listeners of {@link WaitingTests} saw.
+ */
+class WaitingLog {
+
+	private final Map<String, Queue<String>> seen = new ConcurrentHashMap<>();
+
+	private final Map<String, AtomicInteger> blockedDeliveries = new ConcurrentHashMap<>();
+
+	private final Map<String, AtomicInteger> assignments = new ConcurrentHashMap<>();
+
+	final Queue<Integer> attempts = new ConcurrentLinkedQueue<>();
+
+	Queue<String> seen(String name) {
+		return this.seen.computeIfAbsent(name, (key) -> new ConcurrentLinkedQueue<>());
+	}
+
+	AtomicInteger blockedDeliveries(String name) {
+		return this.blockedDeliveries.computeIfAbsent(name, (key) -> new AtomicInteger());
+	}
+
+	AtomicInteger assignments(String topic) {
+		return this.assignments.computeIfAbsent(topic, (key) -> new AtomicInteger());
+	}
+
+}

@@ -1,0 +1,140 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for the waiting with a blocked record, around the error handlers that an
+ * application may have.
+ */
+@Tag("promise-1")
+@Execution(ExecutionMode.CONCURRENT)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class WaitingTests {
+
+	private final Map<String, String> topics = new ConcurrentHashMap<>();
+
+	private JdbcTemplate jdbc;
+
+	private ConfigurableApplicationContext context;
+
+	private WaitingLog log;
+
+	@BeforeAll
+	void start() {
+		String database = Servers.newDatabase();
+		this.jdbc = Servers.jdbc(database);
+		TestApp app = TestApp.of(WaitingConfiguration.class)
+			.database(database)
+			// Less than any record waits here: a consumer that does not poll is thrown
+			// out.
+			.with("spring.kafka.consumer.properties.max.poll.interval.ms", 3000);
+		for (String name : List.of("plain", "dlt", "logging", "swallowing", "unseeking", "rejoined")) {
+			this.topics.put(name, Servers.newTopic(name, 2));
+			app.with("topic." + name, this.topics.get(name));
+		}
+		this.context = app.run();
+		this.log = this.context.getBean(WaitingLog.class);
+	}
+
+	@AfterAll
+	void stop() {
+		this.context.close();
+	}
+
+	@Test
+	void withBootsDefaultErrorHandlerNothingIsSkippedAndTheOrderIsKept() {
+		assertWaits("plain");
+	}
+
+	@Test
+	void withADeadLetterRecovererNothingIsRecovered() {
+		assertWaits("dlt");
+		assertThat(Kafka.read(this.topics.get("dlt") + "-dlt")).isEmpty();
+	}
+
+	@Test
+	void withAnErrorHandlerThatOnlyLogsNothingIsSkipped() {
+		assertWaits("logging", false);
+	}
+
+	@Test
+	void withAnErrorHandlerThatDoesNotSeekNothingIsSkipped() {
+		assertWaits("unseeking", false);
+	}
+
+	@Test
+	void withAListenerErrorHandlerThatSwallowsNothingIsSkipped() {
+		assertWaits("swallowing");
+	}
+
+	@Test
+	void blockedDeliveriesUseUpNoAttemptsOfRealFailures() {
+		String topic = this.topics.get("rejoined");
+		Servers.addTopics(2, topic + "-dlt");
+		Kafka.send(topic, "bad", "bad");
+		await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertThat(Kafka.read(topic + "-dlt")).hasSize(1));
+		assertThat(this.log.attempts).containsExactly(1, 2, 3);
+		assertThat(this.log.blockedDeliveries("rejoined")).hasValueGreaterThanOrEqualTo(2);
+	}
+
+	private void assertWaits(String name) {
+		assertWaits(name, true);
+	}
+
+	// Spring Kafka pauses the whole consumer while a handler that does not seek has
+	// records
+	// left.
+	private void assertWaits(String name, boolean otherPartitionsGoOn) {
+		String topic = this.topics.get(name);
+		if (name.equals("dlt")) {
+			Servers.addTopics(2, topic + "-dlt");
+		}
+		holdElsewhere(name, "held", Duration.ofSeconds(5));
+		Kafka.send(Kafka.record(topic, 0, "before", "before"));
+		Kafka.send(Kafka.record(topic, 0, "held", "held"));
+		Kafka.send(Kafka.record(topic, 0, "behind", "behind"));
+		Queue<String> seen = this.log.seen(name);
+		await().atMost(Duration.ofSeconds(20))
+			.untilAsserted(() -> assertThat(this.log.blockedDeliveries(name)).hasValueGreaterThan(0));
+		Kafka.send(Kafka.record(topic, 1, "other", "other"));
+		if (otherPartitionsGoOn) {
+			await().atMost(Duration.ofSeconds(4)).untilAsserted(() -> assertThat(seen).contains("other"));
+		}
+		assertThat(seen).contains("before").doesNotContain("held", "behind");
+		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(Kafka.lag(topic, topic)).isZero());
+		assertThat(seen).filteredOn((value) -> !value.equals("other")).containsExactly("before", "held", "behind");
+		assertThat(this.log.assignments(topic)).hasValue(1);
+	}
+
+	// What a crashed owner leaves behind.
+	private void holdElsewhere(String scope, String key, Duration lease) {
+		this.jdbc.update(
+				"INSERT INTO idempotency_record (id, scope, key, state, fence, attempt, token, lease_until, "
+						+ "created_at, expires_at) VALUES (?, ?, ?, 'P', 1, 1, gen_random_uuid(), "
+						+ "clock_timestamp() + ? * interval '1 ms', now(), now() + interval '1 day')",
+				IdempotencyKey.of(scope, key).id(), scope, key, lease.toMillis());
+	}
+
+}
