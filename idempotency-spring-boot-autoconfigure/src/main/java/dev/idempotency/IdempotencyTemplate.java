@@ -128,7 +128,7 @@ public final class IdempotencyTemplate {
 			outcome = Outcome.UNPROTECTED;
 			logger
 				.warn("The store is unavailable and 'idempotency.store.on-unavailable' is 'process': the handler runs "
-						+ "without protection for " + operation, ex);
+						+ "without protection for " + operation + ": " + ex.getCause());
 			return new Executed<>(handler.handle(), false);
 		}
 		catch (Throwable ex) {

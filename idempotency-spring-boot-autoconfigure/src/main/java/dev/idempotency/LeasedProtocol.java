@@ -41,8 +41,8 @@ final class LeasedProtocol {
 	<T, E extends Throwable> Executed<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec) throws E {
 		IdempotentOperation operation = attempt.operation();
 		Unsettled left = this.unsettled.get(operation.key());
-		if (left != null && settle(operation, left) == Settlement.SETTLED) {
-			return new Executed<>(Answers.read(operation, left.result(), codec), false);
+		if (left != null) {
+			settle(operation, left);
 		}
 		ClaimRequest request = operation.newRequest();
 		Claim claim = this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claim(request));
@@ -96,11 +96,10 @@ final class LeasedProtocol {
 		}
 	}
 
-	private Settlement settle(IdempotentOperation operation, Unsettled left) {
-		Settlement settlement = this.calls.call(StoreCall.COMPLETE, operation,
-				() -> this.store.complete(left.request(), left.result()));
+	// What came of it shows in the claim that follows.
+	private void settle(IdempotentOperation operation, Unsettled left) {
+		this.calls.call(StoreCall.COMPLETE, operation, () -> this.store.complete(left.request(), left.result()));
 		this.unsettled.remove(operation.key(), left);
-		return settlement;
 	}
 
 	private static <T> byte @Nullable [] write(IdempotentOperation operation, @Nullable T result,

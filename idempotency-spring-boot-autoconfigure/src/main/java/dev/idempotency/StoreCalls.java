@@ -34,7 +34,7 @@ final class StoreCalls {
 		}
 		catch (OperationInProgressException ex) {
 			available = true;
-			throw ex;
+			throw new OperationInProgressException(ex.getMessage() + ": " + operation, ex.retryAfter());
 		}
 		catch (RuntimeException ex) {
 			throw new IdempotencyStoreUnavailableException("The idempotency store '" + this.store.name()

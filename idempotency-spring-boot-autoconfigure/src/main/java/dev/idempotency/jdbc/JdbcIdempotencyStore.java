@@ -4,9 +4,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Savepoint;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Optional;
 
 import javax.sql.DataSource;
@@ -16,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.OperationInProgressException;
@@ -31,18 +30,17 @@ import dev.idempotency.cleanup.ExpiredRecords;
  */
 public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore, ExpiredRecords {
 
-	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
-
-	// A claim that finds no row has lost a race; more than two in a row were not seen.
-	private static final int MAX_RACES = 5;
-
 	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
+
+	private static final Duration MIN_TIMEOUT = Duration.ofMillis(100);
 
 	private static final Duration CLEANUP_TIMEOUT = Duration.ofSeconds(30);
 
 	private final Connections connections;
 
 	private final Statements sql;
+
+	private final ClaimStatement claim;
 
 	private final TableName table;
 
@@ -58,12 +56,17 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	 * spent waiting for a lock
 	 */
 	public JdbcIdempotencyStore(DataSource dataSource, TableName table, Duration timeout) {
+		if (timeout.compareTo(MIN_TIMEOUT) < 0) {
+			throw new IdempotencyConfigurationException("The time-out of the idempotency store is " + timeout + ".",
+					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
+		}
 		Dialect dialect = Databases.dialect(dataSource);
 		this.connections = new Connections(dataSource, dialect);
 		this.sql = dialect.statements(table);
 		this.table = table;
 		this.timeout = timeout;
 		this.lockWait = timeout.toMillis() / 2 + "ms";
+		this.claim = new ClaimStatement(this.sql.claim(), this.lockWait);
 	}
 
 	@Override
@@ -78,7 +81,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Claim claim(ClaimRequest request) {
-		return this.connections.autonomous(this.timeout, (connection) -> claim(connection, request, "P"));
+		return this.connections.autonomous(this.timeout, (connection) -> this.claim.leased(connection, request));
 	}
 
 	@Override
@@ -115,8 +118,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Claim claimInTransaction(ClaimRequest request, boolean joined) {
-		return this.connections.inTransaction(this.timeout,
-				(connection) -> joined ? claimJoined(connection, request) : claim(connection, request, "C"));
+		return this.connections.inTransaction(this.timeout, (connection) -> joined
+				? this.claim.joined(connection, request) : this.claim.completed(connection, request));
 	}
 
 	@Override
@@ -167,61 +170,6 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		try (PreparedStatement statement = Connections.prepare(connection, sql, parameters)) {
 			return statement.executeUpdate();
 		}
-	}
-
-	// A failed statement, or the lock wait that an answer leaves behind, must not reach
-	// the
-	// caller's transaction.
-	private Claim claimJoined(Connection connection, ClaimRequest request) throws SQLException {
-		Savepoint savepoint = connection.setSavepoint();
-		Claim claim;
-		try {
-			claim = claim(connection, request, "C");
-		}
-		catch (SQLException | RuntimeException ex) {
-			connection.rollback(savepoint);
-			throw ex;
-		}
-		if (claim instanceof Claim.Acquired) {
-			connection.releaseSavepoint(savepoint);
-		}
-		else {
-			connection.rollback(savepoint);
-		}
-		return claim;
-	}
-
-	private Claim claim(Connection connection, ClaimRequest request, String state) throws SQLException {
-		IdempotencyKey key = request.key();
-		boolean leased = "P".equals(state);
-		try (PreparedStatement statement = Connections.prepare(connection, this.sql.claim(), this.lockWait, key.id(),
-				key.scope(), key.value(), state, leased ? request.token() : null, request.fingerprint(),
-				leased ? request.lease().toMillis() : null, request.retention().toMillis())) {
-			for (int race = 0; race < MAX_RACES; race++) {
-				try (ResultSet row = statement.executeQuery()) {
-					if (row.next()) {
-						return answer(row, request);
-					}
-				}
-			}
-		}
-		return new Claim.InProgress(RETRY_AFTER);
-	}
-
-	private static Claim answer(ResultSet row, ClaimRequest request) throws SQLException {
-		String outcome = row.getString("outcome");
-		if ("A".equals(outcome)) {
-			return new Claim.Acquired(row.getInt("fence"), row.getInt("attempt"));
-		}
-		byte[] fingerprint = row.getBytes("fingerprint");
-		byte[] asked = request.fingerprint();
-		if (fingerprint != null && asked != null && !Arrays.equals(fingerprint, asked)) {
-			return new Claim.Mismatch();
-		}
-		if ("C".equals(outcome)) {
-			return new Claim.Completed(row.getBytes("result"));
-		}
-		return new Claim.InProgress(Duration.ofMillis(Math.max(0, row.getLong("left_ms"))));
 	}
 
 }

@@ -22,7 +22,7 @@ import dev.idempotency.test.TestApp;
  * its process can be killed there.
  */
 @Configuration(proxyBeanMethods = false)
-class CrashingApp {
+public class CrashingApp {
 
 	public static void main(String[] args) {
 		// All settings are system properties of the process.
