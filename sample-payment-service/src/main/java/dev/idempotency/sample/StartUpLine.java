@@ -1,0 +1,29 @@
+package dev.idempotency.sample;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.context.event.ApplicationReadyEvent;
+import org.springframework.context.ApplicationListener;
+import org.springframework.core.env.Environment;
+import org.springframework.stereotype.Component;
+
+/**
+ * Says where the page is.
+ */
+@Component
+final class StartUpLine implements ApplicationListener<ApplicationReadyEvent> {
+
+	private static final Logger logger = LoggerFactory.getLogger(StartUpLine.class);
+
+	private final Environment environment;
+
+	StartUpLine(Environment environment) {
+		this.environment = environment;
+	}
+
+	@Override
+	public void onApplicationEvent(ApplicationReadyEvent event) {
+		logger.info("The page is at http://localhost:{}/", this.environment.getProperty("local.server.port"));
+	}
+
+}

@@ -1,0 +1,33 @@
+package dev.idempotency.sample.gateway;
+
+import org.springframework.core.env.Environment;
+import org.springframework.stereotype.Component;
+import org.springframework.web.client.RestClient;
+
+/**
+ * Calls the card gateway over HTTP.
+ */
+@Component
+class CardGatewayClient {
+
+	private final RestClient http;
+
+	private final Environment environment;
+
+	CardGatewayClient(RestClient.Builder http, Environment environment) {
+		this.http = http.build();
+		this.environment = environment;
+	}
+
+	void charge(String idempotencyKey, ChargeRequest request) {
+		// The gateway is part of this service, whose port is known when it has started.
+		String gateway = this.environment.getRequiredProperty("sample.gateway.url");
+		this.http.post()
+			.uri(gateway + "/gateway/charges")
+			.header("Idempotency-Key", idempotencyKey)
+			.body(request)
+			.retrieve()
+			.toBodilessEntity();
+	}
+
+}

@@ -1,0 +1,26 @@
+package dev.idempotency.sample.ledger;
+
+import org.springframework.http.HttpStatus;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.ResponseStatus;
+import org.springframework.web.bind.annotation.RestController;
+
+/**
+ * Arms the crash.
+ */
+@RestController
+class CrashController {
+
+	private final CrashSwitch crashSwitch;
+
+	CrashController(CrashSwitch crashSwitch) {
+		this.crashSwitch = crashSwitch;
+	}
+
+	@PostMapping("/api/crash")
+	@ResponseStatus(HttpStatus.NO_CONTENT)
+	void crash() {
+		this.crashSwitch.arm();
+	}
+
+}

@@ -1,0 +1,32 @@
+package dev.idempotency.sample.ledger;
+
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.stereotype.Component;
+
+/**
+ * Makes the next run of each ledger fail between its debit and its entry.
+ */
+@Component
+class CrashSwitch {
+
+	private static final Logger logger = LoggerFactory.getLogger(CrashSwitch.class);
+
+	private final Set<String> armed = ConcurrentHashMap.newKeySet();
+
+	void arm() {
+		this.armed.addAll(List.of("ledger", "ledger-unprotected"));
+	}
+
+	void crashIfArmed(String ledger) {
+		if (this.armed.remove(ledger)) {
+			logger.warn("A handler of '{}' fails between debit and entry, as asked for", ledger);
+			throw new IllegalStateException("Crash between debit and entry");
+		}
+	}
+
+}

@@ -1,0 +1,55 @@
+package dev.idempotency.sample.ledger;
+
+import java.math.BigDecimal;
+
+import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.stereotype.Component;
+
+import dev.idempotency.sample.payment.PaymentCommand;
+
+/**
+ * Charges a payment in two steps, a debit and an entry. It has no protection of its own.
+ */
+@Component
+class Ledger {
+
+	private static final String DEBIT = """
+			update account set balance = balance - :amount
+			where ledger = :ledger and number = :account
+			returning balance
+			""";
+
+	private static final String ENTRY = """
+			insert into ledger_entry (ledger, payment_id, account, amount)
+			values (:ledger, :paymentId, :account, :amount)
+			returning id
+			""";
+
+	private final JdbcClient jdbc;
+
+	private final CrashSwitch crashSwitch;
+
+	Ledger(JdbcClient jdbc, CrashSwitch crashSwitch) {
+		this.jdbc = jdbc;
+		this.crashSwitch = crashSwitch;
+	}
+
+	Receipt charge(String ledger, PaymentCommand command) {
+		BigDecimal balance = this.jdbc.sql(DEBIT)
+			.param("ledger", ledger)
+			.param("amount", command.amount())
+			.param("account", command.account())
+			.query(BigDecimal.class)
+			.single();
+		this.crashSwitch.crashIfArmed(ledger);
+		long entry = this.jdbc.sql(ENTRY)
+			.param("ledger", ledger)
+			.param("paymentId", command.paymentId())
+			.param("account", command.account())
+			.param("amount", command.amount())
+			.query(Long.class)
+			.single();
+		return new Receipt(command.paymentId(), entry, balance);
+	}
+
+}

@@ -1,0 +1,28 @@
+package dev.idempotency.sample.ledger;
+
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.stereotype.Component;
+import org.springframework.transaction.annotation.Transactional;
+
+import dev.idempotency.sample.payment.PaymentCommand;
+import dev.idempotency.sample.payment.PaymentTopic;
+
+/**
+ * The twin of {@link LedgerListener} for comparison: a transaction, but no idempotency.
+ */
+@Component
+class UnprotectedLedgerListener {
+
+	private final Ledger ledger;
+
+	UnprotectedLedgerListener(Ledger ledger) {
+		this.ledger = ledger;
+	}
+
+	@KafkaListener(topics = PaymentTopic.NAME, groupId = "ledger-unprotected")
+	@Transactional
+	Receipt charge(PaymentCommand command) {
+		return this.ledger.charge("ledger-unprotected", command);
+	}
+
+}

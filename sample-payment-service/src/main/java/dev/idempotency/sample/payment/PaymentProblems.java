@@ -1,0 +1,32 @@
+package dev.idempotency.sample.payment;
+
+import java.util.concurrent.CompletionException;
+
+import org.apache.kafka.common.KafkaException;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.ProblemDetail;
+import org.springframework.http.converter.HttpMessageNotReadableException;
+import org.springframework.web.bind.annotation.ExceptionHandler;
+import org.springframework.web.bind.annotation.RestControllerAdvice;
+
+/**
+ * Says what is wrong with an order, and what happens to one that could not be sent.
+ */
+@RestControllerAdvice(assignableTypes = PaymentController.class)
+class PaymentProblems {
+
+	@ExceptionHandler
+	ProblemDetail unreadable(HttpMessageNotReadableException ex) {
+		Throwable cause = ex.getMostSpecificCause();
+		return ProblemDetail.forStatusAndDetail(HttpStatus.BAD_REQUEST, (cause instanceof IllegalArgumentException)
+				? cause.getMessage() : "The body must be JSON such as {\"count\":1000,\"duplicateRate\":0.3}");
+	}
+
+	@ExceptionHandler({ CompletionException.class, KafkaException.class,
+			org.springframework.kafka.KafkaException.class })
+	ProblemDetail unsent() {
+		return ProblemDetail.forStatusAndDetail(HttpStatus.SERVICE_UNAVAILABLE,
+				"Kafka did not take all messages. The payments are stored; the next start of the service sends them.");
+	}
+
+}

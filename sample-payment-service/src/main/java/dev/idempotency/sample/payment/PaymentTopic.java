@@ -1,0 +1,24 @@
+package dev.idempotency.sample.payment;
+
+import org.apache.kafka.clients.admin.NewTopic;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.config.TopicBuilder;
+
+/**
+ * The topic that all consumer groups read.
+ */
+@Configuration(proxyBeanMethods = false)
+public class PaymentTopic {
+
+	/**
+	 * Name of the topic.
+	 */
+	public static final String NAME = "payments";
+
+	@Bean
+	NewTopic payments() {
+		return TopicBuilder.name(NAME).partitions(6).build();
+	}
+
+}

@@ -1,0 +1,39 @@
+package dev.idempotency.sample.servers;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import org.springframework.beans.factory.DisposableBean;
+
+/**
+ * A PostgreSQL server as a child process, with its data in a temporary directory.
+ */
+final class Postgres implements DisposableBean {
+
+	private final EmbeddedPostgres server;
+
+	private Postgres(EmbeddedPostgres server) {
+		this.server = server;
+	}
+
+	static Postgres start() {
+		try {
+			// A shutdown hook of its own would stop the server while listeners still run.
+			return new Postgres(EmbeddedPostgres.builder().setRegisterShutdownHook(false).start());
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException("PostgreSQL could not be started", ex);
+		}
+	}
+
+	String url() {
+		return this.server.getJdbcUrl("postgres", "postgres");
+	}
+
+	@Override
+	public void destroy() throws IOException {
+		this.server.close();
+	}
+
+}

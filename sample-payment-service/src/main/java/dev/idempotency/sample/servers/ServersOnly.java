@@ -1,0 +1,46 @@
+package dev.idempotency.sample.servers;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.stream.Stream;
+
+import org.springframework.boot.context.event.ApplicationReadyEvent;
+import org.springframework.context.ApplicationListener;
+import org.springframework.core.env.Environment;
+
+/**
+ * Keeps the servers running for other processes, and writes their addresses to the
+ * properties file that {@code sample.servers.file} names.
+ */
+public final class ServersOnly implements ApplicationListener<ApplicationReadyEvent> {
+
+	private final Environment environment;
+
+	ServersOnly(Environment environment) {
+		this.environment = environment;
+	}
+
+	@Override
+	public void onApplicationEvent(ApplicationReadyEvent event) {
+		Path file = Path.of(this.environment.getRequiredProperty("sample.servers.file")).toAbsolutePath();
+		try {
+			write(file);
+		}
+		catch (IOException ex) {
+			throw new IllegalStateException("The addresses could not be written to " + file, ex);
+		}
+	}
+
+	private void write(Path file) throws IOException {
+		List<String> addresses = Stream.of(EmbeddedServersInitializer.POSTGRES, EmbeddedServersInitializer.KAFKA)
+			.map((name) -> name + "=" + this.environment.getRequiredProperty(name))
+			.toList();
+		// Who waits for the file must not see half of it.
+		Path partial = Files.write(file.resolveSibling(file.getFileName() + ".part"), addresses);
+		Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE);
+	}
+
+}

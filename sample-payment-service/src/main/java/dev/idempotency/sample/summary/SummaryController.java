@@ -1,0 +1,60 @@
+package dev.idempotency.sample.summary;
+
+import java.math.BigDecimal;
+import java.util.Map;
+
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.RestController;
+
+import dev.idempotency.sample.summary.Summary.Gateway;
+import dev.idempotency.sample.summary.Summary.ProtectedLedger;
+import dev.idempotency.sample.summary.Summary.UnprotectedLedger;
+
+/**
+ * Tells the figures.
+ */
+@RestController
+class SummaryController {
+
+	private final Totals totals;
+
+	private final Deliveries deliveries;
+
+	private final Suppressed suppressed;
+
+	private final Overcharged overcharged;
+
+	private final Backlog backlog;
+
+	SummaryController(Totals totals, Deliveries deliveries, Suppressed suppressed, Overcharged overcharged,
+			Backlog backlog) {
+		this.totals = totals;
+		this.deliveries = deliveries;
+		this.suppressed = suppressed;
+		this.overcharged = overcharged;
+		this.backlog = backlog;
+	}
+
+	@GetMapping("/api/summary")
+	Summary summary() {
+		Totals.Values total = this.totals.read();
+		return new Summary(total.paymentsRequested(), total.messagesSent(), total.amountRequested(),
+				new ProtectedLedger(this.deliveries.of("ledger"), total.charges(),
+						this.suppressed.of("LedgerListener.charge"), total.amountCharged()),
+				new UnprotectedLedger(this.deliveries.of("ledger-unprotected"), total.unprotectedCharges(),
+						total.unprotectedAmountCharged()),
+				new Gateway(this.deliveries.of("gateway"), total.gatewayCalls(), total.gatewayCharges(),
+						this.suppressed.of("GatewayListener.charge")));
+	}
+
+	@GetMapping("/api/overcharged")
+	Map<String, BigDecimal> overcharged() {
+		return this.overcharged.read();
+	}
+
+	@GetMapping("/api/backlog")
+	Map<String, Long> backlog() {
+		return this.backlog.read();
+	}
+
+}

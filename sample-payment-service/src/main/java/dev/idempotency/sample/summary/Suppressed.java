@@ -1,0 +1,31 @@
+package dev.idempotency.sample.summary;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+
+import org.springframework.stereotype.Component;
+
+import dev.idempotency.IdempotencyListener;
+
+/**
+ * Counts the duplicates that the library has kept from the handlers.
+ */
+@Component
+class Suppressed implements IdempotencyListener {
+
+	private final Map<String, LongAdder> byListener = new ConcurrentHashMap<>();
+
+	@Override
+	public void executed(Execution execution) {
+		if (execution.outcome() == Outcome.DUPLICATE) {
+			this.byListener.computeIfAbsent(execution.listener(), (listener) -> new LongAdder()).increment();
+		}
+	}
+
+	long of(String listener) {
+		LongAdder suppressed = this.byListener.get(listener);
+		return (suppressed != null) ? suppressed.sum() : 0;
+	}
+
+}

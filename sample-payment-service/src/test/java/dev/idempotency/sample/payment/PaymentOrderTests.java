@@ -1,0 +1,38 @@
+package dev.idempotency.sample.payment;
+
+import java.util.Map;
+import java.util.stream.Collectors;
+
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.sample.payment.Payment.Repeat;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link PaymentOrder}.
+ */
+class PaymentOrderTests {
+
+	@Test
+	void duplicateRateIsMetExactlyAndSharedBetweenAtOnceAndLater() {
+		assertThat(repeats(1_000, 0.3)).isEqualTo(Map.of(Repeat.NEVER, 700L, Repeat.AT_ONCE, 150L, Repeat.LATER, 150L));
+	}
+
+	@Test
+	void rateOfZeroRepeatsNothing() {
+		assertThat(repeats(10, 0)).isEqualTo(Map.of(Repeat.NEVER, 10L));
+	}
+
+	@Test
+	void rateOfOneRepeatsEverything() {
+		assertThat(repeats(10, 1)).isEqualTo(Map.of(Repeat.AT_ONCE, 5L, Repeat.LATER, 5L));
+	}
+
+	private Map<Repeat, Long> repeats(int count, double duplicateRate) {
+		return new PaymentOrder(count, duplicateRate).payments()
+			.stream()
+			.collect(Collectors.groupingBy(Payment::repeat, Collectors.counting()));
+	}
+
+}
