@@ -86,8 +86,7 @@ public final class ContainerProtection {
 				listeners.put(method, listener(annotation, method, targetClass, container, registry));
 			}
 		}
-		install((AbstractMessageListenerContainer<?, ?>) container,
-				new ProtectedListeners(String.valueOf(endpoint.getId()), targetClass, listeners));
+		install((AbstractMessageListenerContainer<?, ?>) container, new ProtectedListeners(targetClass, listeners));
 	}
 
 	private ProtectedListener listener(Idempotent annotation, Method method, Class<?> targetClass,

@@ -73,10 +73,4 @@ final class Delivery {
 		}
 	}
 
-	@Override
-	public String toString() {
-		return "listener " + this.listeners + ", topic " + this.record.topic() + ", partition "
-				+ this.record.partition() + ", offset " + this.record.offset();
-	}
-
 }

@@ -41,10 +41,11 @@ final class ProtectedListener {
 	@Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {
 		RecordContext context = new RecordContext(this.settings.parameters(), delivery.record(),
 				invocation.getArguments());
-		if (isExcluded(context, delivery)) {
+		Origin origin = new Origin(this.settings.name(), delivery.record());
+		if (isExcluded(context, origin)) {
 			return invocation.proceed();
 		}
-		IdempotentOperation operation = operation(context, delivery);
+		IdempotentOperation operation = operation(context, origin);
 		if (operation == null) {
 			return unprotected(invocation);
 		}
@@ -63,7 +64,7 @@ final class ProtectedListener {
 	}
 
 	// An expression that fails excludes nothing: protection is the safer side.
-	private boolean isExcluded(RecordContext context, Delivery delivery) {
+	private boolean isExcluded(RecordContext context, Origin origin) {
 		RecordExpression condition = this.settings.condition();
 		if (condition == null) {
 			return false;
@@ -73,33 +74,33 @@ final class ProtectedListener {
 		}
 		catch (EvaluationException ex) {
 			this.warnings.warn("condition", "The condition '" + condition + "' failed, so the record is protected: "
-					+ delivery + "; correct the expression", ex);
+					+ origin + "; correct the expression", ex);
 			return false;
 		}
 	}
 
-	private @Nullable IdempotentOperation operation(RecordContext context, Delivery delivery) {
+	private @Nullable IdempotentOperation operation(RecordContext context, Origin origin) {
 		String key;
 		byte[] fingerprint = null;
 		try {
-			key = this.settings.keys().resolve(context, delivery.record().headers());
+			key = this.settings.keys().resolve(context, origin.record().headers());
 			fingerprint = fingerprint(context);
 		}
 		catch (UnusableKeyException ex) {
-			key = withoutKey(ex, delivery);
+			key = withoutKey(ex, origin);
 		}
 		if (key == null) {
 			return null;
 		}
-		return new IdempotentOperation(IdempotencyKey.of(this.scope.get(), key), this.settings.name(), delivery,
+		return new IdempotentOperation(IdempotencyKey.of(this.scope.get(), key), this.settings.name(), origin,
 				this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention());
 	}
 
-	private @Nullable String withoutKey(UnusableKeyException reason, Delivery delivery) {
+	private @Nullable String withoutKey(UnusableKeyException reason, Origin origin) {
 		MissingKeyPolicy policy = this.settings.onMissingKey();
 		this.settings.listener().keyMissing(this.settings.name(), policy);
 		String why = String.valueOf(reason.getMessage());
-		String what = "The record has no usable idempotency key, " + why + ": " + delivery;
+		String what = "The record has no usable idempotency key, " + why + ": " + origin;
 		switch (policy) {
 			case REJECT -> {
 				executed(Outcome.REJECTED, Duration.ZERO);
@@ -116,7 +117,7 @@ final class ProtectedListener {
 						what + "; its coordinates are the key, which protects from "
 								+ "re-delivery but not from a second send. Make the producer send a key",
 						reason.getCause());
-				return RecordCoordinates.key(delivery.record());
+				return RecordCoordinates.key(origin.record());
 			}
 		}
 	}

@@ -13,16 +13,13 @@ import org.springframework.aop.support.AopUtils;
  */
 final class ProtectedListeners {
 
-	private final String endpointId;
-
 	private final Class<?> targetClass;
 
 	private final Map<Method, ProtectedListener> listeners;
 
 	private final Map<Method, Optional<ProtectedListener>> resolved = new ConcurrentHashMap<>();
 
-	ProtectedListeners(String endpointId, Class<?> targetClass, Map<Method, ProtectedListener> listeners) {
-		this.endpointId = endpointId;
+	ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners) {
 		this.targetClass = targetClass;
 		this.listeners = Map.copyOf(listeners);
 	}
@@ -39,11 +36,6 @@ final class ProtectedListeners {
 
 	private Optional<ProtectedListener> resolve(Method invoked) {
 		return Optional.ofNullable(this.listeners.get(AopUtils.getMostSpecificMethod(invoked, this.targetClass)));
-	}
-
-	@Override
-	public String toString() {
-		return this.endpointId;
 	}
 
 }
