@@ -31,6 +31,11 @@ final class Attempt<T, E extends Throwable> {
 		return this.started;
 	}
 
+	// In an earlier delivery to this process.
+	void hasRun() {
+		this.started = true;
+	}
+
 	boolean failedWith(Throwable error) {
 		return this.failure == error;
 	}

@@ -24,7 +24,14 @@ public record Failure(String type, @Nullable String message) {
 	 * @return its description
 	 */
 	public static Failure of(Throwable error) {
-		return new Failure(error.getClass().getName(), error.getMessage());
+		String message;
+		try {
+			message = error.getMessage();
+		}
+		catch (RuntimeException ex) {
+			message = null;
+		}
+		return new Failure(error.getClass().getName(), message);
 	}
 
 	private static String cut(String text) {

@@ -62,8 +62,8 @@ public final class IdempotencyKey {
 		if (text.length() > MAX_LENGTH) {
 			return "has " + text.length() + " characters, more than " + MAX_LENGTH;
 		}
-		if (text.indexOf('\0') >= 0) {
-			return "has a NUL character";
+		if (text.chars().anyMatch(Character::isISOControl)) {
+			return "has a control character";
 		}
 		return StandardCharsets.UTF_8.newEncoder().canEncode(text) ? null : "is not well-formed Unicode";
 	}

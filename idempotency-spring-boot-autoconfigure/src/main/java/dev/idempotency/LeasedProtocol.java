@@ -24,7 +24,7 @@ final class LeasedProtocol {
 
 	private static final Log logger = LogFactory.getLog(LeasedProtocol.class);
 
-	// One for each partition that waits is all there should ever be.
+	// One for each partition that waits, and those whose partition moved away meanwhile.
 	private static final int MAX_UNSETTLED = 10_000;
 
 	private final IdempotencyStore store;
@@ -42,6 +42,7 @@ final class LeasedProtocol {
 		IdempotentOperation operation = attempt.operation();
 		Unsettled left = this.unsettled.get(operation.key());
 		if (left != null) {
+			attempt.hasRun();
 			settle(operation, left);
 		}
 		ClaimRequest request = operation.newRequest();
@@ -71,10 +72,11 @@ final class LeasedProtocol {
 	}
 
 	private Settlement fail(IdempotentOperation operation, ClaimRequest request, Throwable error) {
+		Failure failure = Failure.of(error);
 		try {
-			return this.calls.call(StoreCall.FAIL, operation, () -> this.store.fail(request, Failure.of(error)));
+			return this.calls.call(StoreCall.FAIL, operation, () -> this.store.fail(request, failure));
 		}
-		catch (IdempotencyStoreUnavailableException ex) {
+		catch (OperationBlockedException ex) {
 			logger.warn("A failure could not be recorded, so the next attempt waits until the claim has run out: "
 					+ operation, ex);
 			return Settlement.SETTLED;
@@ -85,7 +87,7 @@ final class LeasedProtocol {
 		try {
 			return this.calls.call(StoreCall.COMPLETE, operation, () -> this.store.complete(request, result));
 		}
-		catch (IdempotencyStoreUnavailableException ex) {
+		catch (OperationBlockedException ex) {
 			if (this.unsettled.size() < MAX_UNSETTLED) {
 				this.unsettled.put(operation.key(), new Unsettled(request, result));
 			}

@@ -5,6 +5,7 @@ import java.util.Locale;
 import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.UnexpectedRollbackException;
 
 import dev.idempotency.IdempotencyListener.StoreCall;
 
@@ -35,6 +36,11 @@ final class StoreCalls {
 		catch (OperationInProgressException ex) {
 			available = true;
 			throw new OperationInProgressException(ex.getMessage() + ": " + operation, ex.retryAfter());
+		}
+		catch (UnexpectedRollbackException ex) {
+			// What the handler did to the transaction is no fault of the store.
+			available = true;
+			throw ex;
 		}
 		catch (RuntimeException ex) {
 			throw new IdempotencyStoreUnavailableException("The idempotency store '" + this.store.name()

@@ -5,6 +5,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionException;
 import org.springframework.transaction.TransactionStatus;
+import org.springframework.transaction.TransactionUsageException;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
@@ -64,6 +65,9 @@ final class TransactionalProtocol {
 		try {
 			return this.transactionManager.getTransaction(definition);
 		}
+		catch (TransactionUsageException ex) {
+			throw ex;
+		}
 		catch (TransactionException ex) {
 			throw new IdempotencyStoreUnavailableException("No transaction could be begun for " + operation
 					+ "; the record will be delivered again when the database answers", ex);
@@ -121,9 +125,10 @@ final class TransactionalProtocol {
 	}
 
 	private void noteFailure(IdempotentOperation operation, ClaimRequest request, Throwable error) {
+		Failure failure = Failure.of(error);
 		try {
 			Settlement noted = this.calls.call(StoreCall.FAIL, operation,
-					() -> this.store.noteFailure(request, Failure.of(error)));
+					() -> this.store.noteFailure(request, failure));
 			if (noted == Settlement.SETTLED) {
 				return;
 			}

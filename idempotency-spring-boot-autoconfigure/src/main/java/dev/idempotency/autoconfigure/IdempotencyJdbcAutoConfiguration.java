@@ -7,6 +7,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -42,7 +43,7 @@ import dev.idempotency.jdbc.TableName;
 @ConditionalOnIdempotency
 @ConditionalOnProperty(name = "idempotency.store.type", havingValue = "jdbc", matchIfMissing = true)
 @ConditionalOnBean(DataSource.class)
-@ConditionalOnMissingBean(IdempotencyStore.class)
+@ConditionalOnMissingBean(value = IdempotencyStore.class, ignored = JdbcIdempotencyStore.class)
 @EnableConfigurationProperties(IdempotencyProperties.class)
 public final class IdempotencyJdbcAutoConfiguration {
 
@@ -50,14 +51,15 @@ public final class IdempotencyJdbcAutoConfiguration {
 	// schema
 	// would make the first of them fail.
 	@Bean
+	@ConditionalOnMissingBean
 	@DependsOnDatabaseInitialization
-	JdbcIdempotencyStore jdbcIdempotencyStore(ListableBeanFactory beanFactory, ObjectProvider<DataSource> dataSources,
-			StoreTransactions transactions, IdempotencyProperties properties) {
+	JdbcIdempotencyStore jdbcIdempotencyStore(ConfigurableListableBeanFactory beanFactory,
+			ObjectProvider<DataSource> dataSources, StoreTransactions transactions, IdempotencyProperties properties) {
 		Jdbc jdbc = properties.jdbc();
 		TableName table = TableName.of(jdbc.table());
 		DataSource dataSource = dataSource(beanFactory, dataSources, jdbc.dataSource());
 		if (jdbc.schema() == Schema.MIGRATE) {
-			migrate(dataSource, table);
+			migrate(dataSource, table, beanFactory.getBeanClassLoader());
 		}
 		if (jdbc.schema() != Schema.NONE) {
 			JdbcSchemaValidation.validate(dataSource, table);
@@ -89,9 +91,8 @@ public final class IdempotencyJdbcAutoConfiguration {
 		return dataSource;
 	}
 
-	private static void migrate(DataSource dataSource, TableName table) {
-		if (!ClassUtils.isPresent("org.flywaydb.core.Flyway",
-				IdempotencyJdbcAutoConfiguration.class.getClassLoader())) {
+	private static void migrate(DataSource dataSource, TableName table, @Nullable ClassLoader classLoader) {
+		if (!ClassUtils.isPresent("org.flywaydb.core.Flyway", classLoader)) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.jdbc.schema' is 'migrate', but there is no Flyway on the class path.",
 					"Add 'flyway-core' and its module for your database, or create the table yourself and set "

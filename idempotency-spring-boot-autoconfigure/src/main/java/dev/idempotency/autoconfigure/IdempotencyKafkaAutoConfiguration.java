@@ -1,14 +1,18 @@
 package dev.idempotency.autoconfigure;
 
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.BeanFactoryAnnotationUtils;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Role;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.transaction.TransactionManager;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyListener;
@@ -54,11 +58,13 @@ public final class IdempotencyKafkaAutoConfiguration {
 		return new PartitionPauses();
 	}
 
+	// Lazy: an application without idempotent listeners needs no store.
 	@Bean
+	@Lazy
 	ContainerProtection idempotentContainerProtection(ObjectProvider<IdempotencyTemplate> templates,
 			ObjectProvider<Serialization> serialization, IdempotencyProperties properties,
 			ObjectProvider<IdempotencyListener> listeners, ConfigurableBeanFactory beanFactory,
-			PartitionPauses pauses) {
+			ObjectProvider<StoreTransactions> transactions, PartitionPauses pauses) {
 		IdempotencyTemplate template = templates.getIfAvailable();
 		if (template == null) {
 			throw new IdempotencyConfigurationException("There are idempotent listeners, but no idempotency store.",
@@ -72,8 +78,15 @@ public final class IdempotencyKafkaAutoConfiguration {
 		ListenerDefaults defaults = new ListenerDefaults(properties.mode(), properties.lease(), properties.retention(),
 				properties.key().headers(), properties.key().onMissing());
 		return new ContainerProtection(new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
-				new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue),
-				pauses);
+				new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
+				(qualifier) -> isStoreManager(beanFactory, transactions, qualifier)), pauses);
+	}
+
+	private static boolean isStoreManager(BeanFactory beanFactory, ObjectProvider<StoreTransactions> transactions,
+			String qualifier) {
+		StoreTransactions store = transactions.getIfAvailable(() -> new StoreTransactions(null));
+		return BeanFactoryAnnotationUtils.qualifiedBeanOfType(beanFactory, TransactionManager.class, qualifier) == store
+			.manager();
 	}
 
 	@Bean

@@ -48,11 +48,12 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * joins headers that make up a key together.
 	 * @param onMissing What happens to a record without a usable key.
 	 */
-	public record Key(List<String> headers, @DefaultValue("record-coordinates") MissingKeyPolicy onMissing) {
+	public record Key(List<String> headers, MissingKeyPolicy onMissing) {
 
 		private static final List<String> DEFAULT_HEADERS = List.of("Idempotency-Key", "ce_source+ce_id");
 
-		public Key(@Nullable List<String> headers, MissingKeyPolicy onMissing) {
+		// Written out in full: what the component says is not the parameter's.
+		public Key(@Nullable List<String> headers, @DefaultValue("record-coordinates") MissingKeyPolicy onMissing) {
 			this.headers = (headers != null) ? List.copyOf(headers) : DEFAULT_HEADERS;
 			this.onMissing = onMissing;
 		}

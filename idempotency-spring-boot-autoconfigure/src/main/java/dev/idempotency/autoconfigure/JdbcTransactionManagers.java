@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.ResourceTransactionManager;
 import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -30,7 +31,7 @@ final class JdbcTransactionManagers {
 	static @Nullable PlatformTransactionManager find(ListableBeanFactory beanFactory, DataSource dataSource,
 			@Nullable String name) {
 		if (name != null) {
-			return beanFactory.getBean(name, PlatformTransactionManager.class);
+			return named(beanFactory, dataSource, name);
 		}
 		Map<String, PlatformTransactionManager> all = beanFactory.getBeansOfType(PlatformTransactionManager.class,
 				false, true);
@@ -53,6 +54,18 @@ final class JdbcTransactionManagers {
 		return matching.values().iterator().next();
 	}
 
+	private static PlatformTransactionManager named(ListableBeanFactory beanFactory, DataSource dataSource,
+			String name) {
+		PlatformTransactionManager manager = beanFactory.getBean(name, PlatformTransactionManager.class);
+		if (target(dataSource(manager)) != target(dataSource)) {
+			throw new IdempotencyConfigurationException(
+					"The transaction manager '" + name + "' does not manage the DataSource of the idempotency store.",
+					"Name another with 'idempotency.jdbc.transaction-manager', or the DataSource with "
+							+ "'idempotency.jdbc.data-source'.");
+		}
+		return manager;
+	}
+
 	/**
 	 * The {@link DataSource} of a manager: JDBC and JPA managers share no type that has
 	 * one.
@@ -60,9 +73,13 @@ final class JdbcTransactionManagers {
 	 * @return its {@link DataSource}, if it has one
 	 */
 	static @Nullable DataSource dataSource(PlatformTransactionManager manager) {
+		if (manager instanceof ResourceTransactionManager resources
+				&& resources.getResourceFactory() instanceof DataSource found) {
+			return found;
+		}
 		Method getter = ReflectionUtils.findMethod(manager.getClass(), "getDataSource");
 		Object dataSource = (getter != null) ? ReflectionUtils.invokeMethod(getter, manager) : null;
-		return (dataSource instanceof DataSource found) ? found : null;
+		return (dataSource instanceof DataSource other) ? other : null;
 	}
 
 	private static @Nullable DataSource target(@Nullable DataSource dataSource) {

@@ -37,6 +37,8 @@ public final class CleanupJob implements SmartLifecycle {
 
 	private volatile boolean running;
 
+	private volatile boolean stopped;
+
 	/**
 	 * Create a job.
 	 * @param records what to delete
@@ -57,6 +59,7 @@ public final class CleanupJob implements SmartLifecycle {
 		threads.setDaemon(true);
 		this.executor = Executors.newSingleThreadScheduledExecutor(threads);
 		this.running = true;
+		this.stopped = false;
 		long millis = this.interval.toMillis();
 		this.executor.scheduleWithFixedDelay(this::run, ThreadLocalRandom.current().nextLong(millis + 1), millis,
 				TimeUnit.MILLISECONDS);
@@ -69,7 +72,7 @@ public final class CleanupJob implements SmartLifecycle {
 	public int runOnce() {
 		int deleted = 0;
 		int batch = this.batchSize;
-		while (this.running && batch == this.batchSize) {
+		while (!this.stopped && batch == this.batchSize) {
 			batch = this.records.deleteExpired(this.batchSize);
 			deleted += batch;
 		}
@@ -93,6 +96,7 @@ public final class CleanupJob implements SmartLifecycle {
 	@Override
 	public void stop() {
 		this.running = false;
+		this.stopped = true;
 		if (this.executor != null) {
 			this.executor.shutdownNow();
 		}

@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JavaType;
 import tools.jackson.databind.MapperFeature;
 import tools.jackson.databind.SerializationFeature;
+import tools.jackson.databind.cfg.JsonNodeFeature;
 import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.ResultCodec;
@@ -31,7 +32,9 @@ public final class JacksonSerialization implements Serialization {
 		this.mapper = mapper.rebuild().deactivateDefaultTyping().build();
 		this.canonical = this.mapper.rebuild()
 			.enable(MapperFeature.SORT_PROPERTIES_ALPHABETICALLY)
+			.disable(MapperFeature.SORT_CREATOR_PROPERTIES_FIRST)
 			.enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
+			.enable(JsonNodeFeature.WRITE_PROPERTIES_SORTED)
 			.disable(SerializationFeature.INDENT_OUTPUT)
 			.build();
 	}

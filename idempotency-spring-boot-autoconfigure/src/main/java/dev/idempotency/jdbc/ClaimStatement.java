@@ -19,8 +19,9 @@ final class ClaimStatement {
 
 	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
-	// No row means that another transaction came between; more than two in a row were not
-	// seen.
+	private static final String RACE = "R";
+
+	// More than two in a row were not seen.
 	private static final int MAX_RACES = 5;
 
 	private final String sql;
@@ -69,7 +70,8 @@ final class ClaimStatement {
 				leased ? request.lease().toMillis() : null, request.retention().toMillis())) {
 			for (int race = 0; race < MAX_RACES; race++) {
 				try (ResultSet row = statement.executeQuery()) {
-					if (row.next()) {
+					row.next();
+					if (!RACE.equals(row.getString("outcome"))) {
 						return answer(row, request);
 					}
 				}

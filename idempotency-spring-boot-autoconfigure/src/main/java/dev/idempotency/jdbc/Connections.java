@@ -10,6 +10,8 @@ import javax.sql.DataSource;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
@@ -20,6 +22,9 @@ import dev.idempotency.OperationInProgressException;
  * transaction or on one that takes no part in it.
  */
 final class Connections {
+
+	private static final String NO_TRANSACTION = "The current transaction does not bind a connection of the store's "
+			+ "DataSource; name its manager with 'idempotency.jdbc.transaction-manager', or use leased mode";
 
 	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
@@ -34,11 +39,11 @@ final class Connections {
 
 	<T extends @Nullable Object> T inTransaction(Duration timeout, Work<T> work) {
 		try {
+			// Without a bound connection one would be bound here, committing by itself.
+			Assert.state(TransactionSynchronizationManager.hasResource(this.dataSource), NO_TRANSACTION);
 			Connection connection = DataSourceUtils.doGetConnection(this.dataSource);
 			try {
-				Assert.state(DataSourceUtils.isConnectionTransactional(connection, this.dataSource),
-						"The transaction does not use the store's DataSource; name its manager with "
-								+ "'idempotency.jdbc.transaction-manager'");
+				Assert.state(!connection.getAutoCommit(), NO_TRANSACTION);
 				return limited(connection, timeout, work);
 			}
 			finally {
@@ -53,11 +58,19 @@ final class Connections {
 	<T extends @Nullable Object> T autonomous(Duration timeout, Work<T> work) {
 		try (Connection connection = this.dataSource.getConnection()) {
 			boolean autoCommit = connection.getAutoCommit();
-			T answer = limited(connection, timeout, work);
-			if (!autoCommit) {
-				connection.commit();
+			try {
+				T answer = limited(connection, timeout, work);
+				if (!autoCommit) {
+					connection.commit();
+				}
+				return answer;
 			}
-			return answer;
+			catch (SQLException | RuntimeException ex) {
+				if (!autoCommit) {
+					rollback(connection, ex);
+				}
+				throw ex;
+			}
 		}
 		catch (SQLException ex) {
 			throw translate(ex);
@@ -84,10 +97,24 @@ final class Connections {
 		}
 	}
 
+	// Not every pool does so itself.
+	private static void rollback(Connection connection, Exception reason) {
+		try {
+			connection.rollback();
+		}
+		catch (SQLException ex) {
+			reason.addSuppressed(ex);
+		}
+	}
+
 	private RuntimeException translate(SQLException ex) {
 		if (this.dialect.isContention(ex)) {
 			return new OperationInProgressException(
 					"A concurrent transaction holds the record (SQL state " + ex.getSQLState() + ")", RETRY_AFTER);
+		}
+		if (this.dialect.isAborted(ex)) {
+			return new UnexpectedRollbackException("A statement of the handler failed and the handler went on, but its "
+					+ "transaction can only be rolled back; let the error pass, or use a savepoint", ex);
 		}
 		return new IdempotencyStoreUnavailableException(
 				"The database did not answer or refused the statement (SQL state " + ex.getSQLState() + ")", ex);

@@ -1,5 +1,6 @@
 package dev.idempotency.jdbc;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Locale;
 
@@ -31,6 +32,22 @@ interface Dialect {
 	 * @return whether it is about concurrency
 	 */
 	boolean isContention(SQLException error);
+
+	/**
+	 * Whether one of our statements failed because an earlier one of the same transaction
+	 * had.
+	 * @param error the error
+	 * @return whether the transaction is good for nothing but a rollback
+	 */
+	boolean isAborted(SQLException error);
+
+	/**
+	 * Make sure that the database can keep every key and every message.
+	 * @param connection a connection
+	 * @throws SQLException if the database does not answer
+	 * @throws IdempotencyConfigurationException if it cannot
+	 */
+	void check(Connection connection) throws SQLException;
 
 	static Dialect of(String productName) {
 		if (productName.toLowerCase(Locale.ROOT).contains("postgresql")) {

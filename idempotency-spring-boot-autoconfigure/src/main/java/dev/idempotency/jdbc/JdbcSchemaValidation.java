@@ -32,6 +32,7 @@ public final class JdbcSchemaValidation {
 				PreparedStatement statement = connection
 					.prepareStatement("SELECT " + COLUMNS + " FROM " + table + " WHERE 1 = 0")) {
 			statement.executeQuery().close();
+			Databases.dialect(dataSource).check(connection);
 		}
 		catch (SQLException ex) {
 			throw new IdempotencyConfigurationException(

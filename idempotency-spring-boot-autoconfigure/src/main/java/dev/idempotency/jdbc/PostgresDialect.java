@@ -1,7 +1,12 @@
 package dev.idempotency.jdbc;
 
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Set;
+
+import dev.idempotency.IdempotencyConfigurationException;
 
 /**
  * PostgreSQL. Every statement that may wait for a lock sets {@code lock_timeout} for
@@ -24,7 +29,8 @@ final class PostgresDialect implements Dialect {
 			RETURNING (SELECT set_config('lock_timeout', c.prev, true) FROM c)""";
 
 	// A record is free when it failed, ran out or expired, and is not known with other
-	// content. Answers for a record that is not free touch nothing: no lock, no log.
+	// content. R: another transaction came between, repeat. Answers for a record that is
+	// not free touch nothing: no lock, no log.
 	private static final String CLAIM = """
 			WITH i AS MATERIALIZED (
 			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', ?, true) AS wait,
@@ -54,7 +60,10 @@ final class PostgresDialect implements Dialect {
 			UNION ALL
 			SELECT known::text, fence, attempt, fingerprint, result,
 			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
-			FROM cur WHERE NOT claimable""";
+			FROM cur WHERE NOT claimable
+			UNION ALL
+			SELECT CASE WHEN set_config('lock_timeout', prev, true) IS NOT NULL THEN 'R' END, NULL, NULL, NULL, NULL, NULL
+			FROM i WHERE NOT EXISTS (SELECT FROM got) AND NOT EXISTS (SELECT FROM cur WHERE NOT claimable)""";
 
 	private static final String FREE = """
 			(r.state = 'F' OR (r.state = 'P' AND r.lease_until <= clock_timestamp())
@@ -116,6 +125,26 @@ final class PostgresDialect implements Dialect {
 				STORE_RESULT.formatted(table), FAIL.formatted(table), NOTE_FAILURE.formatted(table, FREE),
 				RELEASE.formatted(table), RENEW.formatted(table), FIND.formatted(table),
 				DELETE_EXPIRED.formatted(table));
+	}
+
+	@Override
+	public boolean isAborted(SQLException error) {
+		return "25P02".equals(error.getSQLState());
+	}
+
+	// In another encoding a character that it lacks would look like an outage of the
+	// store.
+	@Override
+	public void check(Connection connection) throws SQLException {
+		try (PreparedStatement statement = connection.prepareStatement("SHOW server_encoding");
+				ResultSet row = statement.executeQuery()) {
+			row.next();
+			if (!"UTF8".equals(row.getString(1))) {
+				throw new IdempotencyConfigurationException(
+						"The database of the idempotency store has the encoding " + row.getString(1) + ".",
+						"Use a database with the encoding UTF8.");
+			}
+		}
 	}
 
 	@Override

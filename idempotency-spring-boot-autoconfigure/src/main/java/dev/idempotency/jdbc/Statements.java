@@ -9,8 +9,8 @@ package dev.idempotency.jdbc;
  * key, fingerprint, retention
  * @param claim claims: wait, id, scope, key, state, token, fingerprint, lease, retention.
  * Columns: outcome ({@code A}, or the state of a record that is not free), fence,
- * attempt, fingerprint, result, remaining lease in milliseconds. No row if another
- * transaction came between: repeat
+ * attempt, fingerprint, result, remaining lease in milliseconds. Outcome {@code R} if
+ * another transaction came between: repeat
  * @param complete result, id, token
  * @param storeResult adds a result to the record of the current transaction: result, id
  * @param fail error type, error message, id, token

@@ -1,6 +1,6 @@
 package dev.idempotency.jdbc;
 
-import java.util.regex.Matcher;
+import java.util.Locale;
 import java.util.regex.Pattern;
 
 import org.jspecify.annotations.Nullable;
@@ -17,8 +17,17 @@ import dev.idempotency.IdempotencyConfigurationException;
 public record TableName(@Nullable String schema, String table) {
 
 	// 40 characters leave room for the name of the history table within 63.
-	private static final Pattern PATTERN = Pattern
-		.compile("(?:([A-Za-z_][A-Za-z0-9_]{0,39})\\.)?([A-Za-z_][A-Za-z0-9_]{0,39})");
+	private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,39}");
+
+	public TableName {
+		String name = (schema != null) ? schema + "." + table : table;
+		check(table, name);
+		if (schema != null) {
+			check(schema, name);
+			// As the database reads a name without quotes; Flyway quotes the schema.
+			schema = schema.toLowerCase(Locale.ROOT);
+		}
+	}
 
 	/**
 	 * Read a name.
@@ -27,13 +36,16 @@ public record TableName(@Nullable String schema, String table) {
 	 * @throws IdempotencyConfigurationException if it is not a plain identifier
 	 */
 	public static TableName of(String name) {
-		Matcher matcher = PATTERN.matcher(name);
-		if (!matcher.matches()) {
+		int dot = name.indexOf('.');
+		return (dot < 0) ? new TableName(null, name) : new TableName(name.substring(0, dot), name.substring(dot + 1));
+	}
+
+	private static void check(String identifier, String name) {
+		if (!IDENTIFIER.matcher(identifier).matches()) {
 			throw new IdempotencyConfigurationException("'" + name + "' is not a name for the idempotency table.",
 					"Set 'idempotency.jdbc.table' to letters, digits and underscores, 40 at most, with or without a "
 							+ "schema and a dot before it.");
 		}
-		return new TableName(matcher.group(1), matcher.group(2));
 	}
 
 	String historyTable() {

@@ -9,11 +9,15 @@ import dev.idempotency.OperationBlockedException;
  */
 final class Blocked {
 
+	// Causes may form a ring.
+	private static final int MAX_DEPTH = 50;
+
 	private Blocked() {
 	}
 
 	static @Nullable OperationBlockedException in(@Nullable Throwable error) {
-		for (Throwable cause = error; cause != null; cause = (cause.getCause() != cause) ? cause.getCause() : null) {
+		Throwable cause = error;
+		for (int depth = 0; cause != null && depth < MAX_DEPTH; depth++, cause = cause.getCause()) {
 			if (cause instanceof OperationBlockedException blocked) {
 				return blocked;
 			}

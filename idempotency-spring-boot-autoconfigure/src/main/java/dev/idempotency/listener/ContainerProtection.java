@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -27,7 +26,6 @@ import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.util.Assert;
 import org.springframework.util.StringUtils;
-import org.springframework.util.function.SingletonSupplier;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
@@ -52,6 +50,8 @@ public final class ContainerProtection {
 
 	private final Set<Method> methods = ConcurrentHashMap.newKeySet();
 
+	private final Map<String, Method> scopes = new ConcurrentHashMap<>();
+
 	public ContainerProtection(ListenerSettingsFactory settings, PartitionPauses pauses) {
 		this.settings = settings;
 		this.pauses = pauses;
@@ -71,17 +71,18 @@ public final class ContainerProtection {
 			.anyMatch((candidate) -> annotation(candidate, AopUtils.getTargetClass(method.getBean())) != null);
 	}
 
-	void protect(MessageListenerContainer container, KafkaListenerEndpoint endpoint,
+	void protect(MessageListenerContainer container, KafkaListenerEndpoint endpoint, boolean autoCommit,
 			KafkaListenerEndpointRegistry registry) {
 		MethodKafkaListenerEndpoint<?, ?> methodEndpoint = (MethodKafkaListenerEndpoint<?, ?>) endpoint;
 		Object bean = methodEndpoint.getBean();
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
 		Map<Method, ProtectedListener> listeners = new HashMap<>();
 		for (Method candidate : methods(methodEndpoint)) {
+			ListenerChecks.checkSynchronous(candidate, targetClass);
 			Idempotent annotation = annotation(candidate, targetClass);
 			if (annotation != null) {
 				Method method = AopUtils.getMostSpecificMethod(candidate, targetClass);
-				ListenerChecks.check(bean, method, container);
+				ListenerChecks.check(bean, method, container, autoCommit);
 				this.methods.add(method);
 				listeners.put(method, listener(annotation, method, targetClass, container, registry));
 			}
@@ -93,15 +94,20 @@ public final class ContainerProtection {
 			MessageListenerContainer container, KafkaListenerEndpointRegistry registry) {
 		ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass);
 		String explicit = this.settings.resolve(annotation.scope());
-		Supplier<String> scope = StringUtils.hasText(explicit) ? () -> explicit
-				: SingletonSupplier.of(() -> scope(method, targetClass, container, registry));
-		String problem = IdempotencyKey.problem(scope.get());
+		String scope = StringUtils.hasText(explicit) ? explicit : scope(method, targetClass, container, registry);
+		String problem = IdempotencyKey.problem(scope);
 		if (problem != null) {
 			throw new IdempotencyConfigurationException(
 					"The scope of the idempotent listener " + listenerSettings.name() + " " + problem + ".",
 					"Set 'scope' of @Idempotent to a text of up to " + IdempotencyKey.MAX_LENGTH + " characters.");
 		}
-		logger.info("Idempotent listener " + listenerSettings.name() + ": scope '" + scope.get() + "', mode "
+		Method other = this.scopes.putIfAbsent(scope, method);
+		if (other != null && !other.equals(method)) {
+			logger.warn("The idempotent listeners " + listenerSettings.name() + " and "
+					+ ListenerSettingsFactory.where(other, other.getDeclaringClass()) + " share the scope '" + scope
+					+ "': a key that one has processed is a duplicate for the other. Name two scopes unless that is meant");
+		}
+		logger.info("Idempotent listener " + listenerSettings.name() + ": scope '" + scope + "', mode "
 				+ listenerSettings.mode() + ", store '" + listenerSettings.template().store().name() + "', lease "
 				+ listenerSettings.lease() + ", retention " + listenerSettings.retention());
 		return new ProtectedListener(listenerSettings, scope);

@@ -52,6 +52,10 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 		return this.advice;
 	}
 
+	boolean isUsed() {
+		return this.pointcut.matched;
+	}
+
 	Set<Method> markedMethods() {
 		return Set.copyOf(this.pointcut.marked);
 	}
@@ -63,6 +67,8 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 
 		private final Set<Method> marked = ConcurrentHashMap.newKeySet();
 
+		private volatile boolean matched;
+
 		IdempotentPointcut() {
 			setClassFilter((type) -> AnnotationUtils.isCandidateClass(type, Idempotent.class));
 		}
@@ -72,9 +78,12 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 			Method specific = AopUtils.getMostSpecificMethod(method, targetClass);
 			if (AnnotatedElementUtils.hasAnnotation(specific, Idempotent.class)) {
 				this.marked.add(specific);
+				this.matched = true;
 				return true;
 			}
-			return AnnotatedElementUtils.hasAnnotation(targetClass, Idempotent.class);
+			boolean markedByClass = AnnotatedElementUtils.hasAnnotation(targetClass, Idempotent.class);
+			this.matched |= markedByClass;
+			return markedByClass;
 		}
 
 	}

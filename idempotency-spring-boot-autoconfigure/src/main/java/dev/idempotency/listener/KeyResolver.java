@@ -8,6 +8,7 @@ import java.util.UUID;
 import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 import org.springframework.expression.EvaluationException;
+import org.springframework.util.StringUtils;
 
 import dev.idempotency.IdempotencyKey;
 
@@ -61,9 +62,18 @@ final class KeyResolver {
 			if (text == null) {
 				return null;
 			}
-			key.add(text);
+			key.add((names.length > 1) ? part(name, text) : text);
 		}
 		return key.toString();
+	}
+
+	// A blank part would give records without it one key, and so would parts that differ
+	// only in where they are joined.
+	private static String part(String name, String text) {
+		if (!StringUtils.hasText(text)) {
+			throw new UnusableKeyException("header '" + name + "' is blank", null);
+		}
+		return text.replace("%", "%25").replace(" ", "%20");
 	}
 
 	private static @Nullable String evaluate(RecordExpression expression, RecordContext context) {

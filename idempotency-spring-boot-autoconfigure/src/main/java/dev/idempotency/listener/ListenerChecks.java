@@ -2,11 +2,13 @@ package dev.idempotency.listener;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
-import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Future;
 
+import org.aopalliance.aop.Advice;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.KotlinDetector;
@@ -17,6 +19,7 @@ import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.messaging.Message;
 import org.springframework.scheduling.annotation.Async;
+import org.springframework.transaction.interceptor.TransactionInterceptor;
 
 import dev.idempotency.IdempotencyConfigurationException;
 
@@ -28,12 +31,26 @@ final class ListenerChecks {
 	private ListenerChecks() {
 	}
 
-	static void check(Object bean, Method method, MessageListenerContainer container) {
+	static void check(Object bean, Method method, MessageListenerContainer container, boolean autoCommit) {
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
 		String where = ListenerSettingsFactory.where(method, targetClass);
 		fail(adviceProblem(bean, method), where);
 		fail(signatureProblem(method), where);
 		fail(containerProblem(container), where);
+		if (autoCommit) {
+			fail(problem("its consumer commits offsets by itself, also of records that wait",
+					"Remove 'enable.auto.commit' from the consumer's properties."), where);
+		}
+	}
+
+	// One asynchronous method makes the container of all of them asynchronous.
+	static void checkSynchronous(Method method, Class<?> targetClass) {
+		Class<?> type = method.getReturnType();
+		if (Future.class.isAssignableFrom(type) || isAsyncType(type) || KotlinDetector.isSuspendingFunction(method)) {
+			fail(problem("it, or a method of the same listener class, is asynchronous, which is not supported yet",
+					"Return the result itself, or remove @Idempotent."),
+					ListenerSettingsFactory.where(method, targetClass));
+		}
 	}
 
 	private static void fail(String @Nullable [] problem, String where) {
@@ -49,7 +66,15 @@ final class ListenerChecks {
 					"Let Spring create the bean, and not before its post-processors: nothing that a post-processor "
 							+ "needs may depend on it.");
 		}
-		if (Arrays.stream(((Advised) bean).getAdvisors()).noneMatch(IdempotentAdvisor.class::isInstance)) {
+		List<Advisor> advisors = List.of(((Advised) bean).getAdvisors());
+		if (advisors.stream().anyMatch(IdempotentAdvisor.class::isInstance) && advisors.stream()
+			.takeWhile((advisor) -> !(advisor instanceof IdempotentAdvisor))
+			.anyMatch((advisor) -> advisor.getAdvice() instanceof TransactionInterceptor)) {
+			return problem(
+					"@Transactional begins its transaction outside, and would commit after the record is completed",
+					"Do not set an order on @EnableTransactionManagement.");
+		}
+		if (advisors.stream().noneMatch(IdempotentAdvisor.class::isInstance)) {
 			return problem("its bean was created before the advisor of @Idempotent",
 					"Nothing that a post-processor or another advisor needs may depend on the bean.");
 		}
@@ -63,10 +88,6 @@ final class ListenerChecks {
 
 	private static String @Nullable [] signatureProblem(Method method) {
 		Class<?> type = method.getReturnType();
-		if (Future.class.isAssignableFrom(type) || isAsyncType(type) || KotlinDetector.isSuspendingFunction(method)) {
-			return problem("it is asynchronous, which is not supported yet",
-					"Return the result itself, or remove @Idempotent.");
-		}
 		if (AnnotatedElementUtils.hasAnnotation(method, Async.class)
 				|| AnnotatedElementUtils.hasAnnotation(method.getDeclaringClass(), Async.class)) {
 			return problem("@Async takes it off the thread of the container, so the record would be acknowledged "
@@ -96,6 +117,12 @@ final class ListenerChecks {
 		if (!(ContainerProtection.target(listener) instanceof MessageListener<?, ?>)) {
 			return problem("it is a batch listener, which is not supported yet",
 					"Set 'batch' of @KafkaListener to \"false\", or remove @Idempotent.");
+		}
+		for (Advice advice : container.getContainerProperties().getAdviceChain()) {
+			if (advice instanceof TransactionInterceptor) {
+				return problem("the advice chain of its container begins a transaction outside",
+						"Put @Transactional on the method instead.");
+			}
 		}
 		if (container.getContainerProperties().getKafkaAwareTransactionManager() != null) {
 			return problem(

@@ -2,7 +2,10 @@ package dev.idempotency.listener;
 
 import java.lang.reflect.Method;
 import java.time.Duration;
+import java.util.function.Predicate;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.GenericTypeResolver;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
@@ -30,6 +33,8 @@ import dev.idempotency.Serialization;
  */
 public final class ListenerSettingsFactory {
 
+	private static final Log logger = LogFactory.getLog(ListenerSettingsFactory.class);
+
 	private static final Duration MIN_LEASE = Duration.ofSeconds(1);
 
 	private final IdempotencyTemplate template;
@@ -42,6 +47,8 @@ public final class ListenerSettingsFactory {
 
 	private final StringValueResolver placeholders;
 
+	private final Predicate<String> storeManagers;
+
 	private final AnnotationTransactionAttributeSource transactions = new AnnotationTransactionAttributeSource(false);
 
 	/**
@@ -51,14 +58,18 @@ public final class ListenerSettingsFactory {
 	 * @param defaults what applies where the annotation is silent
 	 * @param listener who is told
 	 * @param placeholders resolves placeholders
+	 * @param storeManagers whether a qualifier names the transaction manager of the store
 	 */
 	public ListenerSettingsFactory(IdempotencyTemplate template, @Nullable Serialization serialization,
-			ListenerDefaults defaults, IdempotencyListener listener, StringValueResolver placeholders) {
+			ListenerDefaults defaults, IdempotencyListener listener, StringValueResolver placeholders,
+			Predicate<String> storeManagers) {
 		this.template = template;
 		this.serialization = serialization;
 		this.defaults = defaults;
 		this.listener = listener;
 		this.placeholders = placeholders;
+		this.storeManagers = storeManagers;
+		this.transactions.setEmbeddedValueResolver(placeholders);
 	}
 
 	String resolve(String text) {
@@ -104,11 +115,26 @@ public final class ListenerSettingsFactory {
 							+ "'spring.kafka.producer.transaction-id-prefix' is set), name one with "
 							+ "'idempotency.jdbc.transaction-manager', or use leased mode.");
 		}
+		String qualifier = (attribute != null) ? attribute.getQualifier() : null;
+		if (possible && StringUtils.hasText(qualifier) && !this.storeManagers.test(qualifier)) {
+			return elsewhere(asked, where, qualifier);
+		}
 		Mode mode = (asked != Mode.AUTO) ? asked : (possible ? Mode.TRANSACTIONAL : Mode.LEASED);
 		if (mode == Mode.TRANSACTIONAL && attribute != null) {
 			checkTransaction(attribute, where);
 		}
 		return mode;
+	}
+
+	private static Mode elsewhere(Mode asked, String where, String qualifier) {
+		String what = "The idempotent listener " + where + " has its own transactions in '" + qualifier
+				+ "', which is not the transaction manager of the store";
+		if (asked == Mode.TRANSACTIONAL) {
+			throw new IdempotencyConfigurationException(what + ".",
+					"Use the store's transaction manager in @Transactional, or leased mode.");
+		}
+		logger.warn(what + "; it takes leased mode");
+		return Mode.LEASED;
 	}
 
 	private static void checkTransaction(TransactionAttribute attribute, String where) {

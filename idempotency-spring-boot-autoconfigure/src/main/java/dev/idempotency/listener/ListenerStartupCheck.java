@@ -35,7 +35,7 @@ public final class ListenerStartupCheck implements SmartLifecycle {
 	@Override
 	public void start() {
 		this.running = true;
-		if (this.advisor.markedMethods().isEmpty()) {
+		if (!this.advisor.isUsed()) {
 			return;
 		}
 		this.registry.ifAvailable(ListenerRegistryPostProcessor::check);

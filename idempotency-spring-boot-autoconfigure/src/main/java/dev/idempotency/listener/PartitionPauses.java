@@ -12,10 +12,12 @@ import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.springframework.beans.factory.DisposableBean;
+import org.springframework.core.NestedExceptionUtils;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationInProgressException;
 
 /**
  * Pauses the partition of a blocked record and resumes it after a while. The consumer
@@ -48,12 +50,17 @@ public final class PartitionPauses implements DisposableBean {
 		tell(container, partition, record.offset(), blocked);
 		// A stopping container holds the lock that pausing needs. A partition that is
 		// paused already has a timer of ours, or belongs to the user.
-		if (!container.isRunning() || container.isPartitionPauseRequested(partition)) {
+		if (!container.isRunning() || isPaused(container, partition)) {
 			return;
 		}
 		container.pausePartition(partition);
 		this.executor.schedule(() -> container.resumePartition(partition), millis(blocked.retryAfter()),
 				TimeUnit.MILLISECONDS);
+	}
+
+	// The parent of concurrent containers does not answer for them.
+	private static boolean isPaused(MessageListenerContainer container, TopicPartition partition) {
+		return container.getContainerFor(partition.topic(), partition.partition()).isPartitionPauseRequested(partition);
 	}
 
 	private static long millis(Duration retryAfter) {
@@ -65,7 +72,14 @@ public final class PartitionPauses implements DisposableBean {
 			OperationBlockedException blocked) {
 		Long previous = this.told.put(container.getListenerId() + " " + partition, offset);
 		if (previous == null || previous != offset) {
-			logger.info("Partition " + partition + " waits at offset " + offset + ": " + blocked.getMessage());
+			String message = "Partition " + partition + " waits at offset " + offset + ": " + blocked.getMessage();
+			if (blocked instanceof OperationInProgressException) {
+				logger.info(message);
+			}
+			else {
+				logger.warn(message + ": " + NestedExceptionUtils.getMostSpecificCause(blocked).getMessage());
+				logger.debug(message, blocked);
+			}
 		}
 	}
 

@@ -3,7 +3,6 @@ package dev.idempotency.listener;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.function.Supplier;
 
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -23,19 +22,17 @@ import dev.idempotency.OperationBlockedException;
  */
 final class ProtectedListener {
 
+	private static final byte[] NO_CONTENT = new byte[32];
+
 	private final ListenerSettings settings;
 
-	private final Supplier<String> scope;
+	private final String scope;
 
 	private final WarnOnce warnings = new WarnOnce();
 
-	ProtectedListener(ListenerSettings settings, Supplier<String> scope) {
+	ProtectedListener(ListenerSettings settings, String scope) {
 		this.settings = settings;
 		this.scope = scope;
-	}
-
-	String scope() {
-		return this.scope.get();
 	}
 
 	@Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {
@@ -84,7 +81,7 @@ final class ProtectedListener {
 		byte[] fingerprint = null;
 		try {
 			key = this.settings.keys().resolve(context, origin.record().headers());
-			fingerprint = fingerprint(context);
+			fingerprint = fingerprint(context, origin);
 		}
 		catch (UnusableKeyException ex) {
 			key = withoutKey(ex, origin);
@@ -92,7 +89,7 @@ final class ProtectedListener {
 		if (key == null) {
 			return null;
 		}
-		return new IdempotentOperation(IdempotencyKey.of(this.scope.get(), key), this.settings.name(), origin,
+		return new IdempotentOperation(IdempotencyKey.of(this.scope, key), this.settings.name(), origin,
 				this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention());
 	}
 
@@ -122,7 +119,7 @@ final class ProtectedListener {
 		}
 	}
 
-	private byte @Nullable [] fingerprint(RecordContext context) {
+	private byte @Nullable [] fingerprint(RecordContext context, Origin origin) {
 		RecordExpression expression = this.settings.fingerprint();
 		if (expression == null) {
 			return null;
@@ -132,14 +129,15 @@ final class ProtectedListener {
 			byte[] bytes = (content instanceof byte[] raw) ? raw : this.settings.serialization().canonical(content);
 			return MessageDigest.getInstance("SHA-256").digest(bytes);
 		}
-		catch (EvaluationException ex) {
-			throw new UnusableKeyException("the fingerprint expression '" + expression + "' failed", ex);
-		}
 		catch (NoSuchAlgorithmException ex) {
 			throw new IllegalStateException("Every Java platform has SHA-256", ex);
 		}
 		catch (RuntimeException ex) {
-			throw new UnusableKeyException("the fingerprint content cannot be written as JSON", null);
+			// Content like no other: with a known key it is refused, with a new one
+			// processed.
+			this.warnings.warn("fingerprint", "The fingerprint '" + expression + "' failed with "
+					+ ex.getClass().getName() + ": " + origin + "; correct the expression", null);
+			return NO_CONTENT;
 		}
 	}
 

@@ -9,7 +9,9 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.expression.EvaluationException;
 import org.springframework.expression.ParseException;
 import org.springframework.expression.spel.ExpressionState;
+import org.springframework.expression.spel.SpelEvaluationException;
 import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.Indexer;
 import org.springframework.expression.spel.ast.OpPlus;
 import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.standard.SpelExpression;
@@ -32,10 +34,10 @@ final class RecordExpression {
 	// records without that part one key.
 	private final List<SpelNode> parts = new ArrayList<>();
 
-	private RecordExpression(SpelExpression expression) {
+	private RecordExpression(SpelExpression expression, boolean key) {
 		this.expression = expression;
-		if (expression.getAST() instanceof OpPlus plus) {
-			collectParts(plus);
+		if (key) {
+			collectParts(expression.getAST());
 		}
 	}
 
@@ -55,11 +57,17 @@ final class RecordExpression {
 			return null;
 		}
 		try {
-			RecordExpression expression = new RecordExpression(PARSER.parseRaw(text));
+			RecordExpression expression = new RecordExpression(PARSER.parseRaw(text), attribute.equals("key"));
 			Set<String> unknown = new TreeSet<>();
 			collectVariables(expression.expression.getAST(), unknown);
 			unknown.removeAll(VARIABLES);
 			unknown.removeAll(parameters.names());
+			if (expression.parts.stream().anyMatch(RecordExpression::hasSum)) {
+				throw new IdempotencyConfigurationException(
+						"The key expression '" + text + "' of @Idempotent on " + where + " has a sum inside another "
+								+ "operation, where a part that is null would become the text 'null' of the key.",
+						"Put the sum at the top: #payload.a.toLowerCase() + ':' + #payload.b.");
+			}
 			if (unknown.isEmpty()) {
 				return expression;
 			}
@@ -89,24 +97,47 @@ final class RecordExpression {
 	}
 
 	private void collectParts(SpelNode node) {
-		for (int i = 0; i < node.getChildCount(); i++) {
-			if (node.getChild(i) instanceof OpPlus plus) {
-				collectParts(plus);
-			}
-			else {
-				this.parts.add(node.getChild(i));
-			}
+		if (!(node instanceof OpPlus)) {
+			this.parts.add(node);
+			return;
 		}
+		for (int i = 0; i < node.getChildCount(); i++) {
+			collectParts(node.getChild(i));
+		}
+	}
+
+	// Between the brackets of an index a sum is a number.
+	private static boolean hasSum(SpelNode node) {
+		boolean found = node instanceof OpPlus;
+		for (int i = 0; !found && i < node.getChildCount(); i++) {
+			found = !(node instanceof Indexer) && hasSum(node.getChild(i));
+		}
+		return found;
 	}
 
 	/**
 	 * Evaluate the expression.
 	 * @param context the delivery
-	 * @return the value, {@code null} also if a part of a sum is
+	 * @return the value, {@code null} also if a part of a key's sum is
 	 * @throws EvaluationException if the expression fails
 	 */
 	@Nullable Object evaluate(RecordContext context) {
-		if (!this.parts.isEmpty()) {
+		try {
+			return value(context);
+		}
+		catch (RuntimeException ex) {
+			// A method in the expression throws what it likes, and its text may quote
+			// the payload.
+			EvaluationException failure = new EvaluationException(toString(),
+					(ex instanceof SpelEvaluationException spel) ? spel.getMessageCode().name()
+							: ex.getClass().getName());
+			failure.setStackTrace(ex.getStackTrace());
+			throw failure;
+		}
+	}
+
+	private @Nullable Object value(RecordContext context) {
+		if (this.parts.size() > 1) {
 			ExpressionState state = new ExpressionState(context);
 			for (SpelNode part : this.parts) {
 				if (part.getValue(state) == null) {

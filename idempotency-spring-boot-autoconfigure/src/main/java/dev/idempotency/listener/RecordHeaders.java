@@ -47,11 +47,23 @@ final class RecordHeaders {
 		}
 	}
 
+	/**
+	 * All headers as text, without those that {@link #text} refuses: an expression that
+	 * asks for one of them gets nothing rather than a text that others may have too.
+	 * @param headers the headers
+	 * @return the text of each header
+	 */
 	static Map<String, String> asMap(Headers headers) {
 		Map<String, String> map = new HashMap<>();
 		for (Header header : headers) {
-			if (header.value() != null) {
-				map.put(header.key(), new String(header.value(), StandardCharsets.UTF_8));
+			try {
+				String text = text(headers, header.key());
+				if (text != null) {
+					map.put(header.key(), text);
+				}
+			}
+			catch (UnusableKeyException ex) {
+				map.remove(header.key());
 			}
 		}
 		return map;

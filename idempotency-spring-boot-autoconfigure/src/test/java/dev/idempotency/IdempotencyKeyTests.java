@@ -1,0 +1,86 @@
+package dev.idempotency;
+
+import java.util.UUID;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.NullAndEmptySource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+/**
+ * Tests for {@link IdempotencyKey}.
+ */
+@Tag("promise-10")
+class IdempotencyKeyTests {
+
+	@ParameterizedTest
+	@NullAndEmptySource
+	@ValueSource(strings = { " ", "\t\n" })
+	void blankTextIsRefused(String text) {
+		assertThat(IdempotencyKey.problem(text)).isEqualTo("is blank");
+		assertThatIllegalArgumentException().isThrownBy(() -> IdempotencyKey.of("scope", text))
+			.withMessage("'value' is blank");
+		assertThatIllegalArgumentException().isThrownBy(() -> IdempotencyKey.of(text, "value"))
+			.withMessage("'scope' is blank");
+	}
+
+	@Test
+	void longestTextIsAccepted() {
+		assertThat(IdempotencyKey.problem("x".repeat(512))).isNull();
+	}
+
+	@Test
+	void longerTextIsRefused() {
+		assertThat(IdempotencyKey.problem("x".repeat(513))).isEqualTo("has 513 characters, more than 512");
+	}
+
+	@Test
+	void controlCharacterIsRefused() {
+		assertThat(IdempotencyKey.problem("a\0b")).isEqualTo("has a control character");
+		assertThat(IdempotencyKey.problem("a\nb")).isEqualTo("has a control character");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "a\uD83D", "\uDE80a", "\uDE80\uD83D" })
+	void loneSurrogateIsRefused(String text) {
+		assertThat(IdempotencyKey.problem(text)).isEqualTo("is not well-formed Unicode");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "\uD83D\uDE80", "Zoë", "it's", " a " })
+	void otherTextIsAccepted(String text) {
+		assertThat(IdempotencyKey.of("scope", text).value()).isEqualTo(text);
+	}
+
+	@Test
+	void identifierStaysTheSameOverReleases() {
+		assertThat(IdempotencyKey.of("payments", "order-1").id())
+			.isEqualTo(UUID.fromString("cbaecca4-e0d2-4e52-454c-63663afa85aa"));
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "ab,c,a,bc", "a,b,b,a", "a,b,a,c", "a,b,c,b", "a,A,a,a" })
+	void otherScopeOrValueIsAnotherKey(String scope, String value, String otherScope, String otherValue) {
+		IdempotencyKey key = IdempotencyKey.of(scope, value);
+		IdempotencyKey other = IdempotencyKey.of(otherScope, otherValue);
+		assertThat(key.id()).isNotEqualTo(other.id());
+		assertThat(key).isNotEqualTo(other);
+	}
+
+	@Test
+	void equalScopeAndValueAreTheSameKey() {
+		assertThat(IdempotencyKey.of("a", "b")).isEqualTo(IdempotencyKey.of("a", "b"))
+			.hasSameHashCodeAs(IdempotencyKey.of("a", "b"));
+	}
+
+	@Test
+	void textNamesValueAndScope() {
+		assertThat(IdempotencyKey.of("a", "b")).hasToString("key 'b' in scope 'a'");
+	}
+
+}

@@ -1,0 +1,58 @@
+package dev.idempotency;
+
+import java.time.Duration;
+import java.util.List;
+
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.IdempotencyListener.Execution;
+import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.IdempotencyListener.StoreCall;
+import dev.idempotency.test.RecordingListener;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link IdempotencyListeners}.
+ */
+class IdempotencyListenersTests {
+
+	private static final Execution EXECUTION = new Execution("payments", Mode.LEASED, null, Outcome.PROCESSED,
+			Duration.ofMillis(3));
+
+	private final RecordingListener first = new RecordingListener();
+
+	private final RecordingListener last = new RecordingListener();
+
+	private final IdempotencyListeners listeners = new IdempotencyListeners(
+			List.of(this.first, new ThrowingListener(), this.last));
+
+	@Test
+	void everyListenerIsToldAboutAnExecution() {
+		this.listeners.executed(EXECUTION);
+		assertThat(this.first.executions()).containsExactly(EXECUTION);
+		assertThat(this.last.executions()).containsExactly(EXECUTION);
+	}
+
+	@Test
+	void everyListenerIsToldAboutAStoreCall() {
+		this.listeners.storeCalled("jdbc", StoreCall.CLAIM, false, Duration.ZERO);
+		assertThat(this.first.storeCalls()).containsExactly("jdbc CLAIM unavailable");
+		assertThat(this.last.storeCalls()).containsExactly("jdbc CLAIM unavailable");
+	}
+
+	private static final class ThrowingListener implements IdempotencyListener {
+
+		@Override
+		public void executed(Execution execution) {
+			throw new IllegalStateException("listener");
+		}
+
+		@Override
+		public void storeCalled(String store, StoreCall call, boolean available, Duration duration) {
+			throw new IllegalStateException("listener");
+		}
+
+	}
+
+}

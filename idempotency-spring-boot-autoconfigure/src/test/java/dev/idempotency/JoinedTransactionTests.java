@@ -1,0 +1,152 @@
+package dev.idempotency;
+
+import java.util.List;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for {@link IdempotencyTemplate} in a transaction of the caller.
+ */
+@Tag("promise-5")
+class JoinedTransactionTests {
+
+	private static TestDatabase database;
+
+	private static JdbcTemplate jdbc;
+
+	private static TransactionTemplate outer;
+
+	private static IdempotencyTemplate template;
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final String value = Servers.unique("value");
+
+	@BeforeAll
+	static void createDatabase() {
+		database = TestDatabase.create();
+		database.jdbc().execute("CREATE TABLE effect (value text)");
+		jdbc = new JdbcTemplate(database.pool());
+		JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
+		outer = new TransactionTemplate(manager);
+		template = new IdempotencyTemplate(database.store(), manager, false, List.of());
+	}
+
+	@AfterAll
+	static void closeDatabase() {
+		database.close();
+	}
+
+	private Executed<String> run() {
+		return template.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), new TextCodec(), this::effect);
+	}
+
+	private void runFailing() {
+		template.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), new TextCodec(), () -> {
+			effect();
+			throw new IllegalStateException("handler");
+		});
+	}
+
+	private String effect() {
+		jdbc.update("INSERT INTO effect VALUES (?)", this.value);
+		return "done";
+	}
+
+	private long effects() {
+		return database.jdbc().queryForObject("SELECT count(*) FROM effect WHERE value = ?", Long.class, this.value);
+	}
+
+	@Test
+	void commitOfTheCallerCommitsEffectAndRecord() {
+		outer.executeWithoutResult((status) -> {
+			run();
+			assertThat(database.store().find(this.key)).isEmpty();
+		});
+		assertThat(effects()).isOne();
+		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void rollbackOfTheCallerTakesEffectAndRecord() {
+		outer.executeWithoutResult((status) -> {
+			run();
+			status.setRollbackOnly();
+		});
+		assertThat(effects()).isZero();
+		assertThat(database.store().find(this.key)).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-3")
+	void duplicateLeavesTheTransactionOfTheCallerUsable() {
+		run();
+		outer.executeWithoutResult((status) -> {
+			assertThat(run()).isEqualTo(new Executed<>("done", true));
+			effect();
+		});
+		assertThat(effects()).isEqualTo(2);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void keyInProgressLeavesTheTransactionOfTheCallerUsable() {
+		database.store().claim(TestDatabase.request(this.key));
+		outer.executeWithoutResult((status) -> {
+			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run);
+			effect();
+		});
+		assertThat(effects()).isOne();
+	}
+
+	@Test
+	void sameKeyTwiceInOneTransactionRunsOnce() {
+		outer.executeWithoutResult((status) -> {
+			run();
+			assertThat(run().duplicate()).isTrue();
+		});
+		assertThat(effects()).isOne();
+	}
+
+	@Test
+	void failureIsNotedAfterTheRollbackOfTheCaller() {
+		assertThatIllegalStateException().isThrownBy(() -> outer.executeWithoutResult((status) -> runFailing()));
+		assertThat(effects()).isZero();
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::failure)
+			.containsExactly(State.FAILED, new Failure("java.lang.IllegalStateException", "handler"));
+	}
+
+	@Test
+	void failureThatTheCallerCatchesStillRollsBack() {
+		assertThatExceptionOfType(UnexpectedRollbackException.class).isThrownBy(() -> outer
+			.executeWithoutResult((status) -> assertThatIllegalStateException().isThrownBy(this::runFailing)));
+		assertThat(effects()).isZero();
+		assertThat(database.record(this.key).state()).isEqualTo(State.FAILED);
+	}
+
+	@Test
+	void failedOperationRunsInTheNextTransactionOfTheCaller() {
+		assertThatIllegalStateException().isThrownBy(() -> outer.executeWithoutResult((status) -> runFailing()));
+		outer.executeWithoutResult((status) -> run());
+		assertThat(effects()).isOne();
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
+			.containsExactly(State.COMPLETED, 2);
+	}
+
+}

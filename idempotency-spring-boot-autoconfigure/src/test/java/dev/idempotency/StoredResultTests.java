@@ -1,0 +1,105 @@
+package dev.idempotency;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for the results that {@link IdempotencyTemplate} replays.
+ */
+@Tag("promise-8")
+class StoredResultTests {
+
+	private static TestDatabase database;
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(), null, false,
+			List.of(this.listener));
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	@BeforeAll
+	static void createDatabase() {
+		database = TestDatabase.create();
+	}
+
+	@AfterAll
+	static void closeDatabase() {
+		database.close();
+	}
+
+	private Executed<String> run() {
+		return this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
+	}
+
+	@Test
+	@Tag("promise-3")
+	void duplicateGetsTheFirstResult() {
+		run();
+		assertThat(run()).isEqualTo(new Executed<>("run 1", true));
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.DUPLICATE);
+	}
+
+	@Test
+	void resultThatCannotBeWrittenLeavesTheKeyCompletedWithoutOne() {
+		Executed<String> executed = this.template.execute(this.operation, new BrokenCodec(), () -> "done");
+		assertThat(executed).isEqualTo(new Executed<>("done", false));
+		assertThat(run()).isEqualTo(new Executed<>(null, true));
+	}
+
+	@Test
+	@Tag("promise-10")
+	void storedResultThatCannotBeReadIsRejectedWithoutQuotingIt() {
+		this.template.execute(this.operation, new TextCodec(), () -> "secret");
+		assertThatExceptionOfType(StoredResultUnreadableException.class)
+			.isThrownBy(() -> this.template.execute(this.operation, new BrokenCodec(), () -> "again"))
+			.withMessageContaining("topic-0@7")
+			.satisfies((ex) -> assertThat(ex).hasStackTraceContaining("Unreadable")
+				.extracting((thrown) -> thrown.getMessage() + thrown.getCause().getMessage())
+				.asString()
+				.doesNotContain("secret"));
+	}
+
+	static final class BrokenCodec implements ResultCodec<String> {
+
+		@Override
+		public byte[] write(@Nullable String result) {
+			throw new IllegalArgumentException("not serialisable");
+		}
+
+		@Override
+		public String read(byte[] bytes) {
+			throw new UnreadableException(new String(bytes, StandardCharsets.UTF_8));
+		}
+
+	}
+
+	@SuppressWarnings("serial")
+	static final class UnreadableException extends RuntimeException {
+
+		UnreadableException(String message) {
+			super(message);
+		}
+
+	}
+
+}

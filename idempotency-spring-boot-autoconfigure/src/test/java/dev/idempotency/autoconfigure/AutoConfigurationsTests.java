@@ -1,0 +1,100 @@
+package dev.idempotency.autoconfigure;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import org.jspecify.annotations.NullMarked;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.test.Contexts;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for what all auto-configurations and properties have in common.
+ */
+class AutoConfigurationsTests {
+
+	private static final Set<String> WITHOUT_DEFAULT = Set.of("idempotency.jdbc.data-source",
+			"idempotency.jdbc.transaction-manager", "idempotency.store.type");
+
+	@ParameterizedTest
+	@MethodSource
+	void namedAutoConfigurationExists(String name) {
+		assertThat(Contexts.autoConfigurations().map(Class::getName).toList().contains(name) || isOfBoot(name)).as(name)
+			.isTrue();
+	}
+
+	static Stream<String> namedAutoConfigurationExists() {
+		return Contexts.autoConfigurations()
+			.map((type) -> type.getAnnotation(AutoConfiguration.class))
+			.flatMap((annotation) -> Stream.concat(
+					Stream.of(annotation.afterName(), annotation.beforeName()).flatMap(Arrays::stream),
+					Stream.of(annotation.after(), annotation.before()).flatMap(Arrays::stream).map(Class::getName)));
+	}
+
+	private static boolean isOfBoot(String name) {
+		try {
+			// Liquibase's is not on the class path of the tests.
+			return name.endsWith(".LiquibaseAutoConfiguration")
+					|| Class.forName(name).isAnnotationPresent(AutoConfiguration.class);
+		}
+		catch (ClassNotFoundException ex) {
+			return false;
+		}
+	}
+
+	@ParameterizedTest
+	@MethodSource("packages")
+	void packageIsNullMarked(Package candidate) {
+		assertThat(candidate.isAnnotationPresent(NullMarked.class)).isTrue();
+	}
+
+	static Stream<Package> packages() {
+		String root = IdempotencyTemplate.class.getPackageName();
+		return new ClassFileImporter().withImportOption(new ImportOption.DoNotIncludeTests())
+			.importPackages(root)
+			.stream()
+			.map((type) -> type.reflect().getPackage())
+			.distinct();
+	}
+
+	@ParameterizedTest
+	@MethodSource("properties")
+	void propertyHasADescription(JsonNode property) {
+		assertThat(property.path("description").asString("")).as(property.path("name").asString())
+			.matches("[A-Z].*\\.");
+	}
+
+	@ParameterizedTest
+	@MethodSource("properties")
+	void propertyHasADefault(JsonNode property) {
+		String name = property.path("name").asString();
+		assertThat(property.has("defaultValue")).as(name).isEqualTo(!WITHOUT_DEFAULT.contains(name));
+	}
+
+	static List<JsonNode> properties() throws IOException {
+		try (InputStream metadata = IdempotencyProperties.class
+			.getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
+			return JsonMapper.builder()
+				.build()
+				.readTree(metadata)
+				.path("properties")
+				.valueStream()
+				.filter((property) -> property.path("name").asString().startsWith("idempotency."))
+				.toList();
+		}
+	}
+
+}

@@ -1,0 +1,132 @@
+package dev.idempotency.autoconfigure;
+
+import java.time.Duration;
+import java.util.List;
+
+import javax.sql.DataSource;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.annotation.KafkaListener;
+
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.Idempotent;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.jdbc.TableName;
+import dev.idempotency.test.Contexts;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link IdempotencyAutoConfiguration}.
+ */
+class IdempotencyAutoConfigurationTests {
+
+	private final ApplicationContextRunner runner = Contexts.all();
+
+	@Test
+	void templateUsesTheStoreInItsTransactions() {
+		this.runner.run((context) -> {
+			assertThat(context.getBean(IdempotencyTemplate.class).store())
+				.isSameAs(context.getBean(JdbcIdempotencyStore.class));
+			assertThat(context.getBean(IdempotencyTemplate.class).supportsTransactions()).isTrue();
+		});
+	}
+
+	@Test
+	void usersTemplateIsUsed() {
+		this.runner.withUserConfiguration(UsersTemplate.class)
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class).hasBean("usersTemplate"));
+	}
+
+	@Test
+	void usersStoreIsUsed() {
+		this.runner.withUserConfiguration(UsersStore.class).run((context) -> {
+			assertThat(context).hasSingleBean(IdempotencyStore.class).hasSingleBean(IdempotencyTemplate.class);
+			assertThat(context.getBean(IdempotencyTemplate.class).store()).isSameAs(context.getBean("usersStore"));
+		});
+	}
+
+	@Test
+	@Tag("promise-12")
+	void twoStoresAreRefused() {
+		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(UsersStore.class, SecondStore.class));
+		assertThat(analysis.getDescription())
+			.isEqualTo("There are several idempotency stores: [usersStore, secondStore].");
+		assertThat(analysis.getAction()).startsWith("Keep one, make one @Primary");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void listenerWithoutStoreIsRefused() {
+		FailureAnalysis analysis = failure(
+				Contexts.without(DataSourceAutoConfiguration.class).withUserConfiguration(Listener.class));
+		assertThat(analysis.getDescription()).isEqualTo("There are idempotent listeners, but no idempotency store.");
+		assertThat(analysis.getAction()).contains("'spring-boot-starter-jdbc'", "IdempotencyStore bean");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void policyThatNamesNoneIsRefused() {
+		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.key.on-missing=default")
+			.withUserConfiguration(Listener.class));
+		assertThat(analysis.getDescription())
+			.isEqualTo("'idempotency.key.on-missing' is 'default', which names no policy.");
+		assertThat(analysis.getAction()).contains("'record-coordinates', 'reject' or 'process'");
+	}
+
+	static FailureAnalysis failure(ApplicationContextRunner runner) {
+		FailureAnalysis[] analysis = new FailureAnalysis[1];
+		runner.run((context) -> {
+			assertThat(context).hasFailed();
+			analysis[0] = Contexts.analyze(context.getStartupFailure());
+		});
+		return analysis[0];
+	}
+
+	static class Listener {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class UsersTemplate {
+
+		@Bean
+		IdempotencyTemplate usersTemplate(IdempotencyStore store) {
+			return new IdempotencyTemplate(store, null, false, List.of());
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class UsersStore {
+
+		@Bean
+		IdempotencyStore usersStore(DataSource dataSource) {
+			return new JdbcIdempotencyStore(dataSource, TableName.of("users"), Duration.ofSeconds(1));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class SecondStore {
+
+		@Bean
+		IdempotencyStore secondStore(DataSource dataSource) {
+			return new JdbcIdempotencyStore(dataSource, TableName.of("second"), Duration.ofSeconds(1));
+		}
+
+	}
+
+}

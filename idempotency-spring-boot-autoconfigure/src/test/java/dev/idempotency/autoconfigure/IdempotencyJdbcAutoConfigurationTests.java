@@ -1,0 +1,164 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.List;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for the schema of {@link IdempotencyJdbcAutoConfiguration}.
+ */
+class IdempotencyJdbcAutoConfigurationTests {
+
+	private String database;
+
+	private JdbcTemplate jdbc;
+
+	private ApplicationContextRunner runner;
+
+	@BeforeEach
+	void createDatabase() {
+		this.database = Servers.newDatabase();
+		this.jdbc = Servers.jdbc(this.database);
+		this.runner = with(Contexts.all());
+	}
+
+	private ApplicationContextRunner with(ApplicationContextRunner given) {
+		return given.withPropertyValues("spring.datasource.url=" + this.database);
+	}
+
+	@Test
+	void schemaIsMigrated() {
+		start(this.runner);
+		assertThat(tables("public")).contains("idempotency_record", "idempotency_record_schema_history");
+	}
+
+	@Test
+	void secondStartFindsTheSchema() {
+		start(this.runner);
+		start(this.runner);
+		assertThat(history("idempotency_record_schema_history")).containsExactly("1");
+	}
+
+	@Test
+	@Tag("promise-13")
+	void usersMigrationsRunFirstAndAreAloneInTheirHistory() {
+		start(this.runner.withUserConfiguration(NeedsStore.class)
+			.withPropertyValues("spring.flyway.enabled=true", "spring.flyway.locations=classpath:users/migrations"));
+		assertThat(history("flyway_schema_history")).containsExactly("1");
+		assertThat(tables("public")).containsExactlyInAnyOrder("flyway_schema_history", "users_table",
+				"idempotency_record", "idempotency_record_schema_history");
+	}
+
+	@Test
+	void tableHasTheGivenName() {
+		start(this.runner.withPropertyValues("idempotency.jdbc.table=dedup"));
+		assertThat(tables("public")).containsExactlyInAnyOrder("dedup", "dedup_schema_history");
+	}
+
+	@Test
+	void tableIsInTheGivenSchema() {
+		this.jdbc.execute("CREATE SCHEMA billing");
+		start(this.runner.withPropertyValues("idempotency.jdbc.table=billing.dedup"));
+		assertThat(tables("billing")).containsExactlyInAnyOrder("dedup", "dedup_schema_history");
+		assertThat(tables("public")).isEmpty();
+	}
+
+	@Test
+	void twoApplicationsShareADatabase() {
+		start(this.runner.withPropertyValues("idempotency.jdbc.table=one"));
+		start(this.runner.withPropertyValues("idempotency.jdbc.table=two"));
+		assertThat(tables("public")).containsExactlyInAnyOrder("one", "one_schema_history", "two",
+				"two_schema_history");
+	}
+
+	@Test
+	void validationAcceptsTheTable() {
+		start(this.runner);
+		start(this.runner.withPropertyValues("idempotency.jdbc.schema=validate"));
+	}
+
+	@Test
+	void noSchemaHandlingTouchesNothing() {
+		start(this.runner.withPropertyValues("idempotency.jdbc.schema=none"));
+		assertThat(tables("public")).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-12")
+	void validationRefusesAMissingTable() {
+		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.jdbc.schema=validate"));
+		assertThat(analysis.getDescription()).startsWith("The idempotency table 'idempotency_record' cannot be used: ");
+		assertThat(analysis.getAction()).contains("Set 'idempotency.jdbc.schema' to 'migrate'",
+				"dev/idempotency/jdbc/postgresql");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void validationRefusesAMissingColumn() {
+		start(this.runner);
+		this.jdbc.execute("ALTER TABLE idempotency_record DROP COLUMN fence");
+		assertThat(failure(this.runner.withPropertyValues("idempotency.jdbc.schema=validate")).getDescription())
+			.contains("fence");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void migrationWithoutFlywayIsRefused() {
+		FailureAnalysis analysis = failure(withoutFlyway());
+		assertThat(analysis.getDescription())
+			.isEqualTo("'idempotency.jdbc.schema' is 'migrate', but there is no Flyway on the class path.");
+		assertThat(analysis.getAction()).contains("Add 'flyway-core'");
+	}
+
+	@Test
+	void applicationWithoutFlywayStartsWithoutMigration() {
+		start(withoutFlyway().withPropertyValues("idempotency.jdbc.schema=none"));
+	}
+
+	private ApplicationContextRunner withoutFlyway() {
+		return with(Contexts.without(FlywayAutoConfiguration.class))
+			.withClassLoader(new FilteredClassLoader("org.flywaydb"));
+	}
+
+	private static FailureAnalysis failure(ApplicationContextRunner runner) {
+		return IdempotencyAutoConfigurationTests.failure(runner);
+	}
+
+	private static void start(ApplicationContextRunner runner) {
+		runner.run((context) -> assertThat(context).hasSingleBean(JdbcIdempotencyStore.class));
+	}
+
+	private List<String> tables(String schema) {
+		return this.jdbc.queryForList("SELECT table_name FROM information_schema.tables WHERE table_schema = ?",
+				String.class, schema);
+	}
+
+	private List<String> history(String table) {
+		return this.jdbc.queryForList("SELECT version FROM " + table, String.class);
+	}
+
+	/**
+	 * Asks for the store before anything else is there.
+	 */
+	static class NeedsStore {
+
+		NeedsStore(IdempotencyStore store) {
+		}
+
+	}
+
+}

@@ -1,0 +1,42 @@
+package dev.idempotency.autoconfigure;
+
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.listener.ContainerProtection;
+import dev.idempotency.listener.IdempotentAdvisor;
+import dev.idempotency.test.Contexts;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link IdempotencyKafkaAutoConfiguration}.
+ */
+class IdempotencyKafkaAutoConfigurationTests {
+
+	@Test
+	void listenersCanBeProtected() {
+		Contexts.all()
+			.run((context) -> assertThat(context).hasSingleBean(IdempotentAdvisor.class)
+				.hasSingleBean(ContainerProtection.class));
+	}
+
+	@Test
+	void applicationWithoutKafkaHasTheTemplateOnly() {
+		Contexts.without(KafkaAutoConfiguration.class)
+			.withClassLoader(new FilteredClassLoader("org.springframework.kafka"))
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
+				.doesNotHaveBean("idempotentAdvisor"));
+	}
+
+	@Test
+	void applicationWithoutIdempotentListenersNeedsNoStore() {
+		Contexts.without(DataSourceAutoConfiguration.class)
+			.run((context) -> assertThat(context).hasSingleBean(KafkaListenerEndpointRegistry.class));
+	}
+
+}

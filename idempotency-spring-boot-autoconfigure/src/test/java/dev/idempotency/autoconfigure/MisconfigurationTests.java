@@ -1,0 +1,235 @@
+package dev.idempotency.autoconfigure;
+
+import javax.sql.DataSource;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.kafka.autoconfigure.ConcurrentKafkaListenerContainerFactoryConfigurer;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
+import org.springframework.kafka.core.ConsumerFactory;
+import org.springframework.transaction.PlatformTransactionManager;
+
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link IdempotencyConfigurationFailureAnalyzer}: which database and which
+ * transaction manager.
+ */
+@Tag("promise-12")
+class MisconfigurationTests {
+
+	private static final String KAFKA_TRANSACTION = "spring.kafka.producer.transaction-id-prefix=tx";
+
+	private final ApplicationContextRunner runner = Contexts.all();
+
+	@Test
+	void twoDataSourcesAreRefused() {
+		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TwoDataSources.class));
+		assertThat(analysis.getDescription())
+			.isEqualTo("There are several DataSources for the idempotency store: [first, second].");
+		assertThat(analysis.getAction()).startsWith("Name one with 'idempotency.jdbc.data-source'");
+	}
+
+	@Test
+	void namedDataSourceIsUsed() {
+		this.runner.withUserConfiguration(TwoDataSources.class)
+			.withPropertyValues("idempotency.jdbc.data-source=second")
+			.run((context) -> {
+				assertThat(context).hasNotFailed();
+				assertThat(new JdbcTemplate(context.getBean("second", DataSource.class))
+					.queryForObject("SELECT count(*) FROM idempotency_record", Integer.class)).isZero();
+			});
+	}
+
+	@Test
+	void twoManagersOfTheDataSourceAreRefused() {
+		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TwoManagers.class));
+		assertThat(analysis.getDescription())
+			.isEqualTo("Several transaction managers manage the DataSource of the idempotency store: [one, two].");
+		assertThat(analysis.getAction()).isEqualTo("Name one with 'idempotency.jdbc.transaction-manager'.");
+	}
+
+	@Test
+	void namedManagerIsUsed() {
+		this.runner.withUserConfiguration(TwoManagers.class)
+			.withPropertyValues("idempotency.jdbc.transaction-manager=two")
+			.run((context) -> assertThat(context.getBean(StoreTransactions.class).manager())
+				.isSameAs(context.getBean("two")));
+	}
+
+	@Test
+	void managerOfAProxyOfTheDataSourceIsFound() {
+		this.runner.withUserConfiguration(ProxiedManager.class)
+			.run((context) -> assertThat(context.getBean(StoreTransactions.class).manager())
+				.isSameAs(context.getBean("proxied")));
+	}
+
+	@Test
+	void transactionalModeWithoutJdbcManagerIsRefused() {
+		FailureAnalysis analysis = failure(this.runner.withPropertyValues(KAFKA_TRANSACTION)
+			.withUserConfiguration(PlainFactory.class, TransactionalListener.class));
+		assertThat(analysis.getDescription()).contains("TransactionalListener.listen asks for transactional mode",
+				"the store 'jdbc' has no transaction manager to join.");
+		assertThat(analysis.getAction()).startsWith("Define a JdbcTransactionManager bean for the store's DataSource");
+	}
+
+	@Test
+	void autoModeWithoutJdbcManagerIsLeasedWithAWarning() {
+		try (Logs logs = new Logs()) {
+			this.runner.withPropertyValues(KAFKA_TRANSACTION)
+				.withUserConfiguration(PlainFactory.class, AutoListener.class)
+				.run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("WARN")).singleElement()
+				.asString()
+				.contains("only something else: [kafkaTransactionManager]",
+						"@Transactional silently means Kafka. Listeners in mode AUTO take leased mode");
+			assertThat(logs.messages("INFO")).anyMatch((message) -> message.contains("mode LEASED"));
+		}
+	}
+
+	@Test
+	void usersJdbcManagerNextToThatOfKafkaIsFound() {
+		this.runner.withPropertyValues(KAFKA_TRANSACTION)
+			.withUserConfiguration(PlainFactory.class, TransactionalListener.class, UsersManager.class)
+			.run((context) -> assertThat(context.getBean(IdempotencyTemplate.class).supportsTransactions()).isTrue());
+	}
+
+	@Test
+	void tableThatIsNoNameIsRefused() {
+		FailureAnalysis analysis = failure(
+				this.runner.withPropertyValues("idempotency.jdbc.table=x; DROP TABLE users"));
+		assertThat(analysis.getDescription())
+			.isEqualTo("'x; DROP TABLE users' is not a name for the idempotency table.");
+		assertThat(analysis.getAction()).startsWith("Set 'idempotency.jdbc.table' to letters, digits and underscores");
+	}
+
+	@Test
+	void unknownDatabaseIsRefused() {
+		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(UnknownDatabase.class));
+		assertThat(analysis.getDescription())
+			.isEqualTo("The JDBC idempotency store does not know the database 'Unknown'.");
+		assertThat(analysis.getAction()).isEqualTo("Use PostgreSQL, or declare an IdempotencyStore bean of your own.");
+	}
+
+	private static FailureAnalysis failure(ApplicationContextRunner runner) {
+		return IdempotencyAutoConfigurationTests.failure(runner);
+	}
+
+	private static DataSource dataSource() {
+		return new DriverManagerDataSource(Servers.newDatabase(), Servers.postgres().username(),
+				Servers.postgres().password());
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class TwoDataSources {
+
+		@Bean
+		DataSource first() {
+			return dataSource();
+		}
+
+		@Bean
+		DataSource second() {
+			return dataSource();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class TwoManagers {
+
+		@Bean
+		PlatformTransactionManager one(DataSource dataSource) {
+			return new JdbcTransactionManager(dataSource);
+		}
+
+		@Bean
+		PlatformTransactionManager two(DataSource dataSource) {
+			return new JdbcTransactionManager(dataSource);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class ProxiedManager {
+
+		@Bean
+		PlatformTransactionManager proxied(DataSource dataSource) {
+			return new JdbcTransactionManager(new LazyConnectionDataSourceProxy(dataSource));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class UsersManager {
+
+		@Bean
+		PlatformTransactionManager usersManager(DataSource dataSource) {
+			return new JdbcTransactionManager(dataSource);
+		}
+
+	}
+
+	/**
+	 * Containers without a Kafka transaction.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	static class PlainFactory {
+
+		@Bean
+		ConcurrentKafkaListenerContainerFactory<Object, Object> plain(
+				ConcurrentKafkaListenerContainerFactoryConfigurer configurer,
+				ConsumerFactory<Object, Object> consumers) {
+			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = new ConcurrentKafkaListenerContainerFactory<>();
+			configurer.configure(factory, consumers);
+			factory.getContainerProperties().setKafkaAwareTransactionManager(null);
+			return factory;
+		}
+
+	}
+
+	static class TransactionalListener {
+
+		@Idempotent(mode = Mode.TRANSACTIONAL)
+		@KafkaListener(topics = "topic", groupId = "group", containerFactory = "plain")
+		void listen(String value) {
+		}
+
+	}
+
+	static class AutoListener {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group", containerFactory = "plain")
+		void listen(String value) {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class UnknownDatabase {
+
+		@Bean
+		DataSource dataSource() {
+			return new RenamedDataSource(MisconfigurationTests.dataSource(), "Unknown");
+		}
+
+	}
+
+}

@@ -1,0 +1,130 @@
+package dev.idempotency.autoconfigure;
+
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.boot.jackson.autoconfigure.JacksonAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.JdbcTemplateAutoConfiguration;
+import org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConfiguration;
+import org.springframework.boot.micrometer.metrics.autoconfigure.export.simple.SimpleMetricsExportAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import tools.jackson.databind.json.JsonMapper;
+
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.Serialization;
+import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
+import dev.idempotency.cleanup.CleanupJob;
+import dev.idempotency.jackson.JacksonSerialization;
+import dev.idempotency.micrometer.MicrometerIdempotencyListener;
+import dev.idempotency.test.Contexts;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link IdempotencyJacksonAutoConfiguration},
+ * {@link IdempotencyMetricsAutoConfiguration}, {@link IdempotencyHealthAutoConfiguration}
+ * and {@link IdempotencyCleanupAutoConfiguration}.
+ */
+class OptionalTechnologiesTests {
+
+	private final ApplicationContextRunner runner = Contexts.all();
+
+	@Test
+	void jacksonSerializes() {
+		this.runner.run((context) -> assertThat(context).hasSingleBean(JacksonSerialization.class));
+	}
+
+	@Test
+	void jacksonSerializesWithoutAMapperOfBoot() {
+		Contexts.without(JacksonAutoConfiguration.class)
+			.run((context) -> assertThat(context).hasSingleBean(JacksonSerialization.class)
+				.doesNotHaveBean(JsonMapper.class));
+	}
+
+	@Test
+	void applicationWithoutJacksonStarts() {
+		Contexts.without(JacksonAutoConfiguration.class)
+			.withClassLoader(new FilteredClassLoader("tools.jackson"))
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
+				.doesNotHaveBean(Serialization.class));
+	}
+
+	@Test
+	void usersSerializationIsUsed() {
+		this.runner.withUserConfiguration(UsersSerialization.class)
+			.run((context) -> assertThat(context).hasSingleBean(Serialization.class).hasBean("usersSerialization"));
+	}
+
+	@Test
+	void meterRegistryGetsMeters() {
+		this.runner.run((context) -> assertThat(context).hasSingleBean(MicrometerIdempotencyListener.class));
+	}
+
+	@Test
+	void applicationWithoutMeterRegistryStarts() {
+		Contexts.without(MetricsAutoConfiguration.class, SimpleMetricsExportAutoConfiguration.class)
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
+				.doesNotHaveBean(MicrometerIdempotencyListener.class));
+	}
+
+	@Test
+	void applicationWithoutMicrometerStarts() {
+		Contexts.without(MetricsAutoConfiguration.class, SimpleMetricsExportAutoConfiguration.class)
+			.withClassLoader(new FilteredClassLoader("io.micrometer.core"))
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
+				.doesNotHaveBean("micrometerIdempotencyListener"));
+	}
+
+	@Test
+	void storeHasHealth() {
+		this.runner.run((context) -> assertThat(context).hasSingleBean(IdempotencyStoreHealthIndicator.class));
+	}
+
+	@Test
+	void healthOfTheStoreCanBeDisabled() {
+		this.runner.withPropertyValues("management.health.idempotency.enabled=false")
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
+				.doesNotHaveBean(IdempotencyStoreHealthIndicator.class));
+	}
+
+	@Test
+	void applicationWithoutHealthStarts() {
+		this.runner.withClassLoader(new FilteredClassLoader(HealthIndicator.class))
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
+				.doesNotHaveBean("idempotencyHealthIndicator"));
+	}
+
+	@Test
+	void expiredRecordsAreCleanedUp() {
+		this.runner.withPropertyValues("idempotency.cleanup.enabled=true")
+			.run((context) -> assertThat(context.getBean(CleanupJob.class).isRunning()).isTrue());
+	}
+
+	@Test
+	void cleanupCanBeDisabled() {
+		this.runner.run((context) -> assertThat(context).doesNotHaveBean(CleanupJob.class));
+	}
+
+	@Test
+	void applicationWithoutSpringJdbcStarts() {
+		Contexts
+			.without(DataSourceAutoConfiguration.class, DataSourceTransactionManagerAutoConfiguration.class,
+					JdbcTemplateAutoConfiguration.class, FlywayAutoConfiguration.class)
+			.withClassLoader(new FilteredClassLoader("org.springframework.jdbc"))
+			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean("jdbcIdempotencyStore"));
+	}
+
+	static class UsersSerialization {
+
+		@Bean
+		Serialization usersSerialization() {
+			return new JacksonSerialization(new JsonMapper());
+		}
+
+	}
+
+}

@@ -1,0 +1,126 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for what {@link JdbcIdempotencyStore} deletes.
+ */
+class ExpiredRecordsTests {
+
+	private static TestDatabase database;
+
+	@BeforeAll
+	static void createDatabase() {
+		database = TestDatabase.create();
+	}
+
+	@AfterAll
+	static void closeDatabase() {
+		database.close();
+	}
+
+	@BeforeEach
+	void clear() {
+		database.jdbc().execute("TRUNCATE " + TestDatabase.TABLE);
+	}
+
+	private static IdempotencyKey completed() {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		database.store().claim(request);
+		database.store().complete(request, null);
+		return request.key();
+	}
+
+	private static List<IdempotencyKey> expired(int count) {
+		List<IdempotencyKey> keys = new ArrayList<>();
+		for (int i = 0; i < count; i++) {
+			keys.add(completed());
+			database.endRetention(keys.get(i));
+		}
+		return keys;
+	}
+
+	@Test
+	void liveClaimsStayWhateverTheirRetention() {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		database.store().claim(request);
+		database.endRetention(request.key());
+		assertThat(database.store().deleteExpired(100)).isZero();
+	}
+
+	@Test
+	void claimsThatRanOutAreDeletedAfterTheirRetention() {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		database.store().claim(request);
+		database.endRetention(request.key());
+		database.endLease(request.key());
+		assertThat(database.store().deleteExpired(100)).isOne();
+	}
+
+	@Test
+	void recordsInUseAreLeftWithoutWaiting() {
+		List<IdempotencyKey> keys = expired(2);
+		inTransaction("SELECT 1 FROM idempotency_record WHERE id = '%s' FOR UPDATE".formatted(keys.get(0).id()),
+				() -> assertThat(database.store().deleteExpired(100)).isOne());
+		assertThat(database.store().find(keys.get(0))).isPresent();
+	}
+
+	@Test
+	void onlyOneProcessCleansAtATime() {
+		expired(1);
+		inTransaction(
+				"SELECT pg_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), "
+						+ "hashtext('idempotency_record'))",
+				() -> assertThat(database.store().deleteExpired(100)).isZero());
+		assertThat(database.store().deleteExpired(100)).isOne();
+	}
+
+	@Test
+	void onlyExpiredEntriesOfTheIndexAreRead() {
+		database.jdbc()
+			.execute("INSERT INTO idempotency_record (id, scope, key, state, fence, attempt, created_at, expires_at) "
+					+ "SELECT gen_random_uuid(), 's', i::text, 'C', 1, 1, now(), now() + i * interval '1 s' "
+					+ "FROM generate_series(-10, 20000) i");
+		database.jdbc().execute("ANALYZE idempotency_record");
+		long before = entriesRead();
+		assertThat(database.store().deleteExpired(100)).isEqualTo(11);
+		await().atMost(Duration.ofSeconds(5)).until(() -> {
+			new JdbcTemplate(database.pool()).execute("SELECT pg_stat_force_next_flush()");
+			return entriesRead() > before;
+		});
+		assertThat(entriesRead() - before).isLessThan(1000);
+	}
+
+	private static long entriesRead() {
+		return database.jdbc()
+			.queryForObject("SELECT idx_tup_read FROM pg_stat_user_indexes "
+					+ "WHERE indexrelname = 'idempotency_record_expires_at'", Long.class);
+	}
+
+	private static void inTransaction(String statement, Runnable action) {
+		new TransactionTemplate(new JdbcTransactionManager(database.pool())).executeWithoutResult((status) -> {
+			new JdbcTemplate(database.pool()).execute(statement);
+			CompletableFuture.runAsync(action).orTimeout(5, TimeUnit.SECONDS).join();
+		});
+	}
+
+}

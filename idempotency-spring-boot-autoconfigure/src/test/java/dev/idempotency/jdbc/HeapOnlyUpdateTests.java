@@ -1,0 +1,50 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+import java.util.Map;
+
+import org.junit.jupiter.api.Test;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests that completions write no index entries.
+ */
+class HeapOnlyUpdateTests {
+
+	private static final int ROUNDS = 500;
+
+	@Test
+	void completionsAreHeapOnlyUpdates() {
+		try (TestDatabase database = TestDatabase.create()) {
+			SingleConnectionDataSource session = new SingleConnectionDataSource(database.pool().getJdbcUrl(),
+					Servers.postgres().username(), Servers.postgres().password(), true);
+			JdbcIdempotencyStore store = new JdbcIdempotencyStore(session, TableName.of(TestDatabase.TABLE),
+					TestDatabase.TIMEOUT);
+			for (int i = 0; i < ROUNDS; i++) {
+				ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+				store.claim(request);
+				store.complete(request, new byte[] { 1, 2, 3 });
+			}
+			new JdbcTemplate(session).execute("SELECT pg_stat_force_next_flush()");
+			Map<String, Object> updates = await().atMost(Duration.ofSeconds(5))
+				.until(() -> updates(database), (row) -> (long) row.get("all_updates") >= ROUNDS);
+			session.destroy();
+			assertThat((long) updates.get("hot_updates")).isGreaterThanOrEqualTo(ROUNDS * 95L / 100);
+		}
+	}
+
+	private static Map<String, Object> updates(TestDatabase database) {
+		return database.jdbc()
+			.queryForMap("SELECT n_tup_upd AS all_updates, n_tup_hot_upd AS hot_updates FROM pg_stat_user_tables "
+					+ "WHERE relname = ?", TestDatabase.TABLE);
+	}
+
+}

@@ -1,0 +1,105 @@
+package dev.idempotency.jdbc;
+
+import java.util.List;
+
+import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+
+/**
+ * Tests for {@link JdbcSchemaMigration} and {@link JdbcSchemaValidation}.
+ */
+class JdbcSchemaTests {
+
+	private HikariDataSource pool;
+
+	private JdbcTemplate jdbc;
+
+	@BeforeEach
+	void createDatabase() {
+		String url = Servers.newDatabase();
+		this.pool = Servers.pool(url);
+		this.jdbc = Servers.jdbc(url);
+	}
+
+	@AfterEach
+	void closePool() {
+		this.pool.close();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "records", "ops.records", "Ops.Records" })
+	void storeWorksOnAMigratedTable(String name) {
+		this.jdbc.execute("CREATE SCHEMA ops");
+		JdbcSchemaMigration.migrate(this.pool, TableName.of(name));
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, TableName.of(name), TestDatabase.TIMEOUT);
+		assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
+	}
+
+	@Test
+	void tableAndItsHistoryAreInTheNamedSchema() {
+		this.jdbc.execute("CREATE SCHEMA ops");
+		JdbcSchemaMigration.migrate(this.pool, TableName.of("ops.records"));
+		assertThat(tables()).containsExactly("ops.records", "ops.records_schema_history");
+	}
+
+	@Test
+	void repeatedMigrationKeepsTheRecords() {
+		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, TableName.of("records"), TestDatabase.TIMEOUT);
+		store.claim(TestDatabase.request(TestDatabase.newKey()));
+		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM records", Long.class)).isOne();
+	}
+
+	@Test
+	@Tag("promise-13")
+	void historyOfTheApplicationIsNotTouched() {
+		this.jdbc.execute("CREATE TABLE flyway_schema_history (version text)");
+		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM flyway_schema_history", Long.class)).isZero();
+	}
+
+	@Test
+	void migratedTableIsValid() {
+		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")));
+	}
+
+	@Test
+	@Tag("promise-12")
+	void missingTableIsInvalid() {
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")));
+	}
+
+	@Test
+	@Tag("promise-12")
+	void tableWithoutAColumnIsInvalid() {
+		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		this.jdbc.execute("ALTER TABLE records DROP COLUMN fence");
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")))
+			.withMessageContaining("fence");
+	}
+
+	private List<String> tables() {
+		return this.jdbc.queryForList("SELECT schemaname || '.' || tablename FROM pg_tables "
+				+ "WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1", String.class);
+	}
+
+}

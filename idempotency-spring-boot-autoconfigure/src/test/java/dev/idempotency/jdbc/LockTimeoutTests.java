@@ -1,0 +1,138 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests that {@link JdbcIdempotencyStore} leaves the lock time-out of a session alone.
+ */
+@Tag("promise-13")
+class LockTimeoutTests {
+
+	private static TestDatabase database;
+
+	private final ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+
+	@BeforeAll
+	static void createDatabase() {
+		database = TestDatabase.create();
+	}
+
+	@AfterAll
+	static void closeDatabase() {
+		database.close();
+	}
+
+	static Stream<Named<BiConsumer<JdbcIdempotencyStore, ClaimRequest>>> calls() {
+		return Stream.of(Named.of("claim", JdbcIdempotencyStore::claim),
+				Named.of("note", (store, request) -> store.noteFailure(request, new Failure("x", null))));
+	}
+
+	static Stream<Named<BiConsumer<JdbcIdempotencyStore, ClaimRequest>>> callsInTransaction() {
+		return Stream.of(Named.of("insert", JdbcIdempotencyStore::insert),
+				Named.of("claim", (store, request) -> store.claimInTransaction(request, false)),
+				Named.of("joined claim", (store, request) -> store.claimInTransaction(request, true)));
+	}
+
+	@ParameterizedTest
+	@MethodSource("calls")
+	void sessionKeepsItsLockTimeout(BiConsumer<JdbcIdempotencyStore, ClaimRequest> call) throws SQLException {
+		assertThat(lockTimeoutAfter((session) -> call.accept(session.store(), this.request))).isEqualTo("7s");
+	}
+
+	@ParameterizedTest
+	@MethodSource("calls")
+	void sessionKeepsItsLockTimeoutWhenTheKeyIsTaken(BiConsumer<JdbcIdempotencyStore, ClaimRequest> call)
+			throws SQLException {
+		database.store().claim(this.request);
+		assertThat(lockTimeoutAfter((session) -> call.accept(session.store(), this.request))).isEqualTo("7s");
+	}
+
+	@ParameterizedTest
+	@MethodSource("callsInTransaction")
+	void sessionKeepsItsLockTimeoutAfterACommit(BiConsumer<JdbcIdempotencyStore, ClaimRequest> call)
+			throws SQLException {
+		assertThat(lockTimeoutAfter((session) -> session.transactions()
+			.executeWithoutResult((status) -> call.accept(session.store(), this.request)))).isEqualTo("7s");
+	}
+
+	@ParameterizedTest
+	@MethodSource("callsInTransaction")
+	void transactionKeepsItsLockTimeout(BiConsumer<JdbcIdempotencyStore, ClaimRequest> call) throws SQLException {
+		lockTimeoutAfter((session) -> session.transactions().executeWithoutResult((status) -> {
+			call.accept(session.store(), this.request);
+			assertThat(session.lockTimeout()).isEqualTo("7s");
+		}));
+	}
+
+	@Test
+	void sessionKeepsItsLockTimeoutAfterAWaitInVain() throws SQLException {
+		assertThat(lockTimeoutAfter(
+				(session) -> whileInserted(() -> assertThatExceptionOfType(OperationInProgressException.class)
+					.isThrownBy(() -> session.transactions()
+						.executeWithoutResult((status) -> session.store().insert(this.request))))))
+			.isEqualTo("7s");
+	}
+
+	private static String lockTimeoutAfter(Consumer<Session> action) throws SQLException {
+		try (Connection connection = database.pool().getConnection()) {
+			Session session = Session.of(connection);
+			session.jdbc().execute("SET lock_timeout = '7s'");
+			try {
+				action.accept(session);
+				return session.lockTimeout();
+			}
+			finally {
+				session.jdbc().execute("RESET lock_timeout");
+			}
+		}
+	}
+
+	private void whileInserted(Runnable action) {
+		new TransactionTemplate(new JdbcTransactionManager(database.pool())).executeWithoutResult((status) -> {
+			database.store().insert(this.request);
+			CompletableFuture.runAsync(action).orTimeout(5, TimeUnit.SECONDS).join();
+		});
+	}
+
+	private record Session(JdbcTemplate jdbc, TransactionTemplate transactions, JdbcIdempotencyStore store) {
+
+		static Session of(Connection connection) {
+			SingleConnectionDataSource dataSource = new SingleConnectionDataSource(connection, true);
+			return new Session(new JdbcTemplate(dataSource),
+					new TransactionTemplate(new JdbcTransactionManager(dataSource)),
+					new JdbcIdempotencyStore(dataSource, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT));
+		}
+
+		String lockTimeout() {
+			return this.jdbc.queryForObject("SHOW lock_timeout", String.class);
+		}
+
+	}
+
+}

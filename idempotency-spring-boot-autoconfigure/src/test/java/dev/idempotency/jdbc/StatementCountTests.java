@@ -1,0 +1,107 @@
+package dev.idempotency.jdbc;
+
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import javax.sql.DataSource;
+
+import net.ttddyy.dsproxy.support.ProxyDataSourceBuilder;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.Mode;
+import dev.idempotency.ResultCodec;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for the number of statements that protection adds to a handler.
+ */
+class StatementCountTests {
+
+	private static final AtomicInteger STATEMENTS = new AtomicInteger();
+
+	private static TestDatabase database;
+
+	private static IdempotencyTemplate template;
+
+	private static TransactionTemplate transactions;
+
+	private static JdbcTemplate jdbc;
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	@BeforeAll
+	static void createDatabase() {
+		database = TestDatabase.create();
+		database.jdbc().execute("CREATE TABLE effect (value text)");
+		DataSource counted = ProxyDataSourceBuilder.create(database.pool())
+			.afterQuery((execution, queries) -> STATEMENTS.addAndGet(queries.size()))
+			.build();
+		JdbcTransactionManager manager = new JdbcTransactionManager(counted);
+		template = new IdempotencyTemplate(
+				new JdbcIdempotencyStore(counted, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT), manager,
+				false, List.of());
+		transactions = new TransactionTemplate(manager);
+		jdbc = new JdbcTemplate(counted);
+	}
+
+	@AfterAll
+	static void closeDatabase() {
+		database.close();
+	}
+
+	@Test
+	void newRecordCostsOneStatementInTransactionalMode() {
+		int unprotected = count(() -> transactions.executeWithoutResult((status) -> effect()));
+		assertThat(count(() -> run(Mode.TRANSACTIONAL, ResultCodec.none()))).isEqualTo(unprotected + 1);
+	}
+
+	@Test
+	void resultCostsAnotherStatementInTransactionalMode() {
+		int unprotected = count(() -> transactions.executeWithoutResult((status) -> effect()));
+		assertThat(count(() -> run(Mode.TRANSACTIONAL, new TextCodec()))).isEqualTo(unprotected + 2);
+	}
+
+	@Test
+	void duplicateCostsTwoStatementsInTransactionalMode() {
+		run(Mode.TRANSACTIONAL, new TextCodec());
+		assertThat(count(() -> run(Mode.TRANSACTIONAL, new TextCodec()))).isEqualTo(2);
+	}
+
+	@Test
+	void newRecordCostsTwoStatementsInLeasedMode() {
+		int unprotected = count(this::effect);
+		assertThat(count(() -> run(Mode.LEASED, new TextCodec()))).isEqualTo(unprotected + 2);
+	}
+
+	@Test
+	void duplicateCostsOneStatementInLeasedMode() {
+		run(Mode.LEASED, new TextCodec());
+		assertThat(count(() -> run(Mode.LEASED, new TextCodec()))).isOne();
+	}
+
+	private void run(Mode mode, ResultCodec<String> codec) {
+		template.execute(TestDatabase.operation(this.key, mode), codec, this::effect);
+	}
+
+	private String effect() {
+		jdbc.update("INSERT INTO effect VALUES ('x')");
+		return "done";
+	}
+
+	private static int count(Runnable action) {
+		int before = STATEMENTS.get();
+		action.run();
+		return STATEMENTS.get() - before;
+	}
+
+}

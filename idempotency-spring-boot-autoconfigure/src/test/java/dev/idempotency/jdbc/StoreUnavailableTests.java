@@ -1,0 +1,110 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for a {@link JdbcIdempotencyStore} whose database does not answer.
+ */
+@Tag("promise-11")
+class StoreUnavailableTests {
+
+	private static final ClaimRequest REQUEST = TestDatabase.request(TestDatabase.newKey());
+
+	private static TestDatabase database;
+
+	private static HikariDataSource gonePool;
+
+	private static JdbcIdempotencyStore goneStore;
+
+	@BeforeAll
+	static void createDatabases() {
+		database = TestDatabase.create();
+		TestDatabase gone = TestDatabase.create();
+		HikariConfig config = new HikariConfig();
+		gone.pool().copyStateTo(config);
+		config.setConnectionTimeout(250);
+		gonePool = new HikariDataSource(config);
+		goneStore = new JdbcIdempotencyStore(gonePool, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT);
+		goneStore.claim(REQUEST);
+		gone.drop();
+		gone.close();
+	}
+
+	@AfterAll
+	static void closeDatabases() {
+		database.close();
+		gonePool.close();
+	}
+
+	static Stream<Named<Consumer<JdbcIdempotencyStore>>> calls() {
+		return Stream.of(Named.of("claim", (store) -> store.claim(TestDatabase.request(TestDatabase.newKey()))),
+				Named.of("complete", (store) -> store.complete(REQUEST, null)),
+				Named.of("fail", (store) -> store.fail(REQUEST, new Failure("x", null))),
+				Named.of("release", (store) -> store.release(REQUEST)),
+				Named.of("renew", (store) -> store.renew(REQUEST)),
+				Named.of("note", (store) -> store.noteFailure(REQUEST, new Failure("x", null))),
+				Named.of("find", (store) -> store.find(REQUEST.key())), Named.of("ping", JdbcIdempotencyStore::ping));
+	}
+
+	@ParameterizedTest
+	@MethodSource("calls")
+	void callWithoutADatabaseIsUnavailable(Consumer<JdbcIdempotencyStore> call) {
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> call.accept(goneStore));
+	}
+
+	@ParameterizedTest
+	@MethodSource("calls")
+	void callOfADatabaseThatHangsIsUnavailableAfterTheTimeout(Consumer<JdbcIdempotencyStore> call) {
+		whileTableIsLocked(() -> {
+			long start = System.nanoTime();
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> call.accept(quickStore()));
+			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+		});
+	}
+
+	@Test
+	void storeAnswersAgainAfterTheDatabaseHung() {
+		whileTableIsLocked(() -> assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> quickStore().ping()));
+		assertThat(quickStore().claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
+	}
+
+	private static JdbcIdempotencyStore quickStore() {
+		return new JdbcIdempotencyStore(database.pool(), TableName.of(TestDatabase.TABLE), Duration.ofMillis(250));
+	}
+
+	private static void whileTableIsLocked(Runnable action) {
+		new TransactionTemplate(new JdbcTransactionManager(database.pool())).executeWithoutResult((status) -> {
+			new JdbcTemplate(database.pool()).execute("LOCK TABLE " + TestDatabase.TABLE);
+			CompletableFuture.runAsync(action).orTimeout(5, TimeUnit.SECONDS).join();
+		});
+	}
+
+}

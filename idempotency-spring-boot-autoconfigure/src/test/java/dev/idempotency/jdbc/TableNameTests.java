@@ -1,0 +1,45 @@
+package dev.idempotency.jdbc;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import dev.idempotency.IdempotencyConfigurationException;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for {@link TableName}.
+ */
+class TableNameTests {
+
+	@ParameterizedTest
+	@ValueSource(strings = { "", " ", "a b", "a;DROP TABLE payment", "a--", "\"a\"", "a'", "a.b.c", ".a", "a.", "1a",
+			"a\n", "ä", "a(b)", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" })
+	void textThatIsNoPlainIdentifierIsRefused(String name) {
+		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> TableName.of(name))
+			.withMessageContaining("'" + name + "'");
+	}
+
+	@Test
+	void nameWithoutSchemaHasNone() {
+		assertThat(TableName.of("records_1")).isEqualTo(new TableName(null, "records_1"));
+	}
+
+	@Test
+	void nameWithSchemaIsSplit() {
+		assertThat(TableName.of("ops.records_1")).isEqualTo(new TableName("ops", "records_1"));
+	}
+
+	@Test
+	void textIsTheNameAsGiven() {
+		assertThat(TableName.of("ops.records_1")).hasToString("ops.records_1");
+	}
+
+	@Test
+	void longestNameLeavesRoomForItsHistoryTable() {
+		assertThat(TableName.of("a".repeat(40)).historyTable()).hasSizeLessThanOrEqualTo(63);
+	}
+
+}

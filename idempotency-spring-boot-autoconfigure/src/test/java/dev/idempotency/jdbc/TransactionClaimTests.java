@@ -1,0 +1,148 @@
+package dev.idempotency.jdbc;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for the claims of {@link JdbcIdempotencyStore} in a transaction.
+ */
+@Tag("promise-5")
+class TransactionClaimTests {
+
+	private static final Failure FAILURE = new Failure("java.io.IOException", "no route");
+
+	private static TestDatabase database;
+
+	private static JdbcIdempotencyStore store;
+
+	private static TransactionTemplate transactions;
+
+	private static JdbcTemplate inside;
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final ClaimRequest request = TestDatabase.request(this.key);
+
+	@BeforeAll
+	static void createDatabase() {
+		database = TestDatabase.create();
+		store = database.store();
+		transactions = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
+		inside = new JdbcTemplate(database.pool());
+	}
+
+	@AfterAll
+	static void closeDatabase() {
+		database.close();
+	}
+
+	private Claim claim(boolean joined) {
+		return store.claimInTransaction(TestDatabase.request(this.key), joined);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void claimOfAFailedKeyIsCompletedAfterTheCommit(boolean joined) {
+		store.noteFailure(this.request, FAILURE);
+		assertThat(transactions.<Claim>execute((status) -> claim(joined))).isEqualTo(new Claim.Acquired(2, 2));
+		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void claimOfAFailedKeyIsGoneAfterARollback(boolean joined) {
+		store.noteFailure(this.request, FAILURE);
+		String row = database.row(this.key);
+		transactions.executeWithoutResult((status) -> {
+			claim(joined);
+			status.setRollbackOnly();
+		});
+		assertThat(database.row(this.key)).isEqualTo(row);
+	}
+
+	@Test
+	void storedResultAnswersTheNextClaim() {
+		transactions.executeWithoutResult((status) -> {
+			store.insert(this.request);
+			store.storeResult(this.request, new byte[] { 5 });
+		});
+		assertThat(transactions.<Claim>execute((status) -> claim(false))).isInstanceOfSatisfying(Claim.Completed.class,
+				(claim) -> assertThat(claim.result()).containsExactly(5));
+	}
+
+	@Test
+	@Tag("promise-13")
+	void joinedTransactionCommitsAfterADuplicate() {
+		transactions.execute((status) -> store.insert(this.request));
+		IdempotencyKey other = TestDatabase.newKey();
+		transactions.executeWithoutResult((status) -> {
+			assertThat(claim(true)).isEqualTo(new Claim.Completed(null));
+			store.claimInTransaction(TestDatabase.request(other), true);
+		});
+		assertThat(store.find(other)).isPresent();
+	}
+
+	@Test
+	@Tag("promise-13")
+	void joinedTransactionCommitsAfterALockTimeout() {
+		IdempotencyKey other = TestDatabase.newKey();
+		whileInserted(() -> transactions.executeWithoutResult((status) -> {
+			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(() -> claim(true));
+			store.claimInTransaction(TestDatabase.request(other), true);
+		}));
+		assertThat(store.find(other)).isPresent();
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-13")
+	void joinedTransactionKeepsItsLockTimeout(boolean duplicate) {
+		if (duplicate) {
+			transactions.execute((status) -> store.insert(this.request));
+		}
+		assertThat(transactions.<String>execute((status) -> {
+			inside.execute("SET LOCAL lock_timeout = '7s'");
+			claim(true);
+			return inside.queryForObject("SHOW lock_timeout", String.class);
+		})).isEqualTo("7s");
+	}
+
+	@Test
+	@Tag("promise-13")
+	void joinedTransactionKeepsItsLockTimeoutAfterAWaitInVain() {
+		whileInserted(() -> assertThat(transactions.<String>execute((status) -> {
+			inside.execute("SET LOCAL lock_timeout = '7s'");
+			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(() -> claim(true));
+			return inside.queryForObject("SHOW lock_timeout", String.class);
+		})).isEqualTo("7s"));
+	}
+
+	private void whileInserted(Runnable action) {
+		transactions.executeWithoutResult((status) -> {
+			store.insert(TestDatabase.request(this.key));
+			CompletableFuture.runAsync(action).orTimeout(5, TimeUnit.SECONDS).join();
+		});
+	}
+
+}

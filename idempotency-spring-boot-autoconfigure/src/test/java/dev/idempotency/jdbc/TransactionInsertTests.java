@@ -1,0 +1,156 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for the inserts of {@link JdbcIdempotencyStore} into a transaction.
+ */
+@Tag("promise-5")
+class TransactionInsertTests {
+
+	private static TestDatabase database;
+
+	private static TransactionTemplate transactions;
+
+	private static JdbcTemplate inside;
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	@BeforeAll
+	static void createDatabase() {
+		database = TestDatabase.create();
+		transactions = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
+		inside = new JdbcTemplate(database.pool());
+	}
+
+	@AfterAll
+	static void closeDatabase() {
+		database.close();
+	}
+
+	private Optional<Claim.Acquired> insert() {
+		return database.store().insert(TestDatabase.request(this.key));
+	}
+
+	@Test
+	void insertedRecordIsInvisibleBeforeTheCommit() {
+		transactions.executeWithoutResult((status) -> {
+			insert();
+			assertThat(database.store().find(this.key)).isEmpty();
+		});
+	}
+
+	@Test
+	void insertedRecordIsCompletedAfterTheCommit() {
+		assertThat(transactions.<Optional<Claim.Acquired>>execute((status) -> insert()))
+			.contains(new Claim.Acquired(1, 1));
+		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void insertedRecordIsGoneAfterARollback() {
+		transactions.executeWithoutResult((status) -> {
+			insert();
+			status.setRollbackOnly();
+		});
+		assertThat(database.store().find(this.key)).isEmpty();
+	}
+
+	@Test
+	void insertOfAKnownKeyYieldsNothing() {
+		transactions.execute((status) -> insert());
+		assertThat(transactions.<Optional<Claim.Acquired>>execute((status) -> insert())).isEmpty();
+	}
+
+	@Test
+	void insertWithoutTransactionIsRefused() {
+		assertThatIllegalStateException().isThrownBy(this::insert)
+			.withMessageContaining("idempotency.jdbc.transaction-manager");
+	}
+
+	@Test
+	@Tag("promise-2")
+	void insertWaitsHalfTheTimeoutForAConcurrentOne() {
+		whileInserted(() -> {
+			long start = System.nanoTime();
+			assertThatExceptionOfType(OperationInProgressException.class)
+				.isThrownBy(() -> transactions.execute((status) -> insert()))
+				.withMessageContaining("55P03");
+			Duration waited = Duration.ofNanos(System.nanoTime() - start);
+			assertThat(waited).isBetween(TestDatabase.TIMEOUT.dividedBy(2), TestDatabase.TIMEOUT);
+		});
+	}
+
+	@Test
+	@Tag("promise-2")
+	void waitingInsertYieldsNothingWhenTheOtherCommits() {
+		CompletableFuture<Optional<Claim.Acquired>> second = transactions.execute((status) -> {
+			insert();
+			return insertElsewhere();
+		});
+		assertThat(second).succeedsWithin(5, TimeUnit.SECONDS).isEqualTo(Optional.empty());
+	}
+
+	@Test
+	void waitingInsertAcquiresWhenTheOtherRollsBack() {
+		CompletableFuture<Optional<Claim.Acquired>> second = transactions.execute((status) -> {
+			insert();
+			status.setRollbackOnly();
+			return insertElsewhere();
+		});
+		assertThat(second).succeedsWithin(5, TimeUnit.SECONDS).isEqualTo(Optional.of(new Claim.Acquired(1, 1)));
+	}
+
+	@Test
+	@Tag("promise-13")
+	void lockTimeoutOfTheUserAppliesInTheTransactionAfterAnInsert() {
+		assertThat(transactions.<String>execute((status) -> {
+			inside.execute("SET LOCAL lock_timeout = '7s'");
+			insert();
+			return inside.queryForObject("SHOW lock_timeout", String.class);
+		})).isEqualTo("7s");
+	}
+
+	private void whileInserted(Runnable action) {
+		transactions.executeWithoutResult((status) -> {
+			insert();
+			CompletableFuture.runAsync(action).orTimeout(5, TimeUnit.SECONDS).join();
+		});
+	}
+
+	private CompletableFuture<Optional<Claim.Acquired>> insertElsewhere() {
+		CompletableFuture<Optional<Claim.Acquired>> other = CompletableFuture
+			.supplyAsync(() -> transactions.execute((status) -> insert()));
+		await().atMost(Duration.ofSeconds(5)).pollInterval(Duration.ofMillis(5)).until(this::sessionWaits);
+		return other;
+	}
+
+	private boolean sessionWaits() {
+		return database.jdbc()
+			.queryForObject("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+					+ "AND wait_event_type = 'Lock'", Long.class) > 0;
+	}
+
+}

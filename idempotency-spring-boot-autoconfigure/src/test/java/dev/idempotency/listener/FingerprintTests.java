@@ -1,0 +1,121 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.support.KafkaHeaders;
+
+import dev.idempotency.IdempotencyKeyReusedException;
+import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.test.DeadLetters;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for the fingerprint of {@link Idempotent} on a real broker and PostgreSQL.
+ */
+@Tag("promise-9")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class FingerprintTests {
+
+	private final String prefix = Servers.unique("fingerprint");
+
+	private ConfigurableApplicationContext context;
+
+	private DeadLetters dead;
+
+	@BeforeAll
+	void start() {
+		for (Mode mode : new Mode[] { Mode.TRANSACTIONAL, Mode.LEASED }) {
+			Servers.addTopics(1, topic(mode), topic(mode) + "-dead");
+			Kafka.send(topic(mode), "same", "{\"amount\":1,\"currency\":\"EUR\"}");
+			Kafka.send(topic(mode), "same", "{\"amount\":1,\"currency\":\"EUR\"}");
+			Kafka.send(topic(mode), "same", "{\"amount\":2,\"currency\":\"EUR\"}");
+			Kafka.send(topic(mode), "next", "{}");
+		}
+		this.context = TestApp.of(Listeners.class, DeadLetters.class).with("prefix", this.prefix).run();
+		this.dead = this.context.getBean(DeadLetters.class);
+		for (Mode mode : new Mode[] { Mode.TRANSACTIONAL, Mode.LEASED }) {
+			await().atMost(Duration.ofSeconds(30))
+				.untilAsserted(() -> assertThat(Kafka.lag(this.prefix, topic(mode))).isZero());
+		}
+	}
+
+	@AfterAll
+	void stop() {
+		this.context.close();
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = "AUTO", mode = EnumSource.Mode.EXCLUDE)
+	void sameContentIsADuplicateAndOtherContentIsRejected(Mode mode) {
+		assertThat(this.dead.outcomes("FingerprintTests.Listeners." + mode.name().toLowerCase(Locale.ROOT)))
+			.containsExactly(Outcome.PROCESSED, Outcome.DUPLICATE, Outcome.REJECTED, Outcome.PROCESSED);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = "AUTO", mode = EnumSource.Mode.EXCLUDE)
+	void otherContentIsDeliveredOnce(Mode mode) {
+		assertThat(this.dead.deliveries(topic(mode))).containsExactly(0L, 1L, 2L, 3L);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = "AUTO", mode = EnumSource.Mode.EXCLUDE)
+	void otherContentReachesTheDeadLetterTopicWithoutItsPayloadInTheSentence(Mode mode) {
+		assertThat(DeadLetters.read(topic(mode))).singleElement().satisfies((record) -> {
+			assertThat(record.value()).contains("\"amount\":2");
+			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_CAUSE_FQCN))
+				.isEqualTo(IdempotencyKeyReusedException.class.getName());
+			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_STACKTRACE))
+				.contains("Known with other content: key 'same' in scope",
+						"topic " + topic(mode) + ", partition 0, offset 2")
+				.doesNotContain("amount");
+		});
+	}
+
+	@Test
+	void handlerRunsForTheFirstAndTheNextOnly() {
+		Listeners listeners = TestApp.target(this.context, Listeners.class);
+		assertThat(listeners.handled).hasSize(4).noneMatch((value) -> value.contains("\"amount\":2"));
+	}
+
+	private String topic(Mode mode) {
+		return this.prefix + "-" + mode;
+	}
+
+	static class Listeners {
+
+		final Queue<String> handled = new ConcurrentLinkedQueue<>();
+
+		@Idempotent(mode = Mode.TRANSACTIONAL, fingerprint = "#payload")
+		@KafkaListener(topics = "${prefix}-TRANSACTIONAL", groupId = "${prefix}")
+		void transactional(String value) {
+			this.handled.add(value);
+		}
+
+		@Idempotent(mode = Mode.LEASED, fingerprint = "#payload")
+		@KafkaListener(topics = "${prefix}-LEASED", groupId = "${prefix}")
+		void leased(String value) {
+			this.handled.add(value);
+		}
+
+	}
+
+}

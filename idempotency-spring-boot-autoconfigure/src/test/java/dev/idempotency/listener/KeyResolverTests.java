@@ -1,0 +1,186 @@
+package dev.idempotency.listener;
+
+import java.nio.charset.StandardCharsets;
+import java.time.LocalDate;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.record.TimestampType;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.util.ReflectionUtils;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+/**
+ * Tests for {@link KeyResolver}.
+ */
+@Tag("promise-10")
+class KeyResolverTests {
+
+	private static final ListenerParameters PARAMETERS = new ListenerParameters(
+			ReflectionUtils.findMethod(KeyResolverTests.class, "listen", Map.class, ConsumerRecord.class));
+
+	private final RecordHeaders headers = new RecordHeaders();
+
+	private final List<String> names = List.of("first", "source+id", "last");
+
+	@Test
+	void firstHeaderThatIsThereWins() {
+		header("last", "c").header("first", "a");
+		assertThat(resolve(null, Map.of())).isEqualTo("a");
+	}
+
+	@Test
+	void headerWithPlusJoinsItsParts() {
+		header("source", "/shop").header("id", "7").header("last", "c");
+		assertThat(resolve(null, Map.of())).isEqualTo("/shop 7");
+	}
+
+	@Test
+	void headerWithPlusNeedsAllItsParts() {
+		header("source", "/shop").header("last", "c");
+		assertThat(resolve(null, Map.of())).isEqualTo("c");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "source", "id" })
+	void blankPartIsUnusable(String blank) {
+		header("source".equals(blank) ? "id" : "source", "a").header(blank, " ");
+		assertUnusable(null, Map.of(), "header '" + blank + "' is blank");
+	}
+
+	@Test
+	void differentPartsAreDifferentKeys() {
+		header("source", "a").header("id", "b c");
+		String key = resolve(null, Map.of());
+		this.headers.remove("source").remove("id");
+		header("source", "a b").header("id", "c");
+		assertThat(resolve(null, Map.of())).isNotEqualTo(key);
+	}
+
+	@Test
+	void noHeaderIsUnusable() {
+		assertUnusable(null, Map.of(), "no source has one");
+	}
+
+	@Test
+	void blankHeaderIsUnusableThoughAnotherIsThere() {
+		header("first", "  ").header("last", "c");
+		assertUnusable(null, Map.of(), "it is blank");
+	}
+
+	@Test
+	void overLongHeaderIsUnusable() {
+		header("first", "x".repeat(513));
+		assertUnusable(null, Map.of(), "it has 513 characters, more than 512");
+	}
+
+	@Test
+	void longestHeaderIsUsable() {
+		header("first", "x".repeat(512));
+		assertThat(resolve(null, Map.of())).hasSize(512);
+	}
+
+	@Test
+	void headerWithNulIsUnusable() {
+		header("first", "a\0b");
+		assertUnusable(null, Map.of(), "it has a control character");
+	}
+
+	@Test
+	void expressionComesBeforeHeaders() {
+		header("first", "a");
+		assertThat(resolve("#payload['id']", Map.of("id", "b"))).isEqualTo("b");
+	}
+
+	@Test
+	void headerIsUsedWhenExpressionYieldsNull() {
+		header("first", "a");
+		assertThat(resolve("#payload['id']", Map.of())).isEqualTo("a");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "'order-' + #payload['id']", "#payload['id'] + '-order'", "'a' + ('b' + #payload['id'])",
+			"'a' + #payload['id'] + 'b'" })
+	void sumWithNullPartIsNoKey(String expression) {
+		assertUnusable(expression, Map.of(), "no source has one");
+	}
+
+	@Test
+	void sumIsTheKey() {
+		assertThat(resolve("'order-' + #value['id'] + #headers['x']", Map.of("id", 7), "x", "y")).isEqualTo("order-7y");
+	}
+
+	@Test
+	void recordIsVisible() {
+		assertThat(resolve("#record.topic() + #record.offset()", Map.of())).isEqualTo("topic2");
+	}
+
+	@Test
+	void dateIsText() {
+		assertThat(resolve("#payload['id']", Map.of("id", LocalDate.of(2026, 1, 2)))).isEqualTo("2026-01-02");
+	}
+
+	@Test
+	void objectIsUnusable() {
+		assertUnusable("#payload", Map.of("id", "secret"), "which is no text, number, date or UUID");
+	}
+
+	@Test
+	void missingPropertyIsUnusable() {
+		header("first", "a");
+		assertUnusable("#payload.id.name", Map.of("id", 7), "the expression '#payload.id.name' failed");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "#payload['id'].substring(9)", "T(java.util.UUID).fromString(#payload['id'])",
+			"T(java.time.LocalDate).parse(#payload['id'])", "new java.math.BigDecimal(#payload['id'])" })
+	void methodThatThrowsIsUnusable(String expression) {
+		assertUnusable(expression, Map.of("id", "secret"), "the expression '" + expression + "' failed");
+	}
+
+	@Test
+	void reasonDoesNotQuoteThePayload() {
+		Throwable failure = catchThrowable(
+				() -> resolve("T(java.util.UUID).fromString(#payload['id'])", Map.of("id", "secret")));
+		assertThat(failure).isInstanceOf(UnusableKeyException.class);
+		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+			assertThat(cause.toString()).doesNotContain("secret");
+		}
+	}
+
+	private void assertUnusable(String expression, Map<String, Object> payload, String reason) {
+		assertThatExceptionOfType(UnusableKeyException.class).isThrownBy(() -> resolve(expression, payload))
+			.withMessageContaining(reason)
+			.withMessageNotContaining("secret");
+	}
+
+	private String resolve(String expression, Map<String, Object> payload, String... header) {
+		for (int i = 0; i < header.length; i += 2) {
+			header(header[i], header[i + 1]);
+		}
+		ConsumerRecord<String, Object> record = new ConsumerRecord<>("topic", 1, 2, 3, TimestampType.CREATE_TIME, 0, 0,
+				null, payload, this.headers, Optional.empty());
+		RecordExpression parsed = RecordExpression.parse((expression != null) ? expression : "", "key", "X.listen",
+				PARAMETERS);
+		return new KeyResolver(parsed, this.names)
+			.resolve(new RecordContext(PARAMETERS, record, new Object[] { payload, record }), this.headers);
+	}
+
+	private KeyResolverTests header(String name, String value) {
+		this.headers.add(name, value.getBytes(StandardCharsets.UTF_8));
+		return this;
+	}
+
+	static void listen(Map<String, Object> value, ConsumerRecord<String, Object> raw) {
+	}
+
+}

@@ -1,0 +1,113 @@
+package dev.idempotency.listener;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.kafka.annotation.KafkaListener;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Logs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link ListenerSettingsFactory}: wrong attributes do not start.
+ */
+@Tag("promise-12")
+class ListenerAttributesTests {
+
+	private final ApplicationContextRunner runner = Contexts.all();
+
+	@Test
+	void leaseBelowOneSecondIsRefused() {
+		assertRefused("lease", "999ms", "has a lease of PT0.999S and a retention of PT168H.",
+				"Make the lease at least PT1S");
+	}
+
+	@Test
+	void leaseOfOneSecondStarts() {
+		this.runner.withUserConfiguration(Listener.class)
+			.withPropertyValues("lease=1s")
+			.run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@Test
+	void retentionEqualToTheLeaseIsRefused() {
+		assertRefused("retention", "60s", "has a lease of PT1M and a retention of PT1M.",
+				"the retention longer than the lease");
+	}
+
+	@Test
+	void globalLeaseBelowOneSecondIsRefused() {
+		assertRefused("idempotency.lease", "10ms", "has a lease of PT0.01S", "Make the lease at least PT1S");
+	}
+
+	@Test
+	void unparsableLeaseIsRefused() {
+		assertRefused("lease", "soon", "The lease 'soon' of @Idempotent on ListenerAttributesTests.Listener.listen",
+				"Write it like '30s', '5m' or '7d'.");
+	}
+
+	@Test
+	void unparsableRetentionIsRefused() {
+		assertRefused("retention", "a week", "The retention 'a week' of @Idempotent", "Write it like");
+	}
+
+	@Test
+	void unknownVariableIsRefused() {
+		assertRefused("key", "#order + #value", "uses unknown variables: [order].",
+				"Use #record, #payload, #headers or a parameter [value]");
+	}
+
+	@Test
+	void unknownVariableInSelectionIsRefused() {
+		assertRefused("condition", "{1}.![#item] != null", "uses unknown variables: [item].", "Use #record");
+	}
+
+	@Test
+	void brokenExpressionIsRefused() {
+		assertRefused("fingerprint", "#payload +",
+				"The fingerprint expression '#payload +' of @Idempotent on ListenerAttributesTests.Listener.listen "
+						+ "cannot be parsed",
+				"Correct the expression.");
+	}
+
+	@Test
+	void overLongScopeIsRefused() {
+		assertRefused("scope", "s".repeat(513), "has 513 characters, more than 512", "Set 'scope' of @Idempotent");
+	}
+
+	@Test
+	void placeholdersInAttributesAreResolved() {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(Listener.class)
+				.withPropertyValues("scope=billing", "lease=5s", "retention=3d", "key=#payload")
+				.run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("INFO")).filteredOn((message) -> message.contains("scope 'billing'"))
+				.singleElement()
+				.asString()
+				.contains("lease PT5S, retention PT72H");
+		}
+	}
+
+	private void assertRefused(String property, String value, String description, String action) {
+		this.runner.withUserConfiguration(Listener.class).withPropertyValues(property + "=" + value).run((context) -> {
+			FailureAnalysis analysis = Contexts.analyze(context.getStartupFailure());
+			assertThat(analysis.getDescription()).contains(description);
+			assertThat(analysis.getAction()).contains(action);
+		});
+	}
+
+	static class Listener {
+
+		@Idempotent(key = "${key:}", scope = "${scope:}", lease = "${lease:}", retention = "${retention:}",
+				fingerprint = "${fingerprint:}", condition = "${condition:}")
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+}

@@ -1,0 +1,151 @@
+package dev.idempotency.listener;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.transaction.annotation.Propagation;
+import org.springframework.transaction.annotation.Transactional;
+import tools.jackson.databind.json.JsonMapper;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Logs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link ListenerSettings}: what a listener starts with, and what it lacks.
+ */
+@Tag("promise-12")
+class ListenerSettingsTests {
+
+	private final ApplicationContextRunner runner = Contexts.all();
+
+	@Test
+	void transactionalMethodWithNewTransactionIsRefused() {
+		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, RequiresNew.class);
+		assertThat(analysis.getDescription()).contains("RequiresNew.listen is transactional",
+				"its own @Transactional leaves the transaction that the record commits in.");
+		assertThat(analysis.getAction()).isEqualTo("Remove the propagation or readOnly attribute, or use leased mode.");
+	}
+
+	@Test
+	void transactionalMethodThatIsReadOnlyIsRefused() {
+		assertThat(ListenerStartupTests.refusal(this.runner, ReadOnly.class).getDescription())
+			.contains("ReadOnly.listen is transactional", "its own @Transactional is read-only.");
+	}
+
+	@Test
+	void leasedMethodWithNewTransactionStarts() {
+		this.runner.withUserConfiguration(LeasedRequiresNew.class).run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@Test
+	void returnedValueWithoutJacksonIsRefused() {
+		FailureAnalysis analysis = ListenerStartupTests
+			.refusal(this.runner.withClassLoader(new FilteredClassLoader(JsonMapper.class)), Value.class);
+		assertThat(analysis.getDescription())
+			.contains("Value.listen returns a value, but there is no Jackson to write it.");
+		assertThat(analysis.getAction()).contains("Add 'spring-boot-starter-jackson'");
+	}
+
+	@Test
+	void listenerWithoutGroupIsRefused() {
+		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, NoGroup.class);
+		assertThat(analysis.getDescription()).contains("NoGroup.listen has no consumer group");
+		assertThat(analysis.getAction()).contains("Set 'scope' of @Idempotent, or 'groupId' of @KafkaListener.");
+	}
+
+	@Test
+	void methodThatNoListenerCallsIsWarnedAbout() {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(Unused.class).run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("WARN")).singleElement()
+				.asString()
+				.contains("@Idempotent has no effect on ListenerSettingsTests.Unused.call",
+						"put it on a @KafkaListener method");
+		}
+	}
+
+	@Test
+	void startIsLoggedWithWhatApplies() {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(Plain.class).run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("INFO")).contains(
+					"Idempotent listener ListenerSettingsTests.Plain.listen: scope 'group/" + Plain.class.getName()
+							+ ".listen,String', mode TRANSACTIONAL, store 'jdbc', lease PT1M, retention PT168H");
+		}
+	}
+
+	static class Plain {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class RequiresNew {
+
+		@Idempotent
+		@Transactional(propagation = Propagation.REQUIRES_NEW)
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class ReadOnly {
+
+		@Idempotent
+		@Transactional(readOnly = true)
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class LeasedRequiresNew {
+
+		@Idempotent(mode = Mode.LEASED)
+		@Transactional(propagation = Propagation.REQUIRES_NEW)
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	// Public: its proxy belongs to another class loader.
+	public static class Value {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		public String listen(String value) {
+			return value;
+		}
+
+	}
+
+	static class NoGroup {
+
+		@Idempotent
+		@KafkaListener(topics = "topic")
+		void listen(String value) {
+		}
+
+	}
+
+	static class Unused {
+
+		@Idempotent
+		void call(String value) {
+		}
+
+	}
+
+}

@@ -1,0 +1,81 @@
+package dev.idempotency.listener;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.record.TimestampType;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link RecordCoordinates}.
+ */
+@Tag("promise-10")
+class RecordCoordinatesTests {
+
+	private static final String RETRY = "kafka_original-";
+
+	private static final String DEAD = "kafka_dlt-original-";
+
+	private final RecordHeaders headers = new RecordHeaders();
+
+	private final ConsumerRecord<String, String> record = new ConsumerRecord<>("topic", 1, 2, 3,
+			TimestampType.CREATE_TIME, 0, 0, null, "value", this.headers, Optional.empty());
+
+	@Test
+	void recordWithoutHeadersHasItsOwn() {
+		assertThat(RecordCoordinates.key(this.record)).isEqualTo("topic-1-2@3");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { RETRY, DEAD })
+	void publishedRecordHasThoseOfTheOriginal(String family) {
+		add(family, "main", 4, 5, 6);
+		assertThat(RecordCoordinates.key(this.record)).isEqualTo("main-4-5@6");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { RETRY, DEAD })
+	void recordThatWasPublishedTwiceHasTheFirst(String family) {
+		add(family, "main", 4, 5, 6);
+		add(family, "main-dead", 7, 8, 9);
+		assertThat(RecordCoordinates.key(this.record)).isEqualTo("main-4-5@6");
+	}
+
+	@Test
+	void headersOfRetryTopicsComeFirst() {
+		add(DEAD, "other", 7, 8, 9);
+		add(RETRY, "main", 4, 5, 6);
+		assertThat(RecordCoordinates.key(this.record)).isEqualTo("main-4-5@6");
+	}
+
+	@Test
+	void incompleteHeadersAreIgnored() {
+		add(RETRY, "main", 4, 5, 6);
+		this.headers.remove(RETRY + "timestamp");
+		assertThat(RecordCoordinates.key(this.record)).isEqualTo("topic-1-2@3");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "partition", "offset", "timestamp" })
+	void headersOfAnotherSizeAreIgnored(String name) {
+		add(RETRY, "main", 4, 5, 6);
+		this.headers.remove(RETRY + name).add(RETRY + name, "5".getBytes(StandardCharsets.UTF_8));
+		assertThat(RecordCoordinates.key(this.record)).isEqualTo("topic-1-2@3");
+	}
+
+	private void add(String family, String topic, int partition, long offset, long timestamp) {
+		this.headers.add(family + "topic", topic.getBytes(StandardCharsets.UTF_8))
+			.add(family + "partition", ByteBuffer.allocate(Integer.BYTES).putInt(partition).array())
+			.add(family + "offset", ByteBuffer.allocate(Long.BYTES).putLong(offset).array())
+			.add(family + "timestamp", ByteBuffer.allocate(Long.BYTES).putLong(timestamp).array());
+	}
+
+}

@@ -1,0 +1,68 @@
+package dev.idempotency.listener;
+
+import java.nio.charset.StandardCharsets;
+
+import org.apache.kafka.common.header.Headers;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for {@link dev.idempotency.listener.RecordHeaders}.
+ */
+@Tag("promise-10")
+class RecordHeadersTests {
+
+	private final Headers headers = new RecordHeaders();
+
+	@Test
+	void headerIsReadAsUtf8() {
+		this.headers.add("key", "ключ".getBytes(StandardCharsets.UTF_8));
+		assertThat(text()).isEqualTo("ключ");
+	}
+
+	@Test
+	void missingHeaderIsNoText() {
+		assertThat(text()).isNull();
+	}
+
+	@Test
+	void headerWithoutValueIsNoText() {
+		this.headers.add("key", null);
+		assertThat(text()).isNull();
+	}
+
+	@Test
+	void bytesThatAreNotUtf8AreUnusable() {
+		this.headers.add("key", new byte[] { (byte) 0xC3, (byte) 0x28 });
+		assertThatExceptionOfType(UnusableKeyException.class).isThrownBy(this::text)
+			.withMessage("header 'key' is not UTF-8 text");
+	}
+
+	@Test
+	void headerThatIsRepeatedWithTheSameValueIsThatValue() {
+		this.headers.add("key", "a".getBytes(StandardCharsets.UTF_8)).add("key", "a".getBytes(StandardCharsets.UTF_8));
+		assertThat(text()).isEqualTo("a");
+	}
+
+	@Test
+	void headerThatIsRepeatedWithAnotherValueIsUnusable() {
+		this.headers.add("key", "a".getBytes(StandardCharsets.UTF_8)).add("key", "b".getBytes(StandardCharsets.UTF_8));
+		assertThatExceptionOfType(UnusableKeyException.class).isThrownBy(this::text)
+			.withMessage("header 'key' is there several times with different values");
+	}
+
+	@Test
+	void mapLeavesOutHeadersWithoutValue() {
+		this.headers.add("key", "a".getBytes(StandardCharsets.UTF_8)).add("empty", null);
+		assertThat(dev.idempotency.listener.RecordHeaders.asMap(this.headers)).containsOnlyKeys("key");
+	}
+
+	private String text() {
+		return dev.idempotency.listener.RecordHeaders.text(this.headers, "key");
+	}
+
+}

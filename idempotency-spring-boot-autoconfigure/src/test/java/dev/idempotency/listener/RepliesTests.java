@@ -1,0 +1,204 @@
+package dev.idempotency.listener;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.support.KafkaHeaders;
+import org.springframework.kafka.support.converter.StringJacksonJsonMessageConverter;
+import org.springframework.messaging.handler.annotation.SendTo;
+
+import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.StoredResultUnreadableException;
+import dev.idempotency.test.DeadLetters;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link dev.idempotency.ResultCodec} on a real broker and PostgreSQL: a
+ * duplicate answers like the first.
+ */
+@Tag("promise-8")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class RepliesTests {
+
+	private final String prefix = Servers.unique("replies");
+
+	private ConfigurableApplicationContext context;
+
+	private Listeners listeners;
+
+	private DeadLetters dead;
+
+	@BeforeAll
+	void start() {
+		for (String name : List.of("one", "many", "none", "leased", "corrupt")) {
+			Servers.addTopics(1, topic(name), topic(name) + "-dead", topic(name) + "-out");
+		}
+		this.context = TestApp.of(Listeners.class, DeadLetters.class).with("prefix", this.prefix).run();
+		this.listeners = TestApp.target(this.context, Listeners.class);
+		this.dead = this.context.getBean(DeadLetters.class);
+	}
+
+	@AfterAll
+	void stop() {
+		this.context.close();
+	}
+
+	@Test
+	void duplicateSendsTheSameReplyWithItsOwnCorrelationId() {
+		assertReplies("one", "{\"id\":\"7\",\"number\":1}");
+	}
+
+	@Test
+	void duplicateInLeasedModeSendsTheSameReplyWithItsOwnCorrelationId() {
+		assertReplies("leased", "{\"id\":\"7\",\"number\":1}");
+	}
+
+	@Test
+	void elementsOfListKeepTheirType() {
+		sendTwice("many");
+		assertThat(Kafka.read(topic("many") + "-out")).extracting(ConsumerRecord::value)
+			.containsExactly("[{\"made\":1}]", "[{\"made\":2}]");
+	}
+
+	@Test
+	void nullIsReplayedAsNull() {
+		sendTwice("none");
+		assertThat(this.dead.outcomes("RepliesTests.Listeners.none")).containsExactly(Outcome.PROCESSED,
+				Outcome.DUPLICATE);
+		assertThat(Kafka.read(topic("none") + "-out")).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-10")
+	void unreadableResultIsHandedToTheRecovererAtOnce() {
+		send("corrupt", "first");
+		assertThat(this.context.getBean(JdbcTemplate.class)
+			.update("UPDATE idempotency_record SET result = 'secret'::bytea WHERE key = 'corrupt'")).isOne();
+		send("corrupt", "second");
+		assertThat(this.listeners.runs).filteredOn("corrupt"::equals).hasSize(1);
+		assertThat(this.dead.deliveries(topic("corrupt"))).containsExactly(0L, 1L);
+		assertThat(DeadLetters.read(topic("corrupt"))).singleElement().satisfies((record) -> {
+			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_CAUSE_FQCN))
+				.isEqualTo(StoredResultUnreadableException.class.getName());
+			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_STACKTRACE))
+				.contains("its stored result of 6 bytes cannot be read", "topic " + topic("corrupt"), "offset 1")
+				.doesNotContain("secret");
+		});
+	}
+
+	private void assertReplies(String name, String reply) {
+		sendTwice(name);
+		assertThat(this.listeners.runs).filteredOn(name::equals).hasSize(1);
+		List<ConsumerRecord<String, String>> replies = Kafka.read(topic(name) + "-out");
+		assertThat(replies).extracting(ConsumerRecord::value).containsExactly(reply, reply);
+		assertThat(replies).extracting((record) -> DeadLetters.header(record, KafkaHeaders.CORRELATION_ID))
+			.containsExactly("first", "second");
+	}
+
+	private void sendTwice(String name) {
+		send(name, "first");
+		send(name, "second");
+	}
+
+	private void send(String name, String correlation) {
+		ProducerRecord<String, String> record = Kafka.record(topic(name), 0, name, "{\"id\":\"7\"}");
+		record.headers().add(KafkaHeaders.CORRELATION_ID, correlation.getBytes(StandardCharsets.UTF_8));
+		Kafka.send(record);
+		await().atMost(Duration.ofSeconds(30))
+			.untilAsserted(() -> assertThat(Kafka.lag(this.prefix, topic(name))).isZero());
+	}
+
+	private String topic(String name) {
+		return this.prefix + "-" + name;
+	}
+
+	record Order(String id) {
+	}
+
+	record Receipt(String id, int number) {
+	}
+
+	/**
+	 * Shows that it was read: a list of maps would be written as it was.
+	 */
+	record Counting(int made) {
+
+		Counting {
+			made++;
+		}
+
+	}
+
+	static class Listeners {
+
+		final Queue<String> runs = new ConcurrentLinkedQueue<>();
+
+		@Bean
+		static StringJacksonJsonMessageConverter converter() {
+			return new StringJacksonJsonMessageConverter();
+		}
+
+		@Idempotent
+		@SendTo("${prefix}-one-out")
+		@KafkaListener(topics = "${prefix}-one", groupId = "${prefix}")
+		Receipt one(Order order) {
+			return receipt("one", order);
+		}
+
+		@Idempotent(mode = Mode.LEASED)
+		@SendTo("${prefix}-leased-out")
+		@KafkaListener(topics = "${prefix}-leased", groupId = "${prefix}")
+		Receipt leased(Order order) {
+			return receipt("leased", order);
+		}
+
+		@Idempotent
+		@SendTo("${prefix}-many-out")
+		@KafkaListener(topics = "${prefix}-many", groupId = "${prefix}", splitIterables = false)
+		List<Counting> many(Order order) {
+			return List.of(new Counting(0));
+		}
+
+		@Idempotent
+		@SendTo("${prefix}-none-out")
+		@KafkaListener(topics = "${prefix}-none", groupId = "${prefix}")
+		Receipt none(Order order) {
+			return null;
+		}
+
+		@Idempotent
+		@SendTo("${prefix}-corrupt-out")
+		@KafkaListener(topics = "${prefix}-corrupt", groupId = "${prefix}")
+		Receipt corrupt(Order order) {
+			return receipt("corrupt", order);
+		}
+
+		private Receipt receipt(String name, Order order) {
+			this.runs.add(name);
+			return new Receipt(order.id(), (int) this.runs.stream().filter(name::equals).count());
+		}
+
+	}
+
+}

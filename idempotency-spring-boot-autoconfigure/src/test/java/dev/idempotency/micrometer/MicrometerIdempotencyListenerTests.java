@@ -1,0 +1,114 @@
+package dev.idempotency.micrometer;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tag;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyListener.Execution;
+import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.IdempotencyListener.StoreCall;
+import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.Mode;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link MicrometerIdempotencyListener}.
+ */
+class MicrometerIdempotencyListenerTests {
+
+	private final MeterRegistry registry = new SimpleMeterRegistry();
+
+	private final MicrometerIdempotencyListener listener = new MicrometerIdempotencyListener(this.registry);
+
+	private void executed(String key, Outcome outcome) {
+		this.listener.executed(
+				new Execution("payments", Mode.LEASED, IdempotencyKey.of("scope", key), outcome, Duration.ofMillis(5)));
+	}
+
+	private List<String> tags(String name) {
+		return this.registry.get(name).meter().getId().getTags().stream().map(Tag::toString).toList();
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void executionIsTimedUnderItsOutcome(Outcome outcome) {
+		executed("a", outcome);
+		Timer timer = this.registry.get("idempotency.process")
+			.tags("listener", "payments", "mode", "leased", "outcome", outcome.name().toLowerCase())
+			.timer();
+		assertThat(timer.count()).isOne();
+		assertThat(timer.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(5);
+	}
+
+	@Test
+	void executionHasThreeTags() {
+		executed("a", Outcome.PROCESSED);
+		assertThat(tags("idempotency.process")).containsExactlyInAnyOrder("tag(listener=payments)", "tag(mode=leased)",
+				"tag(outcome=processed)");
+	}
+
+	@Test
+	void keysMakeNoMetersOfTheirOwn() {
+		for (int i = 0; i < 100; i++) {
+			executed("key-" + i, Outcome.PROCESSED);
+		}
+		assertThat(this.registry.getMeters()).singleElement()
+			.extracting(Meter::getId)
+			.asString()
+			.doesNotContain("key-");
+		assertThat(this.registry.get("idempotency.process").timer().count()).isEqualTo(100);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "true,ok", "false,unavailable" })
+	void storeCallIsTimed(boolean available, String outcome) {
+		this.listener.storeCalled("jdbc", StoreCall.COMPLETE, available, Duration.ofMillis(7));
+		Timer timer = this.registry.get("idempotency.store")
+			.tags("store", "jdbc", "operation", "complete", "outcome", outcome)
+			.timer();
+		assertThat(timer.count()).isOne();
+		assertThat(timer.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(7);
+	}
+
+	@Test
+	void missingKeyIsCounted() {
+		this.listener.keyMissing("payments", MissingKeyPolicy.RECORD_COORDINATES);
+		this.listener.keyMissing("payments", MissingKeyPolicy.RECORD_COORDINATES);
+		assertThat(this.registry.get("idempotency.key.missing")
+			.tags("listener", "payments", "policy", "record_coordinates")
+			.counter()
+			.count()).isEqualTo(2);
+	}
+
+	@Test
+	void deletedRecordsAreCounted() {
+		this.listener.cleanedUp("idempotency_record", 3);
+		this.listener.cleanedUp("idempotency_record", 4);
+		assertThat(
+				this.registry.get("idempotency.cleanup.deleted").tag("table", "idempotency_record").counter().count())
+			.isEqualTo(7);
+	}
+
+	@Test
+	void everyMeterHasADescription() {
+		executed("a", Outcome.PROCESSED);
+		this.listener.storeCalled("jdbc", StoreCall.CLAIM, true, Duration.ZERO);
+		this.listener.keyMissing("payments", MissingKeyPolicy.REJECT);
+		this.listener.cleanedUp("idempotency_record", 1);
+		assertThat(this.registry.getMeters()).hasSize(4)
+			.allSatisfy((meter) -> assertThat(meter.getId().getDescription()).isNotBlank());
+	}
+
+}

@@ -1,0 +1,136 @@
+package dev.idempotency.test;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.UUID;
+
+import com.zaxxer.hikari.HikariDataSource;
+import org.jspecify.annotations.Nullable;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotentOperation;
+import dev.idempotency.Mode;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.jdbc.JdbcSchemaMigration;
+import dev.idempotency.jdbc.TableName;
+
+/**
+ * A database with a store in it.
+ */
+public final class TestDatabase implements AutoCloseable {
+
+	public static final String TABLE = "idempotency_record";
+
+	public static final Duration TIMEOUT = Duration.ofSeconds(1);
+
+	public static final Duration LEASE = Duration.ofMinutes(1);
+
+	public static final Duration RETENTION = Duration.ofHours(1);
+
+	private final String url;
+
+	private final HikariDataSource pool;
+
+	private final JdbcTemplate jdbc;
+
+	private final JdbcIdempotencyStore store;
+
+	private TestDatabase(String url) {
+		this.url = url;
+		this.pool = Servers.pool(url);
+		this.jdbc = Servers.jdbc(url);
+		JdbcSchemaMigration.migrate(this.pool, TableName.of(TABLE));
+		this.store = new JdbcIdempotencyStore(this.pool, TableName.of(TABLE), TIMEOUT);
+	}
+
+	/**
+	 * A database of one's own.
+	 * @return the database
+	 */
+	public static TestDatabase create() {
+		return new TestDatabase(Servers.newDatabase());
+	}
+
+	public static IdempotencyKey newKey() {
+		return IdempotencyKey.of("scope", Servers.unique("key"));
+	}
+
+	public static ClaimRequest request(IdempotencyKey key) {
+		return new ClaimRequest(key, UUID.randomUUID(), null, LEASE, RETENTION);
+	}
+
+	public static ClaimRequest request(IdempotencyKey key, Duration lease) {
+		return new ClaimRequest(key, UUID.randomUUID(), null, lease, RETENTION);
+	}
+
+	public static ClaimRequest request(IdempotencyKey key, @Nullable String content) {
+		byte[] fingerprint = (content != null) ? content.getBytes(StandardCharsets.UTF_8) : null;
+		return new ClaimRequest(key, UUID.randomUUID(), fingerprint, LEASE, RETENTION);
+	}
+
+	public static IdempotentOperation operation(IdempotencyKey key, Mode mode) {
+		return new IdempotentOperation(key, "payments", "topic-0@7", mode, null, LEASE, RETENTION);
+	}
+
+	public HikariDataSource pool() {
+		return this.pool;
+	}
+
+	/**
+	 * A view that takes part in no transaction.
+	 * @return the template
+	 */
+	public JdbcTemplate jdbc() {
+		return this.jdbc;
+	}
+
+	public JdbcIdempotencyStore store() {
+		return this.store;
+	}
+
+	public IdempotencyRecord record(IdempotencyKey key) {
+		return this.store.find(key).orElseThrow();
+	}
+
+	/**
+	 * All columns of a record.
+	 * @param key its key
+	 * @return the text of the row
+	 */
+	public String row(IdempotencyKey key) {
+		return this.jdbc.queryForObject("SELECT r::text FROM " + TABLE + " r WHERE id = ?", String.class, key.id());
+	}
+
+	/**
+	 * Let a claim run out.
+	 * @param key its key
+	 */
+	public void endLease(IdempotencyKey key) {
+		this.jdbc.update("UPDATE " + TABLE + " SET lease_until = clock_timestamp() WHERE id = ?", key.id());
+	}
+
+	/**
+	 * Let the time end for which a key is remembered.
+	 * @param key the key
+	 */
+	public void endRetention(IdempotencyKey key) {
+		this.jdbc.update("UPDATE " + TABLE + " SET expires_at = clock_timestamp() WHERE id = ?", key.id());
+	}
+
+	/**
+	 * Take the database away, with all its connections.
+	 */
+	public void drop() {
+		Servers.jdbc(Servers.postgres().url("postgres"))
+			.execute("DROP DATABASE " + this.url.substring(this.url.lastIndexOf('/') + 1) + " WITH (FORCE)");
+	}
+
+	@Override
+	public void close() {
+		this.pool.close();
+	}
+
+}

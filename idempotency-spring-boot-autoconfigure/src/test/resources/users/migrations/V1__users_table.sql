@@ -1,0 +1,1 @@
+CREATE TABLE users_table (id integer);
