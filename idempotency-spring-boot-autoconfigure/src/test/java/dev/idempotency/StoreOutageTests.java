@@ -113,6 +113,26 @@ class StoreOutageTests {
 	}
 
 	@Test
+	void completionThatMetAConcurrentTransactionIsRepeatedInsteadOfTheHandler() {
+		this.store.contend(StoreCall.COMPLETE);
+		IdempotencyTemplate template = template(false);
+		assertThatExceptionOfType(OperationBlockedException.class).isThrownBy(() -> run(template));
+		this.store.recover();
+		assertThat(run(template)).isEqualTo(new Executed<>("run 1", true));
+		assertThat(this.runs).hasValue(1);
+	}
+
+	@Test
+	@Tag("promise-1")
+	void failureThatMetAConcurrentTransactionIsStillTheHandlers() {
+		this.store.contend(StoreCall.FAIL);
+		assertThatExceptionOfType(IllegalArgumentException.class)
+			.isThrownBy(() -> template(false).execute(this.operation, new TextCodec(), () -> {
+				throw new IllegalArgumentException("handler");
+			}));
+	}
+
+	@Test
 	@Tag("promise-4")
 	void repeatedCompletionHasTheSameToken() {
 		this.store.fail(StoreCall.COMPLETE);

@@ -14,6 +14,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.dao.DataAccessException;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.UnexpectedRollbackException;
 
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyRecord.State;
@@ -136,6 +137,23 @@ class TransactionalFailureTests {
 		assertThatException().isThrownBy(this::runInAKilledSession);
 		assertThat(this.operation.run().duplicate()).isFalse();
 		assertThat(this.operation.effects()).isOne();
+	}
+
+	@Test
+	@Tag("promise-1")
+	void databaseErrorThatTheHandlerSwallowedIsAFailureAndNoOutage() {
+		assertThatExceptionOfType(UnexpectedRollbackException.class)
+			.isThrownBy(() -> this.operation.<RuntimeException>run((jdbc) -> {
+				try {
+					jdbc.execute("SELECT 1 / 0");
+				}
+				catch (DataAccessException ex) {
+					assertThat(ex).isNotNull();
+				}
+			}));
+		assertThat(this.operation.effects()).isZero();
+		assertThat(this.operation.record())
+			.hasValueSatisfying((record) -> assertThat(record.state()).isEqualTo(State.FAILED));
 	}
 
 	@Test

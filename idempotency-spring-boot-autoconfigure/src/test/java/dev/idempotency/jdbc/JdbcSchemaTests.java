@@ -51,6 +51,20 @@ class JdbcSchemaTests {
 	}
 
 	@Test
+	void databaseWithoutUnicodeIsRefused() {
+		String name = Servers.unique("latin");
+		this.jdbc
+			.execute("CREATE DATABASE " + name + " ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
+		try (HikariDataSource latin = Servers.pool(Servers.postgres().url(name))) {
+			TableName table = TableName.of("records");
+			JdbcSchemaMigration.migrate(latin, table);
+			assertThatExceptionOfType(IdempotencyConfigurationException.class)
+				.isThrownBy(() -> JdbcSchemaValidation.validate(latin, table))
+				.withMessageContaining("has the encoding LATIN1");
+		}
+	}
+
+	@Test
 	void tableAndItsHistoryAreInTheNamedSchema() {
 		this.jdbc.execute("CREATE SCHEMA ops");
 		JdbcSchemaMigration.migrate(this.pool, TableName.of("ops.records"));

@@ -50,9 +50,14 @@ class FingerprintTests {
 			Kafka.send(topic(mode), "same", "{\"amount\":2,\"currency\":\"EUR\"}");
 			Kafka.send(topic(mode), "next", "{}");
 		}
+		Servers.addTopics(1, topic(Mode.AUTO), topic(Mode.AUTO) + "-dead");
+		Kafka.send(topic(Mode.AUTO), "known", "long enough");
+		Kafka.send(topic(Mode.AUTO), "known", "x");
+		Kafka.send(topic(Mode.AUTO), "new", "x");
+		Kafka.send(topic(Mode.AUTO), "new", "x");
 		this.context = TestApp.of(Listeners.class, DeadLetters.class).with("prefix", this.prefix).run();
 		this.dead = this.context.getBean(DeadLetters.class);
-		for (Mode mode : new Mode[] { Mode.TRANSACTIONAL, Mode.LEASED }) {
+		for (Mode mode : Mode.values()) {
 			await().atMost(Duration.ofSeconds(30))
 				.untilAsserted(() -> assertThat(Kafka.lag(this.prefix, topic(mode))).isZero());
 		}
@@ -91,6 +96,12 @@ class FingerprintTests {
 	}
 
 	@Test
+	void fingerprintThatFailsIsContentOfItsOwn() {
+		assertThat(this.dead.outcomes("FingerprintTests.Listeners.failing")).containsExactly(Outcome.PROCESSED,
+				Outcome.REJECTED, Outcome.PROCESSED, Outcome.DUPLICATE);
+	}
+
+	@Test
 	void handlerRunsForTheFirstAndTheNextOnly() {
 		Listeners listeners = TestApp.target(this.context, Listeners.class);
 		assertThat(listeners.handled).hasSize(4).noneMatch((value) -> value.contains("\"amount\":2"));
@@ -108,6 +119,12 @@ class FingerprintTests {
 		@KafkaListener(topics = "${prefix}-TRANSACTIONAL", groupId = "${prefix}")
 		void transactional(String value) {
 			this.handled.add(value);
+		}
+
+		@Idempotent(fingerprint = "#payload.substring(3)")
+		@KafkaListener(topics = "${prefix}-AUTO", groupId = "${prefix}")
+		void failing(String value) {
+			// Only its outcomes count.
 		}
 
 		@Idempotent(mode = Mode.LEASED, fingerprint = "#payload")

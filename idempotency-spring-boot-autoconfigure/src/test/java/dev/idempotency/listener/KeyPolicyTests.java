@@ -85,7 +85,8 @@ class KeyPolicyTests {
 		assertThat(warnings(this.coordinates)).singleElement()
 			.asString()
 			.contains("no usable idempotency key, no source has one",
-					"listener KeyPolicyTests.Listeners.coordinates, topic " + this.coordinates + ", partition 0, offset 0",
+					"listener KeyPolicyTests.Listeners.coordinates, topic " + this.coordinates
+							+ ", partition 0, offset 0",
 					"its coordinates are the key")
 			.doesNotContain("secret");
 	}
@@ -102,7 +103,8 @@ class KeyPolicyTests {
 			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_CAUSE_FQCN))
 				.isEqualTo(IdempotencyKeyMissingException.class.getName());
 			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_STACKTRACE))
-				.contains("listener KeyPolicyTests.Listeners.reject, topic " + this.reject + ", partition 0, offset 0; it is rejected")
+				.contains("listener KeyPolicyTests.Listeners.reject, topic " + this.reject
+						+ ", partition 0, offset 0; it is rejected")
 				.doesNotContain("secret");
 		});
 		assertThat(this.dead.outcomes("KeyPolicyTests.Listeners.reject")).containsExactly(Outcome.REJECTED,

@@ -148,6 +148,17 @@ class KeyResolverTests {
 	}
 
 	@Test
+	void malformedHeaderIsNoKeyOfAnExpression() {
+		this.headers.add("raw", new byte[] { 'c', 'a', 'f', (byte) 0xE9 });
+		assertUnusable("#headers['raw']", Map.of(), "no source has one");
+	}
+
+	@Test
+	void headerIsVisibleAsText() {
+		assertThat(resolve("#headers['raw']", Map.of(), "raw", "caf\u00E9")).isEqualTo("caf\u00E9");
+	}
+
+	@Test
 	void reasonDoesNotQuoteThePayload() {
 		Throwable failure = catchThrowable(
 				() -> resolve("T(java.util.UUID).fromString(#payload['id'])", Map.of("id", "secret")));

@@ -1,5 +1,6 @@
 package dev.idempotency.test;
 
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
@@ -16,6 +17,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyListener.StoreCall;
 import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotencyStore;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.Settlement;
 
 /**
@@ -27,6 +29,8 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	private final Set<StoreCall> failing = EnumSet.noneOf(StoreCall.class);
 
+	private final Set<StoreCall> contended = EnumSet.noneOf(StoreCall.class);
+
 	private final List<UUID> completions = new CopyOnWriteArrayList<>();
 
 	public UnreliableStore(IdempotencyStore store) {
@@ -37,8 +41,17 @@ public final class UnreliableStore implements IdempotencyStore {
 		this.failing.addAll(List.of(calls));
 	}
 
+	/**
+	 * Let a concurrent transaction get in the way of calls.
+	 * @param calls the calls
+	 */
+	public void contend(StoreCall... calls) {
+		this.contended.addAll(List.of(calls));
+	}
+
 	public void recover() {
 		this.failing.clear();
+		this.contended.clear();
 	}
 
 	/**
@@ -52,6 +65,9 @@ public final class UnreliableStore implements IdempotencyStore {
 	private IdempotencyStore store(StoreCall call) {
 		if (this.failing.contains(call)) {
 			throw new IllegalStateException("No answer to " + call);
+		}
+		if (this.contended.contains(call)) {
+			throw new OperationInProgressException("Contention", Duration.ofSeconds(1));
 		}
 		return this.store;
 	}

@@ -1,0 +1,188 @@
+package dev.idempotency.listener;
+
+import java.util.concurrent.CompletableFuture;
+
+import javax.sql.DataSource;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.kafka.annotation.KafkaHandler;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Transactional;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for what stands next to {@code @Idempotent} and would break its promises unseen.
+ */
+@Tag("promise-12")
+class ListenerNeighbourTests {
+
+	private final ApplicationContextRunner runner = Contexts.all();
+
+	@Test
+	void consumerThatCommitsByItselfIsRefused() {
+		assertRefused(Plain.class, "its consumer commits offsets by itself",
+				"spring.kafka.consumer.enable-auto-commit=true");
+	}
+
+	@Test
+	void listenerWithConsumerThatCommitsByItselfIsRefused() {
+		assertRefused(AutoCommitting.class, "its consumer commits offsets by itself");
+	}
+
+	@Test
+	void transactionOutsideTheAdviceIsRefused() {
+		assertRefused(TransactionOutside.class, "@Transactional begins its transaction outside");
+	}
+
+	@Test
+	void asynchronousSiblingIsRefused() {
+		assertRefused(AsynchronousSibling.class, "a method of the same listener class, is asynchronous");
+	}
+
+	@Test
+	void keyWithASumInsideAnotherOperationIsRefused() {
+		assertRefused(NestedSum.class, "has a sum inside another operation");
+	}
+
+	@Test
+	void transactionsOfAnotherManagerAreRefusedInTransactionalMode() {
+		assertRefused(OtherManager.class,
+				"has its own transactions in 'other', which is not the transaction manager of the store");
+	}
+
+	@Test
+	void transactionsOfAnotherManagerMeanLeasedModeInAutoMode() {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(OtherManagerAuto.class)
+				.run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("WARN")).anyMatch((message) -> message.contains("it takes leased mode"));
+			assertThat(logs.messages("INFO")).anyMatch((message) -> message.contains("mode LEASED"));
+		}
+	}
+
+	@Test
+	void scopeOfTwoMethodsIsWarnedAbout() {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(SharedScope.class).run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("WARN")).anyMatch((message) -> message.contains("share the scope 'orders'"));
+		}
+	}
+
+	private void assertRefused(Class<?> listener, String problem, String... properties) {
+		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner.withPropertyValues(properties), listener);
+		assertThat(analysis.getDescription()).contains(problem);
+		assertThat(analysis.getAction()).isNotBlank();
+	}
+
+	static class Plain {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class AutoCommitting {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group", properties = "enable.auto.commit=true")
+		void listen(String value) {
+		}
+
+	}
+
+	@EnableTransactionManagement(order = 0)
+	static class TransactionOutside {
+
+		@Transactional
+		@Idempotent(mode = Mode.LEASED)
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	@KafkaListener(topics = "topic", groupId = "group")
+	static class AsynchronousSibling {
+
+		@Idempotent
+		@KafkaHandler
+		void listen(String value) {
+		}
+
+		@KafkaHandler
+		CompletableFuture<Void> listen(Integer value) {
+			return CompletableFuture.completedFuture(null);
+		}
+
+	}
+
+	static class NestedSum {
+
+		@Idempotent(key = "(#payload.a + ':' + #payload.b).toLowerCase()")
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class OtherManager {
+
+		@Bean
+		static JdbcTransactionManager store(DataSource dataSource) {
+			return new JdbcTransactionManager(dataSource);
+		}
+
+		@Bean
+		static JdbcTransactionManager other() {
+			return new JdbcTransactionManager(Servers.pool(Servers.postgres().url("postgres")));
+		}
+
+		@Transactional("other")
+		@Idempotent(mode = Mode.TRANSACTIONAL)
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class OtherManagerAuto extends OtherManager {
+
+		@Override
+		@Transactional("other")
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	@Idempotent(scope = "orders")
+	@KafkaListener(topics = "topic", groupId = "group")
+	static class SharedScope {
+
+		@KafkaHandler
+		void created(String value) {
+		}
+
+		@KafkaHandler
+		void paid(Integer value) {
+		}
+
+	}
+
+}
