@@ -11,8 +11,7 @@ import org.springframework.util.Assert;
  */
 public final class IdempotentExecution {
 
-	private static final ThreadLocal<@Nullable IdempotentExecution> CURRENT = new NamedThreadLocal<>(
-			"Idempotent execution");
+	private static final ThreadLocal<IdempotentExecution> CURRENT = new NamedThreadLocal<>("Idempotent execution");
 
 	private final IdempotencyKey key;
 

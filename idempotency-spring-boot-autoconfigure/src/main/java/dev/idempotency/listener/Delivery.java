@@ -14,7 +14,7 @@ import dev.idempotency.OperationBlockedException;
  */
 final class Delivery {
 
-	private static final ThreadLocal<@Nullable Delivery> CURRENT = new NamedThreadLocal<>("Idempotent delivery");
+	private static final ThreadLocal<Delivery> CURRENT = new NamedThreadLocal<>("Idempotent delivery");
 
 	private final ProtectedListeners listeners;
 

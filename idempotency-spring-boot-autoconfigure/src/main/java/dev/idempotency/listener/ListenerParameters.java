@@ -32,9 +32,9 @@ final class ListenerParameters {
 	private final int payloadIndex;
 
 	ListenerParameters(Method method) {
-		String[] names = new DefaultParameterNameDiscoverer().getParameterNames(method);
+		@Nullable String @Nullable [] names = new DefaultParameterNameDiscoverer().getParameterNames(method);
 		for (int i = 0; names != null && i < names.length; i++) {
-			this.indexes.put(names[i], i);
+			this.indexes.put(String.valueOf(names[i]), i);
 		}
 		this.payloadIndex = findPayload(method);
 	}

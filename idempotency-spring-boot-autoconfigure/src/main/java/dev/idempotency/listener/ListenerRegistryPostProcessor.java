@@ -69,7 +69,7 @@ public final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPos
 		@Override
 		public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
 			KafkaListenerEndpointRegistry registry = (KafkaListenerEndpointRegistry) invocation.getThis();
-			Object[] arguments = invocation.getArguments();
+			@Nullable Object[] arguments = invocation.getArguments();
 			if (registry != null && arguments[1] instanceof KafkaListenerContainerFactory<?> factory) {
 				arguments[1] = new ProtectingContainerFactory(factory,
 						ListenerRegistryPostProcessor.this.protection::getObject, registry);
