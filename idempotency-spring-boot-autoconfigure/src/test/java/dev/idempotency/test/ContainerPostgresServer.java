@@ -4,7 +4,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.ServerSocket;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
+import com.github.dockerjava.api.command.WaitContainerResultCallback;
 import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.postgresql.PostgreSQLContainer;
 
@@ -52,9 +54,16 @@ final class ContainerPostgresServer implements PostgresServer {
 		return "postgres";
 	}
 
+	// A fast shutdown, as with the embedded server; the default one waits for the
+	// clients.
 	@Override
 	public void stop() {
-		this.container.getDockerClient().stopContainerCmd(this.container.getContainerId()).exec();
+		String id = this.container.getContainerId();
+		this.container.getDockerClient().killContainerCmd(id).withSignal("SIGINT").exec();
+		this.container.getDockerClient()
+			.waitContainerCmd(id)
+			.exec(new WaitContainerResultCallback())
+			.awaitStatusCode(30, TimeUnit.SECONDS);
 	}
 
 	@Override
