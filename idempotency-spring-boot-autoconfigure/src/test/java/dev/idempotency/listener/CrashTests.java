@@ -131,6 +131,7 @@ class CrashTests {
 	// The window of leased mode: the fence tells the second execution from the first.
 	@Test
 	@Tag("promise-1")
+	@Tag("promise-6")
 	@Tag("promise-7")
 	void killedBetweenEffectAndCompletionALeasedHandlerRunsAgainWithTheNextFence() {
 		assertThat(effects("leased-after-effect")).containsExactly("first", "first", "second", "third");
