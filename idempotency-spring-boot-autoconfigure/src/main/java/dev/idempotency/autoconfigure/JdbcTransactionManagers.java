@@ -12,7 +12,11 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionStatus;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.transaction.support.ResourceTransactionManager;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -51,19 +55,40 @@ final class JdbcTransactionManagers {
 					+ "JdbcTransactionManager bean for transactional mode");
 			return null;
 		}
-		return matching.values().iterator().next();
+		Map.Entry<String, PlatformTransactionManager> found = matching.entrySet().iterator().next();
+		if (!bindsConnection(found.getValue())) {
+			logger.warn("The transaction manager '" + found.getKey() + "' binds no JDBC connection of the idempotency "
+					+ "store's DataSource, so listeners in mode AUTO take leased mode; use a JPA dialect that exposes its "
+					+ "connection, or define a JdbcTransactionManager bean for transactional mode");
+			return null;
+		}
+		return found.getValue();
 	}
 
 	private static PlatformTransactionManager named(ListableBeanFactory beanFactory, DataSource dataSource,
 			String name) {
 		PlatformTransactionManager manager = beanFactory.getBean(name, PlatformTransactionManager.class);
-		if (target(dataSource(manager)) != target(dataSource)) {
+		if (target(dataSource(manager)) != target(dataSource) || !bindsConnection(manager)) {
 			throw new IdempotencyConfigurationException(
 					"The transaction manager '" + name + "' does not manage the DataSource of the idempotency store.",
 					"Name another with 'idempotency.jdbc.transaction-manager', or the DataSource with "
 							+ "'idempotency.jdbc.data-source'.");
 		}
 		return manager;
+	}
+
+	// A record on any other connection would commit by itself, before the handler's
+	// writes.
+	private static boolean bindsConnection(PlatformTransactionManager manager) {
+		DataSource dataSource = dataSource(manager);
+		TransactionStatus probe = manager
+			.getTransaction(new DefaultTransactionDefinition(TransactionDefinition.PROPAGATION_REQUIRES_NEW));
+		try {
+			return dataSource != null && TransactionSynchronizationManager.hasResource(dataSource);
+		}
+		finally {
+			manager.rollback(probe);
+		}
 	}
 
 	/**

@@ -17,6 +17,8 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
 import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.DefaultTransactionStatus;
 
 import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Idempotent;
@@ -78,6 +80,20 @@ class MisconfigurationTests {
 		this.runner.withUserConfiguration(ProxiedManager.class)
 			.run((context) -> assertThat(context.getBean(StoreTransactions.class).manager())
 				.isSameAs(context.getBean("proxied")));
+	}
+
+	@Test
+	void managerThatBindsNoConnectionIsNotUsed() {
+		this.runner.withUserConfiguration(UnboundManager.class)
+			.run((context) -> assertThat(context.getBean(StoreTransactions.class).manager()).isNull());
+	}
+
+	@Test
+	void namedManagerThatBindsNoConnectionIsRefused() {
+		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(UnboundManager.class)
+			.withPropertyValues("idempotency.jdbc.transaction-manager=unbound"));
+		assertThat(analysis.getDescription())
+			.isEqualTo("The transaction manager 'unbound' does not manage the DataSource of the idempotency store.");
 	}
 
 	@Test
@@ -167,6 +183,30 @@ class MisconfigurationTests {
 	}
 
 	@Configuration(proxyBeanMethods = false)
+	static class UnboundManager {
+
+		@Bean
+		PlatformTransactionManager unbound(DataSource dataSource) {
+			// Like a JPA dialect that keeps its connection to itself.
+			return new JdbcTransactionManager(dataSource) {
+
+				@Override
+				protected void doBegin(Object transaction, TransactionDefinition definition) {
+				}
+
+				@Override
+				protected void doRollback(DefaultTransactionStatus status) {
+				}
+
+				@Override
+				protected void doCleanupAfterCompletion(Object transaction) {
+				}
+
+			};
+		}
+
+	}
+
 	static class ProxiedManager {
 
 		@Bean
