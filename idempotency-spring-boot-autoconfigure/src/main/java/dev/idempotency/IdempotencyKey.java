@@ -62,10 +62,19 @@ public final class IdempotencyKey {
 		if (text.length() > MAX_LENGTH) {
 			return "has " + text.length() + " characters, more than " + MAX_LENGTH;
 		}
-		if (text.chars().anyMatch(Character::isISOControl)) {
-			return "has a control character";
+		for (int i = 0; i < text.length(); i++) {
+			char character = text.charAt(i);
+			if (Character.isISOControl(character)) {
+				return "has a control character";
+			}
+			if (Character.isSurrogate(character)) {
+				if (i + 1 == text.length() || !Character.isSurrogatePair(character, text.charAt(i + 1))) {
+					return "is not well-formed Unicode";
+				}
+				i++;
+			}
 		}
-		return StandardCharsets.UTF_8.newEncoder().canEncode(text) ? null : "is not well-formed Unicode";
+		return null;
 	}
 
 	private static UUID hash(String scope, String value) {
