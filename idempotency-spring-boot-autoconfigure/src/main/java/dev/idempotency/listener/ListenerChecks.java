@@ -38,7 +38,7 @@ final class ListenerChecks {
 		fail(signatureProblem(method), where);
 		fail(containerProblem(container), where);
 		if (autoCommit) {
-			fail(problem("its consumer commits offsets by itself, also of records that wait",
+			fail(new Problem("its consumer commits offsets by itself, also of records that wait",
 					"Remove 'enable.auto.commit' from the consumer's properties."), where);
 		}
 	}
@@ -47,22 +47,23 @@ final class ListenerChecks {
 	static void checkSynchronous(Method method, Class<?> targetClass) {
 		Class<?> type = method.getReturnType();
 		if (Future.class.isAssignableFrom(type) || isAsyncType(type) || KotlinDetector.isSuspendingFunction(method)) {
-			fail(problem("it, or a method of the same listener class, is asynchronous, which is not supported yet",
+			fail(new Problem("it, or a method of the same listener class, is asynchronous, which is not supported yet",
 					"Return the result itself, or remove @Idempotent."),
 					ListenerSettingsFactory.where(method, targetClass));
 		}
 	}
 
-	private static void fail(String @Nullable [] problem, String where) {
+	private static void fail(@Nullable Problem problem, String where) {
 		if (problem != null) {
 			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + where + " cannot be protected: " + problem[0] + ".", problem[1]);
+					"The idempotent listener " + where + " cannot be protected: " + problem.what() + ".",
+					problem.action());
 		}
 	}
 
-	private static String @Nullable [] adviceProblem(Object bean, Method method) {
+	private static @Nullable Problem adviceProblem(Object bean, Method method) {
 		if (!AopUtils.isAopProxy(bean)) {
-			return problem("its bean is not a Spring proxy",
+			return new Problem("its bean is not a Spring proxy",
 					"Let Spring create the bean, and not before its post-processors: nothing that a post-processor "
 							+ "needs may depend on it.");
 		}
@@ -70,31 +71,31 @@ final class ListenerChecks {
 		if (advisors.stream().anyMatch(IdempotentAdvisor.class::isInstance) && advisors.stream()
 			.takeWhile((advisor) -> !(advisor instanceof IdempotentAdvisor))
 			.anyMatch((advisor) -> advisor.getAdvice() instanceof TransactionInterceptor)) {
-			return problem(
+			return new Problem(
 					"@Transactional begins its transaction outside, and would commit after the record is completed",
 					"Do not set an order on @EnableTransactionManagement.");
 		}
 		if (advisors.stream().noneMatch(IdempotentAdvisor.class::isInstance)) {
-			return problem("its bean was created before the advisor of @Idempotent",
+			return new Problem("its bean was created before the advisor of @Idempotent",
 					"Nothing that a post-processor or another advisor needs may depend on the bean.");
 		}
 		int modifiers = method.getModifiers();
 		if (Modifier.isFinal(modifiers) || Modifier.isPrivate(modifiers) || Modifier.isStatic(modifiers)) {
-			return problem("the method is " + Modifier.toString(modifiers) + ", so a proxy cannot intercept it",
+			return new Problem("the method is " + Modifier.toString(modifiers) + ", so a proxy cannot intercept it",
 					"Make the method at least package-private, not static and not final.");
 		}
 		return null;
 	}
 
-	private static String @Nullable [] signatureProblem(Method method) {
+	private static @Nullable Problem signatureProblem(Method method) {
 		Class<?> type = method.getReturnType();
 		if (AnnotatedElementUtils.hasAnnotation(method, Async.class)
 				|| AnnotatedElementUtils.hasAnnotation(method.getDeclaringClass(), Async.class)) {
-			return problem("@Async takes it off the thread of the container, so the record would be acknowledged "
+			return new Problem("@Async takes it off the thread of the container, so the record would be acknowledged "
 					+ "before it is processed", "Remove @Async.");
 		}
 		if (Message.class.isAssignableFrom(type)) {
-			return problem("it returns a Message, whose headers belong to the first delivery only",
+			return new Problem("it returns a Message, whose headers belong to the first delivery only",
 					"Return the payload; the reply gets the current correlation id by itself.");
 		}
 		return null;
@@ -106,26 +107,26 @@ final class ListenerChecks {
 						&& ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null);
 	}
 
-	private static String @Nullable [] containerProblem(MessageListenerContainer container) {
+	private static @Nullable Problem containerProblem(MessageListenerContainer container) {
 		if (!(container instanceof AbstractMessageListenerContainer<?, ?>)) {
-			return problem(
+			return new Problem(
 					"its container is a " + container.getClass().getSimpleName()
 							+ ", which archives a record after a few deliveries instead of waiting with it",
 					"Use a container of a consumer group.");
 		}
 		Object listener = container.getContainerProperties().getMessageListener();
 		if (!(ContainerProtection.target(listener) instanceof MessageListener<?, ?>)) {
-			return problem("it is a batch listener, which is not supported yet",
+			return new Problem("it is a batch listener, which is not supported yet",
 					"Set 'batch' of @KafkaListener to \"false\", or remove @Idempotent.");
 		}
 		for (Advice advice : container.getContainerProperties().getAdviceChain()) {
 			if (advice instanceof TransactionInterceptor) {
-				return problem("the advice chain of its container begins a transaction outside",
+				return new Problem("the advice chain of its container begins a transaction outside",
 						"Put @Transactional on the method instead.");
 			}
 		}
 		if (container.getContainerProperties().getKafkaAwareTransactionManager() != null) {
-			return problem(
+			return new Problem(
 					"its container has a Kafka transaction, which commits after the record would be completed, "
 							+ "so that its output could be lost; this is not supported yet",
 					"Use a container factory without a Kafka transaction manager, or remove @Idempotent.");
@@ -133,8 +134,11 @@ final class ListenerChecks {
 		return null;
 	}
 
-	private static String[] problem(String what, String action) {
-		return new String[] { what, action };
+	/**
+	 * What is wrong, and what to do.
+	 */
+	private record Problem(String what, String action) {
+
 	}
 
 }
