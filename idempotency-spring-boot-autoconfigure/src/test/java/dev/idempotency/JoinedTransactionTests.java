@@ -2,10 +2,10 @@ package dev.idempotency;
 
 import java.util.List;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.UnexpectedRollbackException;
@@ -26,7 +26,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 @Tag("promise-5")
 class JoinedTransactionTests {
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	private static JdbcTemplate jdbc;
 
@@ -40,17 +41,11 @@ class JoinedTransactionTests {
 
 	@BeforeAll
 	static void createDatabase() {
-		database = TestDatabase.create();
 		database.jdbc().execute("CREATE TABLE effect (value text)");
 		jdbc = new JdbcTemplate(database.pool());
 		JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
 		outer = new TransactionTemplate(manager);
 		template = new IdempotencyTemplate(database.store(), manager, false, List.of());
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
 	}
 
 	private Executed<String> run() {

@@ -6,10 +6,9 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyRecord.State;
@@ -26,7 +25,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  */
 class LeasedTemplateTests {
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	private final IdempotencyKey key = TestDatabase.newKey();
 
@@ -38,16 +38,6 @@ class LeasedTemplateTests {
 			List.of(this.listener));
 
 	private final AtomicInteger runs = new AtomicInteger();
-
-	@BeforeAll
-	static void createDatabase() {
-		database = TestDatabase.create();
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
-	}
 
 	private Executed<String> run() {
 		return this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());

@@ -4,10 +4,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyListener.StoreCall;
@@ -26,7 +25,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 @Tag("promise-11")
 class StoreOutageTests {
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	private final IdempotencyKey key = TestDatabase.newKey();
 
@@ -37,16 +37,6 @@ class StoreOutageTests {
 	private final UnreliableStore store = new UnreliableStore(database.store());
 
 	private final AtomicInteger runs = new AtomicInteger();
-
-	@BeforeAll
-	static void createDatabase() {
-		database = TestDatabase.create();
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
-	}
 
 	private IdempotencyTemplate template(boolean failOpen) {
 		return new IdempotencyTemplate(this.store, null, failOpen, List.of(this.listener));

@@ -5,11 +5,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
@@ -24,23 +23,14 @@ import static org.awaitility.Awaitility.await;
  */
 class CleanupJobTests {
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	private final List<String> events = new CopyOnWriteArrayList<>();
 
 	private final List<Integer> batches = new CopyOnWriteArrayList<>();
 
 	private final CleanupJob job = job(Duration.ofHours(1));
-
-	@BeforeAll
-	static void createDatabase() {
-		database = TestDatabase.create();
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
-	}
 
 	@BeforeEach
 	void clear() {

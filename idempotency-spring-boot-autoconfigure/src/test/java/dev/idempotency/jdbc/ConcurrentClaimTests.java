@@ -15,10 +15,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
@@ -50,22 +50,17 @@ class ConcurrentClaimTests {
 
 	private static final AtomicInteger LOST = new AtomicInteger();
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	@BeforeAll
 	static void claimConcurrently() throws Exception {
-		database = TestDatabase.create();
 		ExecutorService executor = Executors.newFixedThreadPool(THREADS);
 		Callable<Void> worker = ConcurrentClaimTests::work;
 		for (Future<Void> done : executor.invokeAll(IntStream.range(0, THREADS).mapToObj((i) -> worker).toList())) {
 			done.get();
 		}
 		executor.shutdown();
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
 	}
 
 	private static Void work() {

@@ -3,10 +3,9 @@ package dev.idempotency.jdbc;
 import java.util.function.BiFunction;
 import java.util.stream.Stream;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -26,23 +25,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("promise-4")
 class FencingTests {
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	private final IdempotencyKey key = TestDatabase.newKey();
 
 	private final ClaimRequest zombie = TestDatabase.request(this.key);
 
 	private final ClaimRequest owner = TestDatabase.request(this.key);
-
-	@BeforeAll
-	static void createDatabase() {
-		database = TestDatabase.create();
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
-	}
 
 	static Stream<Named<BiFunction<IdempotencyStore, ClaimRequest, Settlement>>> mutations() {
 		return Stream.of(Named.of("complete", (store, claim) -> store.complete(claim, new byte[] { 9 })),

@@ -3,11 +3,10 @@ package dev.idempotency.jdbc;
 import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -26,19 +25,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("promise-9")
 class FingerprintTests {
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	private final IdempotencyKey key = TestDatabase.newKey();
-
-	@BeforeAll
-	static void createDatabase() {
-		database = TestDatabase.create();
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
-	}
 
 	static Stream<Named<BiConsumer<IdempotencyStore, ClaimRequest>>> states() {
 		return Stream.of(Named.of("in progress", (store, claim) -> {

@@ -2,10 +2,10 @@ package dev.idempotency.jdbc;
 
 import java.time.Duration;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -28,7 +28,8 @@ class JdbcIdempotencyStoreTests {
 
 	private static final Failure FAILURE = new Failure("java.io.IOException", "no route");
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	private static JdbcIdempotencyStore store;
 
@@ -38,13 +39,7 @@ class JdbcIdempotencyStoreTests {
 
 	@BeforeAll
 	static void createDatabase() {
-		database = TestDatabase.create();
 		store = database.store();
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
 	}
 
 	private Claim claimAgain() {

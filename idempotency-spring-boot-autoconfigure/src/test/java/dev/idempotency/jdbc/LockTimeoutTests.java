@@ -8,11 +8,10 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -34,19 +33,10 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 @Tag("promise-13")
 class LockTimeoutTests {
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	private final ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-
-	@BeforeAll
-	static void createDatabase() {
-		database = TestDatabase.create();
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
-	}
 
 	static Stream<Named<BiConsumer<JdbcIdempotencyStore, ClaimRequest>>> calls() {
 		return Stream.of(Named.of("claim", JdbcIdempotencyStore::claim),

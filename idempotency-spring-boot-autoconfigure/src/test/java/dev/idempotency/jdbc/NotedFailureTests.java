@@ -3,10 +3,10 @@ package dev.idempotency.jdbc;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -27,7 +27,8 @@ class NotedFailureTests {
 
 	private static final Failure FAILURE = new Failure("java.io.IOException", "no route");
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	private static JdbcIdempotencyStore store;
 
@@ -39,14 +40,8 @@ class NotedFailureTests {
 
 	@BeforeAll
 	static void createDatabase() {
-		database = TestDatabase.create();
 		store = database.store();
 		transactions = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
 	}
 
 	@Test

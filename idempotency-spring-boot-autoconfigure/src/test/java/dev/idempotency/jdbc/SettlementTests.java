@@ -1,9 +1,9 @@
 package dev.idempotency.jdbc;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
@@ -25,7 +25,8 @@ class SettlementTests {
 
 	private static final Failure FAILURE = new Failure("java.io.IOException", "no route");
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	private static JdbcIdempotencyStore store;
 
@@ -35,13 +36,7 @@ class SettlementTests {
 
 	@BeforeAll
 	static void createDatabase() {
-		database = TestDatabase.create();
 		store = database.store();
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
 	}
 
 	private Claim claimAgain() {

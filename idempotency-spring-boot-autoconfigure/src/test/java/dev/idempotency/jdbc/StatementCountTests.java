@@ -6,9 +6,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
 import net.ttddyy.dsproxy.support.ProxyDataSourceBuilder;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -29,7 +29,8 @@ class StatementCountTests {
 
 	private static final AtomicInteger STATEMENTS = new AtomicInteger();
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	private static IdempotencyTemplate template;
 
@@ -41,7 +42,6 @@ class StatementCountTests {
 
 	@BeforeAll
 	static void createDatabase() {
-		database = TestDatabase.create();
 		database.jdbc().execute("CREATE TABLE effect (value text)");
 		DataSource counted = ProxyDataSourceBuilder.create(database.pool())
 			.afterQuery((execution, queries) -> STATEMENTS.addAndGet(queries.size()))
@@ -52,11 +52,6 @@ class StatementCountTests {
 				false, List.of());
 		transactions = new TransactionTemplate(manager);
 		jdbc = new JdbcTemplate(counted);
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
 	}
 
 	@Test

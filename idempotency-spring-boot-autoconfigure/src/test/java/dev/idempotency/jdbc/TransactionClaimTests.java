@@ -3,10 +3,10 @@ package dev.idempotency.jdbc;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -32,7 +32,8 @@ class TransactionClaimTests {
 
 	private static final Failure FAILURE = new Failure("java.io.IOException", "no route");
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	private static JdbcIdempotencyStore store;
 
@@ -46,15 +47,9 @@ class TransactionClaimTests {
 
 	@BeforeAll
 	static void createDatabase() {
-		database = TestDatabase.create();
 		store = database.store();
 		transactions = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
 		inside = new JdbcTemplate(database.pool());
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
 	}
 
 	private Claim claim(boolean joined) {

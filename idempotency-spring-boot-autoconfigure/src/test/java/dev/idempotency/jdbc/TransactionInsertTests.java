@@ -5,10 +5,10 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -30,7 +30,8 @@ import static org.awaitility.Awaitility.await;
 @Tag("promise-5")
 class TransactionInsertTests {
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
 
 	private static TransactionTemplate transactions;
 
@@ -40,14 +41,8 @@ class TransactionInsertTests {
 
 	@BeforeAll
 	static void createDatabase() {
-		database = TestDatabase.create();
 		transactions = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
 		inside = new JdbcTemplate(database.pool());
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
 	}
 
 	private Optional<Claim.Acquired> insert() {

@@ -6,6 +6,8 @@ import java.util.UUID;
 
 import com.zaxxer.hikari.HikariDataSource;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 import dev.idempotency.ClaimRequest;
@@ -20,7 +22,7 @@ import dev.idempotency.jdbc.TableName;
 /**
  * A database with a store in it.
  */
-public final class TestDatabase implements AutoCloseable {
+public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 
 	public static final String TABLE = "idempotency_record";
 
@@ -126,6 +128,12 @@ public final class TestDatabase implements AutoCloseable {
 	public void drop() {
 		Servers.jdbc(Servers.postgres().url("postgres"))
 			.execute("DROP DATABASE " + this.url.substring(this.url.lastIndexOf('/') + 1) + " WITH (FORCE)");
+	}
+
+	// As an extension it lives as long as its test class.
+	@Override
+	public void afterAll(ExtensionContext context) {
+		close();
 	}
 
 	@Override
