@@ -1,5 +1,6 @@
 package dev.idempotency;
 
+import java.util.List;
 import java.util.Optional;
 
 import org.jspecify.annotations.Nullable;
@@ -12,9 +13,17 @@ import org.jspecify.annotations.Nullable;
  * <li>A mutation takes effect only for the owner token of the request; else nothing
  * changes and the answer is {@link Settlement#LOST}.</li>
  * <li>Fencing tokens of a key grow for as long as the key is remembered.</li>
+ * <li>A call that is repeated with the same owner token, as after an error that left its
+ * outcome unclear, is answered as if the first had not been made: an unsettled claim is
+ * acquired again with the same fencing token and attempt and a new lease; a settlement
+ * that is repeated is settled again and changes nothing.</li>
  * <li>Every call ends within the configured time; when the store does not answer or
- * refuses the statement, {@link IdempotencyStoreUnavailableException} is thrown.</li>
+ * refuses the statement, {@link IdempotencyStoreUnavailableException} is thrown, and
+ * {@link IdempotencyRecordUnreadableException} when what it keeps under the key is not a
+ * record of this library.</li>
  * </ol>
+ * The contract test {@code dev.idempotency.contract.IdempotencyStoreContract}, in the
+ * {@code tests} jar of this module, tests all of them.
  *
  * @since 0.1.0
  */
@@ -38,7 +47,8 @@ public interface IdempotencyStore {
 
 	/**
 	 * Remember the operation as completed. An owner whose lease has run out still
-	 * completes if nobody took the key over. A repeat by the same owner is settled again.
+	 * completes if nobody took the key over; one that has failed or released its claim
+	 * does not.
 	 * @param claim the request that acquired the key
 	 * @param result the result to replay, {@code null} for none
 	 * @return whether the key was still the caller's
@@ -61,11 +71,21 @@ public interface IdempotencyStore {
 	Settlement release(ClaimRequest claim);
 
 	/**
-	 * Start the lease anew.
+	 * Start the lease anew, also when it has run out and nobody took the key over.
 	 * @param claim the request that acquired the key
 	 * @return whether the key was still the caller's
 	 */
 	Settlement renew(ClaimRequest claim);
+
+	/**
+	 * Start several leases anew, in one round trip if the store can. Each is renewed or
+	 * not for itself.
+	 * @param claims the requests that acquired the keys, each key at most once
+	 * @return for each request, in their order, whether its key was still the caller's
+	 */
+	default List<Settlement> renewAll(List<ClaimRequest> claims) {
+		return claims.stream().map(this::renew).toList();
+	}
 
 	/**
 	 * Look a key up without changing it.

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public abstract sealed class OperationBlockedException extends RuntimeException
-		permits OperationInProgressException, IdempotencyStoreUnavailableException, OwnershipLostException {
+public abstract sealed class OperationBlockedException extends RuntimeException permits OperationInProgressException,
+		IdempotencyStoreUnavailableException, IdempotencyRecordUnreadableException, OwnershipLostException {
 
 	private final Duration retryAfter;
 

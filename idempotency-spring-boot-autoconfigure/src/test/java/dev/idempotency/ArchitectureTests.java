@@ -39,10 +39,14 @@ class ArchitectureTests {
 				.resideInAnyPackage("org.springframework.boot..", "org.springframework.kafka..",
 						"org.springframework.jdbc..", "org.springframework.data..", "org.springframework.aop..",
 						"io.micrometer..", "org.flywaydb..", ROOT + ".listener..", ROOT + ".jackson..",
-						ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".dynamodb..", ROOT + ".micrometer..",
-						ROOT + ".actuate..", ROOT + ".autoconfigure.."),
+						ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".dynamodb..", ROOT + ".memory..",
+						ROOT + ".micrometer..", ROOT + ".actuate..", ROOT + ".autoconfigure..",
+						ROOT + ".resilience4j..", ROOT + ".caffeine..", "io.github.resilience4j..", "io.lettuce..",
+						"com.github.benmanes.."),
 
-			slices().matching(ROOT + ".(listener|jackson|jdbc|redis|dynamodb|micrometer|actuate)..")
+			slices()
+				.matching(ROOT
+						+ ".(listener|jackson|jdbc|redis|dynamodb|memory|micrometer|actuate|resilience4j|caffeine)..")
 				.should()
 				.notDependOnEachOther(),
 

@@ -21,13 +21,14 @@ import dev.idempotency.Mode;
  * @param store Store settings.
  * @param key Key settings.
  * @param jdbc Settings of the JDBC store.
+ * @param redis Settings of the Redis store.
  * @param cleanup Settings of the job that deletes expired records.
  * @since 0.1.0
  */
 @ConfigurationProperties("idempotency")
 public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @DefaultValue("auto") Mode mode,
 		@DefaultValue("60s") Duration lease, @DefaultValue("7d") Duration retention, @DefaultValue Store store,
-		@DefaultValue Key key, @DefaultValue Jdbc jdbc, @DefaultValue Cleanup cleanup) {
+		@DefaultValue Key key, @DefaultValue Jdbc jdbc, @DefaultValue Redis redis, @DefaultValue Cleanup cleanup) {
 
 	/**
 	 * Settings of every store.
@@ -76,6 +77,16 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	}
 
 	/**
+	 * Settings of the Redis store.
+	 *
+	 * @param keyPrefix Beginning of the names of all keys.
+	 * @param replicas Replicas that must confirm a completion.
+	 */
+	public record Redis(@DefaultValue("idempotency:") String keyPrefix, @DefaultValue("0") int replicas) {
+
+	}
+
+	/**
 	 * Settings of the cleanup.
 	 *
 	 * @param enabled Whether expired records are deleted.
@@ -95,7 +106,17 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 		/**
 		 * A table in a relational database.
 		 */
-		JDBC
+		JDBC,
+
+		/**
+		 * Redis or Valkey: standalone, with Sentinel, or a cluster.
+		 */
+		REDIS,
+
+		/**
+		 * The memory of this process, for tests: forgotten at its end, unknown to others.
+		 */
+		IN_MEMORY
 
 	}
 
