@@ -31,6 +31,14 @@ public interface IdempotencyListener {
 	}
 
 	/**
+	 * The circuit breaker of a store has a new state; called with its first one too.
+	 * @param store the name of the store
+	 * @param state the state
+	 */
+	default void circuitChanged(String store, StoreCircuit.State state) {
+	}
+
+	/**
 	 * A record had no usable idempotency key.
 	 * @param listener the name of the listener
 	 * @param policy what is done about it
@@ -102,7 +110,13 @@ public interface IdempotencyListener {
 		/**
 		 * The store did not answer; the record comes again.
 		 */
-		UNAVAILABLE
+		UNAVAILABLE,
+
+		/**
+		 * What the store keeps under the key is not a record of this library; the record
+		 * comes again.
+		 */
+		UNREADABLE
 
 	}
 
@@ -127,7 +141,12 @@ public interface IdempotencyListener {
 		FAIL,
 
 		/**
-		 * A lease is renewed.
+		 * A claim whose answer never came is given back.
+		 */
+		RELEASE,
+
+		/**
+		 * The leases of running handlers are renewed.
 		 */
 		RENEW,
 

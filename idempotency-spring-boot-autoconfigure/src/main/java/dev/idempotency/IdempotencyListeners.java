@@ -33,6 +33,11 @@ public final class IdempotencyListeners implements IdempotencyListener {
 	}
 
 	@Override
+	public void circuitChanged(String store, StoreCircuit.State state) {
+		tell((listener) -> listener.circuitChanged(store, state));
+	}
+
+	@Override
 	public void keyMissing(String listenerName, MissingKeyPolicy policy) {
 		tell((listener) -> listener.keyMissing(listenerName, policy));
 	}

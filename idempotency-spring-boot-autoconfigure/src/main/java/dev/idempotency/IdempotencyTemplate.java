@@ -1,10 +1,7 @@
 package dev.idempotency;
 
 import java.time.Duration;
-import java.util.List;
 
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
@@ -28,15 +25,17 @@ import dev.idempotency.IdempotencyListener.Outcome;
  *
  * @since 0.1.0
  */
-public final class IdempotencyTemplate {
-
-	private static final Log logger = LogFactory.getLog(IdempotencyTemplate.class);
+public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final IdempotencyStore store;
 
 	private final LeasedProtocol leased;
 
 	private final @Nullable TransactionalProtocol transactional;
+
+	private final Leases leases;
+
+	private final CompletionCache cache;
 
 	private final boolean failOpen;
 
@@ -45,21 +44,20 @@ public final class IdempotencyTemplate {
 	/**
 	 * Create a template.
 	 * @param store where keys are claimed
-	 * @param transactionManager the manager of the store's database, {@code null} if
-	 * there is none: then only {@link Mode#LEASED} works
-	 * @param failOpen whether handlers run unprotected while the store is unavailable
-	 * @param listeners who is told
+	 * @param settings how it works
 	 */
-	public IdempotencyTemplate(IdempotencyStore store, @Nullable PlatformTransactionManager transactionManager,
-			boolean failOpen, List<IdempotencyListener> listeners) {
+	public IdempotencyTemplate(IdempotencyStore store, TemplateSettings settings) {
 		this.store = store;
-		this.listener = new IdempotencyListeners(listeners);
-		this.failOpen = failOpen;
-		StoreCalls calls = new StoreCalls(store, this.listener);
-		this.leased = new LeasedProtocol(store, calls);
-		this.transactional = (transactionManager != null
-				&& store instanceof TransactionalIdempotencyStore transactionalStore)
-						? new TransactionalProtocol(transactionalStore, calls, transactionManager) : null;
+		this.cache = settings.cache();
+		this.failOpen = settings.failOpen();
+		this.listener = new IdempotencyListeners(settings.listeners());
+		StoreCalls calls = new StoreCalls(store.name(), this.listener, settings.circuit(), settings.failOpen());
+		LooseEnds looseEnds = new LooseEnds(calls);
+		this.leases = new Leases(store, calls, looseEnds);
+		this.leased = new LeasedProtocol(store, calls, this.cache, this.leases, looseEnds);
+		PlatformTransactionManager manager = settings.transactionManager();
+		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
+				? new TransactionalProtocol(transactionalStore, calls, this.cache, manager) : null;
 	}
 
 	/**
@@ -126,9 +124,6 @@ public final class IdempotencyTemplate {
 				throw ex;
 			}
 			outcome = Outcome.UNPROTECTED;
-			logger
-				.warn("The store is unavailable and 'idempotency.store.on-unavailable' is 'process': the handler runs "
-						+ "without protection for " + operation + ": " + ex.getCause());
 			return new Executed<>(handler.handle(), false);
 		}
 		catch (Throwable ex) {
@@ -143,7 +138,12 @@ public final class IdempotencyTemplate {
 
 	private <T, E extends Throwable> Executed<T> protect(Attempt<T, E> attempt, ResultCodec<T> codec,
 			TransactionDefinition definition) throws E {
-		if (attempt.operation().mode() == Mode.LEASED) {
+		IdempotentOperation operation = attempt.operation();
+		Claim.Completed known = this.cache.find(operation.key(), operation.fingerprint());
+		if (known != null) {
+			return Answers.answer(operation, known, codec);
+		}
+		if (operation.mode() == Mode.LEASED) {
 			return this.leased.execute(attempt, codec);
 		}
 		Assert.state(this.transactional != null,
@@ -158,7 +158,19 @@ public final class IdempotencyTemplate {
 		if (error instanceof OwnershipLostException) {
 			return Outcome.LOST;
 		}
+		if (error instanceof IdempotencyRecordUnreadableException) {
+			return Outcome.UNREADABLE;
+		}
 		return (error instanceof OperationRejectedException) ? Outcome.REJECTED : Outcome.FAILED;
+	}
+
+	/**
+	 * Make up for what the store did not take, a last time, and renew no more leases.
+	 * Call it when no handler runs any more and the store still works.
+	 */
+	@Override
+	public void close() {
+		this.leases.close();
 	}
 
 	/**

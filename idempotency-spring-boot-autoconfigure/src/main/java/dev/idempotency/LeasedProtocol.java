@@ -1,7 +1,6 @@
 package dev.idempotency;
 
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -13,57 +12,78 @@ import dev.idempotency.IdempotencyListener.StoreCall;
  * The protocol of {@link Mode#LEASED}:
  * <ol>
  * <li>claim the key; whoever does not get it answers as a duplicate or comes again;</li>
- * <li>run the handler;</li>
+ * <li>run the handler, while its lease is renewed;</li>
  * <li>complete with the owner token, or fail with it when the handler threw.</li>
  * </ol>
- * A completion that the store did not take is remembered in memory and repeated, with the
- * same token, when the record is delivered again: as long as this process lives and
- * nobody else took the key over, an outage of the store does not run a handler twice.
+ * What the store did not take is remembered in memory, see {@link LooseEnds}.
  */
 final class LeasedProtocol {
 
 	private static final Log logger = LogFactory.getLog(LeasedProtocol.class);
 
-	// One for each partition that waits, and those whose partition moved away meanwhile.
-	private static final int MAX_UNSETTLED = 10_000;
-
 	private final IdempotencyStore store;
 
 	private final StoreCalls calls;
 
-	private final Map<IdempotencyKey, Unsettled> unsettled = new ConcurrentHashMap<>();
+	private final CompletionCache cache;
 
-	LeasedProtocol(IdempotencyStore store, StoreCalls calls) {
+	private final Leases leases;
+
+	private final LooseEnds looseEnds;
+
+	LeasedProtocol(IdempotencyStore store, StoreCalls calls, CompletionCache cache, Leases leases,
+			LooseEnds looseEnds) {
 		this.store = store;
 		this.calls = calls;
+		this.cache = cache;
+		this.leases = leases;
+		this.looseEnds = looseEnds;
 	}
 
 	<T, E extends Throwable> Executed<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec) throws E {
 		IdempotentOperation operation = attempt.operation();
-		Unsettled left = this.unsettled.get(operation.key());
-		if (left != null) {
-			attempt.hasRun();
-			settle(operation, left);
-		}
+		this.looseEnds.settle(attempt);
+		this.calls.permit(operation);
 		ClaimRequest request = operation.newRequest();
-		Claim claim = this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claim(request));
+		long start = System.nanoTime();
+		Claim claim = claim(operation, request);
 		if (!(claim instanceof Claim.Acquired acquired)) {
+			if (claim instanceof Claim.Completed completed) {
+				this.cache.add(operation.key(), operation.fingerprint(), completed.result(), operation.retention());
+			}
 			return Answers.answer(operation, claim, codec);
 		}
 		IdempotentExecution execution = new IdempotentExecution(operation.key(), acquired);
-		T result = run(attempt, execution, request);
-		if (complete(operation, request, write(operation, result, codec)) == Settlement.LOST) {
+		T result = run(attempt, execution, request, start);
+		byte[] bytes = write(operation, result, codec);
+		if (complete(operation, request, bytes) == Settlement.LOST) {
 			throw lost(operation, execution, null);
 		}
+		this.cache.add(operation.key(), operation.fingerprint(), bytes, operation.retention());
 		return new Executed<>(result, false);
 	}
 
-	private <T, E extends Throwable> @Nullable T run(Attempt<T, E> attempt, IdempotentExecution execution,
-			ClaimRequest request) throws E {
+	private Claim claim(IdempotentOperation operation, ClaimRequest request) {
 		try {
-			return attempt.run(execution);
+			return this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claim(request));
+		}
+		catch (IdempotencyStoreUnavailableException ex) {
+			// It may have been made all the same.
+			leaveOpen(StoreCall.RELEASE, operation, () -> this.store.release(request));
+			throw ex;
+		}
+	}
+
+	private <T, E extends Throwable> @Nullable T run(Attempt<T, E> attempt, IdempotentExecution execution,
+			ClaimRequest request, long start) throws E {
+		this.leases.keep(request, execution, start);
+		try {
+			T result = attempt.run(execution);
+			this.leases.release(request);
+			return result;
 		}
 		catch (Throwable ex) {
+			this.leases.release(request);
 			if (fail(attempt.operation(), request, ex) == Settlement.LOST) {
 				throw lost(attempt.operation(), execution, ex);
 			}
@@ -74,10 +94,11 @@ final class LeasedProtocol {
 	private Settlement fail(IdempotentOperation operation, ClaimRequest request, Throwable error) {
 		Failure failure = Failure.of(error);
 		try {
-			return this.calls.call(StoreCall.FAIL, operation, () -> this.store.fail(request, failure));
+			return this.calls.settle(StoreCall.FAIL, operation, () -> this.store.fail(request, failure));
 		}
 		catch (OperationBlockedException ex) {
-			logger.warn("A failure could not be recorded, so the next attempt waits until the claim has run out: "
+			leaveOpen(StoreCall.FAIL, operation, () -> this.store.fail(request, failure));
+			logger.warn("A failure could not be recorded; that will be repeated until it is, or the claim has run out: "
 					+ operation, ex);
 			return Settlement.SETTLED;
 		}
@@ -85,23 +106,20 @@ final class LeasedProtocol {
 
 	private Settlement complete(IdempotentOperation operation, ClaimRequest request, byte @Nullable [] result) {
 		try {
-			return this.calls.call(StoreCall.COMPLETE, operation, () -> this.store.complete(request, result));
+			return this.calls.settle(StoreCall.COMPLETE, operation, () -> this.store.complete(request, result));
 		}
 		catch (OperationBlockedException ex) {
-			if (this.unsettled.size() < MAX_UNSETTLED) {
-				this.unsettled.put(operation.key(), new Unsettled(request, result));
-			}
+			leaveOpen(StoreCall.COMPLETE, operation, () -> this.store.complete(request, result));
 			logger.error("The handler has run, but its completion could not be recorded: " + operation
-					+ "; it will be repeated when the record is delivered here again. If this process ends first, the "
-					+ "handler runs once more after the lease of " + operation.lease(), ex);
+					+ "; that will be repeated until it is. If this process ends first, the handler runs once more "
+					+ "after the lease of " + operation.lease(), ex);
 			throw ex;
 		}
 	}
 
-	// What came of it shows in the claim that follows.
-	private void settle(IdempotentOperation operation, Unsettled left) {
-		this.calls.call(StoreCall.COMPLETE, operation, () -> this.store.complete(left.request(), left.result()));
-		this.unsettled.remove(operation.key(), left);
+	private void leaveOpen(StoreCall call, IdempotentOperation operation, Supplier<Settlement> settlement) {
+		this.looseEnds.add(call, operation, settlement);
+		this.leases.lookWithin(operation.lease());
 	}
 
 	private static <T> byte @Nullable [] write(IdempotentOperation operation, @Nullable T result,
@@ -122,14 +140,10 @@ final class LeasedProtocol {
 			@Nullable Throwable cause) {
 		execution.loseOwnership();
 		String message = "The claim ran out while the handler ran, and somebody else has the key now: " + operation
-				+ "; nothing of this execution is recorded. Make the lease of " + operation.lease()
-				+ " longer than the handler's longest run";
+				+ "; nothing of this execution is recorded. Its lease of " + operation.lease()
+				+ " was not renewed in time, because the process or the store stood still: make it longer than that";
 		logger.error(message);
 		return new OwnershipLostException(message, cause);
-	}
-
-	private record Unsettled(ClaimRequest request, byte @Nullable [] result) {
-
 	}
 
 }

@@ -10,46 +10,113 @@ import org.springframework.transaction.UnexpectedRollbackException;
 import dev.idempotency.IdempotencyListener.StoreCall;
 
 /**
- * Calls a store, tells the listeners, and turns whatever a store throws into one of the
- * conditions that make the record come again: an error of the store is never one of the
- * handler.
+ * Calls a store, tells the circuit breaker and the listeners, and turns whatever a store
+ * throws into one of the conditions that make the record come again: an error of the
+ * store is never one of the handler.
  */
 final class StoreCalls {
 
-	private final IdempotencyStore store;
+	private final String store;
 
 	private final IdempotencyListener listener;
 
-	StoreCalls(IdempotencyStore store, IdempotencyListener listener) {
+	private final StoreCircuit circuit;
+
+	private final StoreAvailability availability;
+
+	StoreCalls(String store, IdempotencyListener listener, StoreCircuit circuit, boolean failOpen) {
 		this.store = store;
 		this.listener = listener;
+		this.circuit = circuit;
+		this.availability = new StoreAvailability(store, failOpen);
+		circuit.onStateChange((state) -> listener.circuitChanged(store, state));
 	}
 
-	<T extends @Nullable Object> T call(StoreCall call, IdempotentOperation operation, Supplier<T> action) {
+	/**
+	 * Pass the circuit breaker. A call, or one of {@link #failed} and {@link #release},
+	 * must follow.
+	 * @param operation what is asked for
+	 * @throws IdempotencyStoreUnavailableException while the circuit is open
+	 */
+	void permit(IdempotentOperation operation) {
+		if (!this.circuit.tryAcquirePermission()) {
+			throw new IdempotencyStoreUnavailableException("The circuit breaker of the idempotency store '" + this.store
+					+ "' is open, so no claim was tried for " + operation
+					+ "; the record will be delivered again when the store answers", null);
+		}
+	}
+
+	void release() {
+		this.circuit.releasePermission();
+	}
+
+	<T extends @Nullable Object> T call(StoreCall call, Object subject, Supplier<T> action) {
 		long start = System.nanoTime();
-		boolean available = false;
+		Throwable error = null;
 		try {
-			T answer = action.get();
-			available = true;
-			return answer;
+			return action.get();
 		}
 		catch (OperationInProgressException ex) {
-			available = true;
-			throw new OperationInProgressException(ex.getMessage() + ": " + operation, ex.retryAfter());
+			throw new OperationInProgressException(ex.getMessage() + ": " + subject, ex.retryAfter());
+		}
+		catch (IdempotencyRecordUnreadableException ex) {
+			throw new IdempotencyRecordUnreadableException(ex.getMessage() + ": " + subject, ex.getCause());
 		}
 		catch (UnexpectedRollbackException ex) {
 			// What the handler did to the transaction is no fault of the store.
-			available = true;
 			throw ex;
 		}
 		catch (RuntimeException ex) {
-			throw new IdempotencyStoreUnavailableException("The idempotency store '" + this.store.name()
-					+ "' did not do a " + call.name().toLowerCase(Locale.ROOT) + " for " + operation
-					+ "; the record will be delivered again when the store answers", ex);
+			error = ex;
+			throw unavailable(call, subject, ex);
+		}
+		catch (Throwable ex) {
+			error = ex;
+			throw ex;
 		}
 		finally {
-			this.listener.storeCalled(this.store.name(), call, available, Duration.ofNanos(System.nanoTime() - start));
+			Duration duration = Duration.ofNanos(System.nanoTime() - start);
+			if (error == null) {
+				this.circuit.onSuccess(duration);
+				this.availability.answered();
+			}
+			else {
+				failed(error, duration);
+			}
+			this.listener.storeCalled(this.store, call, error == null, duration);
 		}
+	}
+
+	void failed(Throwable error, Duration duration) {
+		this.circuit.onError(duration, error);
+		this.availability.failed(error);
+	}
+
+	/**
+	 * Settle what a handler has done. An interrupt, which may have ended the handler,
+	 * does not end the call.
+	 * @param call what is asked
+	 * @param subject what it is about
+	 * @param action the call
+	 * @return the answer of the store
+	 */
+	Settlement settle(StoreCall call, Object subject, Supplier<Settlement> action) {
+		boolean interrupted = Thread.interrupted();
+		try {
+			return call(call, subject, action);
+		}
+		finally {
+			if (interrupted) {
+				Thread.currentThread().interrupt();
+			}
+		}
+	}
+
+	private IdempotencyStoreUnavailableException unavailable(StoreCall call, Object subject, RuntimeException error) {
+		return new IdempotencyStoreUnavailableException(
+				"The idempotency store '" + this.store + "' did not do a " + call.name().toLowerCase(Locale.ROOT)
+						+ " for " + subject + "; the record will be delivered again when the store answers",
+				error);
 	}
 
 }

@@ -1,5 +1,7 @@
 package dev.idempotency;
 
+import java.time.Duration;
+
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
@@ -30,12 +32,15 @@ final class TransactionalProtocol {
 
 	private final StoreCalls calls;
 
+	private final CompletionCache cache;
+
 	private final PlatformTransactionManager transactionManager;
 
-	TransactionalProtocol(TransactionalIdempotencyStore store, StoreCalls calls,
+	TransactionalProtocol(TransactionalIdempotencyStore store, StoreCalls calls, CompletionCache cache,
 			PlatformTransactionManager transactionManager) {
 		this.store = store;
 		this.calls = calls;
+		this.cache = cache;
 		this.transactionManager = transactionManager;
 	}
 
@@ -43,6 +48,7 @@ final class TransactionalProtocol {
 			TransactionDefinition definition) throws E {
 		IdempotentOperation operation = attempt.operation();
 		ClaimRequest request = operation.newRequest();
+		this.calls.permit(operation);
 		TransactionStatus transaction = begin(operation, definition);
 		boolean joined = !transaction.isNewTransaction();
 		Claim claim = joined ? claim(operation, request, transaction, true) : insert(operation, request, transaction);
@@ -57,18 +63,25 @@ final class TransactionalProtocol {
 		}
 		if (!joined) {
 			rollback(transaction, null);
+			// In a joined transaction the completion itself may still be rolled back.
+			if (claim instanceof Claim.Completed completed) {
+				this.cache.add(operation.key(), operation.fingerprint(), completed.result(), operation.retention());
+			}
 		}
 		return Answers.answer(operation, claim, codec);
 	}
 
 	private TransactionStatus begin(IdempotentOperation operation, TransactionDefinition definition) {
+		long start = System.nanoTime();
 		try {
 			return this.transactionManager.getTransaction(definition);
 		}
 		catch (TransactionUsageException ex) {
+			this.calls.release();
 			throw ex;
 		}
 		catch (TransactionException ex) {
+			this.calls.failed(ex, Duration.ofNanos(System.nanoTime() - start));
 			throw new IdempotencyStoreUnavailableException("No transaction could be begun for " + operation
 					+ "; the record will be delivered again when the database answers", ex);
 		}
@@ -110,6 +123,9 @@ final class TransactionalProtocol {
 				});
 			}
 			this.transactionManager.commit(transaction);
+			if (transaction.isNewTransaction()) {
+				this.cache.add(operation.key(), operation.fingerprint(), bytes, operation.retention());
+			}
 			return new Executed<>(result, false);
 		}
 		catch (Throwable ex) {

@@ -42,7 +42,8 @@ final class EffectOperation {
 	EffectOperation(TestDatabase database, PlatformTransactionManager manager) {
 		this.database = database;
 		this.jdbc = new JdbcTemplate(database.pool());
-		this.template = new IdempotencyTemplate(database.store(), manager, false, List.of(this.listener));
+		this.template = new IdempotencyTemplate(database.store(),
+				new TemplateSettings(manager, false, List.of(this.listener)));
 	}
 
 	static TestDatabase createDatabase() {

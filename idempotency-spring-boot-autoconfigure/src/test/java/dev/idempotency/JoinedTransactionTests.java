@@ -45,7 +45,7 @@ class JoinedTransactionTests {
 		jdbc = new JdbcTemplate(database.pool());
 		JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
 		outer = new TransactionTemplate(manager);
-		template = new IdempotencyTemplate(database.store(), manager, false, List.of());
+		template = new IdempotencyTemplate(database.store(), new TemplateSettings(manager, false, List.of()));
 	}
 
 	private Executed<String> run() {

@@ -56,7 +56,7 @@ class JpaTransactionTests {
 		JpaTransactionManager manager = new JpaTransactionManager(factory);
 		manager.setDataSource(database.pool());
 		entityManager = SharedEntityManagerCreator.createSharedEntityManager(factory);
-		template = new IdempotencyTemplate(database.store(), manager, false, List.of());
+		template = new IdempotencyTemplate(database.store(), new TemplateSettings(manager, false, List.of()));
 	}
 
 	@AfterAll

@@ -34,8 +34,8 @@ class LeasedTemplateTests {
 
 	private final RecordingListener listener = new RecordingListener();
 
-	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(), null, false,
-			List.of(this.listener));
+	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
+			new TemplateSettings(null, false, List.of(this.listener)));
 
 	private final AtomicInteger runs = new AtomicInteger();
 

@@ -39,7 +39,7 @@ class StoreOutageTests {
 	private final AtomicInteger runs = new AtomicInteger();
 
 	private IdempotencyTemplate template(boolean failOpen) {
-		return new IdempotencyTemplate(this.store, null, failOpen, List.of(this.listener));
+		return new IdempotencyTemplate(this.store, new TemplateSettings(null, failOpen, List.of(this.listener)));
 	}
 
 	private Executed<String> run(IdempotencyTemplate template) {

@@ -1,7 +1,6 @@
 package dev.idempotency.autoconfigure;
 
 import java.util.List;
-import java.util.stream.Collectors;
 
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -11,10 +10,13 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 
+import dev.idempotency.CompletionCache;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyListener;
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.StoreCircuit;
+import dev.idempotency.TemplateSettings;
 import dev.idempotency.autoconfigure.IdempotencyProperties.OnUnavailable;
 
 /**
@@ -32,6 +34,7 @@ public final class IdempotencyAutoConfiguration {
 	@ConditionalOnMissingBean
 	IdempotencyTemplate idempotencyTemplate(ListableBeanFactory beanFactory, ObjectProvider<IdempotencyStore> stores,
 			ObjectProvider<StoreTransactions> transactions, IdempotencyProperties properties,
+			ObjectProvider<StoreCircuit> circuit, ObjectProvider<CompletionCache> cache,
 			ObjectProvider<IdempotencyListener> listeners) {
 		IdempotencyStore store = stores.getIfUnique();
 		if (store == null) {
@@ -41,9 +44,11 @@ public final class IdempotencyAutoConfiguration {
 					"Keep one, make one @Primary, or choose one with 'idempotency.store.type'.");
 		}
 		StoreTransactions storeTransactions = transactions.getIfAvailable(() -> new StoreTransactions(null));
-		return new IdempotencyTemplate(store, storeTransactions.manager(),
-				properties.store().onUnavailable() == OnUnavailable.PROCESS,
-				listeners.orderedStream().collect(Collectors.toUnmodifiableList()));
+		return new IdempotencyTemplate(store,
+				new TemplateSettings(storeTransactions.manager(),
+						properties.store().onUnavailable() == OnUnavailable.PROCESS,
+						circuit.getIfAvailable(() -> StoreCircuit.ALWAYS_CLOSED),
+						cache.getIfAvailable(() -> CompletionCache.NONE), listeners.orderedStream().toList()));
 	}
 
 }

@@ -1,5 +1,6 @@
 package dev.idempotency.autoconfigure;
 
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -9,6 +10,7 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 
 import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.StoreCircuit;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
 
 /**
@@ -25,8 +27,10 @@ public final class IdempotencyHealthAutoConfiguration {
 
 	@Bean
 	@ConditionalOnMissingBean(name = "idempotencyHealthIndicator")
-	IdempotencyStoreHealthIndicator idempotencyHealthIndicator(IdempotencyTemplate template) {
-		return new IdempotencyStoreHealthIndicator(template.store());
+	IdempotencyStoreHealthIndicator idempotencyHealthIndicator(IdempotencyTemplate template,
+			ObjectProvider<StoreCircuit> circuit) {
+		return new IdempotencyStoreHealthIndicator(template.store(),
+				circuit.getIfAvailable(() -> StoreCircuit.ALWAYS_CLOSED));
 	}
 
 }

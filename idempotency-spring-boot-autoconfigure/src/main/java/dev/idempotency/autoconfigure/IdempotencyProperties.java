@@ -6,6 +6,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
 
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
@@ -15,20 +16,24 @@ import dev.idempotency.Mode;
  *
  * @param enabled Whether idempotent listeners are protected.
  * @param mode Mode of listeners that do not name one.
- * @param lease Life of a claim. Must exceed the longest run of a leased handler.
+ * @param lease Life of a claim without renewal. Running handlers renew theirs, so it is
+ * how long the record of a crashed process waits.
  * @param retention Memory of a completed key, counted from its claim. Should exceed the
  * retention of the topics.
  * @param store Store settings.
  * @param key Key settings.
  * @param jdbc Settings of the JDBC store.
  * @param redis Settings of the Redis store.
+ * @param circuitBreaker Settings of the circuit breaker around the store.
+ * @param cache Settings of the local cache of completed keys.
  * @param cleanup Settings of the job that deletes expired records.
  * @since 0.1.0
  */
 @ConfigurationProperties("idempotency")
 public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @DefaultValue("auto") Mode mode,
 		@DefaultValue("60s") Duration lease, @DefaultValue("7d") Duration retention, @DefaultValue Store store,
-		@DefaultValue Key key, @DefaultValue Jdbc jdbc, @DefaultValue Redis redis, @DefaultValue Cleanup cleanup) {
+		@DefaultValue Key key, @DefaultValue Jdbc jdbc, @DefaultValue Redis redis,
+		@DefaultValue CircuitBreaker circuitBreaker, @DefaultValue Cache cache, @DefaultValue Cleanup cleanup) {
 
 	/**
 	 * Settings of every store.
@@ -83,6 +88,35 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param replicas Replicas that must confirm a completion.
 	 */
 	public record Redis(@DefaultValue("idempotency:") String keyPrefix, @DefaultValue("0") int replicas) {
+
+	}
+
+	/**
+	 * Settings of the circuit breaker around the store.
+	 *
+	 * @param enabled Whether a store that fails is left alone for a while.
+	 * @param slidingWindowSize Number of latest calls that are looked at.
+	 * @param minimumNumberOfCalls Number of calls before the failure rate counts.
+	 * @param failureRateThreshold Percentage of failed calls that opens the circuit.
+	 * @param waitDurationInOpenState Time until the store is tried again.
+	 * @param permittedNumberOfCallsInHalfOpenState Number of claims that try it.
+	 */
+	public record CircuitBreaker(@DefaultValue("true") boolean enabled, @DefaultValue("10") int slidingWindowSize,
+			@DefaultValue("5") int minimumNumberOfCalls, @DefaultValue("50") float failureRateThreshold,
+			@DefaultValue("2s") Duration waitDurationInOpenState,
+			@DefaultValue("1") int permittedNumberOfCallsInHalfOpenState) {
+
+	}
+
+	/**
+	 * Settings of the local cache of completed keys.
+	 *
+	 * @param enabled Whether completed keys are remembered in this process too.
+	 * @param maximumSize Memory that the entries may take, about.
+	 * @param timeToLive Longest time that an entry is used.
+	 */
+	public record Cache(@DefaultValue("false") boolean enabled, @DefaultValue("16MB") DataSize maximumSize,
+			@DefaultValue("10m") Duration timeToLive) {
 
 	}
 

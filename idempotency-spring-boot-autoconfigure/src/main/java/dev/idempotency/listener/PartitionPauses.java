@@ -16,6 +16,7 @@ import org.springframework.core.NestedExceptionUtils;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
+import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 
@@ -75,6 +76,10 @@ public final class PartitionPauses implements DisposableBean {
 			String message = "Partition " + partition + " waits at offset " + offset + ": " + blocked.getMessage();
 			if (blocked instanceof OperationInProgressException) {
 				logger.info(message);
+			}
+			else if (blocked instanceof IdempotencyStoreUnavailableException) {
+				// The template has said once that the store is gone.
+				logger.debug(message, blocked);
 			}
 			else {
 				logger.warn(message + ": " + NestedExceptionUtils.getMostSpecificCause(blocked).getMessage());

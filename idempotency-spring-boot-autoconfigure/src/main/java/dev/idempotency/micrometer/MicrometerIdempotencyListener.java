@@ -4,14 +4,17 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 
 import dev.idempotency.IdempotencyListener;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.StoreCircuit;
 
 /**
  * Publishes meters; every tag comes from a bounded set, and none is a key.
@@ -20,6 +23,8 @@ import dev.idempotency.Mode;
  * (see {@link dev.idempotency.IdempotencyListener.Outcome})</li>
  * <li>{@code idempotency.store}, timer: {@code store}, {@code operation}, {@code outcome}
  * ({@code ok}, {@code unavailable})</li>
+ * <li>{@code idempotency.circuit.open}, gauge, 1 while the circuit breaker is open or
+ * half open: {@code store}</li>
  * <li>{@code idempotency.key.missing}, counter: {@code listener}, {@code policy}</li>
  * <li>{@code idempotency.cleanup.deleted}, counter: {@code table}</li>
  * </ul>
@@ -33,6 +38,8 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 	private final Map<Processed, Timer> processed = new ConcurrentHashMap<>();
 
 	private final Map<Called, Timer> called = new ConcurrentHashMap<>();
+
+	private final Map<String, AtomicInteger> circuits = new ConcurrentHashMap<>();
 
 	public MicrometerIdempotencyListener(MeterRegistry registry) {
 		this.registry = registry;
@@ -48,6 +55,20 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 	@Override
 	public void storeCalled(String store, StoreCall call, boolean available, Duration duration) {
 		this.called.computeIfAbsent(new Called(store, call, available), this::timer).record(duration);
+	}
+
+	@Override
+	public void circuitChanged(String store, StoreCircuit.State state) {
+		this.circuits.computeIfAbsent(store, this::gauge).set((state != StoreCircuit.State.CLOSED) ? 1 : 0);
+	}
+
+	private AtomicInteger gauge(String store) {
+		AtomicInteger open = new AtomicInteger();
+		Gauge.builder("idempotency.circuit.open", open, AtomicInteger::get)
+			.description("Whether the circuit breaker of the idempotency store keeps claims away from it")
+			.tag("store", store)
+			.register(this.registry);
+		return open;
 	}
 
 	@Override

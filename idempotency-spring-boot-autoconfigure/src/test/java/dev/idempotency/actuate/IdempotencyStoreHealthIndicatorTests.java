@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
 
+import dev.idempotency.StoreCircuit;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -38,14 +39,14 @@ class IdempotencyStoreHealthIndicatorTests {
 
 	@Test
 	void storeThatAnswersIsUp() {
-		Health health = new IdempotencyStoreHealthIndicator(database.store()).health();
+		Health health = new IdempotencyStoreHealthIndicator(database.store(), StoreCircuit.ALWAYS_CLOSED).health();
 		assertThat(health.getStatus()).isEqualTo(Status.UP);
-		assertThat(health.getDetails()).isEqualTo(Map.of("store", "jdbc"));
+		assertThat(health.getDetails()).isEqualTo(Map.of("store", "jdbc", "circuit", StoreCircuit.State.CLOSED));
 	}
 
 	@Test
 	void storeWithoutItsDatabaseIsDown() {
-		Health health = new IdempotencyStoreHealthIndicator(gone.store()).health();
+		Health health = new IdempotencyStoreHealthIndicator(gone.store(), StoreCircuit.ALWAYS_CLOSED).health();
 		assertThat(health.getStatus()).isEqualTo(Status.DOWN);
 		assertThat(health.getDetails()).containsEntry("store", "jdbc").containsKey("error");
 	}
@@ -54,7 +55,9 @@ class IdempotencyStoreHealthIndicatorTests {
 	void storeWithoutItsTableIsDown() {
 		try (TestDatabase empty = TestDatabase.create()) {
 			empty.jdbc().execute("DROP TABLE " + TestDatabase.TABLE);
-			assertThat(new IdempotencyStoreHealthIndicator(empty.store()).health().getStatus()).isEqualTo(Status.DOWN);
+			assertThat(
+					new IdempotencyStoreHealthIndicator(empty.store(), StoreCircuit.ALWAYS_CLOSED).health().getStatus())
+				.isEqualTo(Status.DOWN);
 		}
 	}
 

@@ -17,6 +17,7 @@ import org.springframework.kafka.annotation.KafkaListener;
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Idempotent;
+import dev.idempotency.TemplateSettings;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.TableName;
 import dev.idempotency.test.Contexts;
@@ -104,7 +105,7 @@ class IdempotencyAutoConfigurationTests {
 
 		@Bean
 		IdempotencyTemplate usersTemplate(IdempotencyStore store) {
-			return new IdempotencyTemplate(store, null, false, List.of());
+			return new IdempotencyTemplate(store, new TemplateSettings(null, false, List.of()));
 		}
 
 	}

@@ -17,6 +17,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Mode;
 import dev.idempotency.ResultCodec;
+import dev.idempotency.TemplateSettings;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
 
@@ -48,8 +49,8 @@ class StatementCountTests {
 			.build();
 		JdbcTransactionManager manager = new JdbcTransactionManager(counted);
 		template = new IdempotencyTemplate(
-				new JdbcIdempotencyStore(counted, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT), manager,
-				false, List.of());
+				new JdbcIdempotencyStore(counted, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT),
+				new TemplateSettings(manager, false, List.of()));
 		transactions = new TransactionTemplate(manager);
 		jdbc = new JdbcTemplate(counted);
 	}

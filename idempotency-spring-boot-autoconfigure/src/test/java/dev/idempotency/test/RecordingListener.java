@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 import dev.idempotency.IdempotencyListener;
+import dev.idempotency.StoreCircuit;
 
 /**
  * Remembers what it is told.
@@ -14,6 +15,17 @@ public final class RecordingListener implements IdempotencyListener {
 	private final List<Execution> executions = new CopyOnWriteArrayList<>();
 
 	private final List<String> storeCalls = new CopyOnWriteArrayList<>();
+
+	private final List<String> circuits = new CopyOnWriteArrayList<>();
+
+	@Override
+	public void circuitChanged(String store, StoreCircuit.State state) {
+		this.circuits.add(store + " " + state);
+	}
+
+	public List<String> circuits() {
+		return this.circuits;
+	}
 
 	@Override
 	public void executed(Execution execution) {

@@ -1,11 +1,11 @@
 package dev.idempotency.test;
 
 import java.time.Duration;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 import org.jspecify.annotations.Nullable;
@@ -16,6 +16,7 @@ import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyListener.StoreCall;
 import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.Settlement;
@@ -27,11 +28,17 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	private final IdempotencyStore store;
 
-	private final Set<StoreCall> failing = EnumSet.noneOf(StoreCall.class);
+	private final Set<StoreCall> failing = ConcurrentHashMap.newKeySet();
 
-	private final Set<StoreCall> contended = EnumSet.noneOf(StoreCall.class);
+	private final Set<StoreCall> contended = ConcurrentHashMap.newKeySet();
+
+	private final Set<StoreCall> garbled = ConcurrentHashMap.newKeySet();
+
+	private final Set<StoreCall> deaf = ConcurrentHashMap.newKeySet();
 
 	private final List<UUID> completions = new CopyOnWriteArrayList<>();
+
+	private final List<Integer> renewals = new CopyOnWriteArrayList<>();
 
 	public UnreliableStore(IdempotencyStore store) {
 		this.store = store;
@@ -49,8 +56,26 @@ public final class UnreliableStore implements IdempotencyStore {
 		this.contended.addAll(List.of(calls));
 	}
 
+	/**
+	 * Let calls meet something that is no record.
+	 * @param calls the calls
+	 */
+	public void garble(StoreCall... calls) {
+		this.garbled.addAll(List.of(calls));
+	}
+
+	/**
+	 * Let calls take effect although their answers never come.
+	 * @param calls the calls
+	 */
+	public void loseAnswers(StoreCall... calls) {
+		this.deaf.addAll(List.of(calls));
+	}
+
 	public void recover() {
 		this.failing.clear();
+		this.deaf.clear();
+		this.garbled.clear();
 		this.contended.clear();
 	}
 
@@ -62,14 +87,32 @@ public final class UnreliableStore implements IdempotencyStore {
 		return this.completions;
 	}
 
+	/**
+	 * How many leases each batch of renewals had.
+	 * @return the sizes
+	 */
+	public List<Integer> renewals() {
+		return this.renewals;
+	}
+
 	private IdempotencyStore store(StoreCall call) {
 		if (this.failing.contains(call)) {
 			throw new IllegalStateException("No answer to " + call);
+		}
+		if (this.garbled.contains(call)) {
+			throw new IdempotencyRecordUnreadableException("Not a record", null);
 		}
 		if (this.contended.contains(call)) {
 			throw new OperationInProgressException("Contention", Duration.ofSeconds(1));
 		}
 		return this.store;
+	}
+
+	private <T> T answer(StoreCall call, T answer) {
+		if (this.deaf.contains(call)) {
+			throw new IllegalStateException("The answer to " + call + " was lost");
+		}
+		return answer;
 	}
 
 	@Override
@@ -79,13 +122,13 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	@Override
 	public Claim claim(ClaimRequest request) {
-		return store(StoreCall.CLAIM).claim(request);
+		return answer(StoreCall.CLAIM, store(StoreCall.CLAIM).claim(request));
 	}
 
 	@Override
 	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 		this.completions.add(claim.token());
-		return store(StoreCall.COMPLETE).complete(claim, result);
+		return answer(StoreCall.COMPLETE, store(StoreCall.COMPLETE).complete(claim, result));
 	}
 
 	@Override
@@ -95,12 +138,18 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	@Override
 	public Settlement release(ClaimRequest claim) {
-		return this.store.release(claim);
+		return store(StoreCall.RELEASE).release(claim);
 	}
 
 	@Override
 	public Settlement renew(ClaimRequest claim) {
 		return store(StoreCall.RENEW).renew(claim);
+	}
+
+	@Override
+	public List<Settlement> renewAll(List<ClaimRequest> claims) {
+		this.renewals.add(claims.size());
+		return store(StoreCall.RENEW).renewAll(claims);
 	}
 
 	@Override

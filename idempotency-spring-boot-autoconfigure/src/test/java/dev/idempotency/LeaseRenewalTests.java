@@ -1,0 +1,203 @@
+package dev.idempotency;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.IdempotencyListener.StoreCall;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for the renewal of leases by an {@link IdempotencyTemplate}.
+ */
+class LeaseRenewalTests {
+
+	private static final Duration LEASE = Duration.ofMillis(600);
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
+			new TemplateSettings(null, false, List.of(this.listener)));
+
+	private final ExecutorService handlers = Executors.newCachedThreadPool();
+
+	@AfterEach
+	void close() {
+		this.handlers.shutdownNow();
+		this.template.close();
+	}
+
+	private static IdempotentOperation operation(IdempotencyKey key) {
+		return new IdempotentOperation(key, "payments", "topic-0@7", Mode.LEASED, null, LEASE, TestDatabase.RETENTION);
+	}
+
+	private <E extends Exception> void run(IdempotencyTemplate.Handler<String, E> handler) throws E {
+		this.template.execute(operation(this.key), ResultCodec.none(), handler);
+	}
+
+	private boolean isFree(IdempotencyKey someKey) {
+		return database.store().claim(TestDatabase.request(someKey)) instanceof Claim.Acquired;
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-7")
+	void handlerThatRunsForFiveLeasesKeepsItsClaim() {
+		run(() -> {
+			long end = System.nanoTime() + LEASE.multipliedBy(5).toNanos();
+			await().pollDelay(Duration.ZERO).atMost(LEASE.multipliedBy(10)).until(() -> {
+				assertThat(isFree(this.key)).isFalse();
+				return System.nanoTime() > end;
+			});
+			assertThat(IdempotentExecution.current().ownershipLost()).isFalse();
+			return null;
+		});
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED);
+		assertThat(database.record(this.key).fence()).isOne();
+	}
+
+	@Test
+	@Tag("promise-4")
+	void handlerSeesThatItLostItsKey() {
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(() -> {
+			IdempotentExecution execution = IdempotentExecution.current();
+			database.endLease(this.key);
+			assertThat(isFree(this.key)).isTrue();
+			await().until(execution::ownershipLost);
+			return null;
+		}));
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.LOST);
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
+			.containsExactly(State.IN_PROGRESS, 2);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void lostLeaseIsNotRenewedAnyMore() {
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(() -> {
+			IdempotentExecution execution = IdempotentExecution.current();
+			database.endLease(this.key);
+			assertThat(isFree(this.key)).isTrue();
+			await().until(execution::ownershipLost);
+			int renewals = this.store.renewals().size();
+			await().during(LEASE).atMost(LEASE.multipliedBy(2)).until(() -> this.store.renewals().size() == renewals);
+			return null;
+		}));
+	}
+
+	@Test
+	void manyHandlersAreRenewedInOneBatchByOneThread() throws Exception {
+		int count = 20;
+		CountDownLatch end = new CountDownLatch(1);
+		List<Future<?>> running = IntStream.range(0, count)
+			.<Future<?>>mapToObj((i) -> this.handlers
+				.submit(() -> this.template.execute(operation(TestDatabase.newKey()), ResultCodec.none(), () -> {
+					end.await();
+					return null;
+				})))
+			.toList();
+		await().until(() -> this.store.renewals().contains(count));
+		long threads = Thread.getAllStackTraces()
+			.keySet()
+			.stream()
+			.filter((thread) -> thread.getName().startsWith("idempotency-leases-") && thread.isAlive())
+			.count();
+		end.countDown();
+		for (Future<?> future : running) {
+			future.get();
+		}
+		assertThat(threads).isOne();
+		assertThat(this.listener.storeCalls()).contains("unreliable RENEW");
+		assertThat(this.listener.outcomes()).hasSize(count).containsOnly(Outcome.PROCESSED);
+	}
+
+	@Test
+	void shortHandlerIsNotRenewed() {
+		run(() -> null);
+		assertThat(this.listener.storeCalls()).containsExactly("unreliable CLAIM", "unreliable COMPLETE");
+	}
+
+	@Test
+	void renewalEndsWithTheHandler() {
+		run(() -> {
+			await().until(() -> !this.store.renewals().isEmpty());
+			return null;
+		});
+		int renewals = this.store.renewals().size();
+		await().during(LEASE).atMost(LEASE.multipliedBy(2)).until(() -> this.store.renewals().size() == renewals);
+	}
+
+	@Test
+	void renewalEndsWithAHandlerThatFails() {
+		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> run(() -> {
+			await().until(() -> !this.store.renewals().isEmpty());
+			throw new IllegalStateException("handler");
+		}));
+		int renewals = this.store.renewals().size();
+		await().during(LEASE).atMost(LEASE.multipliedBy(2)).until(() -> this.store.renewals().size() == renewals);
+		assertThat(isFree(this.key)).isTrue();
+	}
+
+	@Test
+	@Tag("promise-11")
+	void renewalThatFailsIsRepeatedWithinTheLease() {
+		this.store.fail(StoreCall.RENEW);
+		run(() -> {
+			await().until(() -> this.store.renewals().size() == 2);
+			this.store.recover();
+			await().until(() -> this.store.renewals().size() == 4);
+			return null;
+		});
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED);
+		assertThat(this.listener.storeCalls()).contains("unreliable RENEW unavailable", "unreliable RENEW");
+	}
+
+	@Test
+	@Tag("promise-7")
+	void stoppingApplicationKeepsTheLeaseUntilItsHandlerHasCompleted() {
+		run(() -> {
+			await().until(() -> !this.store.renewals().isEmpty());
+			this.template.close();
+			return null;
+		});
+		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void interruptedHandlerIsCompletedAndStaysInterrupted() throws Exception {
+		boolean interrupted = this.handlers.submit(() -> {
+			run(() -> {
+				Thread.currentThread().interrupt();
+				return null;
+			});
+			return Thread.currentThread().isInterrupted();
+		}).get();
+		assertThat(interrupted).isTrue();
+		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+	}
+
+}

@@ -1,0 +1,145 @@
+package dev.idempotency;
+
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+import dev.idempotency.IdempotencyListener.StoreCall;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for what an {@link IdempotencyTemplate} makes up for when the store is back,
+ * although the record is not delivered here again.
+ */
+@Tag("promise-11")
+class LooseEndsTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
+
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
+			new TemplateSettings(null, false, List.of()));
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	@AfterEach
+	void close() {
+		this.template.close();
+	}
+
+	private void run() {
+		this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
+	}
+
+	private void runUnavailable() {
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(this::run);
+	}
+
+	private void runFailing() {
+		assertThatExceptionOfType(IllegalStateException.class)
+			.isThrownBy(() -> this.template.execute(this.operation, new TextCodec(), () -> {
+				throw new IllegalStateException("handler");
+			}));
+	}
+
+	private State state() {
+		return database.record(this.key).state();
+	}
+
+	@Test
+	void completionIsRecordedWhenTheStoreIsBack() {
+		this.store.fail(StoreCall.COMPLETE);
+		runUnavailable();
+		this.store.recover();
+		await().until(() -> state() == State.COMPLETED);
+	}
+
+	@Test
+	void completionIsRecordedAtTheEndOfTheApplication() {
+		this.store.fail(StoreCall.COMPLETE);
+		runUnavailable();
+		this.store.recover();
+		this.template.close();
+		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void failureIsRecordedWhenTheStoreIsBack() {
+		this.store.fail(StoreCall.FAIL);
+		runFailing();
+		this.store.recover();
+		await().until(() -> state() == State.FAILED);
+	}
+
+	@Test
+	void failureIsRecordedBeforeTheNextDeliveryClaims() {
+		this.store.fail(StoreCall.FAIL);
+		runFailing();
+		this.store.recover();
+		run();
+		assertThat(this.runs).hasValue(1);
+		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void claimWhoseAnswerWasLostIsGivenBack() {
+		this.store.loseAnswers(StoreCall.CLAIM);
+		runUnavailable();
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+		this.store.recover();
+		await().until(() -> state() == State.FAILED);
+	}
+
+	@Test
+	void claimWhoseAnswerWasLostDoesNotHoldUpTheNextDelivery() {
+		this.store.loseAnswers(StoreCall.CLAIM);
+		runUnavailable();
+		this.store.recover();
+		run();
+		assertThat(this.runs).hasValue(1);
+		assertThat(database.record(this.key).attempt()).isOne();
+	}
+
+	@Test
+	@Tag("promise-4")
+	void completionWhoseAnswerWasLostIsNotRepeatedByTheHandler() {
+		this.store.loseAnswers(StoreCall.COMPLETE);
+		runUnavailable();
+		this.store.recover();
+		run();
+		assertThat(this.runs).hasValue(1);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void completionThatIsTooLateChangesNothing() {
+		this.store.fail(StoreCall.COMPLETE);
+		runUnavailable();
+		database.endLease(this.key);
+		database.store().claim(TestDatabase.request(this.key));
+		int completions = this.store.completions().size();
+		this.store.recover();
+		await().until(() -> this.store.completions().size() > completions);
+		this.template.close();
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+		assertThat(this.store.completions()).hasSize(completions + 1);
+	}
+
+}

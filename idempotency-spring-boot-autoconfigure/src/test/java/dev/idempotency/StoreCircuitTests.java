@@ -1,0 +1,217 @@
+package dev.idempotency;
+
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+
+import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.IdempotencyListener.StoreCall;
+import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for an {@link IdempotencyTemplate} with a {@link StoreCircuit}.
+ */
+@Tag("promise-11")
+class StoreCircuitTests {
+
+	private static final int RECORDS = 10_000;
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final CircuitBreaker breaker = CircuitBreaker.of("store",
+			CircuitBreakerConfig.custom()
+				.slidingWindowSize(10)
+				.minimumNumberOfCalls(5)
+				.waitDurationInOpenState(Duration.ofMillis(500))
+				.permittedNumberOfCallsInHalfOpenState(1)
+				.build());
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	private IdempotencyTemplate template;
+
+	private TestDatabase dead;
+
+	@AfterEach
+	void close() {
+		this.template.close();
+		if (this.dead != null) {
+			this.dead.close();
+		}
+	}
+
+	private IdempotencyTemplate template(IdempotencyStore someStore, JdbcTransactionManager manager, boolean failOpen) {
+		this.template = new IdempotencyTemplate(someStore, new TemplateSettings(manager, failOpen,
+				new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(this.listener)));
+		return this.template;
+	}
+
+	private void run(IdempotencyTemplate template, Mode mode) {
+		template.execute(TestDatabase.operation(TestDatabase.newKey(), mode), ResultCodec.none(), () -> {
+			this.runs.incrementAndGet();
+			return null;
+		});
+	}
+
+	private void open(IdempotencyTemplate template) {
+		this.store.fail(StoreCall.CLAIM, StoreCall.RELEASE);
+		await().pollInterval(Duration.ofMillis(1)).until(() -> {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> run(template, Mode.LEASED));
+			return this.breaker.getState() == CircuitBreaker.State.OPEN;
+		});
+	}
+
+	// A pool whose database is gone makes each caller wait for its whole time-out.
+	private IdempotencyTemplate deadTemplate(boolean failOpen) {
+		this.dead = TestDatabase.create();
+		IdempotencyTemplate template = template(this.dead.store(), new JdbcTransactionManager(this.dead.pool()),
+				failOpen);
+		this.dead.pool().getHikariConfigMXBean().setConnectionTimeout(1000);
+		this.dead.drop();
+		return template;
+	}
+
+	@ParameterizedTest
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTO")
+	void recordsThatWaitForADeadStoreCostNoTimeoutEach(Mode mode) {
+		IdempotencyTemplate template = deadTemplate(false);
+		long start = System.nanoTime();
+		for (int i = 0; i < RECORDS; i++) {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> run(template, mode));
+		}
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(30));
+		assertThat(this.runs).hasValue(0);
+		assertThat(this.listener.outcomes()).hasSize(RECORDS).containsOnly(Outcome.UNAVAILABLE);
+	}
+
+	@ParameterizedTest
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTO")
+	void everyUnprotectedRunIsCounted(Mode mode) {
+		IdempotencyTemplate template = deadTemplate(true);
+		try (Logs logs = new Logs()) {
+			for (int i = 0; i < RECORDS; i++) {
+				run(template, mode);
+			}
+			assertThat(logs.messages("WARN")).singleElement()
+				.asString()
+				.contains("The idempotency store 'jdbc' does not answer", "without protection");
+		}
+		assertThat(this.runs).hasValue(RECORDS);
+		assertThat(this.listener.outcomes()).hasSize(RECORDS).containsOnly(Outcome.UNPROTECTED);
+	}
+
+	@Test
+	void openCircuitSendsNothing() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		open(template);
+		int calls = this.listener.storeCalls().size();
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> run(template, Mode.LEASED))
+			.withMessageContainingAll("circuit breaker", "unreliable", "topic-0@7");
+		assertThat(this.listener.storeCalls()).hasSize(calls);
+	}
+
+	@Test
+	void probeClosesTheCircuitOfAStoreThatIsBack() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		open(template);
+		this.store.recover();
+		await().ignoreException(IdempotencyStoreUnavailableException.class).until(() -> {
+			run(template, Mode.LEASED);
+			return true;
+		});
+		assertThat(this.breaker.getState()).isEqualTo(CircuitBreaker.State.CLOSED);
+		assertThat(this.listener.circuits()).containsExactly("unreliable CLOSED", "unreliable OPEN",
+				"unreliable HALF_OPEN", "unreliable CLOSED");
+	}
+
+	@Test
+	void probeThatFailsOpensTheCircuitAgain() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		open(template);
+		await().until(() -> {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> run(template, Mode.LEASED));
+			return this.listener.circuits().size() >= 4;
+		});
+		assertThat(this.listener.circuits()).startsWith("unreliable CLOSED", "unreliable OPEN", "unreliable HALF_OPEN",
+				"unreliable OPEN");
+	}
+
+	@Test
+	void handlerThatHasRunIsCompletedThroughAnOpenCircuit() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		IdempotencyKey key = TestDatabase.newKey();
+		template.execute(TestDatabase.operation(key, Mode.LEASED), ResultCodec.none(), () -> {
+			open(template);
+			return null;
+		});
+		assertThat(database.record(key).state()).isEqualTo(IdempotencyRecord.State.COMPLETED);
+	}
+
+	@Test
+	void contentionDoesNotOpenTheCircuit() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		this.store.contend(StoreCall.CLAIM);
+		for (int i = 0; i < 20; i++) {
+			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(() -> run(template, Mode.LEASED));
+		}
+		assertThat(this.breaker.getState()).isEqualTo(CircuitBreaker.State.CLOSED);
+	}
+
+	@Test
+	void recordThatCannotBeReadDoesNotOpenTheCircuit() {
+		IdempotencyTemplate template = template(this.store, null, true);
+		this.store.garble(StoreCall.CLAIM);
+		for (int i = 0; i < 20; i++) {
+			assertThatExceptionOfType(IdempotencyRecordUnreadableException.class)
+				.isThrownBy(() -> run(template, Mode.LEASED))
+				.withMessageContaining("topic-0@7");
+		}
+		assertThat(this.breaker.getState()).isEqualTo(CircuitBreaker.State.CLOSED);
+		assertThat(this.listener.outcomes()).hasSize(20).containsOnly(Outcome.UNREADABLE);
+		assertThat(this.runs).hasValue(0);
+	}
+
+	@Test
+	void outageIsLoggedOnceAndItsEndOnce() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		try (Logs logs = new Logs()) {
+			open(template);
+			this.store.recover();
+			await().ignoreException(IdempotencyStoreUnavailableException.class).until(() -> {
+				run(template, Mode.LEASED);
+				return true;
+			});
+			assertThat(logs.messages("WARN")).singleElement().asString().contains("records wait until it does");
+			assertThat(logs.messages("INFO"))
+				.isEqualTo(Collections.singletonList("The idempotency store 'unreliable' answers again"));
+		}
+	}
+
+}
