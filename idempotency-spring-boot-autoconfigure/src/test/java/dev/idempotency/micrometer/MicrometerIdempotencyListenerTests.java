@@ -20,6 +20,7 @@ import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyListener.StoreCall;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.StoreCircuit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -82,6 +83,14 @@ class MicrometerIdempotencyListenerTests {
 		assertThat(timer.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(7);
 	}
 
+	@ParameterizedTest
+	@CsvSource({ "CLOSED,0", "OPEN,1", "HALF_OPEN,1" })
+	void circuitThatIsNotClosedShows(StoreCircuit.State state, double value) {
+		this.listener.circuitChanged("jdbc", StoreCircuit.State.OPEN);
+		this.listener.circuitChanged("jdbc", state);
+		assertThat(this.registry.get("idempotency.circuit.open").tag("store", "jdbc").gauge().value()).isEqualTo(value);
+	}
+
 	@Test
 	void missingKeyIsCounted() {
 		this.listener.keyMissing("payments", MissingKeyPolicy.RECORD_COORDINATES);
@@ -107,7 +116,8 @@ class MicrometerIdempotencyListenerTests {
 		this.listener.storeCalled("jdbc", StoreCall.CLAIM, true, Duration.ZERO);
 		this.listener.keyMissing("payments", MissingKeyPolicy.REJECT);
 		this.listener.cleanedUp("idempotency_record", 1);
-		assertThat(this.registry.getMeters()).hasSize(4)
+		this.listener.circuitChanged("jdbc", StoreCircuit.State.CLOSED);
+		assertThat(this.registry.getMeters()).hasSize(5)
 			.allSatisfy((meter) -> assertThat(meter.getId().getDescription()).isNotBlank());
 	}
 

@@ -91,6 +91,15 @@ public final class TestApp {
 	}
 
 	/**
+	 * Start it in a process of its own and listen to what it tells.
+	 * @return the process
+	 * @throws IOException if it cannot be started
+	 */
+	public ForkedApp forkApp() throws IOException {
+		return new ForkedApp(fork());
+	}
+
+	/**
 	 * A bean behind its proxy, whose fields can be read.
 	 * @param context the context
 	 * @param type the type of the bean

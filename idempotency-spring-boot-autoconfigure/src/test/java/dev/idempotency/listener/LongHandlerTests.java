@@ -1,0 +1,128 @@
+package dev.idempotency.listener;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.context.ConfigurableApplicationContext;
+
+import dev.idempotency.Claim;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.listener.LongHandlerApp.LongListener;
+import dev.idempotency.test.ForkedApp;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for handlers that run for many leases, in a process that is frozen or killed.
+ */
+@Execution(ExecutionMode.CONCURRENT)
+class LongHandlerTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(2);
+
+	// A waiting partition looks again when the lease is over, a second later at the most,
+	// and fetches what it has.
+	private static final Duration LOOK = Duration.ofSeconds(2);
+
+	@ParameterizedTest
+	@EnumSource
+	@Tag("promise-4")
+	void zombieIsToldCountedAndChangesNothing(Store store) throws IOException {
+		String topic = Servers.newTopic("frozen", 1);
+		Kafka.send(topic, "k", "v");
+		String database = Servers.newDatabase();
+		try (ForkedApp zombie = app(store, database, topic, "owner", topic).forkApp()) {
+			zombie.awaitLine("RUNNING 1");
+			zombie.freeze();
+			try (ConfigurableApplicationContext successor = app(store, database, topic, "successor", topic).run()) {
+				await().atMost(Duration.ofSeconds(30)).until(() -> Kafka.lag(topic, topic) == 0);
+				assertThat(TestApp.target(successor, LongListener.class).fences()).containsExactly(2);
+				IdempotencyRecord record = record(successor, topic);
+				zombie.resume();
+				zombie.awaitLine("OWNERSHIP LOST true");
+				zombie.awaitLine("OUTCOME LOST");
+				assertThat(record(successor, topic)).isEqualTo(record);
+				assertThat(result(successor, topic)).isEqualTo("\"successor\"");
+			}
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@Tag("promise-2")
+	@Tag("promise-7")
+	void handlerOfFiveLeasesKeepsItsClaimAndIsReplacedWithinALeaseOfItsDeath(Store store) throws IOException {
+		String topic = Servers.newTopic("long", 1);
+		Kafka.send(topic, "k", "v");
+		String database = Servers.newDatabase();
+		try (ForkedApp owner = app(store, database, topic, "owner", topic + "-1").forkApp()) {
+			owner.awaitLine("RUNNING 1");
+			try (ConfigurableApplicationContext other = app(store, database, topic, "successor", topic + "-2").run()) {
+				LongListener listener = TestApp.target(other, LongListener.class);
+				Duration five = LEASE.multipliedBy(5);
+				await().during(five).atMost(five.plusSeconds(5)).until(() -> listener.fences().isEmpty());
+				owner.kill();
+				long killed = System.nanoTime();
+				await().until(() -> !listener.fences().isEmpty());
+				assertThat(Duration.ofNanos(System.nanoTime() - killed)).isLessThan(LEASE.plus(LOOK));
+				assertThat(listener.fences()).containsExactly(2);
+				assertThat(owner.lines()).doesNotContain("OWNERSHIP LOST true");
+			}
+		}
+	}
+
+	private static TestApp app(Store store, String database, String topic, String role, String group) {
+		return store.configure(TestApp.of(LongHandlerApp.class))
+			.database(database)
+			.with("topic", topic)
+			.with("role", role)
+			.with("group", group)
+			.with("lease", LEASE.toMillis() + "ms")
+			.with("spring.kafka.consumer.properties.session.timeout.ms", 1500)
+			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 500);
+	}
+
+	private static IdempotencyStore store(ConfigurableApplicationContext context) {
+		return context.getBean(IdempotencyTemplate.class).store();
+	}
+
+	private static IdempotencyRecord record(ConfigurableApplicationContext context, String topic) {
+		return store(context).find(IdempotencyKey.of(topic, "k")).orElseThrow();
+	}
+
+	private static String result(ConfigurableApplicationContext context, String topic) {
+		Claim claim = store(context).claim(TestDatabase.request(IdempotencyKey.of(topic, "k")));
+		return new String(((Claim.Completed) claim).result(), StandardCharsets.UTF_8);
+	}
+
+	/**
+	 * Where the keys are.
+	 */
+	enum Store {
+
+		/**
+		 * PostgreSQL.
+		 */
+		JDBC;
+
+		TestApp configure(TestApp app) {
+			return app;
+		}
+
+	}
+
+}
