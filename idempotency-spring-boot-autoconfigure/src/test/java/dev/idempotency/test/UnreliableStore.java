@@ -38,6 +38,8 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	private final List<UUID> completions = new CopyOnWriteArrayList<>();
 
+	private final Set<Thread> renewers = ConcurrentHashMap.newKeySet();
+
 	private final List<Integer> renewals = new CopyOnWriteArrayList<>();
 
 	public UnreliableStore(IdempotencyStore store) {
@@ -95,6 +97,14 @@ public final class UnreliableStore implements IdempotencyStore {
 		return this.renewals;
 	}
 
+	/**
+	 * Who renewed leases.
+	 * @return the threads
+	 */
+	public Set<Thread> renewers() {
+		return this.renewers;
+	}
+
 	private IdempotencyStore store(StoreCall call) {
 		if (this.failing.contains(call)) {
 			throw new IllegalStateException("No answer to " + call);
@@ -149,6 +159,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	@Override
 	public List<Settlement> renewAll(List<ClaimRequest> claims) {
 		this.renewals.add(claims.size());
+		this.renewers.add(Thread.currentThread());
 		return store(StoreCall.RENEW).renewAll(claims);
 	}
 
