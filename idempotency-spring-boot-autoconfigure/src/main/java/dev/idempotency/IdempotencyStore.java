@@ -82,6 +82,8 @@ public interface IdempotencyStore {
 	 * not for itself.
 	 * @param claims the requests that acquired the keys, each key at most once
 	 * @return for each request, in their order, whether its key was still the caller's
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * keys, so that nobody can say whose it is; the others may have been renewed
 	 */
 	default List<Settlement> renewAll(List<ClaimRequest> claims) {
 		return claims.stream().map(this::renew).toList();

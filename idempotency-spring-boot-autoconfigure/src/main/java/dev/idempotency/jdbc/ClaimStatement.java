@@ -7,13 +7,16 @@ import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
 
 /**
- * The statement that inserts, takes over or answers.
+ * The statements that insert, take over or answer.
  */
 final class ClaimStatement {
 
@@ -24,13 +27,13 @@ final class ClaimStatement {
 	// More than two in a row were not seen.
 	private static final int MAX_RACES = 5;
 
-	private final String sql;
+	private final List<String> sql;
 
-	private final String lockWait;
+	private final Dialect dialect;
 
-	ClaimStatement(String sql, String lockWait) {
+	ClaimStatement(List<String> sql, Dialect dialect) {
 		this.sql = sql;
-		this.lockWait = lockWait;
+		this.dialect = dialect;
 	}
 
 	Claim leased(Connection connection, ClaimRequest request) throws SQLException {
@@ -51,7 +54,7 @@ final class ClaimStatement {
 			claim = completed(connection, request);
 		}
 		catch (SQLException | RuntimeException ex) {
-			connection.rollback(savepoint);
+			undo(connection, savepoint, ex);
 			throw ex;
 		}
 		if (claim instanceof Claim.Acquired) {
@@ -63,25 +66,50 @@ final class ClaimStatement {
 		return claim;
 	}
 
+	// A deadlock may have ended the transaction, and the savepoint with it.
+	private static void undo(Connection connection, Savepoint savepoint, Exception reason) {
+		try {
+			connection.rollback(savepoint);
+		}
+		catch (SQLException ex) {
+			reason.addSuppressed(ex);
+		}
+	}
+
 	private Claim claim(Connection connection, ClaimRequest request, boolean leased) throws SQLException {
-		IdempotencyKey key = request.key();
-		try (PreparedStatement statement = Connections.prepare(connection, this.sql, this.lockWait, key.id(),
-				key.scope(), key.value(), leased ? "P" : "C", leased ? request.token() : null, request.fingerprint(),
-				leased ? request.lease().toMillis() : null, request.retention().toMillis())) {
-			for (int race = 0; race < MAX_RACES; race++) {
-				try (ResultSet row = statement.executeQuery()) {
-					row.next();
-					if (!RACE.equals(row.getString("outcome"))) {
-						return answer(row, request);
-					}
+		for (int race = 0; race < MAX_RACES; race++) {
+			for (String statement : this.sql) {
+				Claim claim = ask(connection, statement, request, leased);
+				if (claim != null) {
+					return claim;
 				}
 			}
 		}
 		return new Claim.InProgress(RETRY_AFTER);
 	}
 
-	private static Claim answer(ResultSet row, ClaimRequest request) throws SQLException {
+	private @Nullable Claim ask(Connection connection, String sql, ClaimRequest request, boolean leased)
+			throws SQLException {
+		IdempotencyKey key = request.key();
+		try (PreparedStatement statement = Connections.prepare(connection, sql, key.id(), key.scope(), key.value(),
+				leased ? "P" : "C", leased ? request.token() : null, request.fingerprint(),
+				leased ? request.lease().toMillis() : null, request.retention().toMillis());
+				ResultSet row = statement.executeQuery()) {
+			return row.next() ? answer(row, request) : null;
+		}
+		catch (SQLException ex) {
+			if (this.dialect.isDuplicate(ex)) {
+				return null;
+			}
+			throw ex;
+		}
+	}
+
+	private static @Nullable Claim answer(ResultSet row, ClaimRequest request) throws SQLException {
 		String outcome = row.getString("outcome");
+		if (RACE.equals(outcome)) {
+			return null;
+		}
 		if ("A".equals(outcome)) {
 			return new Claim.Acquired(row.getInt("fence"), row.getInt("attempt"));
 		}

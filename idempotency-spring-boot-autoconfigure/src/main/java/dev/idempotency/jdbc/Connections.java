@@ -77,12 +77,11 @@ final class Connections {
 		}
 	}
 
-	private static <T extends @Nullable Object> T limited(Connection connection, Duration timeout, Work<T> work)
+	private <T extends @Nullable Object> T limited(Connection connection, Duration timeout, Work<T> work)
 			throws SQLException {
 		int previous;
 		try {
-			previous = connection.getNetworkTimeout();
-			connection.setNetworkTimeout(Runnable::run, (int) timeout.toMillis());
+			previous = this.dialect.limit(connection, timeout);
 		}
 		catch (SQLFeatureNotSupportedException ex) {
 			return work.on(connection);
@@ -92,7 +91,7 @@ final class Connections {
 		}
 		finally {
 			if (!connection.isClosed()) {
-				connection.setNetworkTimeout(Runnable::run, previous);
+				this.dialect.restore(connection, previous);
 			}
 		}
 	}

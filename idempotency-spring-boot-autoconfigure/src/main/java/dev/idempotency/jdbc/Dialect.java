@@ -2,6 +2,7 @@ package dev.idempotency.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Locale;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -21,9 +22,34 @@ interface Dialect {
 	/**
 	 * The statements for a table.
 	 * @param table the table
+	 * @param lockWait how long a statement may wait for a lock
 	 * @return the statements
 	 */
-	Statements statements(TableName table);
+	Statements statements(TableName table, Duration lockWait);
+
+	/**
+	 * Limit the time of the statements to come.
+	 * @param connection their connection
+	 * @param timeout how long they may take
+	 * @return the limit until now
+	 * @throws SQLException if that is not possible
+	 */
+	int limit(Connection connection, Duration timeout) throws SQLException;
+
+	/**
+	 * Put a limit back.
+	 * @param connection the connection
+	 * @param limit the limit
+	 * @throws SQLException if that is not possible
+	 */
+	void restore(Connection connection, int limit) throws SQLException;
+
+	/**
+	 * Whether a claim failed because somebody else inserted the record meanwhile.
+	 * @param error the error
+	 * @return whether the record is there now, and the transaction goes on
+	 */
+	boolean isDuplicate(SQLException error);
 
 	/**
 	 * Whether one of our statements failed because of a concurrent transaction, so that
@@ -53,9 +79,12 @@ interface Dialect {
 		if (productName.toLowerCase(Locale.ROOT).contains("postgresql")) {
 			return new PostgresDialect();
 		}
+		if ("H2".equals(productName)) {
+			return new H2Dialect();
+		}
 		throw new IdempotencyConfigurationException(
 				"The JDBC idempotency store does not know the database '" + productName + "'.",
-				"Use PostgreSQL, or declare an IdempotencyStore bean of your own.");
+				"Use PostgreSQL (or H2, in tests), or declare an IdempotencyStore bean of your own.");
 	}
 
 }

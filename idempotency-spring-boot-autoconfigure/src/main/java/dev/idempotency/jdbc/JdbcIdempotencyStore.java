@@ -5,6 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 
 import javax.sql.DataSource;
@@ -24,7 +25,11 @@ import dev.idempotency.cleanup.ExpiredRecords;
 
 /**
  * The store in a relational database. Each transition is one statement that checks and
- * writes; the number of affected rows decides.
+ * writes; the number of affected rows decides. PostgreSQL, and H2 for tests, in its
+ * regular mode and with {@code MODE=PostgreSQL}. On H2 a claim is two statements (one
+ * that answers without a lock, one that checks again and writes), results have at most a
+ * mebibyte, and a wait for a row is not limited while its owner has rolled back to a
+ * savepoint.
  *
  * @since 0.1.0
  */
@@ -46,7 +51,9 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private final Duration timeout;
 
-	private final String lockWait;
+	private final RenewAllStatement renewAll;
+
+	private final Dialect dialect;
 
 	/**
 	 * Create a store.
@@ -60,13 +67,13 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 			throw new IdempotencyConfigurationException("The time-out of the idempotency store is " + timeout + ".",
 					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
 		}
-		Dialect dialect = Databases.dialect(dataSource);
-		this.connections = new Connections(dataSource, dialect);
-		this.sql = dialect.statements(table);
+		this.dialect = Databases.dialect(dataSource);
+		this.connections = new Connections(dataSource, this.dialect);
+		this.sql = this.dialect.statements(table, timeout.dividedBy(2));
 		this.table = table;
 		this.timeout = timeout;
-		this.lockWait = timeout.toMillis() / 2 + "ms";
-		this.claim = new ClaimStatement(this.sql.claim(), this.lockWait);
+		this.claim = new ClaimStatement(this.sql.claim(), this.dialect);
+		this.renewAll = new RenewAllStatement(this.connections, this.sql.renewAll());
 	}
 
 	@Override
@@ -105,13 +112,24 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
+	public List<Settlement> renewAll(List<ClaimRequest> claims) {
+		return this.renewAll.renew(claims, this.timeout);
+	}
+
+	@Override
 	public Optional<Claim.Acquired> insert(ClaimRequest request) {
 		IdempotencyKey key = request.key();
 		return this.connections.inTransaction(this.timeout, (connection) -> {
-			try (PreparedStatement statement = Connections.prepare(connection, this.sql.insert(), this.lockWait,
-					key.id(), key.scope(), key.value(), request.fingerprint(), request.retention().toMillis());
+			try (PreparedStatement statement = Connections.prepare(connection, this.sql.insert(), key.id(), key.scope(),
+					key.value(), request.fingerprint(), request.retention().toMillis());
 					ResultSet rows = statement.executeQuery()) {
 				return rows.next() ? Optional.of(new Claim.Acquired(1, 1)) : Optional.empty();
+			}
+			catch (SQLException ex) {
+				if (this.dialect.isDuplicate(ex)) {
+					return Optional.empty();
+				}
+				throw ex;
 			}
 		});
 	}
@@ -132,8 +150,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	public Settlement noteFailure(ClaimRequest claim, Failure failure) {
 		IdempotencyKey key = claim.key();
 		try {
-			return settle(this.sql.noteFailure(), this.lockWait, key.id(), key.scope(), key.value(),
-					claim.fingerprint(), claim.retention().toMillis(), failure.type(), failure.message());
+			return settle(this.sql.noteFailure(), key.id(), key.scope(), key.value(), claim.fingerprint(),
+					claim.retention().toMillis(), failure.type(), failure.message());
 		}
 		catch (OperationInProgressException ex) {
 			return Settlement.LOST;
@@ -158,7 +176,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	@Override
 	public int deleteExpired(int limit) {
 		return this.connections.autonomous(CLEANUP_TIMEOUT,
-				(connection) -> update(connection, this.sql.deleteExpired(), table(), limit));
+				(connection) -> update(connection, this.sql.deleteExpired(), limit));
 	}
 
 	private Settlement settle(String statement, @Nullable Object... parameters) {

@@ -38,7 +38,7 @@ public final class JdbcSchemaMigration {
 			.createSchemas(false)
 			.cleanDisabled(true);
 		if (table.schema() != null) {
-			configuration.defaultSchema(table.schema());
+			configuration.defaultSchema(Databases.storedName(dataSource, table.schema()));
 		}
 		try {
 			configuration.load().migrate();

@@ -15,7 +15,7 @@ import dev.idempotency.IdempotencyConfigurationException;
  */
 public final class JdbcSchemaValidation {
 
-	private static final String COLUMNS = "id, scope, key, state, fence, attempt, token, fingerprint, lease_until, "
+	private static final String COLUMNS = "id, scope, \"key\", state, fence, attempt, token, fingerprint, lease_until, "
 			+ "created_at, expires_at, result, error_type, error_message";
 
 	private JdbcSchemaValidation() {

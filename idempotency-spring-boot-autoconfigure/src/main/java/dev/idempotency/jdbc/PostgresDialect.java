@@ -4,6 +4,8 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -21,7 +23,7 @@ final class PostgresDialect implements Dialect {
 
 	private static final String INSERT = """
 			WITH c AS MATERIALIZED (
-			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', ?, true) AS wait)
+			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', '%2$s', true) AS wait)
 			INSERT INTO %1$s (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at)
 			SELECT ?::uuid, ?::text, ?::text, 'C', 1, 1, ?::bytea, clock_timestamp(),
 			  clock_timestamp() + ?::bigint * interval '1 ms' FROM c WHERE c.wait IS NOT NULL
@@ -29,16 +31,18 @@ final class PostgresDialect implements Dialect {
 			RETURNING (SELECT set_config('lock_timeout', c.prev, true) FROM c)""";
 
 	// A record is free when it failed, ran out or expired, and is not known with other
-	// content. R: another transaction came between, repeat. Answers for a record that is
-	// not free touch nothing: no lock, no log.
+	// content. An owner that repeats its claim
+	// keeps its fence. No row: another transaction came between. Answers for a record
+	// that
+	// is not free touch nothing: no lock, no log.
 	private static final String CLAIM = """
 			WITH i AS MATERIALIZED (
-			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', ?, true) AS wait,
+			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', '%2$s', true) AS wait,
 			    ?::uuid AS id, ?::text AS scope, ?::text AS key, ?::text::"char" AS state, ?::uuid AS token, ?::bytea AS fp,
 			    ?::bigint * interval '1 ms' AS lease, ?::bigint * interval '1 ms' AS retention, clock_timestamp() AS n),
 			cur AS MATERIALIZED (
 			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
-			    (r.id IS NULL OR (%2$s AND (r.state = 'C' OR r.fingerprint = i.fp OR r.fingerprint IS NULL OR i.fp IS NULL)))
+			    (r.id IS NULL OR ((%3$s OR %4$s) AND (r.state = 'C' OR r.fingerprint = i.fp OR r.fingerprint IS NULL OR i.fp IS NULL)))
 			      AS claimable
 			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
 			got AS (
@@ -46,13 +50,13 @@ final class PostgresDialect implements Dialect {
 			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
 			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention
 			  FROM cur WHERE claimable AND wait IS NOT NULL
-			  ON CONFLICT (id) DO UPDATE SET state = excluded.state, fence = r.fence + 1,
-			    attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END,
+			  ON CONFLICT (id) DO UPDATE SET state = excluded.state, fence = CASE WHEN %5$s THEN r.fence ELSE r.fence + 1 END,
+			    attempt = CASE WHEN %5$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END,
 			    token = excluded.token, fingerprint = excluded.fingerprint,
 			    lease_until = clock_timestamp() + (excluded.lease_until - excluded.created_at),
 			    expires_at = clock_timestamp() + (excluded.expires_at - excluded.created_at),
 			    result = NULL, error_type = NULL, error_message = NULL
-			  WHERE %2$s AND (r.state = 'C' OR r.fingerprint = excluded.fingerprint OR r.fingerprint IS NULL
+			  WHERE (%3$s OR %5$s) AND (r.state = 'C' OR r.fingerprint = excluded.fingerprint OR r.fingerprint IS NULL
 			    OR excluded.fingerprint IS NULL)
 			  RETURNING r.fence, r.attempt, (SELECT set_config('lock_timeout', prev, true) FROM i) AS restored)
 			SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
@@ -69,20 +73,26 @@ final class PostgresDialect implements Dialect {
 			(r.state = 'F' OR (r.state = 'P' AND r.lease_until <= clock_timestamp())
 			      OR (r.state = 'C' AND r.expires_at <= clock_timestamp()))""";
 
-	// Also when it is completed already: an owner may repeat itself after an unclear
-	// error.
+	// The token of a claim in a transaction is null and never matches.
+	private static final String OWN = "((r.state = 'P' AND r.token = %s.token) IS TRUE)";
+
+	// Also when it is settled already: an owner may repeat itself after an unclear error,
+	// and then changes nothing.
 	private static final String COMPLETE = """
-			UPDATE %1$s SET state = 'C', result = ?, lease_until = NULL
+			UPDATE %1$s SET state = 'C', lease_until = NULL,
+			  result = CASE WHEN state = 'P' THEN ?::bytea ELSE result END
 			WHERE id = ? AND token = ? AND state IN ('P', 'C')""";
 
 	private static final String STORE_RESULT = "UPDATE %1$s SET result = ? WHERE id = ?";
 
 	private static final String FAIL = """
-			UPDATE %1$s SET state = 'F', error_type = ?, error_message = ?, lease_until = NULL
-			WHERE id = ? AND token = ? AND state = 'P'""";
+			UPDATE %1$s SET state = 'F', lease_until = NULL,
+			  error_type = CASE WHEN state = 'P' THEN ?::text ELSE error_type END,
+			  error_message = CASE WHEN state = 'P' THEN ?::text ELSE error_message END
+			WHERE id = ? AND token = ? AND state IN ('P', 'F')""";
 
 	private static final String NOTE_FAILURE = """
-			WITH c AS MATERIALIZED (SELECT set_config('lock_timeout', ?, true) AS wait)
+			WITH c AS MATERIALIZED (SELECT set_config('lock_timeout', '%2$s', true) AS wait)
 			INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at,
 			  error_type, error_message)
 			SELECT ?::uuid, ?::text, ?::text, 'F', 1, 1, ?::bytea, clock_timestamp(),
@@ -90,20 +100,33 @@ final class PostgresDialect implements Dialect {
 			ON CONFLICT (id) DO UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL, result = NULL,
 			  attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = excluded.fingerprint,
 			  expires_at = excluded.expires_at, error_type = excluded.error_type, error_message = excluded.error_message
-			WHERE %2$s""";
+			WHERE %3$s""";
 
 	private static final String RELEASE = """
-			UPDATE %1$s SET state = 'F', attempt = attempt - 1, lease_until = NULL
-			WHERE id = ? AND token = ? AND state = 'P'""";
+			UPDATE %1$s SET state = 'F', lease_until = NULL,
+			  attempt = CASE WHEN state = 'P' THEN attempt - 1 ELSE attempt END
+			WHERE id = ? AND token = ? AND state IN ('P', 'F')""";
 
 	private static final String RENEW = """
 			UPDATE %1$s SET lease_until = clock_timestamp() + ?::bigint * interval '1 ms'
 			WHERE id = ? AND token = ? AND state = 'P'""";
 
+	// Locks in the order of the ids. Joins keep the index even in a plan that was made
+	// while the table was empty.
+	private static final String RENEW_ALL = """
+			WITH c AS MATERIALIZED (SELECT set_config('lock_timeout', '%2$s', true) AS wait),
+			held AS MATERIALIZED (
+			  SELECT r.id, u.lease FROM c
+			  CROSS JOIN unnest(?::uuid[], ?::uuid[], ?::bigint[]) AS u(id, token, lease)
+			  JOIN %1$s r ON r.id = u.id AND r.token = u.token
+			  WHERE r.state = 'P' AND c.wait IS NOT NULL ORDER BY r.id FOR UPDATE OF r %3$s)
+			UPDATE %1$s AS t SET lease_until = clock_timestamp() + held.lease * interval '1 ms'
+			FROM held WHERE t.id = held.id RETURNING t.id""";
+
 	// now() because the index cannot be used with clock_timestamp(). The advisory lock
 	// lasts for the statement: one process cleans at a time.
 	private static final String DELETE_EXPIRED = """
-			WITH turn AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), hashtext(?)) AS ours),
+			WITH turn AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), hashtext('%1$s')) AS ours),
 			batch AS MATERIALIZED (
 			  SELECT ctid FROM %1$s WHERE expires_at <= now() AND (SELECT ours FROM turn)
 			    AND NOT (state = 'P' AND lease_until > now())
@@ -119,12 +142,35 @@ final class PostgresDialect implements Dialect {
 		return "dev/idempotency/jdbc/postgresql";
 	}
 
+	// Keys that are still locked after the wait are being taken over: the others must not
+	// run out because of them.
 	@Override
-	public Statements statements(TableName table) {
-		return new Statements(INSERT.formatted(table), CLAIM.formatted(table, FREE), COMPLETE.formatted(table),
-				STORE_RESULT.formatted(table), FAIL.formatted(table), NOTE_FAILURE.formatted(table, FREE),
-				RELEASE.formatted(table), RENEW.formatted(table), FIND.formatted(table),
-				DELETE_EXPIRED.formatted(table));
+	public Statements statements(TableName table, Duration lockWait) {
+		String wait = lockWait.toMillis() + "ms";
+		return new Statements(INSERT.formatted(table, wait),
+				List.of(CLAIM.formatted(table, wait, FREE, OWN.formatted("i"), OWN.formatted("excluded"))),
+				COMPLETE.formatted(table), STORE_RESULT.formatted(table), FAIL.formatted(table),
+				NOTE_FAILURE.formatted(table, wait, FREE), RELEASE.formatted(table), RENEW.formatted(table),
+				List.of(RENEW_ALL.formatted(table, wait, ""), RENEW_ALL.formatted(table, wait, "SKIP LOCKED")),
+				FIND.formatted(table), DELETE_EXPIRED.formatted(table));
+	}
+
+	@Override
+	public int limit(Connection connection, Duration timeout) throws SQLException {
+		int previous = connection.getNetworkTimeout();
+		connection.setNetworkTimeout(Runnable::run, (int) timeout.toMillis());
+		return previous;
+	}
+
+	@Override
+	public void restore(Connection connection, int limit) throws SQLException {
+		connection.setNetworkTimeout(Runnable::run, limit);
+	}
+
+	// Its statements answer without an error.
+	@Override
+	public boolean isDuplicate(SQLException error) {
+		return false;
 	}
 
 	@Override
@@ -149,7 +195,8 @@ final class PostgresDialect implements Dialect {
 
 	@Override
 	public boolean isContention(SQLException error) {
-		return CONTENTION.contains(error.getSQLState());
+		String state = error.getSQLState();
+		return state != null && CONTENTION.contains(state);
 	}
 
 }

@@ -140,7 +140,8 @@ class MisconfigurationTests {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(UnknownDatabase.class));
 		assertThat(analysis.getDescription())
 			.isEqualTo("The JDBC idempotency store does not know the database 'Unknown'.");
-		assertThat(analysis.getAction()).isEqualTo("Use PostgreSQL, or declare an IdempotencyStore bean of your own.");
+		assertThat(analysis.getAction())
+			.isEqualTo("Use PostgreSQL (or H2, in tests), or declare an IdempotencyStore bean of your own.");
 	}
 
 	private static FailureAnalysis failure(ApplicationContextRunner runner) {

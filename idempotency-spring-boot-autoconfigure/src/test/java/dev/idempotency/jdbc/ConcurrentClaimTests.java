@@ -15,10 +15,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
@@ -34,7 +37,12 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for the promises of {@link JdbcIdempotencyStore} while many threads claim the
  * same keys.
  */
+@ParameterizedClass
+@MethodSource("databases")
 class ConcurrentClaimTests {
+
+	@Parameter
+	private TestDatabase given;
 
 	private static final int THREADS = 16;
 
@@ -42,19 +50,27 @@ class ConcurrentClaimTests {
 
 	private static final long RUN = TimeUnit.SECONDS.toNanos(3);
 
-	private static final List<IdempotencyKey> KEYS = Stream.generate(TestDatabase::newKey).limit(60).toList();
+	private static List<IdempotencyKey> keys;
 
-	private static final ClaimHistory HISTORY = new ClaimHistory();
+	private static ClaimHistory history;
 
 	private static final Queue<Owned> ZOMBIES = new ConcurrentLinkedQueue<>();
 
 	private static final AtomicInteger LOST = new AtomicInteger();
 
-	@RegisterExtension
-	static TestDatabase database = TestDatabase.create();
+	private static TestDatabase database;
 
-	@BeforeAll
-	static void claimConcurrently() throws Exception {
+	static Stream<Named<TestDatabase>> databases() {
+		return Stream.of(Named.of("PostgreSQL", TestDatabase.create()), Named.of("H2", TestDatabase.h2()));
+	}
+
+	@BeforeParameterizedClassInvocation
+	static void claimConcurrently(TestDatabase given) throws Exception {
+		database = given;
+		keys = Stream.generate(TestDatabase::newKey).limit(60).toList();
+		history = new ClaimHistory();
+		ZOMBIES.clear();
+		LOST.set(0);
 		ExecutorService executor = Executors.newFixedThreadPool(THREADS);
 		Callable<Void> worker = ConcurrentClaimTests::work;
 		for (Future<Void> done : executor.invokeAll(IntStream.range(0, THREADS).mapToObj((i) -> worker).toList())) {
@@ -66,13 +82,13 @@ class ConcurrentClaimTests {
 	private static Void work() {
 		long end = System.nanoTime() + RUN;
 		while (System.nanoTime() < end) {
-			ClaimRequest request = TestDatabase.request(KEYS.get(random(KEYS.size())), LEASE);
+			ClaimRequest request = TestDatabase.request(keys.get(random(keys.size())), LEASE);
 			long asked = System.nanoTime();
 			Claim claim = database.store().claim(request);
 			if (claim instanceof Claim.Acquired acquired) {
-				actAs(HISTORY.acquired(request, acquired.fence(), asked));
+				actAs(history.acquired(request, acquired.fence(), asked));
 			}
-			HISTORY.answered(request, claim, asked);
+			history.answered(request, claim, asked);
 			Owned zombie = ZOMBIES.poll();
 			if (zombie != null && zombie.age() > LEASE.toNanos() * (100 + random(100)) / 100) {
 				settle(zombie, random(12));
@@ -115,7 +131,7 @@ class ConcurrentClaimTests {
 			owner.gaveUp = asked;
 			settlement = database.store().fail(owner.request, new Failure("x", null));
 		}
-		HISTORY.settled(owner, dice == 0, settlement, asked);
+		history.settled(owner, dice == 0, settlement, asked);
 		if (settlement == Settlement.LOST) {
 			LOST.incrementAndGet();
 		}
@@ -134,25 +150,25 @@ class ConcurrentClaimTests {
 	@Tag("promise-3")
 	@Tag("promise-4")
 	void ownersNeverOverlapFencesGrowAndCompletionIsFinal() {
-		HISTORY.verify();
+		history.verify();
 	}
 
 	@Test
 	@Tag("promise-3")
 	@Tag("promise-4")
 	void completedKeysHoldTheResultOfTheOneWhoWasToldSo() {
-		List<IdempotencyKey> completed = KEYS.stream()
+		List<IdempotencyKey> completed = keys.stream()
 			.filter((key) -> database.store().claim(TestDatabase.request(key)) instanceof Claim.Completed)
 			.toList();
-		assertThat(completed).containsExactlyInAnyOrderElementsOf(HISTORY.completions().keySet());
+		assertThat(completed).containsExactlyInAnyOrderElementsOf(history.completions().keySet());
 		assertThat(completed).allSatisfy((key) -> assertThat(database.store().claim(TestDatabase.request(key)))
 			.isInstanceOfSatisfying(Claim.Completed.class,
-					(claim) -> assertThat(claim.result()).isEqualTo(bytes(HISTORY.completions().get(key).fence()))));
+					(claim) -> assertThat(claim.result()).isEqualTo(bytes(history.completions().get(key).fence()))));
 	}
 
 	@Test
 	void runHadCompletionsAndZombies() {
-		assertThat(HISTORY.completions()).hasSizeGreaterThan(5);
+		assertThat(history.completions()).hasSizeGreaterThan(5);
 		assertThat(LOST).hasValueGreaterThan(50);
 	}
 

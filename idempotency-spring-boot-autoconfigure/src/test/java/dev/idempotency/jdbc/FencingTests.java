@@ -5,6 +5,7 @@ import java.util.stream.Stream;
 
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -75,12 +76,12 @@ class FencingTests {
 		assertLost(mutation, this.zombie);
 	}
 
-	@ParameterizedTest
-	@MethodSource("mutations")
-	void ownerThatFailedChangesNothingMore(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation) {
+	@Test
+	void ownerThatFailedNeitherCompletesNorRenews() {
 		database.store().claim(this.owner);
 		database.store().fail(this.owner, new Failure("first", null));
-		assertLost(mutation, this.owner);
+		assertLost((store, claim) -> store.complete(claim, null), this.owner);
+		assertLost(IdempotencyStore::renew, this.owner);
 	}
 
 }

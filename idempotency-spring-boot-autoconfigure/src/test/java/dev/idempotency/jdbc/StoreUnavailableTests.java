@@ -90,6 +90,13 @@ class StoreUnavailableTests {
 	}
 
 	@Test
+	void callOfAClosedPoolIsUnavailable() {
+		TestDatabase closed = TestDatabase.create();
+		closed.close();
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> closed.store().ping());
+	}
+
+	@Test
 	void storeAnswersAgainAfterTheDatabaseHung() {
 		whileTableIsLocked(() -> assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 			.isThrownBy(() -> quickStore().ping()));

@@ -4,11 +4,13 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.UUID;
 
+import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
@@ -40,10 +42,10 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 
 	private final JdbcIdempotencyStore store;
 
-	private TestDatabase(String url) {
+	private TestDatabase(String url, HikariDataSource pool, JdbcTemplate jdbc) {
 		this.url = url;
-		this.pool = Servers.pool(url);
-		this.jdbc = Servers.jdbc(url);
+		this.pool = pool;
+		this.jdbc = jdbc;
 		JdbcSchemaMigration.migrate(this.pool, TableName.of(TABLE));
 		this.store = new JdbcIdempotencyStore(this.pool, TableName.of(TABLE), TIMEOUT);
 	}
@@ -53,7 +55,30 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	 * @return the database
 	 */
 	public static TestDatabase create() {
-		return new TestDatabase(Servers.newDatabase());
+		String url = Servers.newDatabase();
+		return new TestDatabase(url, Servers.pool(url), Servers.jdbc(url));
+	}
+
+	/**
+	 * A database of one's own, in the memory of this JVM.
+	 * @return the database
+	 */
+	public static TestDatabase h2() {
+		return h2("mem:" + Servers.unique("h2") + ";DB_CLOSE_DELAY=-1");
+	}
+
+	/**
+	 * An H2 database.
+	 * @param url what comes after {@code jdbc:h2:}
+	 * @return the database
+	 */
+	public static TestDatabase h2(String url) {
+		HikariConfig config = new HikariConfig();
+		config.setJdbcUrl("jdbc:h2:" + url);
+		config.setMaximumPoolSize(32);
+		config.setMinimumIdle(0);
+		return new TestDatabase(config.getJdbcUrl(), new HikariDataSource(config),
+				new JdbcTemplate(new DriverManagerDataSource(config.getJdbcUrl())));
 	}
 
 	public static IdempotencyKey newKey() {
@@ -111,7 +136,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	 * @param key its key
 	 */
 	public void endLease(IdempotencyKey key) {
-		this.jdbc.update("UPDATE " + TABLE + " SET lease_until = clock_timestamp() WHERE id = ?", key.id());
+		this.jdbc.update("UPDATE " + TABLE + " SET lease_until = CURRENT_TIMESTAMP WHERE id = ?", key.id());
 	}
 
 	/**
@@ -119,7 +144,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	 * @param key the key
 	 */
 	public void endRetention(IdempotencyKey key) {
-		this.jdbc.update("UPDATE " + TABLE + " SET expires_at = clock_timestamp() WHERE id = ?", key.id());
+		this.jdbc.update("UPDATE " + TABLE + " SET expires_at = CURRENT_TIMESTAMP WHERE id = ?", key.id());
 	}
 
 	/**

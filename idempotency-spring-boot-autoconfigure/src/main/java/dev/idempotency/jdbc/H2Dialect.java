@@ -1,0 +1,181 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * H2, in its regular mode and with {@code MODE=PostgreSQL}. A claim is two statements,
+ * because a MERGE locks a record even when it leaves it alone: one that answers for a
+ * record that is not free and locks nothing, and one that checks again under the lock and
+ * writes. Either may commit by itself: the second decides, and a key that somebody else
+ * inserted meanwhile is an error of the statement, not of the transaction.
+ */
+final class H2Dialect implements Dialect {
+
+	private static final String DUPLICATE = "23505";
+
+	// Lock time-out, statement cancelled, deadlock, concurrent update.
+	private static final Set<String> CONTENTION = Set.of("HYT00", "57014", "40001", "90131", DUPLICATE);
+
+	// The start of the statement: CURRENT_TIMESTAMP stands still in a transaction. After
+	// a wait for a lock it is a little early, which takes nothing over too soon.
+	private static final String NOW = """
+			(SELECT EXECUTING_STATEMENT_START FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID = SESSION_ID())""";
+
+	private static final String INSERT = """
+			SELECT id FROM FINAL TABLE (
+			  INSERT INTO %1$s (id, scope, "key", state, fence, attempt, fingerprint, created_at, expires_at)
+			  SELECT i.id, i.scope, i.name, 'C', 1, 1, i.fp, i.n, DATEADD(MILLISECOND, i.retention, i.n)
+			  FROM (SELECT CAST(? AS UUID) AS id, CAST(? AS CHARACTER VARYING) AS scope,
+			    CAST(? AS CHARACTER VARYING) AS name, CAST(? AS BINARY VARYING) AS fp, CAST(? AS BIGINT) AS retention,
+			    EXECUTING_STATEMENT_START AS n FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID = SESSION_ID()) i)""";
+
+	private static final String REQUEST = """
+			(SELECT CAST(? AS UUID) AS id, CAST(? AS CHARACTER VARYING) AS scope, CAST(? AS CHARACTER VARYING) AS name,
+			    CAST(? AS CHARACTER(1)) AS state, CAST(? AS UUID) AS token, CAST(? AS BINARY VARYING) AS fp,
+			    CAST(? AS BIGINT) AS lease, CAST(? AS BIGINT) AS retention, EXECUTING_STATEMENT_START AS n
+			  FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID = SESSION_ID()) i""";
+
+	private static final String FREE = """
+			(r.state = 'F' OR (r.state = 'P' AND r.lease_until <= i.n) OR (r.state = 'C' AND r.expires_at <= i.n))""";
+
+	// The token of a claim in a transaction is null and never matches.
+	private static final String OWN = "((r.state = 'P' AND r.token = i.token) IS TRUE)";
+
+	private static final String CLAIMABLE = """
+			((%s OR %s) AND (r.state = 'C' OR r.fingerprint = i.fp OR r.fingerprint IS NULL OR i.fp IS NULL))"""
+		.formatted(FREE, OWN);
+
+	private static final String ANSWER = """
+			SELECT r.state AS outcome, r.fence, r.attempt, r.fingerprint, r.result,
+			  DATEDIFF(MILLISECOND, i.n, r.lease_until) AS left_ms
+			FROM %2$s JOIN %1$s r ON r.id = i.id WHERE NOT %3$s""";
+
+	private static final String TAKE = """
+			SELECT 'A' AS outcome, fence, attempt FROM FINAL TABLE (
+			  MERGE INTO %1$s r USING %2$s ON r.id = i.id
+			  WHEN MATCHED AND %3$s THEN UPDATE SET state = i.state,
+			    fence = CASE WHEN %4$s THEN r.fence ELSE r.fence + 1 END,
+			    attempt = CASE WHEN %4$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END,
+			    token = i.token, fingerprint = i.fp, lease_until = DATEADD(MILLISECOND, i.lease, i.n),
+			    expires_at = DATEADD(MILLISECOND, i.retention, i.n), result = NULL, error_type = NULL, error_message = NULL
+			  WHEN NOT MATCHED THEN
+			    INSERT (id, scope, "key", state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
+			    VALUES (i.id, i.scope, i.name, i.state, 1, 1, i.token, i.fp, DATEADD(MILLISECOND, i.lease, i.n), i.n,
+			      DATEADD(MILLISECOND, i.retention, i.n)))""";
+
+	private static final String COMPLETE = """
+			UPDATE %1$s SET state = 'C', lease_until = NULL,
+			  result = CASE WHEN state = 'P' THEN CAST(? AS BINARY VARYING) ELSE result END
+			WHERE id = ? AND token = ? AND state IN ('P', 'C')""";
+
+	private static final String STORE_RESULT = "UPDATE %1$s SET result = ? WHERE id = ?";
+
+	private static final String FAIL = """
+			UPDATE %1$s SET state = 'F', lease_until = NULL,
+			  error_type = CASE WHEN state = 'P' THEN CAST(? AS CHARACTER VARYING) ELSE error_type END,
+			  error_message = CASE WHEN state = 'P' THEN CAST(? AS CHARACTER VARYING) ELSE error_message END
+			WHERE id = ? AND token = ? AND state IN ('P', 'F')""";
+
+	private static final String NOTE_FAILURE = """
+			MERGE INTO %1$s r USING (
+			  SELECT CAST(? AS UUID) AS id, CAST(? AS CHARACTER VARYING) AS scope, CAST(? AS CHARACTER VARYING) AS name,
+			    CAST(? AS BINARY VARYING) AS fp, CAST(? AS BIGINT) AS retention,
+			    CAST(? AS CHARACTER VARYING) AS type, CAST(? AS CHARACTER VARYING) AS message,
+			    EXECUTING_STATEMENT_START AS n FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID = SESSION_ID()) i
+			ON r.id = i.id
+			WHEN MATCHED AND %2$s THEN UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL,
+			  result = NULL, attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = i.fp,
+			  expires_at = DATEADD(MILLISECOND, i.retention, i.n), error_type = i.type, error_message = i.message
+			WHEN NOT MATCHED THEN INSERT (id, scope, "key", state, fence, attempt, fingerprint, created_at, expires_at,
+			  error_type, error_message)
+			  VALUES (i.id, i.scope, i.name, 'F', 1, 1, i.fp, i.n, DATEADD(MILLISECOND, i.retention, i.n), i.type, i.message)""";
+
+	private static final String RELEASE = """
+			UPDATE %1$s SET state = 'F', lease_until = NULL,
+			  attempt = CASE WHEN state = 'P' THEN attempt - 1 ELSE attempt END
+			WHERE id = ? AND token = ? AND state IN ('P', 'F')""";
+
+	private static final String RENEW = """
+			UPDATE %1$s SET lease_until = DATEADD(MILLISECOND, CAST(? AS BIGINT), %2$s)
+			WHERE id = ? AND token = ? AND state = 'P'""";
+
+	private static final String RENEW_ALL = """
+			SELECT id FROM FINAL TABLE (
+			  MERGE INTO %1$s r USING (
+			    SELECT u.id, u.token, DATEADD(MILLISECOND, u.lease, s.EXECUTING_STATEMENT_START) AS until
+			    FROM UNNEST(CAST(? AS UUID ARRAY), CAST(? AS UUID ARRAY), CAST(? AS BIGINT ARRAY)) AS u(id, token, lease)
+			    CROSS JOIN INFORMATION_SCHEMA.SESSIONS s WHERE s.SESSION_ID = SESSION_ID() ORDER BY u.id) i
+			  ON r.id = i.id
+			  WHEN MATCHED AND r.token = i.token AND r.state = 'P' THEN UPDATE SET lease_until = i.until)""";
+
+	private static final String FIND = """
+			SELECT state, fence, attempt, lease_until, created_at, expires_at, error_type, error_message
+			FROM %1$s WHERE id = ?""";
+
+	private static final String DELETE_EXPIRED = """
+			DELETE FROM %1$s WHERE id IN (
+			  SELECT id FROM %1$s WHERE expires_at <= %2$s AND NOT (state = 'P' AND lease_until > %2$s)
+			  ORDER BY expires_at FETCH FIRST ? ROWS ONLY FOR UPDATE SKIP LOCKED)""";
+
+	@Override
+	public String migrations() {
+		return "dev/idempotency/jdbc/h2";
+	}
+
+	@Override
+	public Statements statements(TableName table, Duration lockWait) {
+		return new Statements(INSERT.formatted(table),
+				List.of(ANSWER.formatted(table, REQUEST, CLAIMABLE), TAKE.formatted(table, REQUEST, CLAIMABLE, OWN)),
+				COMPLETE.formatted(table), STORE_RESULT.formatted(table), FAIL.formatted(table),
+				NOTE_FAILURE.formatted(table, FREE), RELEASE.formatted(table), RENEW.formatted(table, NOW),
+				List.of(RENEW_ALL.formatted(table)), FIND.formatted(table), DELETE_EXPIRED.formatted(table, NOW));
+	}
+
+	// Nothing but a lock can keep it from answering.
+	@Override
+	public int limit(Connection connection, Duration timeout) throws SQLException {
+		int previous;
+		try (PreparedStatement statement = connection.prepareStatement("SELECT LOCK_TIMEOUT()");
+				ResultSet row = statement.executeQuery()) {
+			row.next();
+			previous = row.getInt(1);
+		}
+		restore(connection, (int) timeout.toMillis() / 2);
+		return previous;
+	}
+
+	@Override
+	public void restore(Connection connection, int limit) throws SQLException {
+		try (PreparedStatement statement = connection.prepareStatement("SET LOCK_TIMEOUT " + limit)) {
+			statement.executeUpdate();
+		}
+	}
+
+	@Override
+	public boolean isDuplicate(SQLException error) {
+		return DUPLICATE.equals(error.getSQLState());
+	}
+
+	@Override
+	public boolean isContention(SQLException error) {
+		String state = error.getSQLState();
+		return state != null && CONTENTION.contains(state);
+	}
+
+	// A failed statement leaves its transaction as it was.
+	@Override
+	public boolean isAborted(SQLException error) {
+		return false;
+	}
+
+	@Override
+	public void check(Connection connection) {
+	}
+
+}

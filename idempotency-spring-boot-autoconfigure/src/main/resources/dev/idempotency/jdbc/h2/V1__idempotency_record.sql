@@ -1,0 +1,22 @@
+-- One row for each idempotency key of a scope.
+CREATE TABLE ${table} (
+  id            UUID                        NOT NULL,  -- the first 16 bytes of SHA-256(length of scope, scope, key)
+  scope         CHARACTER VARYING           NOT NULL,
+  "key"         CHARACTER VARYING           NOT NULL,  -- a reserved word
+  state         CHARACTER(1)                NOT NULL,  -- P in progress, C completed, F failed
+  fence         INTEGER                     NOT NULL,  -- grows with every claim
+  attempt       INTEGER                     NOT NULL,  -- starts since the last completion
+  token         UUID,                                  -- the owner of a leased claim
+  fingerprint   BINARY VARYING,
+  lease_until   TIMESTAMP(6) WITH TIME ZONE,
+  created_at    TIMESTAMP(6) WITH TIME ZONE NOT NULL,
+  expires_at    TIMESTAMP(6) WITH TIME ZONE NOT NULL,  -- set by a claim, never by its completion
+  result        BINARY VARYING,
+  error_type    CHARACTER VARYING,
+  error_message CHARACTER VARYING,
+  CONSTRAINT ${name}_pk PRIMARY KEY (id),
+  CONSTRAINT ${name}_state CHECK (state IN ('P', 'C', 'F'))
+);
+
+-- For the cleanup.
+CREATE INDEX ${name}_expires_at ON ${table} (expires_at);

@@ -1,0 +1,35 @@
+package dev.idempotency.autoconfigure;
+
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.IdempotentOperation;
+import dev.idempotency.Mode;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link IdempotencyJdbcAutoConfiguration} on H2.
+ */
+class H2AutoConfigurationTests {
+
+	@Test
+	void storeOnH2IsTransactional() {
+		Contexts.all()
+			.withPropertyValues("spring.datasource.url=jdbc:h2:mem:auto", "spring.datasource.username=sa",
+					"spring.datasource.password=")
+			.run((context) -> {
+				assertThat(context).hasSingleBean(JdbcIdempotencyStore.class);
+				IdempotencyTemplate template = context.getBean(IdempotencyTemplate.class);
+				assertThat(template.supportsTransactions()).isTrue();
+				IdempotentOperation operation = TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL);
+				assertThat(template.execute(operation, new TextCodec(), () -> "done").duplicate()).isFalse();
+				assertThat(template.execute(operation, new TextCodec(), () -> "done").duplicate()).isTrue();
+			});
+	}
+
+}

@@ -1,0 +1,78 @@
+package dev.idempotency.jdbc;
+
+import java.nio.file.Path;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for {@link JdbcSchemaMigration} and {@link JdbcSchemaValidation} on H2.
+ */
+class H2SchemaTests {
+
+	@TempDir
+	private Path directory;
+
+	private HikariDataSource pool(String url) {
+		HikariConfig config = new HikariConfig();
+		config.setJdbcUrl("jdbc:h2:" + url);
+		return new HikariDataSource(config);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "records,''", "ops.records,''", "Ops.Records,''", "ops.records,;MODE=PostgreSQL",
+			"Ops.Records,;MODE=PostgreSQL;DATABASE_TO_LOWER=TRUE" })
+	void storeWorksOnAMigratedTable(String name, String settings) {
+		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2") + settings)) {
+			new JdbcTemplate(pool).execute("CREATE SCHEMA ops");
+			assertThat(claim(pool, TableName.of(name))).isEqualTo(new Claim.Acquired(1, 1));
+		}
+	}
+
+	@Test
+	@Tag("promise-3")
+	void fileRemembersOverARestart() {
+		IdempotencyKey key = TestDatabase.newKey();
+		TableName table = TableName.of("records");
+		try (HikariDataSource pool = pool("file:" + this.directory.resolve("db"))) {
+			claim(pool, table);
+			new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT).claim(TestDatabase.request(key));
+		}
+		try (HikariDataSource pool = pool("file:" + this.directory.resolve("db"))) {
+			claim(pool, table);
+			assertThat(new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT).find(key)).isPresent();
+		}
+	}
+
+	@Test
+	@Tag("promise-12")
+	void missingTableIsInvalid() {
+		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2"))) {
+			assertThatExceptionOfType(IdempotencyConfigurationException.class)
+				.isThrownBy(() -> JdbcSchemaValidation.validate(pool, TableName.of("records")));
+		}
+	}
+
+	private static Claim claim(HikariDataSource pool, TableName table) {
+		JdbcSchemaMigration.migrate(pool, table);
+		JdbcSchemaValidation.validate(pool, table);
+		return new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT)
+			.claim(TestDatabase.request(TestDatabase.newKey()));
+	}
+
+}

@@ -1,0 +1,179 @@
+package dev.idempotency.jdbc;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.Executed;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for {@link JdbcIdempotencyStore} on H2, through {@link IdempotencyTemplate}.
+ */
+@ParameterizedClass
+@ValueSource(strings = { "", ";MODE=PostgreSQL", ";MODE=PostgreSQL;DATABASE_TO_LOWER=TRUE" })
+class H2StoreTests {
+
+	@Parameter
+	private String settings;
+
+	private TestDatabase database;
+
+	private TransactionTemplate transactions;
+
+	private JdbcTemplate jdbc;
+
+	private IdempotencyTemplate template;
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	@BeforeEach
+	void createDatabase() {
+		this.database = TestDatabase.h2("mem:" + Servers.unique("h2") + ";DB_CLOSE_DELAY=-1" + this.settings);
+		this.database.jdbc().execute("CREATE TABLE effect (note CHARACTER VARYING)");
+		this.jdbc = new JdbcTemplate(this.database.pool());
+		JdbcTransactionManager manager = new JdbcTransactionManager(this.database.pool());
+		this.transactions = new TransactionTemplate(manager);
+		this.template = new IdempotencyTemplate(this.database.store(), new TemplateSettings(manager, false, List.of()));
+	}
+
+	@AfterEach
+	void closeDatabase() {
+		this.database.jdbc().execute("SHUTDOWN");
+		this.database.close();
+	}
+
+	private Executed<String> run(Mode mode) {
+		return this.template.execute(TestDatabase.operation(this.key, mode), new TextCodec(), this::effect);
+	}
+
+	private void runFailing(Mode mode) {
+		this.template.execute(TestDatabase.operation(this.key, mode), new TextCodec(), () -> {
+			effect();
+			throw new IllegalStateException("handler");
+		});
+	}
+
+	private String effect() {
+		this.jdbc.update("INSERT INTO effect VALUES ('x')");
+		return "done";
+	}
+
+	private long effects() {
+		return this.database.jdbc().queryForObject("SELECT count(*) FROM effect", Long.class);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-3")
+	@Tag("promise-8")
+	void duplicateGetsTheFirstResultWithoutRunning(Mode mode) {
+		assertThat(run(mode)).isEqualTo(new Executed<>("done", false));
+		assertThat(run(mode)).isEqualTo(new Executed<>("done", true));
+		assertThat(effects()).isOne();
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	void failedOperationRunsAgainAsTheSecondAttempt(Mode mode) {
+		assertThatIllegalStateException().isThrownBy(() -> runFailing(mode));
+		assertThat(this.database.record(this.key).failure())
+			.isEqualTo(new Failure("java.lang.IllegalStateException", "handler"));
+		run(mode);
+		assertThat(this.database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
+			.containsExactly(State.COMPLETED, 2);
+	}
+
+	@Test
+	@Tag("promise-5")
+	void rollbackLeavesNoEffect() {
+		assertThatIllegalStateException().isThrownBy(() -> runFailing(Mode.TRANSACTIONAL));
+		assertThat(effects()).isZero();
+	}
+
+	@Test
+	@Tag("promise-5")
+	void rollbackOfTheCallerTakesEffectAndRecord() {
+		this.transactions.executeWithoutResult((status) -> {
+			run(Mode.TRANSACTIONAL);
+			assertThat(this.database.store().find(this.key)).isEmpty();
+			status.setRollbackOnly();
+		});
+		assertThat(effects()).isZero();
+		assertThat(this.database.store().find(this.key)).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-13")
+	void duplicateLeavesTheTransactionOfTheCallerUsable() {
+		run(Mode.TRANSACTIONAL);
+		this.transactions.executeWithoutResult((status) -> {
+			effect();
+			assertThat(run(Mode.TRANSACTIONAL).duplicate()).isTrue();
+		});
+		assertThat(effects()).isEqualTo(2);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void waitForAConcurrentTransactionIsLimitedAndTheLimitPutBack() {
+		this.transactions.executeWithoutResult((status) -> {
+			run(Mode.TRANSACTIONAL);
+			CompletableFuture.runAsync(() -> this.transactions.executeWithoutResult((other) -> {
+				this.jdbc.execute("SET LOCK_TIMEOUT 7000");
+				assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(() -> run(Mode.TRANSACTIONAL));
+				assertThat(this.jdbc.queryForObject("SELECT LOCK_TIMEOUT()", Long.class)).isEqualTo(7000);
+				effect();
+			})).orTimeout(5, TimeUnit.SECONDS).join();
+		});
+		assertThat(effects()).isEqualTo(2);
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-5")
+	void sixteenThreadsHaveOneEffect() throws Exception {
+		ExecutorService executor = Executors.newFixedThreadPool(16);
+		Callable<Boolean> delivery = () -> run(Mode.TRANSACTIONAL).duplicate();
+		List<Boolean> duplicates = new ArrayList<>();
+		for (Future<Boolean> done : executor.invokeAll(Collections.nCopies(16, delivery))) {
+			duplicates.add(done.get());
+		}
+		executor.shutdown();
+		assertThat(duplicates).containsOnlyOnce(false).hasSize(16);
+		assertThat(effects()).isOne();
+	}
+
+}

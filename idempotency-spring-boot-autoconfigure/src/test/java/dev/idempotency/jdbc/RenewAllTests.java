@@ -1,0 +1,130 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import javax.sql.DataSource;
+
+import net.ttddyy.dsproxy.support.ProxyDataSourceBuilder;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+/**
+ * Tests for the batches of renewals of {@link JdbcIdempotencyStore}.
+ */
+@ParameterizedClass
+@MethodSource("databases")
+@Tag("promise-7")
+class RenewAllTests {
+
+	private final AtomicInteger statements = new AtomicInteger();
+
+	@Parameter
+	private TestDatabase database;
+
+	private JdbcIdempotencyStore store;
+
+	private final ClaimRequest first = TestDatabase.request(TestDatabase.newKey());
+
+	private final ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
+
+	private final ClaimRequest third = TestDatabase.request(TestDatabase.newKey());
+
+	static List<Named<TestDatabase>> databases() {
+		return List.of(Named.of("PostgreSQL", TestDatabase.create()), Named.of("H2", TestDatabase.h2()));
+	}
+
+	@BeforeEach
+	void claim() {
+		DataSource counted = ProxyDataSourceBuilder.create(this.database.pool())
+			.afterQuery((execution, queries) -> this.statements.addAndGet(
+					(int) queries.stream().filter((query) -> query.getQuery().contains(TestDatabase.TABLE)).count()))
+			.build();
+		this.store = new JdbcIdempotencyStore(counted, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT);
+		List.of(this.first, this.second, this.third).forEach((request) -> {
+			this.database.store().claim(request);
+			this.database.endLease(request.key());
+		});
+	}
+
+	private Claim claimElsewhere(ClaimRequest request) {
+		return this.database.store().claim(TestDatabase.request(request.key()));
+	}
+
+	@Test
+	void leasesThatRanOutBeginAnew() {
+		assertThat(this.store.renewAll(List.of(this.first, this.second))).containsExactly(Settlement.SETTLED,
+				Settlement.SETTLED);
+		assertThat(claimElsewhere(this.first)).isInstanceOfSatisfying(Claim.InProgress.class,
+				(claim) -> assertThat(claim.retryAfter()).isBetween(Duration.ofSeconds(50), TestDatabase.LEASE));
+		assertThat(claimElsewhere(this.second)).isInstanceOf(Claim.InProgress.class);
+	}
+
+	@Test
+	void leasesOfOthersAreLeftAlone() {
+		this.store.renewAll(List.of(this.first));
+		assertThat(claimElsewhere(this.second)).isEqualTo(new Claim.Acquired(2, 2));
+	}
+
+	@Test
+	@Tag("promise-4")
+	void answersAreInTheOrderOfTheRequests() {
+		claimElsewhere(this.first);
+		this.database.store().complete(this.third, null);
+		assertThat(this.store.renewAll(List.of(this.third, this.second, this.first))).containsExactly(Settlement.LOST,
+				Settlement.SETTLED, Settlement.LOST);
+	}
+
+	@Test
+	void unknownKeyIsLost() {
+		assertThat(this.store.renewAll(List.of(TestDatabase.request(TestDatabase.newKey()))))
+			.containsExactly(Settlement.LOST);
+	}
+
+	@Test
+	void batchCostsOneStatement() {
+		this.store.renewAll(List.of(this.first, this.second, this.third));
+		assertThat(this.statements).hasValue(1);
+	}
+
+	@Test
+	void emptyBatchCostsNothing() {
+		assertThat(this.store.renewAll(List.of())).isEmpty();
+		assertThat(this.statements).hasValue(0);
+	}
+
+	@Test
+	void keyThatIsBeingTakenOverDoesNotKeepTheOthersFromBeingRenewed() {
+		assumeThat(this.database.pool().getJdbcUrl()).contains("postgresql");
+		new TransactionTemplate(new JdbcTransactionManager(this.database.pool())).executeWithoutResult((status) -> {
+			this.database.store().claimInTransaction(TestDatabase.request(this.second.key()), false);
+			Instant before = this.database.record(this.first.key()).claimedUntil();
+			assertThat(CompletableFuture.supplyAsync(() -> this.store.renewAll(List.of(this.first, this.second))))
+				.failsWithin(5, TimeUnit.SECONDS)
+				.withThrowableThat()
+				.withCauseInstanceOf(OperationInProgressException.class);
+			assertThat(this.database.record(this.first.key()).claimedUntil()).isAfter(before);
+		});
+	}
+
+}

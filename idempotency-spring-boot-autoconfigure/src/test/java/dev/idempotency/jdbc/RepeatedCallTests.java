@@ -1,0 +1,148 @@
+package dev.idempotency.jdbc;
+
+import java.util.List;
+
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for calls of {@link JdbcIdempotencyStore} that are repeated by the owner, as
+ * after an error that left their outcome unclear.
+ */
+@ParameterizedClass
+@MethodSource("databases")
+@Tag("promise-4")
+class RepeatedCallTests {
+
+	@Parameter
+	private TestDatabase database;
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final ClaimRequest owner = TestDatabase.request(this.key);
+
+	static List<Named<TestDatabase>> databases() {
+		return List.of(Named.of("PostgreSQL", TestDatabase.create()), Named.of("H2", TestDatabase.h2()));
+	}
+
+	private Claim claim() {
+		return this.database.store().claim(this.owner);
+	}
+
+	private Settlement fail(String type) {
+		return this.database.store().fail(this.owner, new Failure(type, null));
+	}
+
+	@Test
+	void claimIsAcquiredAgainWithItsFence() {
+		assertThat(claim()).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(claim()).isEqualTo(new Claim.Acquired(1, 1));
+	}
+
+	@Test
+	void claimThatRanOutIsAcquiredAgainWithItsFenceAndANewLease() {
+		claim();
+		this.database.endLease(this.key);
+		assertThat(claim()).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(this.database.store().claim(TestDatabase.request(this.key))).isInstanceOf(Claim.InProgress.class);
+	}
+
+	@Test
+	void claimOfALaterAttemptIsAcquiredAgainAsThatAttempt() {
+		this.database.store().noteFailure(TestDatabase.request(this.key), new Failure("first", null));
+		assertThat(claim()).isEqualTo(new Claim.Acquired(2, 2));
+		assertThat(claim()).isEqualTo(new Claim.Acquired(2, 2));
+	}
+
+	@Test
+	void claimThatSomebodyElseTookOverIsNotAcquiredAgain() {
+		claim();
+		this.database.endLease(this.key);
+		this.database.store().claim(TestDatabase.request(this.key));
+		assertThat(claim()).isInstanceOf(Claim.InProgress.class);
+	}
+
+	@Test
+	@Tag("promise-3")
+	void claimThatIsCompletedIsNotAcquiredAgain() {
+		claim();
+		this.database.store().complete(this.owner, null);
+		assertThat(claim()).isEqualTo(new Claim.Completed(null));
+	}
+
+	@Test
+	void repeatedCompletionKeepsTheFirstResult() {
+		claim();
+		assertThat(this.database.store().complete(this.owner, new byte[] { 1 })).isEqualTo(Settlement.SETTLED);
+		assertThat(this.database.store().complete(this.owner, new byte[] { 2 })).isEqualTo(Settlement.SETTLED);
+		assertThat(claim()).isInstanceOfSatisfying(Claim.Completed.class,
+				(claim) -> assertThat(claim.result()).containsExactly(1));
+	}
+
+	@Test
+	void repeatedFailureIsSettledAndChangesNothing() {
+		claim();
+		assertThat(fail("first")).isEqualTo(Settlement.SETTLED);
+		assertUnchanged(() -> assertThat(fail("second")).isEqualTo(Settlement.SETTLED));
+	}
+
+	@Test
+	void repeatedReleaseGivesNoSecondAttemptBack() {
+		claim();
+		assertThat(this.database.store().release(this.owner)).isEqualTo(Settlement.SETTLED);
+		assertUnchanged(() -> assertThat(this.database.store().release(this.owner)).isEqualTo(Settlement.SETTLED));
+	}
+
+	@Test
+	void releaseAfterAFailureIsSettledAndChangesNothing() {
+		claim();
+		fail("first");
+		assertUnchanged(() -> assertThat(this.database.store().release(this.owner)).isEqualTo(Settlement.SETTLED));
+	}
+
+	@Test
+	void failureAfterAReleaseIsSettledAndChangesNothing() {
+		claim();
+		this.database.store().release(this.owner);
+		assertUnchanged(() -> assertThat(fail("late")).isEqualTo(Settlement.SETTLED));
+	}
+
+	@Test
+	void completionAfterAReleaseIsLost() {
+		claim();
+		this.database.store().release(this.owner);
+		assertUnchanged(() -> assertThat(this.database.store().complete(this.owner, null)).isEqualTo(Settlement.LOST));
+	}
+
+	@Test
+	void failureAndReleaseAfterSomebodyElsesClaimAreLost() {
+		claim();
+		fail("first");
+		this.database.store().claim(TestDatabase.request(this.key));
+		assertUnchanged(() -> {
+			assertThat(fail("late")).isEqualTo(Settlement.LOST);
+			assertThat(this.database.store().release(this.owner)).isEqualTo(Settlement.LOST);
+		});
+	}
+
+	private void assertUnchanged(Runnable action) {
+		IdempotencyRecord before = this.database.record(this.key);
+		action.run();
+		assertThat(this.database.record(this.key)).isEqualTo(before);
+	}
+
+}
