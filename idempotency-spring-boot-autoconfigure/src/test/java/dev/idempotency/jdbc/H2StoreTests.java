@@ -31,6 +31,7 @@ import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.TemplateSettings;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;

@@ -15,9 +15,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
-import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.test.TestDatabase;
 
@@ -29,8 +27,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  */
 @Tag("promise-5")
 class TransactionClaimTests {
-
-	private static final Failure FAILURE = new Failure("java.io.IOException", "no route");
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
@@ -54,48 +50,6 @@ class TransactionClaimTests {
 
 	private Claim claim(boolean joined) {
 		return store.claimInTransaction(TestDatabase.request(this.key), joined);
-	}
-
-	@ParameterizedTest
-	@ValueSource(booleans = { true, false })
-	void claimOfAFailedKeyIsCompletedAfterTheCommit(boolean joined) {
-		store.noteFailure(this.request, FAILURE);
-		assertThat(transactions.<Claim>execute((status) -> claim(joined))).isEqualTo(new Claim.Acquired(2, 2));
-		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
-	}
-
-	@ParameterizedTest
-	@ValueSource(booleans = { true, false })
-	void claimOfAFailedKeyIsGoneAfterARollback(boolean joined) {
-		store.noteFailure(this.request, FAILURE);
-		String row = database.row(this.key);
-		transactions.executeWithoutResult((status) -> {
-			claim(joined);
-			status.setRollbackOnly();
-		});
-		assertThat(database.row(this.key)).isEqualTo(row);
-	}
-
-	@Test
-	void storedResultAnswersTheNextClaim() {
-		transactions.executeWithoutResult((status) -> {
-			store.insert(this.request);
-			store.storeResult(this.request, new byte[] { 5 });
-		});
-		assertThat(transactions.<Claim>execute((status) -> claim(false))).isInstanceOfSatisfying(Claim.Completed.class,
-				(claim) -> assertThat(claim.result()).containsExactly(5));
-	}
-
-	@Test
-	@Tag("promise-13")
-	void joinedTransactionCommitsAfterADuplicate() {
-		transactions.execute((status) -> store.insert(this.request));
-		IdempotencyKey other = TestDatabase.newKey();
-		transactions.executeWithoutResult((status) -> {
-			assertThat(claim(true)).isEqualTo(new Claim.Completed(null));
-			store.claimInTransaction(TestDatabase.request(other), true);
-		});
-		assertThat(store.find(other)).isPresent();
 	}
 
 	@Test

@@ -15,7 +15,6 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.Claim;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.test.TestDatabase;
 
@@ -47,36 +46,6 @@ class TransactionInsertTests {
 
 	private Optional<Claim.Acquired> insert() {
 		return database.store().insert(TestDatabase.request(this.key));
-	}
-
-	@Test
-	void insertedRecordIsInvisibleBeforeTheCommit() {
-		transactions.executeWithoutResult((status) -> {
-			insert();
-			assertThat(database.store().find(this.key)).isEmpty();
-		});
-	}
-
-	@Test
-	void insertedRecordIsCompletedAfterTheCommit() {
-		assertThat(transactions.<Optional<Claim.Acquired>>execute((status) -> insert()))
-			.contains(new Claim.Acquired(1, 1));
-		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
-	}
-
-	@Test
-	void insertedRecordIsGoneAfterARollback() {
-		transactions.executeWithoutResult((status) -> {
-			insert();
-			status.setRollbackOnly();
-		});
-		assertThat(database.store().find(this.key)).isEmpty();
-	}
-
-	@Test
-	void insertOfAKnownKeyYieldsNothing() {
-		transactions.execute((status) -> insert());
-		assertThat(transactions.<Optional<Claim.Acquired>>execute((status) -> insert())).isEmpty();
 	}
 
 	@Test

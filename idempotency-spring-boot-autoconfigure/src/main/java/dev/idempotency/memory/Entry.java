@@ -1,0 +1,93 @@
+package dev.idempotency.memory;
+
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.UUID;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
+
+/**
+ * What is remembered of a key.
+ *
+ * @param token the owner token of the last claim
+ * @param state the state; failed without a failure is released
+ * @param fence the fencing token of the last claim
+ * @param attempt how often the operation has been started since it last completed
+ * @param fingerprint the digest of the content, if the last claim had one
+ * @param result the result of the completion, if there is one
+ * @param failure why the last attempt failed, if it did
+ * @param claimedUntil when the last claim runs out
+ * @param createdAt when the key was first claimed
+ * @param expiresAt when the key may be forgotten
+ */
+record Entry(UUID token, State state, int fence, int attempt, byte @Nullable [] fingerprint, byte @Nullable [] result,
+		@Nullable Failure failure, Instant claimedUntil, Instant createdAt, Instant expiresAt) {
+
+	static Entry first(ClaimRequest request, Instant now) {
+		return claimed(request, 1, 1, now, now);
+	}
+
+	Entry takenOver(ClaimRequest request, Instant now) {
+		return claimed(request, this.fence + 1, (this.state != State.COMPLETED) ? this.attempt + 1 : 1, this.createdAt,
+				now);
+	}
+
+	Entry claimedAgain(ClaimRequest request, Instant now) {
+		return claimed(request, this.fence, this.attempt, this.createdAt, now);
+	}
+
+	private static Entry claimed(ClaimRequest request, int fence, int attempt, Instant createdAt, Instant now) {
+		byte[] fingerprint = request.fingerprint();
+		return new Entry(request.token(), State.IN_PROGRESS, fence, attempt,
+				(fingerprint != null) ? fingerprint.clone() : null, null, null, now.plus(request.lease()), createdAt,
+				now.plus(request.retention()));
+	}
+
+	Entry completed(byte @Nullable [] result) {
+		return new Entry(this.token, State.COMPLETED, this.fence, this.attempt, this.fingerprint, result, null,
+				this.claimedUntil, this.createdAt, this.expiresAt);
+	}
+
+	Entry failed(@Nullable Failure failure, int attempt) {
+		return new Entry(this.token, State.FAILED, this.fence, attempt, this.fingerprint, null, failure,
+				this.claimedUntil, this.createdAt, this.expiresAt);
+	}
+
+	Entry renewed(Instant claimedUntil) {
+		return new Entry(this.token, this.state, this.fence, this.attempt, this.fingerprint, this.result, this.failure,
+				claimedUntil, this.createdAt, this.expiresAt);
+	}
+
+	boolean isOwnedBy(ClaimRequest request) {
+		return this.token.equals(request.token());
+	}
+
+	boolean isInProgress() {
+		return this.state == State.IN_PROGRESS;
+	}
+
+	boolean isLive(Instant now) {
+		return isInProgress() && now.isBefore(this.claimedUntil);
+	}
+
+	boolean isForgettable(Instant now) {
+		return !now.isBefore(this.expiresAt) && !isLive(now);
+	}
+
+	boolean mismatches(ClaimRequest request) {
+		return this.fingerprint != null && request.fingerprint() != null
+				&& !Arrays.equals(this.fingerprint, request.fingerprint());
+	}
+
+	IdempotencyRecord toRecord(IdempotencyKey key) {
+		return new IdempotencyRecord(key, this.state, this.fence, this.attempt,
+				isInProgress() ? this.claimedUntil : null, this.createdAt, this.expiresAt, this.failure);
+	}
+
+}

@@ -1,0 +1,119 @@
+package dev.idempotency.memory;
+
+import java.time.Clock;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.Settlement;
+import dev.idempotency.cleanup.ExpiredRecords;
+
+/**
+ * The store in the memory of this process, for tests: everything is forgotten at its end,
+ * and no other instance knows of it.
+ *
+ * @since 0.1.0
+ */
+public final class InMemoryIdempotencyStore implements IdempotencyStore, ExpiredRecords {
+
+	private final Map<IdempotencyKey, Entry> entries = new ConcurrentHashMap<>();
+
+	private final InstantSource clock;
+
+	/**
+	 * Create an empty store on the system's clock.
+	 */
+	public InMemoryIdempotencyStore() {
+		this(Clock.systemUTC());
+	}
+
+	/**
+	 * Create an empty store.
+	 * @param clock the clock of the store, which must not go back
+	 */
+	public InMemoryIdempotencyStore(InstantSource clock) {
+		this.clock = clock;
+	}
+
+	@Override
+	public String name() {
+		return "in-memory";
+	}
+
+	@Override
+	public String table() {
+		return "memory";
+	}
+
+	@Override
+	public Claim claim(ClaimRequest request) {
+		return atomically(request, (entry, now) -> Transition.claim(entry, request, now));
+	}
+
+	@Override
+	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return atomically(claim, (entry, now) -> Transition.complete(entry, claim, result));
+	}
+
+	@Override
+	public Settlement fail(ClaimRequest claim, Failure failure) {
+		return atomically(claim, (entry, now) -> Transition.fail(entry, claim, failure));
+	}
+
+	@Override
+	public Settlement release(ClaimRequest claim) {
+		return atomically(claim, (entry, now) -> Transition.release(entry, claim));
+	}
+
+	@Override
+	public Settlement renew(ClaimRequest claim) {
+		return atomically(claim, (entry, now) -> Transition.renew(entry, claim, now));
+	}
+
+	@Override
+	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
+		return Optional.ofNullable(this.entries.get(key)).map((entry) -> entry.toRecord(key));
+	}
+
+	@Override
+	public void ping() {
+	}
+
+	@Override
+	public int deleteExpired(int limit) {
+		int deleted = 0;
+		for (Map.Entry<IdempotencyKey, Entry> entry : this.entries.entrySet()) {
+			if (deleted < limit && entry.getValue().isForgettable(this.clock.instant())
+					&& this.entries.remove(entry.getKey(), entry.getValue())) {
+				deleted++;
+			}
+		}
+		return deleted;
+	}
+
+	// The clock is read while the key is held, so that its entries are in the order of
+	// their times.
+	private <T> T atomically(ClaimRequest request, BiFunction<@Nullable Entry, Instant, Transition<T>> step) {
+		AtomicReference<T> answer = new AtomicReference<>();
+		this.entries.compute(request.key(), (key, entry) -> {
+			Transition<T> transition = step.apply(entry, this.clock.instant());
+			answer.set(transition.answer());
+			return transition.next();
+		});
+		return Objects.requireNonNull(answer.get());
+	}
+
+}

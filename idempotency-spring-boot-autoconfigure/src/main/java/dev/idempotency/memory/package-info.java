@@ -1,0 +1,7 @@
+/**
+ * The store in the memory of one process, for tests.
+ */
+@NullMarked
+package dev.idempotency.memory;
+
+import org.jspecify.annotations.NullMarked;

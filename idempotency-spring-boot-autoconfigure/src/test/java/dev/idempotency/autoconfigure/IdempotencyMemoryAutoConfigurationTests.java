@@ -1,0 +1,92 @@
+package dev.idempotency.autoconfigure;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.cleanup.CleanupJob;
+import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Logs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link IdempotencyMemoryAutoConfiguration}.
+ */
+class IdempotencyMemoryAutoConfigurationTests {
+
+	private final ApplicationContextRunner withoutDatabase = Contexts.without(DataSourceAutoConfiguration.class);
+
+	private final ApplicationContextRunner runner = Contexts.all()
+		.withPropertyValues("idempotency.store.type=in-memory");
+
+	@Test
+	void storeIsUsedWhereItIsAskedFor() {
+		this.withoutDatabase.withPropertyValues("idempotency.store.type=in-memory")
+			.run((context) -> assertThat(context.getBean(IdempotencyTemplate.class).store())
+				.isInstanceOf(InMemoryIdempotencyStore.class));
+	}
+
+	@Test
+	void storeIsUsedInsteadOfTheDatabase() {
+		this.runner.run((context) -> {
+			assertThat(context).hasSingleBean(IdempotencyStore.class).hasSingleBean(InMemoryIdempotencyStore.class);
+			assertThat(context.getBean(IdempotencyTemplate.class).supportsTransactions()).isFalse();
+		});
+	}
+
+	@Test
+	@Tag("promise-12")
+	void storeIsNoCandidateWhereItIsNotAskedFor() {
+		this.withoutDatabase.run((context) -> assertThat(context).doesNotHaveBean(IdempotencyStore.class));
+		Contexts.all().run((context) -> assertThat(context).doesNotHaveBean(InMemoryIdempotencyStore.class));
+	}
+
+	@Test
+	@Tag("promise-12")
+	void startWarnsThatKeysAreForgotten() {
+		try (Logs logs = new Logs()) {
+			this.runner.run((context) -> assertThat(logs.messages("WARN")).singleElement()
+				.asString()
+				.contains("forgotten at the end of this process", "unknown to other instances", "for tests"));
+		}
+	}
+
+	@Test
+	void expiredRecordsAreCleanedUp() {
+		this.runner.withPropertyValues("idempotency.cleanup.enabled=true")
+			.run((context) -> assertThat(context).hasSingleBean(CleanupJob.class));
+	}
+
+	@Test
+	void usersStoreIsUsed() {
+		this.runner.withUserConfiguration(UsersStore.class).run((context) -> {
+			assertThat(context).hasSingleBean(IdempotencyStore.class);
+			assertThat(context.getBean(IdempotencyTemplate.class).store()).isSameAs(context.getBean("usersStore"));
+		});
+	}
+
+	@Test
+	@Tag("promise-13")
+	void nothingIsThereWhenTheLibraryIsOff() {
+		this.runner.withPropertyValues("idempotency.enabled=false")
+			.run((context) -> assertThat(context).doesNotHaveBean(IdempotencyStore.class));
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class UsersStore {
+
+		@Bean
+		IdempotencyStore usersStore() {
+			return new InMemoryIdempotencyStore();
+		}
+
+	}
+
+}

@@ -1,0 +1,126 @@
+package dev.idempotency.contract;
+
+import java.time.Duration;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Who gets a key.
+ */
+interface ClaimContract extends StoreContract {
+
+	@Test
+	default void absentKeyIsAcquiredForTheFirstAttempt() {
+		Claim.Acquired claim = Requests.acquire(store(), Requests.request(Requests.newKey()));
+		assertThat(claim.attempt()).isOne();
+		assertThat(claim.fence()).isPositive();
+	}
+
+	@Test
+	@Tag("promise-2")
+	default void liveClaimAnswersWithTheRestOfItsLease() {
+		IdempotencyKey key = Requests.newKey();
+		store().claim(Requests.request(key));
+		assertThat(store().claim(Requests.request(key))).isInstanceOfSatisfying(Claim.InProgress.class,
+				(claim) -> assertThat(claim.retryAfter()).isBetween(Requests.LEASE.dividedBy(2),
+						Requests.LEASE.plus(precision())));
+	}
+
+	@Test
+	@Tag("promise-2")
+	default void liveClaimStaysAsItIsWhenAnotherAsks() {
+		IdempotencyKey key = Requests.newKey();
+		store().claim(Requests.request(key));
+		IdempotencyRecord before = record(key);
+		store().claim(Requests.request(key));
+		assertThat(record(key)).isEqualTo(before);
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-7")
+	default void claimIsTakenOverWhenItsLeaseHasRunOutAndNotBefore() {
+		IdempotencyKey key = Requests.newKey();
+		long asked = System.nanoTime();
+		store().claim(Requests.request(key, lease()));
+		await().atMost(lease().plusSeconds(10))
+			.pollDelay(Duration.ZERO)
+			.pollInterval(Duration.ofMillis(1))
+			.until(() -> store().claim(Requests.request(key)), Requests::isAcquired);
+		assertThat(Duration.ofNanos(System.nanoTime() - asked)).isGreaterThanOrEqualTo(lease().minus(precision()));
+	}
+
+	@Test
+	@Tag("promise-4")
+	default void takeOverHasTheNextAttemptAndALargerFence() {
+		IdempotencyKey key = Requests.newKey();
+		Claim.Acquired first = Requests.acquire(store(), Requests.request(key, lease()));
+		letPass(lease());
+		Claim.Acquired second = Requests.acquire(store(), Requests.request(key));
+		assertThat(second.attempt()).isEqualTo(2);
+		assertThat(second.fence()).isGreaterThan(first.fence());
+	}
+
+	@Test
+	@Tag("promise-3")
+	default void completedKeyAnswersWithItsResult() {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = Known.COMPLETED.reach(this, key);
+		assertThat(store().claim(Requests.request(key))).isInstanceOfSatisfying(Claim.Completed.class,
+				(claim) -> assertThat(claim.result()).asString().isEqualTo(owner.token().toString()));
+	}
+
+	@Test
+	@Tag("promise-3")
+	default void completedKeyStaysAsItIsWhenAnotherAsks() {
+		IdempotencyKey key = Requests.newKey();
+		Known.COMPLETED.reach(this, key);
+		IdempotencyRecord before = record(key);
+		store().claim(Requests.request(key));
+		assertThat(record(key)).isEqualTo(before);
+	}
+
+	@Test
+	default void failedKeyIsAcquiredAtOnceForTheNextAttempt() {
+		IdempotencyKey key = Requests.newKey();
+		Known.FAILED.reach(this, key);
+		assertThat(Requests.acquire(store(), Requests.request(key)).attempt()).isEqualTo(2);
+	}
+
+	@Test
+	default void releasedKeyIsAcquiredAtOnceForTheSameAttempt() {
+		IdempotencyKey key = Requests.newKey();
+		Known.RELEASED.reach(this, key);
+		assertThat(Requests.acquire(store(), Requests.request(key)).attempt()).isOne();
+	}
+
+	@Test
+	@Tag("promise-4")
+	default void fencesGrowFromClaimToClaim() {
+		IdempotencyKey key = Requests.newKey();
+		int fence = 0;
+		for (Mutation end : new Mutation[] { Mutation.FAIL, Mutation.RELEASE, Mutation.RELEASE, Mutation.FAIL }) {
+			ClaimRequest owner = Requests.request(key);
+			Claim.Acquired claim = Requests.acquire(store(), owner);
+			assertThat(claim.fence()).as("After fence %s", fence).isGreaterThan(fence);
+			fence = claim.fence();
+			end.apply(store(), owner);
+		}
+	}
+
+	@Test
+	default void storeAnswersAndHasAName() {
+		store().ping();
+		assertThat(store().name()).isNotBlank();
+	}
+
+}

@@ -1,0 +1,58 @@
+package dev.idempotency.contract;
+
+import java.util.List;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.IdempotencyKey;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What many threads get that ask for the same keys.
+ */
+interface CompetitionContract extends StoreContract {
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-3")
+	@Tag("promise-4")
+	default void ownersNeverOverlapFencesGrowCompletionIsFinalAndZombiesChangeNothing() throws Exception {
+		Competition competition = new Competition(store(), lease(), System.nanoTime());
+		History history = competition.run(Crowd.SIZE, competition());
+		assertThat(history.violations(precision())).as(competition.toString()).isEmpty();
+		assertThat(history.completions()).as("Completions").isPositive();
+		assertThat(history.abandoned()).as("Claims that were left to run out").isPositive();
+		assertThat(history.zombies()).as("Calls of zombies").isPositive();
+	}
+
+	@Test
+	@Tag("promise-2")
+	default void oneOfManyAcquiresAnAbsentKey() throws Exception {
+		for (int round = 0; round < 20; round++) {
+			assertOneAcquires(Requests.newKey());
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "FAILED", "RELEASED", "RUN_OUT" })
+	@Tag("promise-2")
+	default void oneOfManyAcquiresAFreeKey(Known free) throws Exception {
+		for (int round = 0; round < 5; round++) {
+			IdempotencyKey key = Requests.newKey();
+			free.reach(this, key);
+			assertOneAcquires(key);
+		}
+	}
+
+	private void assertOneAcquires(IdempotencyKey key) throws Exception {
+		List<Claim> claims = Crowd.of(() -> store().claim(Requests.request(key)));
+		assertThat(claims).filteredOn(Requests::isAcquired).hasSize(1);
+		assertThat(claims).filteredOn(Claim.InProgress.class::isInstance).hasSize(Crowd.SIZE - 1);
+	}
+
+}

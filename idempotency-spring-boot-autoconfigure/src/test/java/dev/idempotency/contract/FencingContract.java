@@ -1,0 +1,69 @@
+package dev.idempotency.contract;
+
+import java.util.Optional;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.Settlement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What those can do who do not own a key: nothing.
+ */
+interface FencingContract extends StoreContract {
+
+	@ParameterizedTest
+	@MethodSource("dev.idempotency.contract.Mutation#ofEachKnown")
+	@Tag("promise-4")
+	default void strangerChangesNothing(Known known, Mutation mutation) {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = known.reach(this, key);
+		assertChangesNothing(mutation, Requests.request(key), owner);
+	}
+
+	@ParameterizedTest
+	@MethodSource("dev.idempotency.contract.Mutation#ofEachKnown")
+	@Tag("promise-4")
+	default void earlierOwnerChangesNothing(Known known, Mutation mutation) {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest zombie = Known.RUN_OUT.reach(this, key);
+		ClaimRequest owner = known.reach(this, key);
+		assertChangesNothing(mutation, zombie, owner);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@Tag("promise-4")
+	default void ownerThatFailedChangesNothingOfTheNext(Mutation mutation) {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest zombie = Known.FAILED.reach(this, key);
+		ClaimRequest owner = Known.LIVE.reach(this, key);
+		assertChangesNothing(mutation, zombie, owner);
+	}
+
+	private void assertChangesNothing(Mutation mutation, ClaimRequest by, ClaimRequest owner) {
+		IdempotencyRecord before = record(owner.key());
+		assertThat(mutation.apply(store(), by)).isEqualTo(Settlement.LOST);
+		assertThat(record(owner.key())).isEqualTo(before);
+		if (store().claim(Requests.request(owner.key())) instanceof Claim.Completed completed) {
+			assertThat(completed.result()).asString().isEqualTo(owner.token().toString());
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	default void nothingIsKnownAfterAMutationOfAnAbsentKey(Mutation mutation) {
+		IdempotencyKey key = Requests.newKey();
+		assertThat(mutation.apply(store(), Requests.request(key))).isEqualTo(Settlement.LOST);
+		assertThat(store().find(key)).isEqualTo(Optional.empty());
+	}
+
+}

@@ -1,0 +1,105 @@
+package dev.idempotency.contract;
+
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+
+import org.assertj.core.data.TemporalUnitOffset;
+import org.assertj.core.data.TemporalUnitWithinOffset;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What a store tells about a key.
+ */
+interface FindContract extends StoreContract {
+
+	TemporalUnitOffset CLOSE = new TemporalUnitWithinOffset(1, ChronoUnit.SECONDS);
+
+	@Test
+	default void nothingIsKnownAboutAnAbsentKey() {
+		assertThat(store().find(Requests.newKey())).isEmpty();
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	default void stateIsTold(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this, key);
+		assertThat(record(key).state()).isEqualTo(switch (known) {
+			case LIVE, RUN_OUT -> State.IN_PROGRESS;
+			case FAILED, RELEASED -> State.FAILED;
+			case COMPLETED -> State.COMPLETED;
+		});
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	default void endOfTheClaimIsToldOnlyWhileItIsInProgress(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this, key);
+		assertThat(record(key).claimedUntil() != null).isEqualTo(known == Known.LIVE || known == Known.RUN_OUT);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	default void failureIsToldOnlyOfAFailedKey(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this, key);
+		assertThat(record(key).failure()).isEqualTo((known == Known.FAILED) ? Requests.FAILURE : null);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	default void lookingChangesNothing(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this, key);
+		assertThat(record(key)).isEqualTo(record(key));
+	}
+
+	@Test
+	default void timesAreCountedFromTheClaim() {
+		IdempotencyKey key = Requests.newKey();
+		Known.LIVE.reach(this, key);
+		IdempotencyRecord record = record(key);
+		assertThat(record.claimedUntil()).isCloseTo(record.createdAt().plus(Requests.LEASE), CLOSE);
+		assertThat(record.expiresAt()).isCloseTo(record.createdAt().plus(Requests.RETENTION), CLOSE);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	default void mutationChangesNeitherBeginNorEnd(Mutation mutation) {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = Known.LIVE.reach(this, key);
+		IdempotencyRecord before = record(key);
+		letPass(Duration.ofMillis(20));
+		mutation.apply(store(), owner);
+		assertThat(record(key).createdAt()).isEqualTo(before.createdAt());
+		assertThat(record(key).expiresAt()).isEqualTo(before.expiresAt());
+	}
+
+	@Test
+	default void nextClaimForgetsTheFailureAndKeepsTheBegin() {
+		IdempotencyKey key = Requests.newKey();
+		Known.FAILED.reach(this, key);
+		IdempotencyRecord before = record(key);
+		Claim.Acquired claim = Requests.acquire(store(), Requests.request(key));
+		assertThat(record(key)).satisfies((record) -> {
+			assertThat(record.key()).isEqualTo(key);
+			assertThat(record.state()).isEqualTo(State.IN_PROGRESS);
+			assertThat(record.failure()).isNull();
+			assertThat(record.fence()).isEqualTo(claim.fence());
+			assertThat(record.attempt()).isEqualTo(2);
+			assertThat(record.createdAt()).isEqualTo(before.createdAt());
+		});
+	}
+
+}

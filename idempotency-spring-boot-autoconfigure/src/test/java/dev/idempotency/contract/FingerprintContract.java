@@ -1,0 +1,90 @@
+package dev.idempotency.contract;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * When content is compared. How long that of a key counts that has expired without being
+ * completed is up to the store.
+ */
+interface FingerprintContract extends StoreContract {
+
+	@ParameterizedTest
+	@EnumSource
+	@Tag("promise-9")
+	default void otherContentIsAMismatch(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this, key, "a");
+		assertThat(claim(key, "b")).isEqualTo(new Claim.Mismatch());
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@Tag("promise-9")
+	default void mismatchChangesNothing(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this, key, "a");
+		IdempotencyRecord before = record(key);
+		claim(key, "b");
+		assertThat(record(key)).isEqualTo(before);
+		assertThat(claim(key, "b")).isEqualTo(new Claim.Mismatch());
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	default void sameContentIsNoMismatch(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this, key, "a");
+		assertThat(claim(key, "a")).isNotInstanceOf(Claim.Mismatch.class);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	default void requestWithoutFingerprintComparesNothing(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this, key, "a");
+		assertThat(claim(key, null)).isNotInstanceOf(Claim.Mismatch.class);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	default void recordWithoutFingerprintComparesNothing(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this, key, null);
+		assertThat(claim(key, "b")).isNotInstanceOf(Claim.Mismatch.class);
+	}
+
+	@Test
+	@Tag("promise-9")
+	default void takeOverBringsItsOwnContent() {
+		IdempotencyKey key = Requests.newKey();
+		Known.FAILED.reach(this, key, null);
+		claim(key, "b");
+		assertThat(claim(key, "a")).isEqualTo(new Claim.Mismatch());
+	}
+
+	@Test
+	default void completedKeyMayStandForOtherContentAfterItsRetention() {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = Requests.request(key, "a", Requests.LEASE, retention());
+		store().claim(owner);
+		store().complete(owner, null);
+		letPass(retention());
+		assertThat(claim(key, "b")).isInstanceOf(Claim.Acquired.class);
+	}
+
+	private Claim claim(IdempotencyKey key, @Nullable String content) {
+		return store().claim(Requests.request(key, content, Requests.LEASE, Requests.RETENTION));
+	}
+
+}

@@ -1,0 +1,64 @@
+package dev.idempotency.contract;
+
+import java.time.Duration;
+
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+import dev.idempotency.IdempotencyStore;
+
+/**
+ * What every {@link IdempotencyStore} must do. Not tested, because it takes more than a
+ * store: that calls end in time, and what they throw when the store is out of reach.
+ *
+ * @since 0.1.0
+ */
+@Execution(ExecutionMode.CONCURRENT)
+public abstract class IdempotencyStoreContract
+		implements ClaimContract, CompetitionContract, FencingContract, FindContract, FingerprintContract, KeyContract,
+		RenewalContract, RepetitionContract, RetentionContract, SequenceContract, SettlementContract {
+
+	/**
+	 * The store under test.
+	 * @return the same store each time
+	 */
+	@Override
+	public abstract IdempotencyStore store();
+
+	/**
+	 * A short lease, for tests that wait until it has run out.
+	 * @return the shortest lease that the store can keep, or a bit more
+	 */
+	@Override
+	public Duration lease() {
+		return Duration.ofMillis(100);
+	}
+
+	/**
+	 * A short retention, for tests that wait until it is over.
+	 * @return the shortest retention that the store can keep, or a bit more
+	 */
+	@Override
+	public Duration retention() {
+		return Duration.ofMillis(500);
+	}
+
+	/**
+	 * By how much a time may differ because of the unit in which the store keeps it.
+	 * @return the unit
+	 */
+	@Override
+	public Duration precision() {
+		return Duration.ofMillis(1);
+	}
+
+	/**
+	 * How long threads compete for keys.
+	 * @return the time
+	 */
+	@Override
+	public Duration competition() {
+		return Duration.ofSeconds(3);
+	}
+
+}

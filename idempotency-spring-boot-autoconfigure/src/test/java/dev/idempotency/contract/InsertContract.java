@@ -1,0 +1,115 @@
+package dev.idempotency.contract;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.Claim;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.OperationInProgressException;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Records that are inserted with the handler's own writes.
+ */
+interface InsertContract extends TransactionContract {
+
+	@Test
+	@Tag("promise-5")
+	default void insertedRecordIsCompletedAfterTheCommit() {
+		IdempotencyKey key = Requests.newKey();
+		assertThat(commit(() -> insert(key))).hasValueSatisfying((claim) -> assertThat(claim.attempt()).isOne());
+		assertThat(record(key).state()).isEqualTo(State.COMPLETED);
+		assertThat(store().claim(Requests.request(key))).isEqualTo(new Claim.Completed(null));
+	}
+
+	@Test
+	@Tag("promise-5")
+	default void insertedRecordIsUnknownToOthersBeforeTheCommit() {
+		IdempotencyKey key = Requests.newKey();
+		commit(() -> {
+			insert(key);
+			elsewhere(() -> assertThat(store().find(key)).isEmpty());
+			return null;
+		});
+	}
+
+	@Test
+	@Tag("promise-5")
+	default void insertedRecordIsGoneAfterARollback() {
+		IdempotencyKey key = Requests.newKey();
+		rollBack(() -> insert(key));
+		assertThat(store().find(key)).isEmpty();
+		assertThat(commit(() -> insert(key))).isPresent();
+	}
+
+	@Test
+	@Tag("promise-3")
+	default void insertOfACompletedKeyYieldsNothing() {
+		IdempotencyKey key = Requests.newKey();
+		commit(() -> insert(key));
+		rollBack(() -> assertThat(insert(key)).isEmpty());
+	}
+
+	@Test
+	@Tag("promise-2")
+	default void insertOfALiveKeyYieldsNothing() {
+		IdempotencyKey key = Requests.newKey();
+		Known.LIVE.reach(this, key);
+		rollBack(() -> assertThat(insert(key)).isEmpty());
+	}
+
+	@Test
+	@Tag("promise-2")
+	default void insertWhileAnotherTransactionHasTheKeyIsInProgressOrYieldsNothingAfterItsCommit() {
+		IdempotencyKey key = Requests.newKey();
+		List<CompletableFuture<Optional<Claim.Acquired>>> second = new ArrayList<>();
+		commit(() -> {
+			insert(key);
+			second.add(CompletableFuture.supplyAsync(() -> insertOrInProgress(key)));
+			return null;
+		});
+		assertThat(second.get(0)).succeedsWithin(30, TimeUnit.SECONDS).isEqualTo(Optional.empty());
+	}
+
+	@Test
+	@Tag("promise-2")
+	default void insertEndsWhileAnotherTransactionHasTheKey() {
+		IdempotencyKey key = Requests.newKey();
+		rollBack(() -> {
+			insert(key);
+			CompletableFuture<Optional<Claim.Acquired>> second = CompletableFuture
+				.supplyAsync(() -> insertOrInProgress(key));
+			await().until(second::isDone);
+			assertThat(second).isCompletedWithValue(Optional.empty());
+		});
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-5")
+	default void oneOfManyTransactionsInserts() throws Exception {
+		for (int round = 0; round < 10; round++) {
+			IdempotencyKey key = Requests.newKey();
+			assertThat(Crowd.of(() -> insertOrInProgress(key))).filteredOn(Optional::isPresent).hasSize(1);
+		}
+	}
+
+	private Optional<Claim.Acquired> insertOrInProgress(IdempotencyKey key) {
+		try {
+			return commit(() -> insert(key));
+		}
+		catch (OperationInProgressException ex) {
+			return Optional.empty();
+		}
+	}
+
+}

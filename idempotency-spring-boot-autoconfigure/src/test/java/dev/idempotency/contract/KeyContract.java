@@ -1,0 +1,85 @@
+package dev.idempotency.contract;
+
+import java.util.UUID;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Which keys are the same, whatever their characters.
+ */
+interface KeyContract extends StoreContract {
+
+	@Test
+	@Tag("promise-2")
+	default void sameKeyInTwoScopesIsTwoOperations() {
+		String value = UUID.randomUUID().toString();
+		assertAreTwo(IdempotencyKey.of("contract", value), IdempotencyKey.of("contract-2", value));
+	}
+
+	@Test
+	default void twoKeysInAScopeAreTwoOperations() {
+		assertAreTwo(Requests.newKey(), Requests.newKey());
+	}
+
+	@Test
+	default void borderBetweenScopeAndKeyCounts() {
+		String value = UUID.randomUUID().toString();
+		assertAreTwo(IdempotencyKey.of("contract", "a" + value), IdempotencyKey.of("contracta", value));
+	}
+
+	@Test
+	default void caseOfAKeyCounts() {
+		String value = UUID.randomUUID().toString();
+		assertAreTwo(IdempotencyKey.of("contract", "a" + value), IdempotencyKey.of("contract", "A" + value));
+	}
+
+	@Test
+	default void lastCharacterOfALongestKeyCounts() {
+		String value = UUID.randomUUID() + "\uFFE5".repeat(IdempotencyKey.MAX_LENGTH - 37);
+		String scope = "contract" + "\uFFE5".repeat(IdempotencyKey.MAX_LENGTH - 8);
+		assertAreTwo(IdempotencyKey.of(scope, value + "1"), IdempotencyKey.of(scope, value + "2"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "it's; DROP TABLE idempotency_record --", "\"q\" \\ $1 ? :name {d}", "a%b_c*[a-z]",
+			"{tag}:key", "\uD83D\uDE80 Zo\u00EB \u4E2D\u6587 \u202E" })
+	default void oddCharactersAreKept(String text) {
+		IdempotencyKey key = IdempotencyKey.of("contract" + text, text + UUID.randomUUID());
+		Known.COMPLETED.reach(this, key);
+		assertThat(record(key).key()).isEqualTo(key);
+		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.Completed.class);
+	}
+
+	@Test
+	default void oddCharactersOfAFailureAreKept() {
+		Failure failure = new Failure("com.example.Zo\u00EB$1", "\uD83D\uDE80 'no' \"route\"\n\t\\ \u202E");
+		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
+		store().fail(owner, failure);
+		assertThat(record(owner.key()).failure()).isEqualTo(failure);
+	}
+
+	@Test
+	default void failureWithoutMessageIsKept() {
+		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
+		store().fail(owner, new Failure("com.example.Silent", null));
+		assertThat(record(owner.key()).failure()).isEqualTo(new Failure("com.example.Silent", null));
+	}
+
+	private void assertAreTwo(IdempotencyKey first, IdempotencyKey second) {
+		Known.COMPLETED.reach(this, first);
+		assertThat(store().find(second)).isEmpty();
+		assertThat(Requests.acquire(store(), Requests.request(second)).attempt()).isOne();
+		assertThat(store().claim(Requests.request(first))).isInstanceOf(Claim.Completed.class);
+	}
+
+}

@@ -1,0 +1,89 @@
+package dev.idempotency.contract;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.Settlement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Failures that are noted after a rollback.
+ */
+interface NotedFailureContract extends TransactionContract {
+
+	@Test
+	@Tag("promise-5")
+	default void failureOfAnAbsentKeyIsNotedAsTheFirstAttempt() {
+		IdempotencyKey key = Requests.newKey();
+		assertThat(note(key)).isEqualTo(Settlement.SETTLED);
+		assertThat(record(key)).satisfies((record) -> {
+			assertThat(record.state()).isEqualTo(State.FAILED);
+			assertThat(record.attempt()).isOne();
+			assertThat(record.failure()).isEqualTo(Requests.FAILURE);
+		});
+	}
+
+	@Test
+	@Tag("promise-5")
+	default void nextFailureCountsTheNextAttempt() {
+		IdempotencyKey key = Requests.newKey();
+		note(key);
+		int fence = record(key).fence();
+		assertThat(note(key)).isEqualTo(Settlement.SETTLED);
+		assertThat(record(key).attempt()).isEqualTo(2);
+		assertThat(record(key).fence()).isGreaterThan(fence);
+	}
+
+	@Test
+	@Tag("promise-5")
+	default void keyWithANotedFailureIsAcquiredForTheNextAttempt() {
+		IdempotencyKey key = Requests.newKey();
+		note(key);
+		assertThat(Requests.acquire(store(), Requests.request(key)).attempt()).isEqualTo(2);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LIVE", "COMPLETED" })
+	@Tag("promise-3")
+	@Tag("promise-4")
+	default void failureIsNotNotedOverAKeyThatIsNotFree(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this, key);
+		IdempotencyRecord before = record(key);
+		assertThat(note(key)).isEqualTo(Settlement.LOST);
+		assertThat(record(key)).isEqualTo(before);
+	}
+
+	@Test
+	@Tag("promise-4")
+	default void ownerOfTheClaimThatRanOutIsFencedByANotedFailure() {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest zombie = Known.RUN_OUT.reach(this, key);
+		assertThat(note(key)).isEqualTo(Settlement.SETTLED);
+		assertThat(store().complete(zombie, null)).isEqualTo(Settlement.LOST);
+	}
+
+	@Test
+	@Tag("promise-3")
+	default void failureIsNotNotedWhileAnotherTransactionHasTheKey() {
+		IdempotencyKey key = Requests.newKey();
+		commit(() -> {
+			insert(key);
+			elsewhere(() -> assertThat(note(key)).isEqualTo(Settlement.LOST));
+			return null;
+		});
+		assertThat(record(key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	private Settlement note(IdempotencyKey key) {
+		return store().noteFailure(Requests.request(key), Requests.FAILURE);
+	}
+
+}

@@ -1,0 +1,77 @@
+package dev.idempotency.contract;
+
+import java.time.Duration;
+
+import dev.idempotency.ClaimRequest;
+
+/**
+ * One who has acquired a key. Only one thread acts for it at a time.
+ */
+final class Owned {
+
+	private final ClaimRequest request;
+
+	private final int fence;
+
+	private final long asked;
+
+	private final long answered;
+
+	private volatile long leaseEnd;
+
+	private volatile long gaveUp = Long.MAX_VALUE;
+
+	Owned(ClaimRequest request, int fence, long asked, long answered) {
+		this.request = request;
+		this.fence = fence;
+		this.asked = asked;
+		this.answered = answered;
+		this.leaseEnd = asked + request.lease().toNanos();
+	}
+
+	ClaimRequest request() {
+		return this.request;
+	}
+
+	int fence() {
+		return this.fence;
+	}
+
+	long asked() {
+		return this.asked;
+	}
+
+	long answered() {
+		return this.answered;
+	}
+
+	void asks(Mutation mutation, long now) {
+		if (mutation != Mutation.RENEW) {
+			this.gaveUp = Math.min(this.gaveUp, now);
+		}
+	}
+
+	void renewed(long asked) {
+		this.leaseEnd = asked + this.request.lease().toNanos();
+	}
+
+	// The store has counted the lease from some moment after it was asked, and the claim
+	// may have ended as soon as its owner asked to end it.
+	long certainlyAliveUntil(Duration precision) {
+		return Math.min(this.leaseEnd - precision.toNanos(), this.gaveUp);
+	}
+
+	long gaveUp() {
+		return this.gaveUp;
+	}
+
+	long leaseEnd() {
+		return this.leaseEnd;
+	}
+
+	@Override
+	public String toString() {
+		return "owner with fence " + this.fence + " of " + this.request.key();
+	}
+
+}

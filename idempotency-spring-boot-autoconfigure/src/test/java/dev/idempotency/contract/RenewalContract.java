@@ -1,0 +1,109 @@
+package dev.idempotency.contract;
+
+import java.time.Instant;
+import java.util.List;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.Settlement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Leases that start anew.
+ */
+interface RenewalContract extends StoreContract {
+
+	@Test
+	@Tag("promise-7")
+	default void renewalStartsTheLeaseAnew() {
+		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
+		Instant before = record(owner.key()).claimedUntil();
+		letPass(lease());
+		store().renew(owner);
+		assertThat(record(owner.key()).claimedUntil()).isAfterOrEqualTo(before.plus(lease()));
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-7")
+	default void claimThatHadRunOutIsLiveAgainAfterItsRenewal() {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = Known.RUN_OUT.reach(this, key);
+		store().renew(withLongLease(owner));
+		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
+	}
+
+	@Test
+	@Tag("promise-7")
+	default void renewedClaimRunsOutLikeAnyOther() {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = Requests.request(key, lease());
+		store().claim(owner);
+		store().renew(owner);
+		letPass(lease());
+		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.Acquired.class);
+	}
+
+	@Test
+	default void renewalCountsNoAttemptAndChangesNoFence() {
+		ClaimRequest owner = Requests.request(Requests.newKey());
+		Claim.Acquired claim = Requests.acquire(store(), owner);
+		store().renew(owner);
+		assertThat(record(owner.key())).satisfies((record) -> {
+			assertThat(record.attempt()).isEqualTo(claim.attempt());
+			assertThat(record.fence()).isEqualTo(claim.fence());
+		});
+	}
+
+	@Test
+	default void renewalsOfSeveralClaimsAreAnsweredInTheirOrder() {
+		ClaimRequest live = Known.LIVE.reach(this, Requests.newKey());
+		ClaimRequest absent = Requests.request(Requests.newKey());
+		ClaimRequest runOut = Known.RUN_OUT.reach(this, Requests.newKey());
+		ClaimRequest completed = Known.COMPLETED.reach(this, Requests.newKey());
+		ClaimRequest foreign = Requests.request(Known.LIVE.reach(this, Requests.newKey()).key());
+		assertThat(store().renewAll(List.of(absent, live, completed, foreign, runOut))).containsExactly(Settlement.LOST,
+				Settlement.SETTLED, Settlement.LOST, Settlement.LOST, Settlement.SETTLED);
+	}
+
+	@Test
+	@Tag("promise-7")
+	default void eachOfSeveralClaimsIsRenewedForItself() {
+		ClaimRequest first = Known.RUN_OUT.reach(this, Requests.newKey());
+		ClaimRequest second = Known.RUN_OUT.reach(this, Requests.newKey());
+		ClaimRequest lost = Requests.request(Requests.newKey());
+		store().renewAll(List.of(withLongLease(first), lost, withLongLease(second)));
+		assertThat(store().claim(Requests.request(first.key()))).isInstanceOf(Claim.InProgress.class);
+		assertThat(store().claim(Requests.request(second.key()))).isInstanceOf(Claim.InProgress.class);
+		assertThat(store().find(lost.key())).isEmpty();
+	}
+
+	@Test
+	default void renewalOfNoClaimIsAnsweredWithNothing() {
+		assertThat(store().renewAll(List.of())).isEmpty();
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "COMPLETED", "FAILED", "RELEASED" })
+	@Tag("promise-4")
+	default void renewalOfSeveralClaimsChangesNothingOfASettledOne(Known settled) {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = settled.reach(this, key);
+		IdempotencyRecord before = record(key);
+		assertThat(store().renewAll(List.of(owner))).containsExactly(Settlement.LOST);
+		assertThat(record(key)).isEqualTo(before);
+	}
+
+	private static ClaimRequest withLongLease(ClaimRequest claim) {
+		return new ClaimRequest(claim.key(), claim.token(), claim.fingerprint(), Requests.LEASE, claim.retention());
+	}
+
+}

@@ -1,0 +1,88 @@
+package dev.idempotency.contract;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.Settlement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Calls that are made again with the same owner token, as after an answer that got lost.
+ */
+interface RepetitionContract extends StoreContract {
+
+	@Test
+	default void repeatedClaimHasTheSameFenceAndAttempt() {
+		ClaimRequest owner = Requests.request(Requests.newKey());
+		Claim first = store().claim(owner);
+		assertThat(first).isInstanceOf(Claim.Acquired.class);
+		assertThat(store().claim(owner)).isEqualTo(first);
+	}
+
+	@Test
+	default void repeatedClaimOfALaterAttemptHasTheSameFenceAndAttempt() {
+		IdempotencyKey key = Requests.newKey();
+		Known.FAILED.reach(this, key);
+		ClaimRequest owner = Requests.request(key);
+		Claim first = store().claim(owner);
+		assertThat(first).isInstanceOf(Claim.Acquired.class);
+		assertThat(store().claim(owner)).isEqualTo(first);
+	}
+
+	@Test
+	default void repeatedClaimStartsTheLeaseAnew() {
+		ClaimRequest owner = Requests.request(Requests.newKey());
+		store().claim(owner);
+		IdempotencyRecord before = record(owner.key());
+		letPass(lease());
+		store().claim(owner);
+		assertThat(record(owner.key()).claimedUntil()).isAfterOrEqualTo(before.claimedUntil().plus(lease()));
+	}
+
+	@Test
+	default void claimThatHasRunOutMayBeRepeated() {
+		ClaimRequest owner = Requests.request(Requests.newKey(), lease());
+		Claim first = store().claim(owner);
+		letPass(lease());
+		assertThat(store().claim(owner)).isEqualTo(first);
+	}
+
+	@Test
+	@Tag("promise-2")
+	default void claimThatWasTakenOverIsNotAcquiredAgain() {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest zombie = Known.RUN_OUT.reach(this, key);
+		Known.LIVE.reach(this, key);
+		assertThat(store().claim(zombie)).isInstanceOf(Claim.InProgress.class);
+	}
+
+	@Test
+	@Tag("promise-3")
+	default void repeatedClaimOfACompletedKeyAnswersWithTheResult() {
+		ClaimRequest owner = Known.COMPLETED.reach(this, Requests.newKey());
+		assertThat(store().claim(owner)).isInstanceOf(Claim.Completed.class);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "COMPLETED", "FAILED", "RELEASED" })
+	default void repeatedSettlementIsSettledAgainAndChangesNothing(Known settled) {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = settled.reach(this, key);
+		IdempotencyRecord before = record(key);
+		Mutation repeated = switch (settled) {
+			case COMPLETED -> Mutation.COMPLETE;
+			case FAILED -> Mutation.FAIL;
+			default -> Mutation.RELEASE;
+		};
+		assertThat(repeated.apply(store(), owner)).isEqualTo(Settlement.SETTLED);
+		assertThat(record(key)).isEqualTo(before);
+	}
+
+}

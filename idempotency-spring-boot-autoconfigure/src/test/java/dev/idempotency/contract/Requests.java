@@ -1,0 +1,62 @@
+package dev.idempotency.contract;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.UUID;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Requests for keys, and their answers.
+ */
+final class Requests {
+
+	static final Duration LEASE = Duration.ofMinutes(1);
+
+	static final Duration RETENTION = Duration.ofHours(1);
+
+	static final Failure FAILURE = new Failure("java.io.IOException", "no route");
+
+	private Requests() {
+	}
+
+	static IdempotencyKey newKey() {
+		return IdempotencyKey.of("contract", UUID.randomUUID().toString());
+	}
+
+	static ClaimRequest request(IdempotencyKey key) {
+		return request(key, LEASE, RETENTION);
+	}
+
+	static ClaimRequest request(IdempotencyKey key, Duration lease) {
+		return request(key, lease, RETENTION);
+	}
+
+	static ClaimRequest request(IdempotencyKey key, Duration lease, Duration retention) {
+		return new ClaimRequest(key, UUID.randomUUID(), null, lease, retention);
+	}
+
+	static ClaimRequest request(IdempotencyKey key, @Nullable String content, Duration lease, Duration retention) {
+		byte[] fingerprint = (content != null) ? content.getBytes(StandardCharsets.UTF_8) : null;
+		return new ClaimRequest(key, UUID.randomUUID(), fingerprint, lease, retention);
+	}
+
+	static boolean isAcquired(Claim claim) {
+		return claim instanceof Claim.Acquired;
+	}
+
+	static Claim.Acquired acquire(IdempotencyStore store, ClaimRequest request) {
+		Claim claim = store.claim(request);
+		assertThat(claim).isInstanceOf(Claim.Acquired.class);
+		return (Claim.Acquired) claim;
+	}
+
+}

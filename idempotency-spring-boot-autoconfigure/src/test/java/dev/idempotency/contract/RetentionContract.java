@@ -1,0 +1,93 @@
+package dev.idempotency.contract;
+
+import java.time.Duration;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * How long a key is remembered.
+ */
+interface RetentionContract extends StoreContract {
+
+	@Test
+	@Tag("promise-3")
+	default void completedKeyIsAcquiredWhenItsRetentionIsOverAndNotBefore() {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = Requests.request(key, Requests.LEASE, retention());
+		long asked = System.nanoTime();
+		store().claim(owner);
+		store().complete(owner, null);
+		await().atMost(retention().plusSeconds(10))
+			.pollDelay(Duration.ZERO)
+			.pollInterval(POLL)
+			.until(() -> store().claim(Requests.request(key)), Requests::isAcquired);
+		assertThat(Duration.ofNanos(System.nanoTime() - asked)).isGreaterThanOrEqualTo(retention().minus(precision()));
+	}
+
+	@Test
+	default void attemptsAreCountedAnewAfterTheRetentionOfACompletedKey() {
+		IdempotencyKey key = Requests.newKey();
+		Known.FAILED.reach(this, key);
+		ClaimRequest second = Requests.request(key, Requests.LEASE, retention());
+		store().claim(second);
+		store().complete(second, null);
+		letPass(retention());
+		assertThat(Requests.acquire(store(), Requests.request(key)).attempt()).isOne();
+	}
+
+	@Test
+	default void completionDoesNotExtendTheRetention() {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = Requests.request(key, Requests.LEASE, retention());
+		store().claim(owner);
+		ClaimRequest witness = Requests.request(Requests.newKey(), retention().plus(precision()));
+		store().claim(witness);
+		letPass(retention().dividedBy(2));
+		store().complete(owner, null);
+		await().atMost(retention().plusSeconds(10))
+			.pollDelay(Duration.ZERO)
+			.pollInterval(POLL)
+			.until(() -> store().claim(Requests.request(witness.key())), Requests::isAcquired);
+		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.Acquired.class);
+	}
+
+	@Test
+	default void takeOverStartsTheRetentionAnew() {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest first = Requests.request(key, Requests.LEASE, retention());
+		store().claim(first);
+		store().fail(first, Requests.FAILURE);
+		Known.COMPLETED.reach(this, key);
+		letPass(retention());
+		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.Completed.class);
+	}
+
+	@Test
+	@Tag("promise-2")
+	default void liveClaimOutlivesItsRetention() {
+		IdempotencyKey key = Requests.newKey();
+		store().claim(Requests.request(key, Requests.LEASE, retention()));
+		letPass(retention());
+		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
+	}
+
+	@Test
+	@Tag("promise-2")
+	default void renewedClaimOutlivesItsRetention() {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = Requests.request(key, Requests.LEASE, retention());
+		store().claim(owner);
+		store().renew(owner);
+		letPass(retention());
+		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
+	}
+
+}

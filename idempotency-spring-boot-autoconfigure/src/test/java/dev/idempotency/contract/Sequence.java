@@ -1,0 +1,76 @@
+package dev.idempotency.contract;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.Settlement;
+import dev.idempotency.contract.Step.Call;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Calls of a store, each compared with a model.
+ */
+final class Sequence {
+
+	private final IdempotencyStore store;
+
+	private final List<IdempotencyKey> keys = Stream.generate(Requests::newKey).limit(2).toList();
+
+	private final List<Model> models = List.of(new Model(), new Model());
+
+	private final ClaimRequest[][] acquired = new ClaimRequest[2][3];
+
+	private final List<String> done = new ArrayList<>();
+
+	Sequence(IdempotencyStore store) {
+		this.store = store;
+	}
+
+	void perform(Step step) {
+		Model model = this.models.get(step.key());
+		ClaimRequest earlier = this.acquired[step.key()][step.owner()];
+		switch (step.call()) {
+			case CLAIM, CLAIM_WITH_OTHER_CONTENT -> claim(step, model, request(step));
+			case REPEAT_CLAIM_OF -> {
+				if (earlier != null && !model.isFreedBy(earlier)) {
+					claim(step, model, earlier);
+				}
+			}
+			default -> settle(step, model, (earlier != null) ? earlier : request(step));
+		}
+		assertThat(model.describe(this.store.find(this.keys.get(step.key())))).as("What is known after %s", this.done)
+			.isEqualTo(model.toString());
+	}
+
+	// Key 0 has content, key 1 has none.
+	private ClaimRequest request(Step step) {
+		String content = (step.call() == Call.CLAIM_WITH_OTHER_CONTENT) ? "other" : "content";
+		return Requests.request(this.keys.get(step.key()), (step.key() == 0) ? content : null, Requests.LEASE,
+				Requests.RETENTION);
+	}
+
+	private void claim(Step step, Model model, ClaimRequest request) {
+		Claim claim = this.store.claim(request);
+		String answer = model.describe(claim);
+		this.done.add(step + " -> " + answer);
+		assertThat(answer).as("The last answer of %s", this.done).isEqualTo(model.claim(request));
+		if (claim instanceof Claim.Acquired owned) {
+			model.acquired(request, owned);
+			this.acquired[step.key()][step.owner()] = request;
+		}
+	}
+
+	private void settle(Step step, Model model, ClaimRequest request) {
+		Mutation mutation = Mutation.valueOf(step.call().name());
+		Settlement settlement = mutation.apply(this.store, request);
+		this.done.add(step + " -> " + settlement);
+		assertThat(settlement).as("The last answer of %s", this.done).isIn(model.settle(mutation, request));
+	}
+
+}

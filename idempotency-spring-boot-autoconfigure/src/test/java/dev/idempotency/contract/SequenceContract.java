@@ -1,0 +1,23 @@
+package dev.idempotency.contract;
+
+import java.util.List;
+
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.Tag;
+
+/**
+ * What any sequence of calls is answered. These run on the engine of jqwik.
+ */
+interface SequenceContract extends StoreContract {
+
+	@Property(tries = 200)
+	@Tag("promise-2")
+	@Tag("promise-3")
+	@Tag("promise-4")
+	default void everyAnswerIsThatOfTheModel(@ForAll(supplier = Steps.class) List<Step> steps) {
+		Sequence sequence = new Sequence(store());
+		steps.forEach(sequence::perform);
+	}
+
+}

@@ -1,0 +1,92 @@
+package dev.idempotency.contract;
+
+import java.util.stream.IntStream;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.Settlement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * How an owner ends its claim.
+ */
+interface SettlementContract extends StoreContract {
+
+	@ParameterizedTest
+	@EnumSource
+	default void ownerOfALiveClaimSettles(Mutation mutation) {
+		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
+		assertThat(mutation.apply(store(), owner)).isEqualTo(Settlement.SETTLED);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@Tag("promise-4")
+	default void lateOwnerSettlesWhenNobodyTookOver(Mutation mutation) {
+		ClaimRequest owner = Known.RUN_OUT.reach(this, Requests.newKey());
+		assertThat(mutation.apply(store(), owner)).isEqualTo(Settlement.SETTLED);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "COMPLETED, FAIL", "COMPLETED, RELEASE", "COMPLETED, RENEW", "FAILED, COMPLETE", "FAILED, RENEW",
+			"RELEASED, COMPLETE", "RELEASED, RENEW" })
+	@Tag("promise-3")
+	@Tag("promise-4")
+	default void ownerCannotUndoWhatItSettled(Known settled, Mutation mutation) {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = settled.reach(this, key);
+		IdempotencyRecord before = record(key);
+		assertThat(mutation.apply(store(), owner)).isEqualTo(Settlement.LOST);
+		assertThat(record(key)).isEqualTo(before);
+	}
+
+	// Whether that is told as settled or lost is up to the store: the key is free.
+	@ParameterizedTest
+	@CsvSource({ "FAILED, RELEASE", "RELEASED, FAIL" })
+	default void ownerThatFreedItsKeyChangesNothingMore(Known freed, Mutation mutation) {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = freed.reach(this, key);
+		IdempotencyRecord before = record(key);
+		mutation.apply(store(), owner);
+		assertThat(record(key)).isEqualTo(before);
+	}
+
+	@Test
+	default void completionWithoutResultAnswersWithNone() {
+		assertThat(resultOf(null)).isNull();
+	}
+
+	@Test
+	@Tag("promise-8")
+	default void emptyResultIsNotTheSameAsNone() {
+		assertThat(resultOf(new byte[0])).isEmpty();
+	}
+
+	@ParameterizedTest
+	@ValueSource(ints = { 1, 256, 65536 })
+	@Tag("promise-8")
+	default void binaryResultIsKept(int length) {
+		byte[] result = new byte[length];
+		IntStream.range(0, length).forEach((i) -> result[i] = (byte) (length - i));
+		assertThat(resultOf(result)).isEqualTo(result);
+	}
+
+	private byte[] resultOf(byte[] completion) {
+		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
+		store().complete(owner, completion);
+		Claim claim = store().claim(Requests.request(owner.key()));
+		assertThat(claim).isInstanceOf(Claim.Completed.class);
+		return ((Claim.Completed) claim).result();
+	}
+
+}

@@ -1,0 +1,44 @@
+package dev.idempotency.contract;
+
+import java.time.Duration;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyStore;
+
+import static org.awaitility.Awaitility.await;
+
+/**
+ * What the tests of one concern need. The concerns are interfaces so that a store is
+ * tested by one class, under its own name.
+ */
+interface StoreContract {
+
+	Duration POLL = Duration.ofMillis(2);
+
+	IdempotencyStore store();
+
+	Duration lease();
+
+	Duration retention();
+
+	Duration precision();
+
+	Duration competition();
+
+	// The store's own clock tells when the time is over: by a claim that is made now and
+	// then runs out.
+	default void letPass(Duration time) {
+		IdempotencyKey witness = Requests.newKey();
+		store().claim(Requests.request(witness, time.plus(precision())));
+		await().atMost(time.plusSeconds(10))
+			.pollDelay(Duration.ZERO)
+			.pollInterval(POLL)
+			.until(() -> store().claim(Requests.request(witness)), Requests::isAcquired);
+	}
+
+	default IdempotencyRecord record(IdempotencyKey key) {
+		return store().find(key).orElseThrow(() -> new AssertionError("Nothing is known about the " + key));
+	}
+
+}

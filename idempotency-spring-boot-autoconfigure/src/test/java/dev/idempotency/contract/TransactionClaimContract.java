@@ -1,0 +1,127 @@
+package dev.idempotency.contract;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Claims in a transaction, the store's own or somebody else's.
+ */
+interface TransactionClaimContract extends TransactionContract {
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-5")
+	default void keyThatIsClaimedInATransactionIsCompletedAfterTheCommit(boolean joined) {
+		IdempotencyKey key = Requests.newKey();
+		assertThat(commit(() -> claim(key, joined))).isInstanceOf(Claim.Acquired.class);
+		assertThat(record(key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-5")
+	default void failedKeyIsClaimedInATransactionForTheNextAttempt(boolean joined) {
+		IdempotencyKey key = Requests.newKey();
+		Known.FAILED.reach(this, key);
+		int fence = record(key).fence();
+		assertThat(commit(() -> claim(key, joined))).isInstanceOfSatisfying(Claim.Acquired.class, (claim) -> {
+			assertThat(claim.attempt()).isEqualTo(2);
+			assertThat(claim.fence()).isGreaterThan(fence);
+		});
+		assertThat(record(key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-5")
+	default void claimInATransactionHasNeverBeenAfterARollback(boolean joined) {
+		IdempotencyKey key = Requests.newKey();
+		Known.FAILED.reach(this, key);
+		IdempotencyRecord before = record(key);
+		rollBack(() -> claim(key, joined));
+		assertThat(record(key)).isEqualTo(before);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-3")
+	default void completedKeyAnswersAClaimInATransaction(boolean joined) {
+		IdempotencyKey key = Requests.newKey();
+		Known.COMPLETED.reach(this, key);
+		assertThat(commit(() -> claim(key, joined))).isInstanceOf(Claim.Completed.class);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-2")
+	default void liveKeyAnswersAClaimInATransaction(boolean joined) {
+		IdempotencyKey key = Requests.newKey();
+		Known.LIVE.reach(this, key);
+		IdempotencyRecord before = record(key);
+		assertThat(commit(() -> claim(key, joined))).isInstanceOf(Claim.InProgress.class);
+		assertThat(record(key)).isEqualTo(before);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-9")
+	default void otherContentIsAMismatchInATransaction(boolean joined) {
+		IdempotencyKey key = Requests.newKey();
+		Known.FAILED.reach(this, key, "a");
+		ClaimRequest other = Requests.request(key, "b", Requests.LEASE, Requests.RETENTION);
+		assertThat(commit(() -> store().claimInTransaction(other, joined))).isEqualTo(new Claim.Mismatch());
+	}
+
+	@Test
+	@Tag("promise-13")
+	default void joinedTransactionCommitsAfterADuplicate() {
+		IdempotencyKey key = Requests.newKey();
+		IdempotencyKey other = Requests.newKey();
+		Known.COMPLETED.reach(this, key);
+		commit(() -> {
+			claim(key, true);
+			return claim(other, true);
+		});
+		assertThat(store().find(other)).isPresent();
+	}
+
+	@Test
+	@Tag("promise-8")
+	default void storedResultAnswersAfterTheCommit() {
+		ClaimRequest owner = Requests.request(Requests.newKey());
+		commit(() -> {
+			store().insert(owner);
+			store().storeResult(owner, new byte[] { 5 });
+			return null;
+		});
+		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOfSatisfying(Claim.Completed.class,
+				(claim) -> assertThat(claim.result()).containsExactly(5));
+	}
+
+	@Test
+	@Tag("promise-5")
+	@Tag("promise-8")
+	default void storedResultIsGoneAfterARollback() {
+		ClaimRequest owner = Requests.request(Requests.newKey());
+		rollBack(() -> {
+			store().insert(owner);
+			store().storeResult(owner, new byte[] { 5 });
+		});
+		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOf(Claim.Acquired.class);
+	}
+
+	private Claim claim(IdempotencyKey key, boolean joined) {
+		return store().claimInTransaction(Requests.request(key), joined);
+	}
+
+}

@@ -1,0 +1,45 @@
+package dev.idempotency.contract;
+
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.TransactionalIdempotencyStore;
+
+/**
+ * What the tests of a concern of transactions need.
+ */
+interface TransactionContract extends StoreContract {
+
+	@Override
+	TransactionalIdempotencyStore store();
+
+	PlatformTransactionManager transactionManager();
+
+	default <T> T commit(Supplier<T> action) {
+		return new TransactionTemplate(transactionManager()).execute((status) -> action.get());
+	}
+
+	default void rollBack(Runnable action) {
+		new TransactionTemplate(transactionManager()).executeWithoutResult((status) -> {
+			action.run();
+			status.setRollbackOnly();
+		});
+	}
+
+	default Optional<Claim.Acquired> insert(IdempotencyKey key) {
+		return store().insert(Requests.request(key));
+	}
+
+	// Another thread has no part in the transaction of this one.
+	default void elsewhere(Runnable action) {
+		CompletableFuture.runAsync(action).orTimeout(30, TimeUnit.SECONDS).join();
+	}
+
+}

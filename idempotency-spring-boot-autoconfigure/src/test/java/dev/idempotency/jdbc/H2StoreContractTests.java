@@ -1,0 +1,27 @@
+package dev.idempotency.jdbc;
+
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+
+import dev.idempotency.contract.TransactionalIdempotencyStoreContract;
+import dev.idempotency.test.TestDatabase;
+
+/**
+ * The contract of {@link JdbcIdempotencyStore} on H2.
+ */
+class H2StoreContractTests extends TransactionalIdempotencyStoreContract {
+
+	// Left open: jqwik, which runs a part of it, does not end what Jupiter begins.
+	private static final TestDatabase database = TestDatabase.h2();
+
+	@Override
+	public JdbcIdempotencyStore store() {
+		return database.store();
+	}
+
+	@Override
+	public PlatformTransactionManager transactionManager() {
+		return new JdbcTransactionManager(database.pool());
+	}
+
+}

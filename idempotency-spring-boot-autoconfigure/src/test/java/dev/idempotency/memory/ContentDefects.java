@@ -1,0 +1,114 @@
+package dev.idempotency.memory;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.Settlement;
+
+/**
+ * Stores that keep the wrong things.
+ */
+final class ContentDefects {
+
+	private ContentDefects() {
+	}
+
+	static IdempotencyStore ignoresFingerprints() {
+		return new DelegatingStore() {
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				return super.claim(
+						new ClaimRequest(request.key(), request.token(), null, request.lease(), request.retention()));
+			}
+
+		};
+	}
+
+	static IdempotencyStore ignoresScopes() {
+		return new DelegatingStore() {
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				return super.claim(new ClaimRequest(IdempotencyKey.of("contract", request.key().value()),
+						request.token(), request.fingerprint(), request.lease(), request.retention()));
+			}
+
+		};
+	}
+
+	static IdempotencyStore takesRepeatedClaimsForStrangers() {
+		return new DelegatingStore() {
+
+			private final Set<UUID> tokens = ConcurrentHashMap.newKeySet();
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				UUID token = this.tokens.add(request.token()) ? request.token() : UUID.randomUUID();
+				return super.claim(new ClaimRequest(request.key(), token, request.fingerprint(), request.lease(),
+						request.retention()));
+			}
+
+		};
+	}
+
+	static IdempotencyStore losesRepeatedFailures() {
+		return new DelegatingStore() {
+
+			private final Set<UUID> failed = ConcurrentHashMap.newKeySet();
+
+			@Override
+			public Settlement fail(ClaimRequest claim, Failure failure) {
+				return this.failed.add(claim.token()) ? super.fail(claim, failure) : Settlement.LOST;
+			}
+
+		};
+	}
+
+	static IdempotencyStore countsReleasedAttempts() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement release(ClaimRequest claim) {
+				return super.fail(claim, new Failure("released", null));
+			}
+
+		};
+	}
+
+	static IdempotencyStore takesEmptyResultsForNone() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+				return super.complete(claim, (result != null && result.length > 0) ? result : null);
+			}
+
+		};
+	}
+
+	static IdempotencyStore answersRenewalsInReverse() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Settlement> renewAll(List<ClaimRequest> claims) {
+				List<Settlement> answers = new ArrayList<>(super.renewAll(claims));
+				Collections.reverse(answers);
+				return answers;
+			}
+
+		};
+	}
+
+}

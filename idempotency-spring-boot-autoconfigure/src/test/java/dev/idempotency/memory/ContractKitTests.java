@@ -1,0 +1,159 @@
+package dev.idempotency.memory;
+
+import java.time.Duration;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.platform.engine.discovery.DiscoverySelectors;
+import org.junit.platform.launcher.LauncherDiscoveryRequest;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
+import org.junit.platform.launcher.listeners.TestExecutionSummary;
+
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.contract.IdempotencyStoreContract;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for the contract: a healthy store passes, and each defect is found by the tests
+ * that are about it.
+ */
+class ContractKitTests {
+
+	private static final String COMPETITION = "ownersNeverOverlapFencesGrowCompletionIsFinalAndZombiesChangeNothing";
+
+	private static final String SEQUENCES = "everyAnswerIsThatOfTheModel";
+
+	private static final String STRANGER = "strangerChangesNothing";
+
+	private static final String EARLIER_OWNER = "earlierOwnerChangesNothing";
+
+	@Test
+	void healthyStorePasses() {
+		TestExecutionSummary summary = run(new DelegatingStore(), Duration.ofSeconds(1));
+		assertThat(failed(summary)).isEmpty();
+		assertThat(summary.getTestsSucceededCount()).isGreaterThan(150);
+	}
+
+	@ParameterizedTest
+	@MethodSource
+	void defectIsFound(Supplier<IdempotencyStore> defective, Set<String> by) {
+		Duration competition = by.contains(COMPETITION) ? Duration.ofSeconds(1) : Duration.ofMillis(1);
+		assertThat(failed(run(defective.get(), competition))).containsAll(by);
+	}
+
+	static Stream<Arguments> defectIsFound() {
+		return Stream.of(
+				defect("completes for any token", FencingDefects::completesForAnyToken, STRANGER, EARLIER_OWNER,
+						COMPETITION, SEQUENCES),
+				defect("fails for any token", FencingDefects::failsForAnyToken, STRANGER, EARLIER_OWNER, COMPETITION,
+						SEQUENCES),
+				defect("releases for any token", FencingDefects::releasesForAnyToken, STRANGER, EARLIER_OWNER,
+						COMPETITION, SEQUENCES),
+				defect("renews for any token", FencingDefects::renewsForAnyToken, STRANGER, EARLIER_OWNER, COMPETITION,
+						SEQUENCES),
+				defect("fails for any token, secretly", FencingDefects::failsForAnyTokenAndTellsOtherwise, STRANGER,
+						EARLIER_OWNER, COMPETITION, SEQUENCES),
+				defect("tells everybody settled", FencingDefects::tellsEverybodySettled, STRANGER, EARLIER_OWNER,
+						"nothingIsKnownAfterAMutationOfAnAbsentKey", COMPETITION, SEQUENCES),
+				defect("looks for the owner, then writes", FencingDefects::looksForTheOwnerBeforeItWrites, COMPETITION),
+				defect("looks for a free key, then writes", FencingDefects::looksForAFreeKeyBeforeItWrites,
+						"oneOfManyAcquiresAnAbsentKey", COMPETITION),
+				defect("starts fences anew", FencingDefects::startsFencesAnew, "fencesGrowFromClaimToClaim",
+						"takeOverHasTheNextAttemptAndALargerFence", COMPETITION, SEQUENCES),
+				defect("ends leases 3 ms early", () -> TimeDefects.endsLeases((lease) -> lease.minusMillis(3)),
+						COMPETITION),
+				defect("ends leases at half", () -> TimeDefects.endsLeases((lease) -> lease.dividedBy(2)),
+						"claimIsTakenOverWhenItsLeaseHasRunOutAndNotBefore", COMPETITION),
+				defect("ends leases late", () -> TimeDefects.endsLeases((lease) -> lease.multipliedBy(2)),
+						"liveClaimAnswersWithTheRestOfItsLease", "timesAreCountedFromTheClaim"),
+				defect("ends retention at half", TimeDefects::endsRetentionAtHalf,
+						"completedKeyIsAcquiredWhenItsRetentionIsOverAndNotBefore"),
+				defect("counts retention from the completion", TimeDefects::countsRetentionFromTheCompletion,
+						"completionDoesNotExtendTheRetention"),
+				defect("refuses late owners", TimeDefects::refusesLateOwners, "lateOwnerSettlesWhenNobodyTookOver"),
+				defect("renews only live claims", TimeDefects::renewsOnlyLiveClaims,
+						"lateOwnerSettlesWhenNobodyTookOver", "claimThatHadRunOutIsLiveAgainAfterItsRenewal"),
+				defect("ignores fingerprints", ContentDefects::ignoresFingerprints, "otherContentIsAMismatch",
+						SEQUENCES),
+				defect("ignores scopes", ContentDefects::ignoresScopes, "sameKeyInTwoScopesIsTwoOperations"),
+				defect("takes repeated claims for strangers", ContentDefects::takesRepeatedClaimsForStrangers,
+						"repeatedClaimHasTheSameFenceAndAttempt", SEQUENCES),
+				defect("loses repeated failures", ContentDefects::losesRepeatedFailures,
+						"repeatedSettlementIsSettledAgainAndChangesNothing", SEQUENCES),
+				defect("counts released attempts", ContentDefects::countsReleasedAttempts,
+						"releasedKeyIsAcquiredAtOnceForTheSameAttempt", SEQUENCES),
+				defect("takes empty results for none", ContentDefects::takesEmptyResultsForNone,
+						"emptyResultIsNotTheSameAsNone"),
+				defect("answers renewals in reverse", ContentDefects::answersRenewalsInReverse,
+						"renewalsOfSeveralClaimsAreAnsweredInTheirOrder"));
+	}
+
+	private static Arguments defect(String name, Supplier<IdempotencyStore> defective, String... by) {
+		return Arguments.of(Named.of(name, defective), Set.of(by));
+	}
+
+	private static TestExecutionSummary run(IdempotencyStore store, Duration competition) {
+		Subject.store = store;
+		Subject.competition = competition;
+		// Its failures are no news: they are neither printed nor tried first the next
+		// time.
+		LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
+			.selectors(DiscoverySelectors.selectClass(Subject.class))
+			.configurationParameter("jqwik.failures.after.default", "RANDOM_SEED")
+			.configurationParameter("jqwik.reporting.usejunitplatform", "true")
+			.build();
+		SummaryGeneratingListener listener = new SummaryGeneratingListener();
+		LauncherFactory.create().execute(request, listener);
+		return listener.getSummary();
+	}
+
+	private static Set<String> failed(TestExecutionSummary summary) {
+		return summary.getFailures()
+			.stream()
+			.map((failure) -> failure.getTestIdentifier().getSource().orElseThrow())
+			.map((source) -> ((org.junit.platform.engine.support.descriptor.MethodSource) source).getMethodName())
+			.collect(Collectors.toSet());
+	}
+
+	/**
+	 * The contract of the store that is looked at now.
+	 */
+	static class Subject extends IdempotencyStoreContract {
+
+		private static volatile IdempotencyStore store;
+
+		private static volatile Duration competition;
+
+		@Override
+		public IdempotencyStore store() {
+			return store;
+		}
+
+		@Override
+		public Duration lease() {
+			return Duration.ofMillis(50);
+		}
+
+		@Override
+		public Duration retention() {
+			return Duration.ofMillis(200);
+		}
+
+		@Override
+		public Duration competition() {
+			return competition;
+		}
+
+	}
+
+}

@@ -1,0 +1,90 @@
+package dev.idempotency.memory;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.Settlement;
+
+/**
+ * A healthy store behind one that is not.
+ */
+class DelegatingStore implements IdempotencyStore {
+
+	private final IdempotencyStore healthy = new InMemoryIdempotencyStore();
+
+	private final Map<IdempotencyKey, ClaimRequest> owners = new ConcurrentHashMap<>();
+
+	private final Map<ClaimRequest, Integer> fences = new ConcurrentHashMap<>();
+
+	@Override
+	public String name() {
+		return "defective";
+	}
+
+	@Override
+	public Claim claim(ClaimRequest request) {
+		Claim claim = this.healthy.claim(request);
+		if (claim instanceof Claim.Acquired acquired) {
+			this.owners.put(request.key(), request);
+			this.fences.put(request, acquired.fence());
+		}
+		return claim;
+	}
+
+	// The last request that has acquired the key, for those who do not compare tokens.
+	ClaimRequest owner(ClaimRequest claim) {
+		ClaimRequest owner = this.owners.getOrDefault(claim.key(), claim);
+		return new ClaimRequest(claim.key(), owner.token(), claim.fingerprint(), claim.lease(), claim.retention());
+	}
+
+	// For those who look first and write then.
+	boolean owns(ClaimRequest claim) {
+		Integer fence = this.fences.get(claim);
+		return fence != null && find(claim.key()).filter((record) -> record.fence() == fence).isPresent();
+	}
+
+	static ClaimRequest with(ClaimRequest claim, Duration lease, Duration retention) {
+		return new ClaimRequest(claim.key(), claim.token(), claim.fingerprint(), lease, retention);
+	}
+
+	@Override
+	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return this.healthy.complete(claim, result);
+	}
+
+	@Override
+	public Settlement fail(ClaimRequest claim, Failure failure) {
+		return this.healthy.fail(claim, failure);
+	}
+
+	@Override
+	public Settlement release(ClaimRequest claim) {
+		return this.healthy.release(claim);
+	}
+
+	@Override
+	public Settlement renew(ClaimRequest claim) {
+		return this.healthy.renew(claim);
+	}
+
+	@Override
+	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
+		return this.healthy.find(key);
+	}
+
+	@Override
+	public void ping() {
+		this.healthy.ping();
+	}
+
+}

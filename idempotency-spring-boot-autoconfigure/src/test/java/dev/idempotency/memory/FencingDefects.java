@@ -1,0 +1,145 @@
+package dev.idempotency.memory;
+
+import java.time.Instant;
+import java.util.concurrent.locks.LockSupport;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.Settlement;
+
+/**
+ * Stores that mix up who owns a key.
+ */
+final class FencingDefects {
+
+	private FencingDefects() {
+	}
+
+	static IdempotencyStore completesForAnyToken() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+				return super.complete(owner(claim), result);
+			}
+
+		};
+	}
+
+	static IdempotencyStore failsForAnyToken() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement fail(ClaimRequest claim, Failure failure) {
+				return super.fail(owner(claim), failure);
+			}
+
+		};
+	}
+
+	static IdempotencyStore releasesForAnyToken() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement release(ClaimRequest claim) {
+				return super.release(owner(claim));
+			}
+
+		};
+	}
+
+	static IdempotencyStore renewsForAnyToken() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement renew(ClaimRequest claim) {
+				return super.renew(owner(claim));
+			}
+
+		};
+	}
+
+	static IdempotencyStore failsForAnyTokenAndTellsOtherwise() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement fail(ClaimRequest claim, Failure failure) {
+				super.fail(owner(claim), failure);
+				return owner(claim).token().equals(claim.token()) ? Settlement.SETTLED : Settlement.LOST;
+			}
+
+		};
+	}
+
+	static IdempotencyStore tellsEverybodySettled() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+				super.complete(claim, result);
+				return Settlement.SETTLED;
+			}
+
+		};
+	}
+
+	static IdempotencyStore looksForTheOwnerBeforeItWrites() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement fail(ClaimRequest claim, Failure failure) {
+				if (!owns(claim)) {
+					return super.fail(claim, failure);
+				}
+				LockSupport.parkNanos(100_000);
+				return super.fail(owner(claim), failure);
+			}
+
+			@Override
+			public Settlement release(ClaimRequest claim) {
+				if (!owns(claim)) {
+					return super.release(claim);
+				}
+				LockSupport.parkNanos(100_000);
+				return super.release(owner(claim));
+			}
+
+		};
+	}
+
+	static IdempotencyStore looksForAFreeKeyBeforeItWrites() {
+		return new DelegatingStore() {
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				IdempotencyRecord known = find(request.key()).orElse(null);
+				if (known == null || known.state() == State.FAILED
+						|| known.claimedUntil() != null && known.claimedUntil().isBefore(Instant.now())) {
+					LockSupport.parkNanos(100_000);
+					super.release(owner(request));
+				}
+				return super.claim(request);
+			}
+
+		};
+	}
+
+	static IdempotencyStore startsFencesAnew() {
+		return new DelegatingStore() {
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				Claim claim = super.claim(request);
+				return (claim instanceof Claim.Acquired acquired) ? new Claim.Acquired(1, acquired.attempt()) : claim;
+			}
+
+		};
+	}
+
+}

@@ -1,0 +1,119 @@
+package dev.idempotency.memory;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyListener;
+import dev.idempotency.cleanup.CleanupJob;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for what is special to {@link InMemoryIdempotencyStore}.
+ */
+class InMemoryIdempotencyStoreTests {
+
+	private static final Duration LEASE = Duration.ofMinutes(1);
+
+	private static final Duration RETENTION = Duration.ofHours(1);
+
+	private Instant now = Instant.parse("2026-01-01T00:00:00Z");
+
+	private final InMemoryIdempotencyStore store = new InMemoryIdempotencyStore(() -> this.now);
+
+	private static ClaimRequest request(String key, Duration lease) {
+		return new ClaimRequest(IdempotencyKey.of("scope", key), UUID.randomUUID(), null, lease, RETENTION);
+	}
+
+	private ClaimRequest completed(String key, byte... result) {
+		ClaimRequest owner = request(key, LEASE);
+		this.store.claim(owner);
+		this.store.complete(owner, result);
+		return owner;
+	}
+
+	@Test
+	@Tag("promise-7")
+	void claimIsTakenOverAtTheInstantAtWhichItsLeaseEnds() {
+		this.store.claim(request("key", LEASE));
+		this.now = this.now.plus(LEASE).minusNanos(1);
+		assertThat(this.store.claim(request("key", LEASE))).isEqualTo(new Claim.InProgress(Duration.ofNanos(1)));
+		this.now = this.now.plusNanos(1);
+		assertThat(this.store.claim(request("key", LEASE))).isEqualTo(new Claim.Acquired(2, 2));
+	}
+
+	@Test
+	@Tag("promise-3")
+	void completedKeyIsRememberedUntilTheInstantAtWhichItsRetentionEnds() {
+		completed("key");
+		this.now = this.now.plus(RETENTION).minusNanos(1);
+		assertThat(this.store.claim(request("key", LEASE))).isInstanceOf(Claim.Completed.class);
+		this.now = this.now.plusNanos(1);
+		assertThat(this.store.claim(request("key", LEASE))).isEqualTo(new Claim.Acquired(2, 1));
+	}
+
+	@Test
+	@Tag("promise-8")
+	void resultIsACopy() {
+		byte[] result = { 1 };
+		completed("key", result);
+		result[0] = 2;
+		claimedResult()[0] = 3;
+		assertThat(claimedResult()).containsExactly(1);
+	}
+
+	private byte[] claimedResult() {
+		return ((Claim.Completed) this.store.claim(request("key", LEASE))).result();
+	}
+
+	@Test
+	void cleanupDeletesExpiredKeysInBatches() {
+		List<String> events = new ArrayList<>();
+		CleanupJob job = new CleanupJob(this.store, Duration.ofHours(1), 2, new IdempotencyListener() {
+
+			@Override
+			public void cleanedUp(String table, int deleted) {
+				events.add(table + " " + deleted);
+			}
+
+		});
+		List.of("a", "b", "c").forEach((key) -> completed(key));
+		this.now = this.now.plus(RETENTION);
+		ClaimRequest kept = completed("d");
+		assertThat(job.runOnce()).isEqualTo(3);
+		assertThat(events).containsExactly("memory 3");
+		assertThat(this.store.find(kept.key())).isPresent();
+		assertThat(this.store.find(IdempotencyKey.of("scope", "a"))).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-2")
+	void cleanupLeavesLiveClaimsWhateverTheirRetention() {
+		this.store.claim(request("key", RETENTION.plus(LEASE)));
+		this.now = this.now.plus(RETENTION);
+		assertThat(this.store.deleteExpired(10)).isZero();
+		this.now = this.now.plus(LEASE);
+		assertThat(this.store.deleteExpired(10)).isOne();
+	}
+
+	@Test
+	@Tag("promise-4")
+	void cleanupLeavesFailedKeysWithTheirFenceUntilTheirRetentionEnds() {
+		ClaimRequest owner = request("key", LEASE);
+		this.store.claim(owner);
+		this.store.release(owner);
+		this.now = this.now.plus(RETENTION).minusNanos(1);
+		assertThat(this.store.deleteExpired(10)).isZero();
+		assertThat(this.store.claim(request("key", LEASE))).isEqualTo(new Claim.Acquired(2, 1));
+	}
+
+}

@@ -1,0 +1,29 @@
+package dev.idempotency.memory;
+
+import java.time.Duration;
+
+import dev.idempotency.contract.IdempotencyStoreContract;
+
+/**
+ * The contract of {@link InMemoryIdempotencyStore}.
+ */
+class InMemoryStoreContractTests extends IdempotencyStoreContract {
+
+	private static final InMemoryIdempotencyStore store = new InMemoryIdempotencyStore();
+
+	@Override
+	public InMemoryIdempotencyStore store() {
+		return store;
+	}
+
+	@Override
+	public Duration lease() {
+		return Duration.ofMillis(50);
+	}
+
+	@Override
+	public Duration retention() {
+		return Duration.ofMillis(200);
+	}
+
+}

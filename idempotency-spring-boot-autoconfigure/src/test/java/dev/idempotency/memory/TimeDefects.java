@@ -1,0 +1,100 @@
+package dev.idempotency.memory;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.UnaryOperator;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.Settlement;
+
+/**
+ * Stores that count time wrongly.
+ */
+final class TimeDefects {
+
+	private TimeDefects() {
+	}
+
+	static IdempotencyStore endsLeases(UnaryOperator<Duration> end) {
+		return new DelegatingStore() {
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				return super.claim(with(request, end.apply(request.lease()), request.retention()));
+			}
+
+			@Override
+			public Settlement renew(ClaimRequest claim) {
+				return super.renew(with(claim, end.apply(claim.lease()), claim.retention()));
+			}
+
+		};
+	}
+
+	static IdempotencyStore endsRetentionAtHalf() {
+		return new DelegatingStore() {
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				return super.claim(with(request, request.lease(), request.retention().dividedBy(2)));
+			}
+
+		};
+	}
+
+	static IdempotencyStore countsRetentionFromTheCompletion() {
+		return new DelegatingStore() {
+
+			private final Map<IdempotencyKey, Instant> ends = new ConcurrentHashMap<>();
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				Instant end = this.ends.getOrDefault(request.key(), Instant.MIN);
+				return end.isAfter(Instant.now()) ? new Claim.Completed(null) : super.claim(request);
+			}
+
+			@Override
+			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+				this.ends.put(claim.key(), Instant.now().plus(claim.retention()));
+				return super.complete(claim, result);
+			}
+
+		};
+	}
+
+	static IdempotencyStore refusesLateOwners() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+				boolean late = find(claim.key()).map((record) -> record.claimedUntil())
+					.filter((end) -> end.isBefore(Instant.now()))
+					.isPresent();
+				return late ? Settlement.LOST : super.complete(claim, result);
+			}
+
+		};
+	}
+
+	static IdempotencyStore renewsOnlyLiveClaims() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement renew(ClaimRequest claim) {
+				boolean live = find(claim.key()).map((record) -> record.claimedUntil())
+					.filter((end) -> end.isAfter(Instant.now()))
+					.isPresent();
+				return live ? super.renew(claim) : Settlement.LOST;
+			}
+
+		};
+	}
+
+}
