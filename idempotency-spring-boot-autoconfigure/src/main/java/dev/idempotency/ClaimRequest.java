@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param fingerprint a digest of the content that the key stands for, {@code null} to
  * compare nothing
  * @param lease how long the claim lives without renewal
- * @param retention how long the key is remembered, counted from the claim
+ * @param retention how long the key is remembered, counted from the claim; more than the
+ * lease
  * @since 0.1.0
  */
 public record ClaimRequest(IdempotencyKey key, UUID token, byte @Nullable [] fingerprint, Duration lease,

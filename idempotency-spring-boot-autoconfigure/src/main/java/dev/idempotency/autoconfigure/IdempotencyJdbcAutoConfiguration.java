@@ -73,6 +73,8 @@ public final class IdempotencyJdbcAutoConfiguration {
 	@Bean
 	StoreTransactions idempotencyStoreTransactions(ListableBeanFactory beanFactory,
 			ObjectProvider<DataSource> dataSources, IdempotencyProperties properties) {
+		// The store needs this bean, so nothing has touched the database yet.
+		StoreCandidates.requireOne(beanFactory);
 		Jdbc jdbc = properties.jdbc();
 		return new StoreTransactions(JdbcTransactionManagers.find(beanFactory,
 				dataSource(beanFactory, dataSources, jdbc.dataSource()), jdbc.transactionManager()));

@@ -67,8 +67,7 @@ public final class IdempotencyKafkaAutoConfiguration {
 			ObjectProvider<StoreTransactions> transactions, PartitionPauses pauses) {
 		IdempotencyTemplate template = templates.getIfAvailable();
 		if (template == null) {
-			throw new IdempotencyConfigurationException("There are idempotent listeners, but no idempotency store.",
-					"Add 'spring-boot-starter-jdbc' and configure a DataSource, or declare an IdempotencyStore bean.");
+			throw StoreCandidates.missing(properties.store().type());
 		}
 		if (properties.key().onMissing() == MissingKeyPolicy.DEFAULT) {
 			throw new IdempotencyConfigurationException(

@@ -25,6 +25,7 @@ import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.ResultCodec;
 import dev.idempotency.Serialization;
+import dev.idempotency.TransactionalIdempotencyStore;
 
 /**
  * Reads the annotation of a listener method.
@@ -108,12 +109,7 @@ public final class ListenerSettingsFactory {
 		Mode asked = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
 		boolean possible = this.template.supportsTransactions();
 		if (asked == Mode.TRANSACTIONAL && !possible) {
-			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + where + " asks for transactional mode, but the store '"
-							+ this.template.store().name() + "' has no transaction manager to join.",
-					"Define a JdbcTransactionManager bean for the store's DataSource (Boot defines none when "
-							+ "'spring.kafka.producer.transaction-id-prefix' is set), name one with "
-							+ "'idempotency.jdbc.transaction-manager', or use leased mode.");
+			throw impossible(where);
 		}
 		String qualifier = (attribute != null) ? attribute.getQualifier() : null;
 		if (possible && StringUtils.hasText(qualifier) && !this.storeManagers.test(qualifier)) {
@@ -124,6 +120,19 @@ public final class ListenerSettingsFactory {
 			checkTransaction(attribute, where);
 		}
 		return mode;
+	}
+
+	private IdempotencyConfigurationException impossible(String where) {
+		String asks = "The idempotent listener " + where + " asks for transactional mode, but the store '"
+				+ this.template.store().name() + "' ";
+		return (this.template.store() instanceof TransactionalIdempotencyStore)
+				? new IdempotencyConfigurationException(asks + "has no transaction manager to join.",
+						"Define a JdbcTransactionManager bean for the store's DataSource (Boot defines none when "
+								+ "'spring.kafka.producer.transaction-id-prefix' is set), name one with "
+								+ "'idempotency.jdbc.transaction-manager', or use leased mode.")
+				: new IdempotencyConfigurationException(asks + "takes part in no transaction.",
+						"Use leased mode, or the store in the database of the transaction: set "
+								+ "'idempotency.store.type' to 'jdbc'.");
 	}
 
 	private static Mode elsewhere(Mode asked, String where, String qualifier) {

@@ -76,7 +76,7 @@ interface FingerprintContract extends StoreContract {
 	@Test
 	default void completedKeyMayStandForOtherContentAfterItsRetention() {
 		IdempotencyKey key = Requests.newKey();
-		ClaimRequest owner = Requests.request(key, "a", Requests.LEASE, retention());
+		ClaimRequest owner = Requests.request(key, "a", lease(), retention());
 		store().claim(owner);
 		store().complete(owner, null);
 		letPass(retention());

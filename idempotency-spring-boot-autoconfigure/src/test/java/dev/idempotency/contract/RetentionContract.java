@@ -21,7 +21,7 @@ interface RetentionContract extends StoreContract {
 	@Tag("promise-3")
 	default void completedKeyIsAcquiredWhenItsRetentionIsOverAndNotBefore() {
 		IdempotencyKey key = Requests.newKey();
-		ClaimRequest owner = Requests.request(key, Requests.LEASE, retention());
+		ClaimRequest owner = Requests.request(key, lease(), retention());
 		long asked = System.nanoTime();
 		store().claim(owner);
 		store().complete(owner, null);
@@ -36,7 +36,7 @@ interface RetentionContract extends StoreContract {
 	default void attemptsAreCountedAnewAfterTheRetentionOfACompletedKey() {
 		IdempotencyKey key = Requests.newKey();
 		Known.FAILED.reach(this, key);
-		ClaimRequest second = Requests.request(key, Requests.LEASE, retention());
+		ClaimRequest second = Requests.request(key, lease(), retention());
 		store().claim(second);
 		store().complete(second, null);
 		letPass(retention());
@@ -46,7 +46,7 @@ interface RetentionContract extends StoreContract {
 	@Test
 	default void completionDoesNotExtendTheRetention() {
 		IdempotencyKey key = Requests.newKey();
-		ClaimRequest owner = Requests.request(key, Requests.LEASE, retention());
+		ClaimRequest owner = Requests.request(key, lease(), retention());
 		store().claim(owner);
 		ClaimRequest witness = Requests.request(Requests.newKey(), retention().plus(precision()));
 		store().claim(witness);

@@ -1,8 +1,5 @@
 package dev.idempotency.test;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.ServerSocket;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -19,7 +16,7 @@ final class ContainerPostgresServer implements PostgresServer {
 	private final PostgreSQLContainer container;
 
 	ContainerPostgresServer() {
-		int port = freePort();
+		int port = Ports.free();
 		this.container = new PostgreSQLContainer(IMAGE).withUsername("postgres")
 			.withPassword("postgres")
 			.withDatabaseName("postgres")
@@ -27,15 +24,6 @@ final class ContainerPostgresServer implements PostgresServer {
 		this.container.setPortBindings(List.of(port + ":5432"));
 		this.container.waitingFor(Wait.forListeningPort());
 		this.container.start();
-	}
-
-	private static int freePort() {
-		try (ServerSocket socket = new ServerSocket(0)) {
-			return socket.getLocalPort();
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
 	}
 
 	@Override

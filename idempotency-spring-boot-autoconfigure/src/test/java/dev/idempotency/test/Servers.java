@@ -17,13 +17,15 @@ import org.springframework.kafka.test.EmbeddedKafkaKraftBroker;
 import org.springframework.util.function.SingletonSupplier;
 
 /**
- * The servers that all tests of a JVM share: one broker, one PostgreSQL.
+ * The servers that all tests of a JVM share: one broker, one PostgreSQL, one Redis.
  */
 public final class Servers {
 
 	private static final AtomicInteger NAMES = new AtomicInteger();
 
 	private static final Supplier<PostgresServer> POSTGRES = SingletonSupplier.of(PostgresServer::create);
+
+	private static final Supplier<RedisServer> REDIS = SingletonSupplier.of(RedisServer::create);
 
 	private static final Supplier<EmbeddedKafkaBroker> KAFKA = SingletonSupplier.of(Servers::startKafka);
 
@@ -41,6 +43,10 @@ public final class Servers {
 
 	public static PostgresServer postgres() {
 		return POSTGRES.get();
+	}
+
+	public static RedisServer redis() {
+		return REDIS.get();
 	}
 
 	public static EmbeddedKafkaBroker kafka() {

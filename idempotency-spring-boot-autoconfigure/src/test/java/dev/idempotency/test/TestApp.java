@@ -14,9 +14,13 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.test.util.AopTestUtils;
 
 /**
- * A Boot application with all auto-configuration but JPA, on the shared servers.
+ * A Boot application with all auto-configuration but JPA and Redis, on the shared
+ * servers.
  */
 public final class TestApp {
+
+	private static final String JPA = "org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration,"
+			+ "org.springframework.boot.data.jpa.autoconfigure.DataJpaRepositoriesAutoConfiguration";
 
 	private final Map<String, Object> properties = new LinkedHashMap<>();
 
@@ -26,8 +30,7 @@ public final class TestApp {
 		this.configuration = configuration;
 		with("spring.main.banner-mode", "off");
 		with("spring.autoconfigure.exclude",
-				"org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration,"
-						+ "org.springframework.boot.data.jpa.autoconfigure.DataJpaRepositoriesAutoConfiguration");
+				JPA + ",org.springframework.boot.data.redis.autoconfigure." + "DataRedisAutoConfiguration");
 		with("spring.kafka.bootstrap-servers", Servers.kafka().getBrokersAsString());
 		with("spring.kafka.consumer.auto-offset-reset", "earliest");
 		with("spring.kafka.consumer.properties.fetch.max.wait.ms", 100);
@@ -57,6 +60,18 @@ public final class TestApp {
 
 	public TestApp database(String url) {
 		return with("spring.datasource.url", url);
+	}
+
+	/**
+	 * With Boot's auto-configuration of Redis and the Redis store.
+	 * @param server the server
+	 * @return this
+	 */
+	public TestApp redis(RedisServer server) {
+		with("spring.autoconfigure.exclude", JPA);
+		with("spring.data.redis.host", server.host());
+		with("spring.data.redis.port", server.port());
+		return with("idempotency.store.type", "redis");
 	}
 
 	/**

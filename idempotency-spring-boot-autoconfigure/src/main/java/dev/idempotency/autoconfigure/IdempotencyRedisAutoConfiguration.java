@@ -1,0 +1,57 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.List;
+
+import io.lettuce.core.AbstractRedisClient;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.redis.RedisIdempotencyStore;
+
+/**
+ * {@link AutoConfiguration Auto-configuration} for the store in Redis.
+ *
+ * @since 0.1.0
+ */
+@AutoConfiguration(after = IdempotencyJdbcAutoConfiguration.class, before = IdempotencyAutoConfiguration.class,
+		afterName = "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration")
+@ConditionalOnClass({ RedisConnectionFactory.class, AbstractRedisClient.class })
+@ConditionalOnIdempotency
+@ConditionalOnProperty(name = "idempotency.store.type", havingValue = "redis", matchIfMissing = true)
+@ConditionalOnBean(RedisConnectionFactory.class)
+@Conditional(OnNoOtherStoreCondition.class)
+@EnableConfigurationProperties(IdempotencyProperties.class)
+public final class IdempotencyRedisAutoConfiguration {
+
+	@Bean
+	RedisIdempotencyStore redisIdempotencyStore(ListableBeanFactory beanFactory,
+			ObjectProvider<RedisConnectionFactory> factories, IdempotencyProperties properties) {
+		StoreCandidates.requireOne(beanFactory);
+		RedisConnectionFactory factory = factories.getIfUnique();
+		if (factory == null) {
+			throw new IdempotencyConfigurationException(
+					"There are several RedisConnectionFactory beans for the idempotency store: "
+							+ List.of(beanFactory.getBeanNamesForType(RedisConnectionFactory.class)) + ".",
+					"Make one @Primary.");
+		}
+		if (!(factory instanceof LettuceConnectionFactory lettuce)) {
+			throw new IdempotencyConfigurationException(
+					"The Redis idempotency store needs Lettuce, but the RedisConnectionFactory is a "
+							+ factory.getClass().getSimpleName() + ".",
+					"Set 'spring.data.redis.client-type' to 'lettuce', or define a LettuceConnectionFactory bean.");
+		}
+		return new RedisIdempotencyStore(lettuce, properties.redis().keyPrefix(), properties.redis().replicas(),
+				properties.store().timeout());
+	}
+
+}

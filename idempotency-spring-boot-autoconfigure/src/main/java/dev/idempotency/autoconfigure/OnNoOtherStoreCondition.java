@@ -1,0 +1,39 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.autoconfigure.condition.ConditionMessage;
+import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
+import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
+import org.springframework.context.annotation.ConditionContext;
+import org.springframework.context.annotation.ConfigurationCondition;
+import org.springframework.core.type.AnnotatedTypeMetadata;
+
+import dev.idempotency.IdempotencyStore;
+
+/**
+ * Matches unless the application has an {@link IdempotencyStore} of its own. By name,
+ * because a store of the application may have the type of ours.
+ */
+final class OnNoOtherStoreCondition extends SpringBootCondition implements ConfigurationCondition {
+
+	@Override
+	public ConfigurationPhase getConfigurationPhase() {
+		return ConfigurationPhase.REGISTER_BEAN;
+	}
+
+	@Override
+	public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
+		ConfigurableListableBeanFactory beanFactory = Objects.requireNonNull(context.getBeanFactory());
+		List<String> others = Arrays.stream(beanFactory.getBeanNamesForType(IdempotencyStore.class, true, false))
+			.filter((name) -> !name.equals(StoreCandidates.JDBC))
+			.toList();
+		ConditionMessage.Builder message = ConditionMessage.forCondition("No other IdempotencyStore");
+		return others.isEmpty() ? ConditionOutcome.match(message.because("there is none"))
+				: ConditionOutcome.noMatch(message.found("store", "stores").items(others));
+	}
+
+}

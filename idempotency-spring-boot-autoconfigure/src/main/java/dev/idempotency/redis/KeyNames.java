@@ -1,0 +1,39 @@
+package dev.idempotency.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.util.UUID;
+import java.util.regex.Pattern;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyKey;
+
+/**
+ * Names of Redis keys.
+ *
+ * @param prefix the beginning of all of them
+ */
+record KeyNames(String prefix) {
+
+	// A brace in the prefix would be the hash tag, and put all keys on one node.
+	private static final Pattern PREFIX = Pattern.compile("[!-z|~]{1,200}");
+
+	KeyNames {
+		if (!PREFIX.matcher(prefix).matches()) {
+			throw new IdempotencyConfigurationException(
+					"'" + prefix + "' cannot be the beginning of the Redis keys of the idempotency store.",
+					"Set 'idempotency.redis.key-prefix' to 1 to 200 printable ASCII characters without spaces and "
+							+ "braces.");
+		}
+	}
+
+	String name(IdempotencyKey key) {
+		UUID id = key.id();
+		return this.prefix + "{"
+				+ String.format("%016x%016x", id.getMostSignificantBits(), id.getLeastSignificantBits()) + "}";
+	}
+
+	byte[] bytes(IdempotencyKey key) {
+		return name(key).getBytes(StandardCharsets.US_ASCII);
+	}
+
+}

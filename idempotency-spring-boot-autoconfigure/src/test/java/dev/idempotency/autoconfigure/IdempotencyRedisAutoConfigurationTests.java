@@ -1,0 +1,186 @@
+package dev.idempotency.autoconfigure;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.mockito.Mockito;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.kafka.annotation.KafkaListener;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
+import dev.idempotency.cleanup.CleanupJob;
+import dev.idempotency.redis.RedisIdempotencyStore;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link IdempotencyRedisAutoConfiguration}.
+ */
+class IdempotencyRedisAutoConfigurationTests {
+
+	private final ApplicationContextRunner runner = Contexts.without(DataSourceAutoConfiguration.class)
+		.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class))
+		.withPropertyValues("spring.data.redis.host=" + Servers.redis().host(),
+				"spring.data.redis.port=" + Servers.redis().port());
+
+	private static FailureAnalysis failure(ApplicationContextRunner runner) {
+		return IdempotencyAutoConfigurationTests.failure(runner);
+	}
+
+	@Test
+	@Tag("promise-12")
+	void transactionalModeIsRefused() {
+		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TransactionalListener.class));
+		assertThat(analysis.getDescription()).isEqualTo("The idempotent listener "
+				+ "IdempotencyRedisAutoConfigurationTests.TransactionalListener.listen asks for transactional mode, but "
+				+ "the store 'redis' takes part in no transaction.");
+		assertThat(analysis.getAction()).startsWith("Use leased mode");
+	}
+
+	@Test
+	void autoModeIsLeased() {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(AutoListener.class).run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("INFO")).anyMatch((message) -> message.contains("mode LEASED"));
+		}
+	}
+
+	@Test
+	@Tag("promise-12")
+	void anotherClientThanLettuceIsRefused() {
+		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(OtherFactory.class));
+		assertThat(analysis.getDescription())
+			.startsWith("The Redis idempotency store needs Lettuce, but the RedisConnectionFactory is a ");
+		assertThat(analysis.getAction()).startsWith("Set 'spring.data.redis.client-type' to 'lettuce'");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void twoFactoriesAreRefused() {
+		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TwoFactories.class));
+		assertThat(analysis.getDescription()).isEqualTo(
+				"There are several RedisConnectionFactory beans for the idempotency store: [firstFactory, secondFactory].");
+		assertThat(analysis.getAction()).isEqualTo("Make one @Primary.");
+	}
+
+	@Test
+	void primaryFactoryIsUsed() {
+		this.runner.withUserConfiguration(OtherFactory.class, PrimaryFactory.class)
+			.run((context) -> assertThat(context).hasSingleBean(RedisIdempotencyStore.class));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "idempotency.redis.key-prefix=a b", "idempotency.redis.replicas=-1",
+			"idempotency.store.timeout=1ms" })
+	@Tag("promise-12")
+	void settingThatCannotBeIsRefused(String property) {
+		FailureAnalysis analysis = failure(this.runner.withPropertyValues(property));
+		assertThat(analysis.getAction()).startsWith("Set '" + property.substring(0, property.indexOf('=')) + "' to ");
+	}
+
+	@Test
+	void settingsReachTheStore() {
+		this.runner.withPropertyValues("idempotency.redis.key-prefix=shop:").run((context) -> {
+			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+			context.getBean(RedisIdempotencyStore.class).claim(request);
+			String id = request.key().id().toString().replace("-", "");
+			try (var connection = context.getBean(RedisConnectionFactory.class).getConnection()) {
+				assertThat(connection.keyCommands().exists(("shop:{" + id + "}").getBytes())).isTrue();
+			}
+		});
+	}
+
+	@Test
+	void storeHasHealthAndNoCleanup() {
+		this.runner.withPropertyValues("idempotency.cleanup.enabled=true").run((context) -> {
+			assertThat(context.getBean(IdempotencyStoreHealthIndicator.class).health().getStatus())
+				.isEqualTo(Status.UP);
+			assertThat(context).doesNotHaveBean(CleanupJob.class);
+		});
+	}
+
+	@Test
+	@Tag("promise-11")
+	void applicationStartsWhileRedisIsDown() {
+		this.runner.withPropertyValues("spring.data.redis.port=1")
+			.withUserConfiguration(AutoListener.class)
+			.run((context) -> {
+				assertThat(context).hasNotFailed();
+				assertThat(context.getBean(IdempotencyStoreHealthIndicator.class).health().getStatus())
+					.isEqualTo(Status.DOWN);
+			});
+	}
+
+	static class TransactionalListener {
+
+		@Idempotent(mode = Mode.TRANSACTIONAL)
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class AutoListener {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OtherFactory {
+
+		@Bean
+		RedisConnectionFactory otherFactory() {
+			return Mockito.mock(RedisConnectionFactory.class);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class PrimaryFactory {
+
+		@Bean
+		@Primary
+		LettuceConnectionFactory primaryFactory() {
+			return new LettuceConnectionFactory();
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class TwoFactories {
+
+		@Bean
+		LettuceConnectionFactory firstFactory() {
+			return new LettuceConnectionFactory();
+		}
+
+		@Bean
+		LettuceConnectionFactory secondFactory() {
+			return new LettuceConnectionFactory();
+		}
+
+	}
+
+}

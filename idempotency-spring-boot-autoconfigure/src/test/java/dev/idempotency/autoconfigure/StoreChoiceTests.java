@@ -1,0 +1,197 @@
+package dev.idempotency.autoconfigure;
+
+import java.time.Duration;
+
+import javax.sql.DataSource;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.mockito.Mockito;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.kafka.annotation.KafkaListener;
+
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.Idempotent;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.jdbc.TableName;
+import dev.idempotency.redis.RedisIdempotencyStore;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link StoreCandidates}: which store is taken.
+ */
+class StoreChoiceTests {
+
+	private static final String REDIS = "idempotency.store.type=redis";
+
+	private static final String JDBC = "idempotency.store.type=jdbc";
+
+	private String database;
+
+	private JdbcTemplate jdbc;
+
+	private ApplicationContextRunner both;
+
+	private ApplicationContextRunner onlyRedis;
+
+	@BeforeEach
+	void createRunners() {
+		this.database = Servers.newDatabase();
+		this.jdbc = Servers.jdbc(this.database);
+		this.both = withRedis(Contexts.all());
+		this.onlyRedis = withRedis(Contexts.without(DataSourceAutoConfiguration.class));
+	}
+
+	private ApplicationContextRunner withRedis(ApplicationContextRunner runner) {
+		return runner.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class))
+			.withPropertyValues("spring.datasource.url=" + this.database,
+					"spring.data.redis.host=" + Servers.redis().host(),
+					"spring.data.redis.port=" + Servers.redis().port());
+	}
+
+	private long tables() {
+		return this.jdbc.queryForList("SELECT FROM information_schema.tables WHERE table_schema = 'public'").size();
+	}
+
+	private static FailureAnalysis failure(ApplicationContextRunner runner) {
+		return IdempotencyAutoConfigurationTests.failure(runner);
+	}
+
+	@Test
+	void onlyCandidateIsTheStore() {
+		this.onlyRedis.run((context) -> {
+			assertThat(context.getBean(IdempotencyTemplate.class).store()).isInstanceOf(RedisIdempotencyStore.class);
+			assertThat(context.getBean(IdempotencyTemplate.class).supportsTransactions()).isFalse();
+		});
+	}
+
+	@Test
+	void chosenRedisIsTheStoreAndTheDatabaseIsLeftAlone() {
+		this.both.withPropertyValues(REDIS)
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyStore.class)
+				.hasSingleBean(RedisIdempotencyStore.class));
+		assertThat(tables()).isZero();
+	}
+
+	@Test
+	void chosenDatabaseIsTheStore() {
+		this.both.withPropertyValues(JDBC)
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyStore.class)
+				.hasSingleBean(JdbcIdempotencyStore.class));
+	}
+
+	@Test
+	@Tag("promise-12")
+	void twoCandidatesWithoutAChoiceAreRefusedBeforeAnythingIsMigrated() {
+		FailureAnalysis analysis = failure(this.both);
+		assertThat(analysis.getDescription()).isEqualTo(
+				"There are two candidates for the idempotency store: a DataSource and a RedisConnectionFactory.");
+		assertThat(analysis.getAction()).isEqualTo("Set 'idempotency.store.type' to 'jdbc' or 'redis'.");
+		assertThat(tables()).isZero();
+	}
+
+	@Test
+	@Tag("promise-12")
+	void chosenRedisThatIsMissingIsRefused() {
+		FailureAnalysis analysis = failure(
+				Contexts.all().withPropertyValues(REDIS).withUserConfiguration(AutoListener.class));
+		assertThat(analysis.getDescription())
+			.isEqualTo("'idempotency.store.type' is 'redis', but there is no RedisConnectionFactory of Lettuce.");
+		assertThat(analysis.getAction()).startsWith("Add 'spring-boot-starter-data-redis'");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void chosenDatabaseThatIsMissingIsRefused() {
+		FailureAnalysis analysis = failure(
+				this.onlyRedis.withPropertyValues(JDBC).withUserConfiguration(AutoListener.class));
+		assertThat(analysis.getDescription())
+			.isEqualTo("'idempotency.store.type' is 'jdbc', but there is no DataSource with Spring JDBC.");
+		assertThat(analysis.getAction()).startsWith("Add 'spring-boot-starter-jdbc'");
+	}
+
+	@Test
+	void usersStoreIsUsed() {
+		this.both.withUserConfiguration(UsersStore.class)
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyStore.class).hasBean("usersStore"));
+	}
+
+	@Test
+	void usersStoreOfTheTypeOfOursIsUsed() {
+		this.both.withUserConfiguration(UsersJdbcStore.class)
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyStore.class).hasBean("usersStore"));
+		this.both.withUserConfiguration(UsersRedisStore.class)
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyStore.class).hasBean("usersStore"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "org.springframework.data.redis", "io.lettuce" })
+	void applicationWithoutRedisStarts(String missing) {
+		Contexts.all()
+			.withClassLoader(new FilteredClassLoader(missing))
+			.run((context) -> assertThat(context).hasSingleBean(JdbcIdempotencyStore.class)
+				.doesNotHaveBean(StoreCandidates.REDIS));
+	}
+
+	@Test
+	void applicationWithoutSpringJdbcStarts() {
+		this.both.withClassLoader(new FilteredClassLoader("org.springframework.jdbc"))
+			.run((context) -> assertThat(context).hasSingleBean(RedisIdempotencyStore.class));
+	}
+
+	static class AutoListener {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class UsersStore {
+
+		@Bean
+		IdempotencyStore usersStore() {
+			return Mockito.mock(IdempotencyStore.class);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class UsersJdbcStore {
+
+		@Bean
+		JdbcIdempotencyStore usersStore(DataSource dataSource) {
+			return new JdbcIdempotencyStore(dataSource, TableName.of("users"), Duration.ofSeconds(1));
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class UsersRedisStore {
+
+		@Bean
+		RedisIdempotencyStore usersStore(LettuceConnectionFactory factory) {
+			return new RedisIdempotencyStore(factory, "users:", 0, Duration.ofSeconds(1));
+		}
+
+	}
+
+}

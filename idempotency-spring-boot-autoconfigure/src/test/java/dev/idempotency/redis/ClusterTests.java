@@ -1,0 +1,92 @@
+package dev.idempotency.redis;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.RedisCluster;
+import dev.idempotency.test.RedisProcess;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TestRedis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link RedisIdempotencyStore} in a cluster.
+ */
+class ClusterTests {
+
+	private static final int KEYS = 30;
+
+	private static RedisCluster cluster;
+
+	private static LettuceConnectionFactory factory;
+
+	@BeforeAll
+	static void startCluster() {
+		cluster = new RedisCluster();
+		factory = TestRedis.started(new LettuceConnectionFactory(new RedisClusterConfiguration(
+				cluster.nodes().stream().map((node) -> node.host() + ":" + node.port()).toList())));
+		TestRedis.awaitContact(TestRedis.store(factory, 0));
+	}
+
+	@AfterAll
+	static void stopCluster() {
+		factory.destroy();
+		cluster.close();
+	}
+
+	private static List<ClaimRequest> requests() {
+		return IntStream.range(0, KEYS).mapToObj((i) -> TestDatabase.request(TestDatabase.newKey())).toList();
+	}
+
+	@Test
+	void keysOfAllNodesAreClaimedRenewedAndCompleted() {
+		List<ClaimRequest> requests = requests();
+		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
+			assertThat(requests)
+				.allSatisfy((request) -> assertThat(store.claim(request)).isEqualTo(new Claim.Acquired(1, 1)));
+			assertThat(store.renewAll(requests)).hasSize(KEYS).containsOnly(Settlement.SETTLED);
+			assertThat(requests)
+				.allSatisfy((request) -> assertThat(store.complete(request, null)).isEqualTo(Settlement.SETTLED));
+		}
+	}
+
+	@Test
+	@Tag("promise-11")
+	void storeFollowsAFailOverWithoutConfigurationAndKnowsWhatReplicasConfirmed() {
+		List<ClaimRequest> requests = requests();
+		try (RedisIdempotencyStore store = TestRedis.store(factory, 1)) {
+			requests.forEach((request) -> {
+				store.claim(request);
+				// The connections to the nodes are opened by it.
+				await().atMost(Duration.ofSeconds(30))
+					.ignoreExceptions()
+					.until(() -> store.complete(request, null), Settlement.SETTLED::equals);
+			});
+			RedisProcess lost = cluster.masterOf(TestRedis.name(requests.get(0).key()));
+			lost.stop();
+			assertThat(requests).allSatisfy((request) -> await().atMost(Duration.ofSeconds(30))
+				.ignoreExceptions()
+				.until(() -> store.claim(TestDatabase.request(request.key())), new Claim.Completed(null)::equals));
+			lost.start();
+			ClaimRequest again = TestDatabase.request(requests.get(0).key());
+			await().atMost(Duration.ofSeconds(30))
+				.ignoreExceptions()
+				.until(() -> store.complete(requests.get(0), null), Settlement.SETTLED::equals);
+			assertThat(store.claim(again)).isInstanceOf(Claim.Completed.class);
+		}
+	}
+
+}

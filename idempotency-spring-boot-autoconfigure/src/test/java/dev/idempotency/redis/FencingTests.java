@@ -1,0 +1,109 @@
+package dev.idempotency.redis;
+
+import java.util.function.BiFunction;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TestRedis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for what {@link RedisIdempotencyStore} answers to those who do not own a key.
+ */
+@Tag("promise-4")
+class FencingTests {
+
+	@RegisterExtension
+	static TestRedis redis = TestRedis.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final ClaimRequest zombie = TestDatabase.request(this.key);
+
+	private final ClaimRequest owner = TestDatabase.request(this.key);
+
+	static Stream<Named<BiFunction<IdempotencyStore, ClaimRequest, Settlement>>> mutations() {
+		return Stream.of(Named.of("complete", (store, claim) -> store.complete(claim, new byte[] { 9 })),
+				Named.of("fail", (store, claim) -> store.fail(claim, new Failure("zombie", "zombie"))),
+				Named.of("release", IdempotencyStore::release), Named.of("renew", IdempotencyStore::renew));
+	}
+
+	private void takeOver() {
+		redis.store().claim(this.zombie);
+		redis.endLease(this.key);
+		assertThat(redis.store().claim(this.owner)).isEqualTo(new Claim.Acquired(2, 2));
+	}
+
+	private void assertUnchanged(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation, ClaimRequest by,
+			Settlement expected) {
+		String value = redis.value(this.key);
+		assertThat(mutation.apply(redis.store(), by)).isEqualTo(expected);
+		assertThat(redis.value(this.key)).isEqualTo(value);
+	}
+
+	@ParameterizedTest
+	@MethodSource("mutations")
+	void zombieChangesNothingOfALiveClaim(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation) {
+		takeOver();
+		assertUnchanged(mutation, this.zombie, Settlement.LOST);
+	}
+
+	@ParameterizedTest
+	@MethodSource("mutations")
+	void zombieChangesNothingOfACompletedKey(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation) {
+		takeOver();
+		redis.store().complete(this.owner, null);
+		assertUnchanged(mutation, this.zombie, Settlement.LOST);
+	}
+
+	@ParameterizedTest
+	@MethodSource("mutations")
+	void zombieChangesNothingOfAFailedKey(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation) {
+		takeOver();
+		redis.store().fail(this.owner, new Failure("second", null));
+		assertUnchanged(mutation, this.zombie, Settlement.LOST);
+	}
+
+	@Test
+	void ownerThatFailedMayOnlyRepeatItself() {
+		redis.store().claim(this.owner);
+		redis.store().fail(this.owner, new Failure("first", null));
+		assertUnchanged((store, claim) -> store.complete(claim, null), this.owner, Settlement.LOST);
+		assertUnchanged(IdempotencyStore::renew, this.owner, Settlement.LOST);
+		assertUnchanged((store, claim) -> store.fail(claim, new Failure("again", null)), this.owner,
+				Settlement.SETTLED);
+		assertUnchanged(IdempotencyStore::release, this.owner, Settlement.SETTLED);
+	}
+
+	@Test
+	void ownerThatCompletedMayOnlyRepeatItself() {
+		redis.store().claim(this.owner);
+		redis.store().complete(this.owner, new byte[] { 1 });
+		assertUnchanged((store, claim) -> store.complete(claim, new byte[] { 1 }), this.owner, Settlement.SETTLED);
+		assertUnchanged((store, claim) -> store.fail(claim, new Failure("late", null)), this.owner, Settlement.LOST);
+		assertUnchanged(IdempotencyStore::release, this.owner, Settlement.LOST);
+		assertUnchanged(IdempotencyStore::renew, this.owner, Settlement.LOST);
+	}
+
+	@Test
+	void ownerWhoseLeaseRanOutCompletesWhenNobodyTookOver() {
+		redis.store().claim(this.owner);
+		redis.endLease(this.key);
+		assertThat(redis.store().complete(this.owner, null)).isEqualTo(Settlement.SETTLED);
+	}
+
+}

@@ -1,0 +1,42 @@
+package dev.idempotency.redis;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyKey;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for {@link KeyNames}.
+ */
+class KeyNamesTests {
+
+	@Test
+	void nameIsThePrefixAndTheIdentifierAsHashTag() {
+		IdempotencyKey key = IdempotencyKey.of("scope", "key");
+		assertThat(new KeyNames("shop:idempotency:").name(key))
+			.isEqualTo("shop:idempotency:{" + key.id().toString().replace("-", "") + "}");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "", "a b", "a{b", "a}b", "\u00e9", "a\n", "\t" })
+	@Tag("promise-12")
+	void prefixThatCannotBeOneIsRefused(String prefix) {
+		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> new KeyNames(prefix))
+			.withMessage("'" + prefix + "' cannot be the beginning of the Redis keys of the idempotency store.")
+			.satisfies((ex) -> assertThat(ex.action()).startsWith("Set 'idempotency.redis.key-prefix' to"));
+	}
+
+	@Test
+	void prefixHas200CharactersAtMost() {
+		assertThat(new KeyNames("x".repeat(200)).prefix()).hasSize(200);
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> new KeyNames("x".repeat(201)));
+	}
+
+}

@@ -1,0 +1,35 @@
+package dev.idempotency.redis;
+
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+import dev.idempotency.contract.IdempotencyStoreContract;
+import dev.idempotency.test.RedisCluster;
+import dev.idempotency.test.RedisProcess;
+import dev.idempotency.test.TestRedis;
+
+/**
+ * The contract of {@link RedisIdempotencyStore} on a cluster.
+ */
+class RedisClusterStoreContractTests extends IdempotencyStoreContract {
+
+	// Left open: jqwik, which runs a part of it, does not end what Jupiter begins.
+	private static final RedisIdempotencyStore store = start();
+
+	private static RedisIdempotencyStore start() {
+		RedisClusterConfiguration configuration = new RedisClusterConfiguration();
+		for (RedisProcess node : new RedisCluster().nodes()) {
+			configuration.clusterNode(node.host(), node.port());
+		}
+		RedisIdempotencyStore store = TestRedis.store(TestRedis.started(new LettuceConnectionFactory(configuration)),
+				0);
+		TestRedis.awaitContact(store);
+		return store;
+	}
+
+	@Override
+	public RedisIdempotencyStore store() {
+		return store;
+	}
+
+}

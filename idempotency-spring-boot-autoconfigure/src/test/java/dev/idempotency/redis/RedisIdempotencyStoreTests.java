@@ -1,0 +1,219 @@
+package dev.idempotency.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.UUID;
+
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TestRedis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link RedisIdempotencyStore}.
+ */
+class RedisIdempotencyStoreTests {
+
+	private static final byte[] RESULT = { 0, -1, 13, 10, -128, 32 };
+
+	private static final Failure FAILURE = new Failure("java.io.IOException", "no \"route\" à Zoë");
+
+	@RegisterExtension
+	static TestRedis redis = TestRedis.create();
+
+	private static RedisIdempotencyStore store;
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final ClaimRequest first = TestDatabase.request(this.key);
+
+	@BeforeAll
+	static void createStore() {
+		store = redis.store();
+	}
+
+	private Claim claimAgain() {
+		return store.claim(TestDatabase.request(this.key));
+	}
+
+	@Test
+	void absentKeyIsAcquired() {
+		assertThat(store.claim(this.first)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(redis.record(this.key))
+			.extracting(IdempotencyRecord::state, IdempotencyRecord::fence, IdempotencyRecord::attempt,
+					IdempotencyRecord::failure)
+			.containsExactly(State.IN_PROGRESS, 1, 1, null);
+	}
+
+	@Test
+	void recordTellsItsTimes() {
+		store.claim(this.first);
+		IdempotencyRecord record = redis.record(this.key);
+		assertThat(record.createdAt()).isCloseTo(Instant.now(), within(Duration.ofSeconds(5)));
+		assertThat(record.claimedUntil()).isEqualTo(record.createdAt().plus(TestDatabase.LEASE));
+		assertThat(record.expiresAt()).isCloseTo(record.createdAt().plus(TestDatabase.RETENTION),
+				within(Duration.ofSeconds(5)));
+	}
+
+	@Test
+	@Tag("promise-2")
+	void liveClaimAnswersInProgressWithTheRestOfItsLease() {
+		store.claim(this.first);
+		assertThat(claimAgain()).isInstanceOfSatisfying(Claim.InProgress.class,
+				(claim) -> assertThat(claim.retryAfter()).isBetween(Duration.ofSeconds(50), TestDatabase.LEASE));
+	}
+
+	@Test
+	@Tag("promise-7")
+	void claimWhoseLeaseRanOutIsTakenOver() {
+		store.claim(TestDatabase.request(this.key, Duration.ofMillis(300)));
+		assertThat(claimAgain()).isInstanceOf(Claim.InProgress.class);
+		await().atMost(Duration.ofSeconds(5))
+			.pollInterval(Duration.ofMillis(10))
+			.until(this::claimAgain, new Claim.Acquired(2, 2)::equals);
+	}
+
+	@Test
+	void repeatedClaimIsAcquiredAgainWithANewLease() {
+		store.claim(this.first);
+		redis.endLease(this.key);
+		assertThat(store.claim(this.first)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(claimAgain()).isInstanceOf(Claim.InProgress.class);
+	}
+
+	@Test
+	@Tag("promise-3")
+	void completedKeyAnswersWithItsBinaryResult() {
+		store.claim(this.first);
+		assertThat(store.complete(this.first, RESULT)).isEqualTo(Settlement.SETTLED);
+		assertThat(claimAgain()).isInstanceOfSatisfying(Claim.Completed.class,
+				(claim) -> assertThat(claim.result()).isEqualTo(RESULT));
+	}
+
+	@Test
+	void emptyResultAndNoneDiffer() {
+		store.claim(this.first);
+		store.complete(this.first, new byte[0]);
+		assertThat(claimAgain()).isInstanceOfSatisfying(Claim.Completed.class,
+				(claim) -> assertThat(claim.result()).isEmpty());
+		ClaimRequest other = TestDatabase.request(TestDatabase.newKey());
+		store.claim(other);
+		store.complete(other, null);
+		assertThat(store.claim(TestDatabase.request(other.key()))).isEqualTo(new Claim.Completed(null));
+	}
+
+	@Test
+	void failedKeyTellsWhyAndIsAcquiredAtOnce() {
+		store.claim(this.first);
+		assertThat(store.fail(this.first, FAILURE)).isEqualTo(Settlement.SETTLED);
+		assertThat(redis.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::failure)
+			.containsExactly(State.FAILED, FAILURE);
+		assertThat(claimAgain()).isEqualTo(new Claim.Acquired(2, 2));
+		assertThat(redis.record(this.key).failure()).isNull();
+	}
+
+	@Test
+	void failureWithoutMessageIsKept() {
+		store.claim(this.first);
+		store.fail(this.first, new Failure("type", null));
+		assertThat(redis.record(this.key).failure()).isEqualTo(new Failure("type", null));
+	}
+
+	@Test
+	void releasedKeyIsAcquiredAtOnceWithoutCountingAnAttempt() {
+		store.claim(this.first);
+		assertThat(store.release(this.first)).isEqualTo(Settlement.SETTLED);
+		assertThat(store.release(this.first)).isEqualTo(Settlement.SETTLED);
+		assertThat(claimAgain()).isEqualTo(new Claim.Acquired(2, 1));
+	}
+
+	@Test
+	@Tag("promise-9")
+	void otherFingerprintIsAMismatchInEveryState() {
+		byte[] fingerprint = { 0, 32, -1 };
+		ClaimRequest owner = new ClaimRequest(this.key, UUID.randomUUID(), fingerprint, TestDatabase.LEASE,
+				TestDatabase.RETENTION);
+		ClaimRequest other = TestDatabase.request(this.key, "other");
+		assertThat(store.claim(owner)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(store.claim(other)).isEqualTo(new Claim.Mismatch());
+		redis.endLease(this.key);
+		assertThat(store.claim(other)).isEqualTo(new Claim.Mismatch());
+		store.complete(owner, RESULT);
+		assertThat(store.claim(other)).isEqualTo(new Claim.Mismatch());
+		assertThat(claimAgain()).isInstanceOf(Claim.Completed.class);
+	}
+
+	@Test
+	void valueShowsScopeAndKey() {
+		store.claim(this.first);
+		assertThat(redis.value(this.key)).startsWith("idem1 P " + this.first.token() + " 1 1 ")
+			.endsWith(" 0 5 " + this.key.value().length() + " scope" + this.key.value() + "-");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "it's; \" \\ $1 %d", "\uD83D\uDE80 Zoë {x}", "a b\u00A0c" })
+	void oddCharactersAreKept(String text) {
+		IdempotencyKey odd = IdempotencyKey.of(text, text + this.key.value());
+		ClaimRequest request = TestDatabase.request(odd);
+		store.claim(request);
+		store.complete(request, RESULT);
+		assertThat(new String(redis.commands().get(TestRedis.bytes(odd)), StandardCharsets.UTF_8))
+			.contains(odd.scope() + odd.value());
+		assertThat(store.claim(TestDatabase.request(odd))).isInstanceOf(Claim.Completed.class);
+	}
+
+	@Test
+	void unknownKeyIsNotFound() {
+		assertThat(store.find(this.key)).isEmpty();
+	}
+
+	@Test
+	void unknownKeyIsLostForEverySettlement() {
+		assertThat(store.complete(this.first, null)).isEqualTo(Settlement.LOST);
+		assertThat(store.fail(this.first, FAILURE)).isEqualTo(Settlement.LOST);
+		assertThat(store.release(this.first)).isEqualTo(Settlement.LOST);
+		assertThat(store.renew(this.first)).isEqualTo(Settlement.LOST);
+		assertThat(redis.value(this.key)).isNull();
+	}
+
+	@Test
+	void renewalsAreAnsweredEachForItself() {
+		ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
+		ClaimRequest stranger = TestDatabase.request(this.key);
+		store.claim(this.first);
+		store.claim(second);
+		redis.commands().scriptFlush();
+		assertThat(store.renewAll(List.of(stranger, second, this.first))).containsExactly(Settlement.LOST,
+				Settlement.SETTLED, Settlement.SETTLED);
+		assertThat(store.renewAll(List.of())).isEmpty();
+	}
+
+	@Test
+	void storeSurvivesThatTheServerForgetsItsScripts() {
+		redis.commands().scriptFlush();
+		assertThat(store.claim(this.first)).isEqualTo(new Claim.Acquired(1, 1));
+		redis.commands().scriptFlush();
+		assertThat(store.complete(this.first, RESULT)).isEqualTo(Settlement.SETTLED);
+		redis.commands().scriptFlush();
+		assertThat(redis.record(this.key).state()).isEqualTo(State.COMPLETED);
+	}
+
+}

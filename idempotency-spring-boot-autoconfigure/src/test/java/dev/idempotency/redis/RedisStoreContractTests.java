@@ -1,0 +1,19 @@
+package dev.idempotency.redis;
+
+import dev.idempotency.contract.IdempotencyStoreContract;
+import dev.idempotency.test.TestRedis;
+
+/**
+ * The contract of {@link RedisIdempotencyStore} on one server.
+ */
+class RedisStoreContractTests extends IdempotencyStoreContract {
+
+	// Left open: jqwik, which runs a part of it, does not end what Jupiter begins.
+	private static final TestRedis redis = TestRedis.create();
+
+	@Override
+	public RedisIdempotencyStore store() {
+		return redis.store();
+	}
+
+}

@@ -1,0 +1,123 @@
+package dev.idempotency.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.RedisProcess;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TestRedis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for completions that replicas must confirm.
+ */
+class ReplicasTests {
+
+	private static RedisProcess master;
+
+	private static RedisProcess replica;
+
+	private static TestRedis redis;
+
+	private static TestRedis copy;
+
+	private final ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+
+	@BeforeAll
+	static void startServers() {
+		master = RedisProcess.create();
+		replica = RedisProcess.create("--replicaof", master.host(), String.valueOf(master.port()));
+		redis = TestRedis.create(master);
+		copy = TestRedis.create(replica);
+		await().atMost(Duration.ofSeconds(20))
+			.until(() -> redis.commands().info("replication").contains("state=online"));
+	}
+
+	@AfterAll
+	static void stopServers() {
+		redis.close();
+		copy.close();
+		replica.stop();
+		master.stop();
+	}
+
+	@Test
+	void confirmedCompletionIsOnTheReplica() {
+		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 1)) {
+			store.claim(this.request);
+			assertThat(store.complete(this.request, "done".getBytes(StandardCharsets.UTF_8)))
+				.isEqualTo(Settlement.SETTLED);
+			assertThat(copy.value(this.request.key())).startsWith("idem1 C ").endsWith("Rdone");
+		}
+	}
+
+	@Test
+	void completionThatTooFewConfirmedIsUnavailableAndSettledWhenItIsRepeated() {
+		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 1)) {
+			store.claim(this.request);
+			replica.freeze();
+			try {
+				assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+					.isThrownBy(() -> store.complete(this.request, null))
+					.withMessage("0 of 1 replicas confirmed the completion within PT1S; it is repeated until they do");
+				assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+					.isThrownBy(() -> store.complete(this.request, null));
+				// Claims do not wait behind them.
+				assertThat(redis.record(this.request.key()).state()).isEqualTo(State.COMPLETED);
+			}
+			finally {
+				replica.resume();
+			}
+			await().atMost(Duration.ofSeconds(10))
+				.ignoreExceptions()
+				.until(() -> store.complete(this.request, null), Settlement.SETTLED::equals);
+			assertThat(copy.value(this.request.key())).startsWith("idem1 C ");
+		}
+	}
+
+	@Test
+	void moreReplicasThanThereAreAreTooFew() {
+		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
+			store.claim(this.request);
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> store.complete(this.request, null))
+				.withMessageStartingWith("1 of 2 replicas confirmed the completion");
+		}
+	}
+
+	@Test
+	void lostCompletionWaitsForNobody() {
+		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
+			assertThat(store.complete(this.request, null)).isEqualTo(Settlement.LOST);
+		}
+	}
+
+	@Test
+	void closedStoreLeavesNoConnection() {
+		long before = connections();
+		RedisIdempotencyStore store = TestRedis.store(redis.factory(), 1);
+		store.claim(this.request);
+		assertThat(connections()).isEqualTo(before);
+		store.complete(this.request, null);
+		assertThat(connections()).isEqualTo(before + 1);
+		store.close();
+		await().atMost(Duration.ofSeconds(5)).until(() -> connections() == before);
+	}
+
+	private static long connections() {
+		redis.store().ping();
+		return redis.commands().clientList().lines().filter((client) -> !client.contains("flags=S")).count();
+	}
+
+}

@@ -1,0 +1,52 @@
+package dev.idempotency.redis;
+
+import java.time.Duration;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.data.redis.connection.RedisSentinelConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.RedisSentinel;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TestRedis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link RedisIdempotencyStore} with Sentinel.
+ */
+class SentinelTests {
+
+	@Test
+	@Tag("promise-11")
+	void storeFollowsAFailOverAndKnowsWhatTheReplicaConfirmed() {
+		ClaimRequest completed = TestDatabase.request(TestDatabase.newKey());
+		try (RedisSentinel servers = new RedisSentinel()) {
+			RedisSentinelConfiguration configuration = new RedisSentinelConfiguration().master(RedisSentinel.MASTER);
+			servers.sentinels().forEach((sentinel) -> configuration.sentinel(sentinel.host(), sentinel.port()));
+			LettuceConnectionFactory factory = TestRedis.started(new LettuceConnectionFactory(configuration));
+			try (RedisIdempotencyStore store = TestRedis.store(factory, 1)) {
+				TestRedis.awaitContact(store);
+				assertThat(store.claim(completed)).isEqualTo(new Claim.Acquired(1, 1));
+				await().atMost(Duration.ofSeconds(30))
+					.ignoreExceptions()
+					.until(() -> store.complete(completed, null), Settlement.SETTLED::equals);
+				servers.master().stop();
+				await().atMost(Duration.ofSeconds(40))
+					.ignoreExceptions()
+					.until(() -> store.claim(TestDatabase.request(completed.key())), new Claim.Completed(null)::equals);
+				ClaimRequest next = TestDatabase.request(TestDatabase.newKey());
+				assertThat(store.claim(next)).isEqualTo(new Claim.Acquired(1, 1));
+			}
+			finally {
+				factory.destroy();
+			}
+		}
+	}
+
+}

@@ -1,0 +1,199 @@
+package dev.idempotency.redis;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.RedisProcess;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TestRedis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for a {@link RedisIdempotencyStore} whose server does not answer.
+ */
+@Tag("promise-11")
+class StoreUnavailableTests {
+
+	private static final ClaimRequest REQUEST = TestDatabase.request(TestDatabase.newKey());
+
+	// Far below Lettuce's own 60 seconds.
+	private static final Duration BOUND = TestRedis.TIMEOUT.plusSeconds(1);
+
+	private static final String LATE = "Redis did not answer within " + TestRedis.TIMEOUT;
+
+	private static RedisProcess server;
+
+	private static TestRedis redis;
+
+	@BeforeAll
+	static void startServer() {
+		server = RedisProcess.durable();
+		redis = TestRedis.create(server);
+	}
+
+	@AfterAll
+	static void stopServer() {
+		redis.close();
+		server.stop();
+	}
+
+	static Stream<Named<BiConsumer<RedisIdempotencyStore, ClaimRequest>>> calls() {
+		return Stream.of(Named.of("claim", RedisIdempotencyStore::claim),
+				Named.of("complete", (store, claim) -> store.complete(claim, null)),
+				Named.of("fail", (store, claim) -> store.fail(claim, new Failure("x", null))),
+				Named.of("release", RedisIdempotencyStore::release), Named.of("renew", RedisIdempotencyStore::renew),
+				Named.of("renew all", (store, claim) -> store.renewAll(List.of(claim, REQUEST))),
+				Named.of("find", (store, claim) -> store.find(claim.key())),
+				Named.of("ping", (store, claim) -> store.ping()));
+	}
+
+	private static void assertUnavailable(String message, Runnable call) {
+		long start = System.nanoTime();
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(call::run)
+			.withMessage(message);
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(BOUND);
+	}
+
+	@ParameterizedTest
+	@MethodSource("calls")
+	void callOfAFrozenServerEndsWithinTheTimeout(BiConsumer<RedisIdempotencyStore, ClaimRequest> call) {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		redis.store().claim(request);
+		server.freeze();
+		try {
+			assertUnavailable(LATE, () -> call.accept(redis.store(), request));
+		}
+		finally {
+			server.resume();
+		}
+		await().atMost(Duration.ofSeconds(5))
+			.ignoreExceptions()
+			.until(() -> redis.store().find(request.key()).isPresent());
+	}
+
+	@Test
+	void firstCallOfAFrozenServerEndsWithinTheTimeout() {
+		LettuceConnectionFactory factory = TestRedis.factory(server);
+		server.freeze();
+		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
+			assertUnavailable(LATE, store::ping);
+			assertUnavailable(LATE, store::ping);
+		}
+		finally {
+			server.resume();
+		}
+		factory.destroy();
+	}
+
+	@Test
+	void storeIsConstructedWhileTheServerIsDownAndFindsItLater() {
+		RedisProcess down = RedisProcess.create();
+		down.stop();
+		LettuceConnectionFactory factory = TestRedis.factory(down);
+		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
+			assertUnavailable("Redis cannot be reached", store::ping);
+			down.start();
+			await().atMost(Duration.ofSeconds(10)).ignoreExceptions().untilAsserted(store::ping);
+			assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
+		}
+		finally {
+			factory.destroy();
+			down.stop();
+		}
+	}
+
+	@Test
+	void storeGoesOnAfterARestartWithWhatItKnew() {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		redis.store().claim(request);
+		server.stop();
+		try {
+			assertUnavailable(LATE, () -> redis.store().complete(request, null));
+		}
+		finally {
+			server.start();
+		}
+		await().atMost(Duration.ofSeconds(20))
+			.ignoreExceptions()
+			.until(() -> redis.store().complete(request, null), Settlement.SETTLED::equals);
+	}
+
+	@Test
+	void claimThatWasGivenUpBeforeItWasSentIsNeverMade() {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		redis.store().ping();
+		server.stop();
+		try {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> redis.store().claim(request));
+		}
+		finally {
+			server.start();
+		}
+		await().atMost(Duration.ofSeconds(20)).ignoreExceptions().untilAsserted(redis.store()::ping);
+		assertThat(redis.store().find(request.key())).isEmpty();
+	}
+
+	@Test
+	void interruptedThreadCompletesAndStaysInterrupted() {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		redis.store().claim(request);
+		Thread.currentThread().interrupt();
+		assertThat(redis.store().complete(request, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(Thread.interrupted()).isTrue();
+	}
+
+	@Test
+	void serverWithoutMemoryIsUnavailable() {
+		redis.commands().configSet("maxmemory", "1");
+		try {
+			assertUnavailable("Redis refused the command (OOM)",
+					() -> redis.store().claim(TestDatabase.request(TestDatabase.newKey())));
+		}
+		finally {
+			redis.commands().configSet("maxmemory", "0");
+		}
+	}
+
+	@Test
+	void stoppedFactoryIsUnavailable() {
+		LettuceConnectionFactory factory = TestRedis.factory(server);
+		RedisIdempotencyStore store = TestRedis.store(factory, 0);
+		store.ping();
+		factory.destroy();
+		assertUnavailable("Redis cannot be reached", store::ping);
+	}
+
+	@Test
+	@Tag("promise-12")
+	void settingsThatCannotBeAreRefused() {
+		LettuceConnectionFactory factory = new LettuceConnectionFactory();
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> TestRedis.store(factory, -1))
+			.withMessage("'idempotency.redis.replicas' is -1.");
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> new RedisIdempotencyStore(factory, "x", 0, Duration.ofMillis(99)))
+			.withMessage("The time-out of the idempotency store is PT0.099S.");
+	}
+
+}

@@ -1,0 +1,97 @@
+package dev.idempotency.redis;
+
+import java.time.Duration;
+import java.util.UUID;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TestRedis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for how long {@link RedisIdempotencyStore} remembers a key.
+ */
+class TimeToLiveTests {
+
+	@RegisterExtension
+	static TestRedis redis = TestRedis.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final ClaimRequest claim = TestDatabase.request(this.key);
+
+	private void shorten(Duration left) {
+		redis.commands().pexpire(TestRedis.bytes(this.key), left.toMillis());
+	}
+
+	@Test
+	void retentionBeginsWithTheClaim() {
+		redis.store().claim(this.claim);
+		assertThat(redis.timeToLive(this.key)).isBetween(TestDatabase.RETENTION.toMillis() - 10_000,
+				TestDatabase.RETENTION.toMillis());
+	}
+
+	@Test
+	void settlementsKeepTheRetention() {
+		redis.store().claim(this.claim);
+		shorten(Duration.ofMinutes(10));
+		redis.store().fail(this.claim, new Failure("x", null));
+		assertThat(redis.timeToLive(this.key)).isBetween(500_000L, 600_000L);
+		ClaimRequest second = TestDatabase.request(this.key);
+		redis.store().claim(second);
+		assertThat(redis.timeToLive(this.key)).isGreaterThan(600_000L);
+		shorten(Duration.ofMinutes(10));
+		redis.store().complete(second, null);
+		assertThat(redis.timeToLive(this.key)).isBetween(500_000L, 600_000L);
+		redis.store().complete(second, null);
+		assertThat(redis.timeToLive(this.key)).isBetween(500_000L, 600_000L);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void renewalKeepsTheRetentionUnlessTheLeaseIsLonger() {
+		redis.store().claim(this.claim);
+		shorten(Duration.ofMinutes(10));
+		redis.store().renew(this.claim);
+		assertThat(redis.timeToLive(this.key)).isBetween(500_000L, 600_000L);
+		shorten(Duration.ofSeconds(10));
+		redis.store().renew(this.claim);
+		assertThat(redis.timeToLive(this.key)).isBetween(50_000L, TestDatabase.LEASE.toMillis());
+	}
+
+	@Test
+	@Tag("promise-2")
+	void claimIsRememberedForItsLeaseAtLeast() {
+		redis.store()
+			.claim(new ClaimRequest(this.key, UUID.randomUUID(), null, TestDatabase.LEASE, Duration.ofMillis(1)));
+		assertThat(redis.timeToLive(this.key)).isBetween(50_000L, TestDatabase.LEASE.toMillis());
+	}
+
+	@Test
+	@Tag("promise-3")
+	void keyIsGoneAfterItsRetention() {
+		redis.store().claim(this.claim);
+		redis.store().complete(this.claim, null);
+		shorten(Duration.ofMillis(1));
+		await().atMost(Duration.ofSeconds(5)).until(() -> redis.store().find(this.key).isEmpty());
+		assertThat(redis.store().claim(TestDatabase.request(this.key))).isEqualTo(new Claim.Acquired(1, 1));
+	}
+
+	@Test
+	void completionOfAForgottenClaimIsLost() {
+		redis.store().claim(this.claim);
+		redis.commands().del(TestRedis.bytes(this.key));
+		assertThat(redis.store().complete(this.claim, null)).isEqualTo(Settlement.LOST);
+	}
+
+}
