@@ -82,7 +82,7 @@ interface RepetitionContract extends StoreContract {
 			default -> Mutation.RELEASE;
 		};
 		assertThat(repeated.apply(store(), owner)).isEqualTo(Settlement.SETTLED);
-		assertThat(record(key)).isEqualTo(before);
+		assertUnchanged(key, before);
 	}
 
 }

@@ -1,11 +1,13 @@
 package dev.idempotency.contract;
 
 import java.time.Duration;
+import java.time.Instant;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotencyStore;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -39,6 +41,21 @@ interface StoreContract {
 
 	default IdempotencyRecord record(IdempotencyKey key) {
 		return store().find(key).orElseThrow(() -> new AssertionError("Nothing is known about the " + key));
+	}
+
+	/**
+	 * Compare a record with what it was, its times as exactly as the store tells them.
+	 * @param key the key
+	 * @param expected what it was
+	 */
+	default void assertUnchanged(IdempotencyKey key, IdempotencyRecord expected) {
+		assertThat(record(key)).usingRecursiveComparison()
+			.withComparatorForType(this::compare, Instant.class)
+			.isEqualTo(expected);
+	}
+
+	private int compare(Instant left, Instant right) {
+		return (Duration.between(left, right).abs().compareTo(precision()) <= 0) ? 0 : left.compareTo(right);
 	}
 
 }

@@ -1,5 +1,7 @@
 package dev.idempotency.redis;
 
+import java.time.Duration;
+
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
@@ -30,6 +32,13 @@ class RedisClusterStoreContractTests extends IdempotencyStoreContract {
 	@Override
 	public RedisIdempotencyStore store() {
 		return store;
+	}
+
+	// The end of the retention is read off two clocks of the server, each in
+	// milliseconds.
+	@Override
+	public Duration precision() {
+		return Duration.ofMillis(2);
 	}
 
 }

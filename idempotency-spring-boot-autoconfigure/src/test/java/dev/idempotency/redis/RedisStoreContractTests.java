@@ -1,5 +1,7 @@
 package dev.idempotency.redis;
 
+import java.time.Duration;
+
 import dev.idempotency.contract.IdempotencyStoreContract;
 import dev.idempotency.test.TestRedis;
 
@@ -14,6 +16,13 @@ class RedisStoreContractTests extends IdempotencyStoreContract {
 	@Override
 	public RedisIdempotencyStore store() {
 		return redis.store();
+	}
+
+	// The end of the retention is read off two clocks of the server, each in
+	// milliseconds.
+	@Override
+	public Duration precision() {
+		return Duration.ofMillis(2);
 	}
 
 }
