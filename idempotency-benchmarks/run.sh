@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Builds the library, measures it, and writes docs/benchmarks.md and docs/benchmarks.svg.
+#   --quick      a smoke run of less than a minute; its figures say nothing and go to target/
+#   --only=TEXT  only the rows whose name contains the text; goes to target/ too
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+mvn -q -B -Pbenchmarks -pl idempotency-benchmarks -am -Dmaven.test.skip=true package
+exec java -Xms2g -Xmx2g -cp "idempotency-benchmarks/target/classes:idempotency-benchmarks/target/lib/*" \
+	dev.idempotency.benchmarks.Benchmarks "$@"

@@ -1,0 +1,34 @@
+package dev.idempotency.benchmarks;
+
+import javax.sql.DataSource;
+
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.annotation.Bean;
+
+/**
+ * What both listeners of every comparison have around them.
+ */
+@SpringBootConfiguration(proxyBeanMethods = false)
+@EnableAutoConfiguration
+class BenchmarkApplication {
+
+	@Bean
+	Meter meter() {
+		return new Meter();
+	}
+
+	@Bean
+	static BeanPostProcessor countedDataSource() {
+		return new BeanPostProcessor() {
+
+			@Override
+			public Object postProcessAfterInitialization(Object bean, String beanName) {
+				return (bean instanceof DataSource dataSource) ? new CountedDataSource(dataSource) : bean;
+			}
+
+		};
+	}
+
+}

@@ -1,0 +1,51 @@
+package dev.idempotency.benchmarks;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Measures everything and writes the report.
+ */
+public final class Benchmarks {
+
+	private Benchmarks() {
+	}
+
+	/**
+	 * Run.
+	 * @param arguments {@code --quick} for a smoke run, {@code --only=TEXT} for some rows
+	 * @throws Exception if something cannot be measured
+	 */
+	public static void main(String[] arguments) throws Exception {
+		Options options = Options.parse(arguments);
+		long start = System.nanoTime();
+		List<Delivered> delivered = options.inProcess() ? InProcess.measure(options) : List.of();
+		List<Measured> measured = new ArrayList<>();
+		List<String> skipped = new ArrayList<>();
+		Machine machine;
+		try (Servers servers = Servers.start()) {
+			machine = Machine.describe(servers);
+			List<Work> works = options.select(Work.all());
+			int remaining = works.size() * options.threads().size();
+			for (Work work : works) {
+				for (int threads : options.threads()) {
+					System.out.printf("[%4d s] %s, %d thread(s); %d to go%n",
+							(System.nanoTime() - start) / 1_000_000_000, work, threads, --remaining);
+					String missing = work.missing();
+					if (missing != null) {
+						skipped.add(work + ": " + missing);
+						System.out.println("         skipped: " + missing);
+						continue;
+					}
+					new Comparison(work, threads, servers, options).run()
+						.ifPresentOrElse(measured::add, () -> skipped.add(work + ": the setting has no effect"));
+				}
+			}
+		}
+		new Report(options, machine, delivered, measured, skipped.stream().distinct().toList()).write();
+		System.out.printf("Done in %d s%n", (System.nanoTime() - start) / 1_000_000_000);
+		// The broker leaves threads behind.
+		System.exit(0);
+	}
+
+}

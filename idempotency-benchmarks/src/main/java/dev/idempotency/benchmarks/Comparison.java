@@ -1,0 +1,130 @@
+package dev.idempotency.benchmarks;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+import javax.sql.DataSource;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.util.Assert;
+
+/**
+ * Lets a protected listener and its limit consume the same records, in an application
+ * with a topic and a database of its own:
+ * <ol>
+ * <li>a round in which round trips are counted, which also shows how many records fill a
+ * round;</li>
+ * <li>a round to warm up;</li>
+ * <li>the measured rounds, in which the two take turns to be first.</li>
+ * </ol>
+ */
+final class Comparison {
+
+	private static final int COUNTED_RECORDS = 400;
+
+	private final Work work;
+
+	private final int threads;
+
+	private final Servers servers;
+
+	private final Options options;
+
+	private final String topic;
+
+	Comparison(Work work, int threads, Servers servers, Options options) {
+		this.work = work;
+		this.threads = threads;
+		this.servers = servers;
+		this.options = options;
+		this.topic = servers.newTopic(threads);
+	}
+
+	/**
+	 * Measure.
+	 * @return the figures, or nothing if the settings of the work have no effect
+	 * @throws InterruptedException if somebody wants it to end
+	 */
+	Optional<Measured> run() throws InterruptedException {
+		try (ConfigurableApplicationContext context = start()) {
+			Round counted = round(context, 0, COUNTED_RECORDS, roundTrips(context));
+			if (!this.work.kind().isEffective(counted.guarded().roundTrips())) {
+				return Optional.empty();
+			}
+			Round warmUp = round(context, 1, records(counted, this.options.phaseSeconds() / 2), null);
+			int records = records(warmUp, this.options.phaseSeconds());
+			List<Round> rounds = new ArrayList<>();
+			for (int i = 0; i < this.options.rounds(); i++) {
+				Round round = round(context, i + 2, records, null);
+				System.out.printf("         round %d of %d: %,9.0f/s %,9.0f/s  %.2f%n", i + 1, this.options.rounds(),
+						round.limit().rate(), round.guarded().rate(), round.ratio());
+				rounds.add(round);
+			}
+			return Optional.of(new Measured(this.work, this.threads, counted, rounds));
+		}
+	}
+
+	private ConfigurableApplicationContext start() {
+		Map<String, Object> properties = new LinkedHashMap<>(this.servers.properties());
+		properties.put("benchmark.topic", this.topic);
+		properties.put("benchmark.partitions", "0-" + (this.threads - 1));
+		properties.put("spring.kafka.listener.concurrency", this.threads);
+		properties.putAll(this.work.kind().properties());
+		return new SpringApplicationBuilder(BenchmarkApplication.class).sources(this.work.kind().listeners())
+			.web(WebApplicationType.NONE)
+			.registerShutdownHook(false)
+			.properties(properties)
+			.run();
+	}
+
+	private RoundTrips roundTrips(ConfigurableApplicationContext context) {
+		return (this.work.kind() == Kind.REDIS) ? new RedisCommands(context.getBean(RedisConnectionFactory.class))
+				: (CountedDataSource) context.getBean(DataSource.class);
+	}
+
+	private static int records(Round round, double seconds) {
+		return (int) (Math.min(round.limit().rate(), round.guarded().rate()) * seconds);
+	}
+
+	private Round round(ConfigurableApplicationContext context, int number, int records,
+			@Nullable RoundTrips roundTrips) throws InterruptedException {
+		// One thread where round trips are counted: with several, those of the records
+		// that
+		// are not measured would be among them.
+		Workload workload = Workload.of(number, (roundTrips != null) ? 1 : this.threads, records,
+				this.work.duplicates());
+		workload.send(this.servers.producer(), this.topic);
+		if (number % 2 == 0) {
+			Phase limit = phase(context, BenchmarkListener.LIMIT, workload, roundTrips);
+			return new Round(limit, phase(context, BenchmarkListener.PROTECTED, workload, roundTrips));
+		}
+		Phase guarded = phase(context, BenchmarkListener.PROTECTED, workload, roundTrips);
+		return new Round(phase(context, BenchmarkListener.LIMIT, workload, roundTrips), guarded);
+	}
+
+	private Phase phase(ConfigurableApplicationContext context, String id, Workload workload,
+			@Nullable RoundTrips roundTrips) throws InterruptedException {
+		Window window = new Window(workload, roundTrips);
+		context.getBean(Meter.class).open(window);
+		MessageListenerContainer container = context.getBean(KafkaListenerEndpointRegistry.class)
+			.getListenerContainer(id);
+		Assert.state(container != null, "There is no such listener");
+		container.start();
+		try {
+			return window.await();
+		}
+		finally {
+			container.stop();
+		}
+	}
+
+}

@@ -1,0 +1,63 @@
+package dev.idempotency.benchmarks;
+
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.annotation.Bean;
+import org.springframework.kafka.annotation.KafkaListener;
+
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+
+/**
+ * The same listener twice, once protected, with a store that does nothing.
+ */
+@SpringBootConfiguration(proxyBeanMethods = false)
+@EnableAutoConfiguration
+class InProcessApplication {
+
+	@Bean
+	IdempotencyStore store(InProcessBenchmark.Delivery delivery) {
+		return new NoOpStore(delivery == InProcessBenchmark.Delivery.DUPLICATE);
+	}
+
+	@Bean
+	Unprotected unprotectedListener() {
+		return new Unprotected();
+	}
+
+	@Bean
+	Protected protectedListener() {
+		return new Protected();
+	}
+
+	/**
+	 * Without the library.
+	 */
+	static class Unprotected {
+
+		private int length;
+
+		@KafkaListener(id = BenchmarkListener.LIMIT, topics = "none", autoStartup = "false")
+		void handle(String payload) {
+			this.length += payload.length();
+		}
+
+	}
+
+	/**
+	 * With the library.
+	 */
+	static class Protected {
+
+		private int length;
+
+		@KafkaListener(id = BenchmarkListener.PROTECTED, topics = "none", autoStartup = "false")
+		@Idempotent(mode = Mode.LEASED)
+		void handle(String payload) {
+			this.length += payload.length();
+		}
+
+	}
+
+}

@@ -1,0 +1,117 @@
+package dev.idempotency.benchmarks;
+
+import java.nio.charset.StandardCharsets;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.listener.AcknowledgingConsumerAwareMessageListener;
+import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.util.Assert;
+
+/**
+ * One delivery, handed to the message listener of a container that is not started: all
+ * that happens in the process, without broker and store.
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@SuppressWarnings("NullAway.Init")
+public class InProcessBenchmark {
+
+	private static final int RECORDS = 1024;
+
+	/**
+	 * The delivery.
+	 */
+	@Param
+	public Delivery delivery;
+
+	private ConfigurableApplicationContext context;
+
+	private AcknowledgingConsumerAwareMessageListener<String, String> listener;
+
+	private ConsumerRecord<String, String>[] records;
+
+	private int next;
+
+	/**
+	 * Start the application.
+	 */
+	@Setup
+	@SuppressWarnings("unchecked")
+	public void start() {
+		this.context = new SpringApplicationBuilder(InProcessApplication.class).web(WebApplicationType.NONE)
+			.initializers((created) -> ((GenericApplicationContext) created).registerBean(Delivery.class,
+					() -> this.delivery))
+			.properties("spring.main.banner-mode=off", "idempotency.cleanup.enabled=false",
+					"spring.datasource.url=jdbc:postgresql://localhost/none")
+			.run();
+		MessageListenerContainer container = this.context.getBean(KafkaListenerEndpointRegistry.class)
+			.getListenerContainer(
+					(this.delivery == Delivery.UNPROTECTED) ? BenchmarkListener.LIMIT : BenchmarkListener.PROTECTED);
+		Assert.state(container != null, "There is no such listener");
+		Object target = container.getContainerProperties().getMessageListener();
+		Assert.state(target != null, "A container has a listener");
+		this.listener = (AcknowledgingConsumerAwareMessageListener<String, String>) target;
+		this.records = new ConsumerRecord[RECORDS];
+		for (int i = 0; i < RECORDS; i++) {
+			this.records[i] = new ConsumerRecord<>("payments", 0, i, null, "x".repeat(100));
+			this.records[i].headers()
+				.add("Idempotency-Key", UUID.randomUUID().toString().getBytes(StandardCharsets.UTF_8));
+		}
+	}
+
+	/**
+	 * End the application.
+	 */
+	@TearDown
+	public void stop() {
+		this.context.close();
+	}
+
+	/**
+	 * Deliver a record.
+	 */
+	@Benchmark
+	public void deliver() {
+		this.listener.onMessage(this.records[this.next++ & (RECORDS - 1)], null, null);
+	}
+
+	/**
+	 * What is delivered to whom.
+	 */
+	public enum Delivery {
+
+		/**
+		 * To the listener without the library.
+		 */
+		UNPROTECTED,
+
+		/**
+		 * A new key, to the protected listener.
+		 */
+		NEW,
+
+		/**
+		 * A completed key, to the protected listener.
+		 */
+		DUPLICATE
+
+	}
+
+}

@@ -1,0 +1,42 @@
+package dev.idempotency.benchmarks;
+
+import java.util.List;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * The rounds of one comparison.
+ *
+ * @param work what was done
+ * @param threads the number of consumer threads
+ * @param counted a round that was not timed, in which the round trips were counted
+ * @param rounds the timed rounds
+ */
+record Measured(Work work, int threads, Round counted, List<Round> rounds) {
+
+	double median(ToDoubleFunction<Round> figure) {
+		double[] sorted = sorted(figure);
+		int middle = sorted.length / 2;
+		return (sorted.length % 2 == 1) ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+	}
+
+	double least(ToDoubleFunction<Round> figure) {
+		return sorted(figure)[0];
+	}
+
+	double most(ToDoubleFunction<Round> figure) {
+		return sorted(figure)[this.rounds.size() - 1];
+	}
+
+	double ratio() {
+		return median(Round::ratio);
+	}
+
+	double p99Ratio() {
+		return median((round) -> round.guarded().p99() / round.limit().p99());
+	}
+
+	private double[] sorted(ToDoubleFunction<Round> figure) {
+		return this.rounds.stream().mapToDouble(figure).sorted().toArray();
+	}
+
+}

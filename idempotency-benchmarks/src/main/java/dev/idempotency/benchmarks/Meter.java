@@ -1,0 +1,50 @@
+package dev.idempotency.benchmarks;
+
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.listener.RecordInterceptor;
+
+/**
+ * Stands around the listener of a container, so that what the library does for a delivery
+ * lies inside, and polling and committing offsets outside. Boot takes an interceptor of
+ * these types only.
+ */
+final class Meter implements RecordInterceptor<Object, Object> {
+
+	private final ThreadLocal<long[]> started = ThreadLocal.withInitial(() -> new long[1]);
+
+	private volatile @Nullable Window window;
+
+	void open(Window window) {
+		this.window = window;
+	}
+
+	@Override
+	public ConsumerRecord<Object, Object> intercept(ConsumerRecord<Object, Object> record,
+			Consumer<Object, Object> consumer) {
+		window().begins(record);
+		this.started.get()[0] = System.nanoTime();
+		return record;
+	}
+
+	@Override
+	public void success(ConsumerRecord<Object, Object> record, Consumer<Object, Object> consumer) {
+		long end = System.nanoTime();
+		window().ended(record, this.started.get()[0], end);
+	}
+
+	@Override
+	public void failure(ConsumerRecord<Object, Object> record, Exception exception, Consumer<Object, Object> consumer) {
+		window().failed(exception);
+	}
+
+	private Window window() {
+		Window current = this.window;
+		if (current == null) {
+			throw new IllegalStateException("Nothing is being measured");
+		}
+		return current;
+	}
+
+}

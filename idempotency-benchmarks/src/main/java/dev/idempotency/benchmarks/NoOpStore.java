@@ -1,0 +1,65 @@
+package dev.idempotency.benchmarks;
+
+import java.util.Optional;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.Settlement;
+
+/**
+ * Knows every key, or none.
+ */
+final class NoOpStore implements IdempotencyStore {
+
+	private final Claim claim;
+
+	NoOpStore(boolean completed) {
+		this.claim = completed ? new Claim.Completed(null) : new Claim.Acquired(1, 1);
+	}
+
+	@Override
+	public String name() {
+		return "none";
+	}
+
+	@Override
+	public Claim claim(ClaimRequest request) {
+		return this.claim;
+	}
+
+	@Override
+	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return Settlement.SETTLED;
+	}
+
+	@Override
+	public Settlement fail(ClaimRequest claim, Failure failure) {
+		throw new IllegalStateException("The handler does not fail", new Exception(failure.message()));
+	}
+
+	@Override
+	public Settlement release(ClaimRequest claim) {
+		return Settlement.SETTLED;
+	}
+
+	@Override
+	public Settlement renew(ClaimRequest claim) {
+		return Settlement.SETTLED;
+	}
+
+	@Override
+	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
+		return Optional.empty();
+	}
+
+	@Override
+	public void ping() {
+	}
+
+}

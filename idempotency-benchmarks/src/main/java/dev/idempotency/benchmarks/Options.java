@@ -1,0 +1,63 @@
+package dev.idempotency.benchmarks;
+
+import java.nio.file.Path;
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the command line asks for.
+ *
+ * @param quick whether it is a smoke run
+ * @param only the text that the names of the rows must contain, {@code null} for all rows
+ */
+record Options(boolean quick, @Nullable String only) {
+
+	static Options parse(String[] arguments) {
+		boolean quick = false;
+		String only = null;
+		for (String argument : arguments) {
+			if (argument.equals("--quick")) {
+				quick = true;
+			}
+			else if (argument.startsWith("--only=")) {
+				only = argument.substring("--only=".length());
+			}
+			else {
+				throw new IllegalArgumentException(
+						"Unknown option '" + argument + "'; there are --quick and --only=TEXT");
+			}
+		}
+		return new Options(quick, only);
+	}
+
+	boolean inProcess() {
+		return this.only == null || "in-process".contains(this.only);
+	}
+
+	List<Work> select(List<Work> works) {
+		return works.stream()
+			.filter((work) -> this.only == null || work.toString().contains(this.only))
+			.filter((work) -> !this.quick || work.goal() != null)
+			.toList();
+	}
+
+	List<Integer> threads() {
+		return this.quick ? List.of(1) : List.of(1, 4);
+	}
+
+	int rounds() {
+		return this.quick ? 1 : 5;
+	}
+
+	// Of the slower variant.
+	double phaseSeconds() {
+		return this.quick ? 0.2 : 1;
+	}
+
+	// A part of the rows, or a short run, must not replace the figures of a whole one.
+	Path directory() {
+		return Path.of((this.quick || this.only != null) ? "idempotency-benchmarks/target" : "docs");
+	}
+
+}

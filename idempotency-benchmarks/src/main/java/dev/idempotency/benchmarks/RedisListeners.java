@@ -1,0 +1,58 @@
+package dev.idempotency.benchmarks;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisStringCommands.SetOption;
+import org.springframework.data.redis.core.types.Expiration;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+
+/**
+ * A handler that does nothing, beside the least number of bare commands.
+ */
+class RedisListeners {
+
+	private static final Expiration RETENTION = Expiration.from(Duration.ofDays(7));
+
+	private final RedisConnectionFactory connections;
+
+	RedisListeners(RedisConnectionFactory connections) {
+		this.connections = connections;
+	}
+
+	@BenchmarkListener(BenchmarkListener.LIMIT)
+	void bareCommands(ConsumerRecord<String, String> record) {
+		byte[] key = bytes("bare:" + Workload.key(record));
+		try (RedisConnection connection = this.connections.getConnection()) {
+			if (Workload.isDuplicate(record)) {
+				check(connection.stringCommands().get(key) != null);
+			}
+			else {
+				byte[] value = bytes(Workload.key(record));
+				check(connection.stringCommands().set(key, value, RETENTION, SetOption.ifAbsent()));
+				check(connection.stringCommands().set(key, value, RETENTION, SetOption.upsert()));
+			}
+		}
+	}
+
+	@BenchmarkListener(BenchmarkListener.PROTECTED)
+	@Idempotent(mode = Mode.LEASED)
+	void protectedNothing(ConsumerRecord<String, String> record) {
+	}
+
+	private static void check(Boolean done) {
+		if (!Boolean.TRUE.equals(done)) {
+			throw new IllegalStateException("The key is not what it should be");
+		}
+	}
+
+	private static byte[] bytes(String text) {
+		return text.getBytes(StandardCharsets.UTF_8);
+	}
+
+}

@@ -1,0 +1,12 @@
+package dev.idempotency.benchmarks;
+
+/**
+ * Counts how often a store is asked.
+ */
+interface RoundTrips {
+
+	void start();
+
+	long stop();
+
+}

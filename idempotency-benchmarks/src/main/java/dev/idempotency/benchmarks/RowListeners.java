@@ -1,0 +1,41 @@
+package dev.idempotency.benchmarks;
+
+import java.sql.SQLException;
+import java.util.UUID;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+
+/**
+ * A handler that does nothing, so that claim and completion are all that costs, beside
+ * the least number of bare statements.
+ */
+class RowListeners {
+
+	private final RowLimit rows;
+
+	RowListeners(RowLimit rows) {
+		this.rows = rows;
+	}
+
+	@BenchmarkListener(BenchmarkListener.LIMIT)
+	void bareStatements(ConsumerRecord<String, String> record) throws SQLException {
+		String key = Workload.key(record);
+		UUID id = UUID.fromString(key);
+		if (Workload.isDuplicate(record)) {
+			this.rows.select(id);
+		}
+		else {
+			this.rows.insert(id, key);
+			this.rows.complete(id);
+		}
+	}
+
+	@BenchmarkListener(BenchmarkListener.PROTECTED)
+	@Idempotent(mode = Mode.LEASED)
+	void protectedNothing(ConsumerRecord<String, String> record) {
+	}
+
+}

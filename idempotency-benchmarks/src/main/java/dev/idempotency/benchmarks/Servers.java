@@ -1,0 +1,132 @@
+package dev.idempotency.benchmarks;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.springframework.kafka.test.EmbeddedKafkaBroker;
+import org.springframework.kafka.test.EmbeddedKafkaKraftBroker;
+import redis.embedded.RedisServer;
+
+/**
+ * Real servers on this machine: a broker in this JVM, PostgreSQL and Redis beside it.
+ */
+final class Servers implements AutoCloseable {
+
+	private final EmbeddedKafkaBroker kafka;
+
+	private final EmbeddedPostgres postgres;
+
+	private final RedisServer redis;
+
+	private final Producer<String, String> producer;
+
+	private int names;
+
+	private Servers(EmbeddedKafkaBroker kafka, EmbeddedPostgres postgres, RedisServer redis) {
+		this.kafka = kafka;
+		this.postgres = postgres;
+		this.redis = redis;
+		this.producer = new KafkaProducer<>(Map.of("bootstrap.servers", kafka.getBrokersAsString(), "linger.ms", "5"),
+				new StringSerializer(), new StringSerializer());
+	}
+
+	static Servers start() throws IOException {
+		EmbeddedKafkaBroker kafka = new EmbeddedKafkaKraftBroker(1, 1)
+			.brokerProperties(Map.of("offsets.topic.num.partitions", "1"));
+		kafka.afterPropertiesSet();
+		// The class starts a server that keeps nothing safe, which is what tests want.
+		EmbeddedPostgres postgres = EmbeddedPostgres.builder()
+			.setServerConfig("fsync", "on")
+			.setServerConfig("synchronous_commit", "on")
+			.setServerConfig("shared_buffers", "512MB")
+			.setServerConfig("max_wal_size", "4GB")
+			.start();
+		RedisServer redis = RedisServer.newRedisServer()
+			.port(freePort())
+			.bind("127.0.0.1")
+			.setting("save \"\"")
+			.setting("appendonly no")
+			.build();
+		redis.start();
+		return new Servers(kafka, postgres, redis);
+	}
+
+	private static int freePort() throws IOException {
+		try (ServerSocket socket = new ServerSocket(0)) {
+			return socket.getLocalPort();
+		}
+	}
+
+	String newTopic(int partitions) {
+		String name = "benchmark-" + ++this.names;
+		this.kafka.addTopics(new NewTopic(name, partitions, (short) 1));
+		return name;
+	}
+
+	Producer<String, String> producer() {
+		return this.producer;
+	}
+
+	/**
+	 * The settings of an application with a new database, the same for both listeners.
+	 * @return the properties
+	 */
+	Map<String, Object> properties() {
+		String database = "benchmark" + ++this.names;
+		query("CREATE DATABASE " + database);
+		Map<String, Object> properties = new LinkedHashMap<>();
+		properties.put("spring.main.banner-mode", "off");
+		properties.put("spring.datasource.url", this.postgres.getJdbcUrl("postgres", database));
+		properties.put("spring.data.redis.port", this.redis.ports().get(0));
+		properties.put("spring.kafka.bootstrap-servers", this.kafka.getBrokersAsString());
+		properties.put("spring.kafka.consumer.auto-offset-reset", "earliest");
+		properties.put("spring.kafka.consumer.max-poll-records", 500);
+		properties.put("spring.kafka.listener.ack-mode", "batch");
+		properties.put("idempotency.cleanup.enabled", false);
+		return properties;
+	}
+
+	/**
+	 * What PostgreSQL says.
+	 * @param sql the question
+	 * @return the first column of the answer, empty without one
+	 */
+	String query(String sql) {
+		try (Connection connection = this.postgres.getPostgresDatabase().getConnection();
+				Statement statement = connection.createStatement()) {
+			if (!statement.execute(sql)) {
+				return "";
+			}
+			try (ResultSet row = statement.getResultSet()) {
+				return row.next() ? row.getString(1) : "";
+			}
+		}
+		catch (SQLException ex) {
+			throw new IllegalStateException("PostgreSQL refused '" + sql + "'", ex);
+		}
+	}
+
+	int redisPort() {
+		return this.redis.ports().get(0);
+	}
+
+	@Override
+	public void close() throws IOException {
+		this.producer.close();
+		this.redis.stop();
+		this.postgres.close();
+		this.kafka.destroy();
+	}
+
+}

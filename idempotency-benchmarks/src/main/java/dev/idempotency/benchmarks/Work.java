@@ -1,0 +1,51 @@
+package dev.idempotency.benchmarks;
+
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One kind of work, done by a protected listener and by its limit.
+ *
+ * @param kind the store and the two listeners
+ * @param duplicates how many of a hundred records are duplicates
+ * @param goal what the ratio of the rates is held against, {@code null} for nothing
+ */
+record Work(Kind kind, int duplicates, @Nullable Goal goal) {
+
+	static List<Work> all() {
+		return List.of(new Work(Kind.TRANSACTIONAL, 0, Goal.ratio(0.78, 0.86)), new Work(Kind.TRANSACTIONAL, 1, null),
+				new Work(Kind.TRANSACTIONAL, 50, null), new Work(Kind.LEASED, 0, Goal.ratio(0.75, 0.86)),
+				new Work(Kind.LEASED, 1, null), new Work(Kind.LEASED, 50, null),
+				new Work(Kind.LEASED, 100, Goal.ratio(0.5, 0.64)), new Work(Kind.REDIS, 0, Goal.ratio(0.8, 0.9)),
+				new Work(Kind.REDIS, 1, null), new Work(Kind.REDIS, 50, null),
+				new Work(Kind.REDIS, 100, Goal.ratio(0.7, 0.85)), new Work(Kind.CACHED, 100, Goal.ratio(0.85, 0.95)));
+	}
+
+	/**
+	 * Why it cannot be measured.
+	 * @return the reason, {@code null} if it can
+	 */
+	@Nullable String missing() {
+		return this.kind.missing();
+	}
+
+	String limit() {
+		return switch (this.duplicates) {
+			case 0 -> this.kind.limitOfNew();
+			case 100 -> this.kind.limitOfDuplicate();
+			default -> this.kind.limitOfNew().equals(this.kind.limitOfDuplicate()) ? this.kind.limitOfNew()
+					: this.kind.limitOfNew() + " / " + this.kind.limitOfDuplicate();
+		};
+	}
+
+	@Override
+	public String toString() {
+		return this.kind.title() + ", " + switch (this.duplicates) {
+			case 0 -> "new keys";
+			case 100 -> "duplicates";
+			default -> this.duplicates + " % duplicates";
+		};
+	}
+
+}

@@ -1,0 +1,7 @@
+/**
+ * What protection costs.
+ */
+@NullMarked
+package dev.idempotency.benchmarks;
+
+import org.jspecify.annotations.NullMarked;
