@@ -22,6 +22,8 @@ public final class IdempotencyKey {
 	 */
 	public static final int MAX_LENGTH = 512;
 
+	private static final MessageDigest SHA_256 = sha256();
+
 	private final String scope;
 
 	private final String value;
@@ -79,13 +81,27 @@ public final class IdempotencyKey {
 
 	private static UUID hash(String scope, String value) {
 		byte[] scopeBytes = scope.getBytes(StandardCharsets.UTF_8);
+		MessageDigest digest = newDigest();
+		digest.update((byte) (scopeBytes.length >>> 8));
+		digest.update((byte) scopeBytes.length);
+		digest.update(scopeBytes);
+		ByteBuffer hash = ByteBuffer.wrap(digest.digest(value.getBytes(StandardCharsets.UTF_8)));
+		return new UUID(hash.getLong(), hash.getLong());
+	}
+
+	// Looking the algorithm up costs more than the hash of a key.
+	private static MessageDigest newDigest() {
 		try {
-			MessageDigest digest = MessageDigest.getInstance("SHA-256");
-			digest.update((byte) (scopeBytes.length >>> 8));
-			digest.update((byte) scopeBytes.length);
-			digest.update(scopeBytes);
-			ByteBuffer hash = ByteBuffer.wrap(digest.digest(value.getBytes(StandardCharsets.UTF_8)));
-			return new UUID(hash.getLong(), hash.getLong());
+			return (MessageDigest) SHA_256.clone();
+		}
+		catch (CloneNotSupportedException ex) {
+			return sha256();
+		}
+	}
+
+	private static MessageDigest sha256() {
+		try {
+			return MessageDigest.getInstance("SHA-256");
 		}
 		catch (NoSuchAlgorithmException ex) {
 			throw new IllegalStateException("Every Java platform has SHA-256", ex);

@@ -11,7 +11,8 @@ import org.springframework.util.Assert;
  */
 public final class IdempotentExecution {
 
-	private static final ThreadLocal<IdempotentExecution> CURRENT = new NamedThreadLocal<>("Idempotent execution");
+	private static final ThreadLocal<@Nullable IdempotentExecution> CURRENT = new NamedThreadLocal<>(
+			"Idempotent execution");
 
 	private final IdempotencyKey key;
 
@@ -37,12 +38,8 @@ public final class IdempotentExecution {
 
 	static @Nullable IdempotentExecution bind(@Nullable IdempotentExecution execution) {
 		IdempotentExecution previous = CURRENT.get();
-		if (execution != null) {
-			CURRENT.set(execution);
-		}
-		else {
-			CURRENT.remove();
-		}
+		// Removing it would make the thread allocate an entry for each record.
+		CURRENT.set(execution);
 		return previous;
 	}
 

@@ -12,7 +12,6 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.annotation.Bean;
@@ -23,6 +22,7 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Jdbc;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Schema;
+import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
@@ -41,7 +41,7 @@ import dev.idempotency.jdbc.TableName;
 		"org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration" })
 @ConditionalOnClass({ DataSource.class, DataSourceUtils.class })
 @ConditionalOnIdempotency
-@ConditionalOnProperty(name = "idempotency.store.type", havingValue = "jdbc", matchIfMissing = true)
+@ConditionalOnStoreType(StoreType.JDBC)
 @ConditionalOnBean(DataSource.class)
 @ConditionalOnMissingBean(value = IdempotencyStore.class, ignored = JdbcIdempotencyStore.class)
 @EnableConfigurationProperties(IdempotencyProperties.class)

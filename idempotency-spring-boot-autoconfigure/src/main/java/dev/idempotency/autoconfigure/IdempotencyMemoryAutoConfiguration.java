@@ -4,10 +4,10 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 
 import dev.idempotency.IdempotencyStore;
+import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 
 /**
@@ -18,7 +18,7 @@ import dev.idempotency.memory.InMemoryIdempotencyStore;
  */
 @AutoConfiguration(before = IdempotencyAutoConfiguration.class)
 @ConditionalOnIdempotency
-@ConditionalOnProperty(name = "idempotency.store.type", havingValue = "in-memory")
+@ConditionalOnStoreType(value = StoreType.IN_MEMORY, candidate = false)
 @ConditionalOnMissingBean(IdempotencyStore.class)
 public final class IdempotencyMemoryAutoConfiguration {
 

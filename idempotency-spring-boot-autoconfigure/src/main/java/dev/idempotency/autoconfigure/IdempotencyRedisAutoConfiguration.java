@@ -8,7 +8,6 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
@@ -16,6 +15,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 import dev.idempotency.redis.RedisIdempotencyStore;
 
 /**
@@ -27,7 +27,7 @@ import dev.idempotency.redis.RedisIdempotencyStore;
 		afterName = "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration")
 @ConditionalOnClass({ RedisConnectionFactory.class, AbstractRedisClient.class })
 @ConditionalOnIdempotency
-@ConditionalOnProperty(name = "idempotency.store.type", havingValue = "redis", matchIfMissing = true)
+@ConditionalOnStoreType(StoreType.REDIS)
 @ConditionalOnBean(RedisConnectionFactory.class)
 @Conditional(OnNoOtherStoreCondition.class)
 @EnableConfigurationProperties(IdempotencyProperties.class)

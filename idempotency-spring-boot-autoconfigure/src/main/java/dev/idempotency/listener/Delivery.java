@@ -14,7 +14,7 @@ import dev.idempotency.OperationBlockedException;
  */
 final class Delivery {
 
-	private static final ThreadLocal<Delivery> CURRENT = new NamedThreadLocal<>("Idempotent delivery");
+	private static final ThreadLocal<@Nullable Delivery> CURRENT = new NamedThreadLocal<>("Idempotent delivery");
 
 	private final ProtectedListeners listeners;
 
@@ -36,12 +36,8 @@ final class Delivery {
 
 	static @Nullable Delivery bind(@Nullable Delivery delivery) {
 		Delivery previous = CURRENT.get();
-		if (delivery != null) {
-			CURRENT.set(delivery);
-		}
-		else {
-			CURRENT.remove();
-		}
+		// Removing it would make the thread allocate an entry for each record.
+		CURRENT.set(delivery);
 		return previous;
 	}
 

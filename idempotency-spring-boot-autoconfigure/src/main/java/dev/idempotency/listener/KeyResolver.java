@@ -56,13 +56,16 @@ final class KeyResolver {
 	}
 
 	private static @Nullable String join(String[] names, Headers headers) {
+		if (names.length == 1) {
+			return RecordHeaders.text(headers, names[0]);
+		}
 		StringJoiner key = new StringJoiner(" ");
 		for (String name : names) {
 			String text = RecordHeaders.text(headers, name);
 			if (text == null) {
 				return null;
 			}
-			key.add((names.length > 1) ? part(name, text) : text);
+			key.add(part(name, text));
 		}
 		return key.toString();
 	}

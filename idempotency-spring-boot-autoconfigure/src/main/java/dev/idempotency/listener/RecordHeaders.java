@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class RecordHeaders {
 
+	private static final char REPLACEMENT = '\uFFFD';
+
 	private RecordHeaders() {
 	}
 
@@ -39,6 +41,12 @@ final class RecordHeaders {
 		if (value == null) {
 			return null;
 		}
+		String text = new String(value, StandardCharsets.UTF_8);
+		return (text.indexOf(REPLACEMENT) < 0) ? text : decode(name, value);
+	}
+
+	// The replacement may stand for bytes that are no text, or for itself.
+	private static String decode(String name, byte[] value) {
 		try {
 			return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(value)).toString();
 		}

@@ -34,6 +34,19 @@ class IdempotencyMemoryAutoConfigurationTests {
 	}
 
 	@Test
+	void storeMayBeAskedForByAnEnvironmentVariable() {
+		this.withoutDatabase.withSystemProperties("idempotency.store.type=IN_MEMORY")
+			.run((context) -> assertThat(context).hasSingleBean(InMemoryIdempotencyStore.class));
+	}
+
+	@Test
+	@Tag("promise-12")
+	void unknownStoreIsRefused() {
+		this.runner.withPropertyValues("idempotency.store.type=cassandra")
+			.run((context) -> assertThat(context).getFailure().rootCause().hasMessageContaining("cassandra"));
+	}
+
+	@Test
 	void storeIsUsedInsteadOfTheDatabase() {
 		this.runner.run((context) -> {
 			assertThat(context).hasSingleBean(IdempotencyStore.class).hasSingleBean(InMemoryIdempotencyStore.class);

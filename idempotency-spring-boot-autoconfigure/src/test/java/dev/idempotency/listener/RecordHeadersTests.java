@@ -43,6 +43,12 @@ class RecordHeadersTests {
 	}
 
 	@Test
+	void replacementCharacterThatTheProducerSentIsText() {
+		this.headers.add("key", "a\uFFFD".getBytes(StandardCharsets.UTF_8));
+		assertThat(text()).isEqualTo("a\uFFFD");
+	}
+
+	@Test
 	void headerThatIsRepeatedWithTheSameValueIsThatValue() {
 		this.headers.add("key", "a".getBytes(StandardCharsets.UTF_8)).add("key", "a".getBytes(StandardCharsets.UTF_8));
 		assertThat(text()).isEqualTo("a");
