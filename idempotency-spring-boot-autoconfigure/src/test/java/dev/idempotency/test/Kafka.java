@@ -54,6 +54,19 @@ public final class Kafka {
 		get(PRODUCER.obtain().send(record));
 	}
 
+	/**
+	 * Send many values, each under a key of its own.
+	 * @param topic the topic
+	 * @param partitions the number of its partitions
+	 * @param count the number of values
+	 */
+	public static void sendMany(String topic, int partitions, int count) {
+		IntStream.range(0, count)
+			.mapToObj((i) -> PRODUCER.obtain().send(record(topic, i % partitions, "k" + i, "v" + i)))
+			.toList()
+			.forEach(Kafka::get);
+	}
+
 	public static ProducerRecord<String, String> record(String topic, int partition, String key, String value) {
 		ProducerRecord<String, String> record = new ProducerRecord<>(topic, partition, null, value);
 		if (key != null) {

@@ -102,6 +102,10 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 		return new IdempotentOperation(key, "payments", "topic-0@7", mode, null, LEASE, RETENTION);
 	}
 
+	public String url() {
+		return this.url;
+	}
+
 	public HikariDataSource pool() {
 		return this.pool;
 	}
