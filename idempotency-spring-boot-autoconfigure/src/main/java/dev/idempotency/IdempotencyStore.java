@@ -1,5 +1,6 @@
 package dev.idempotency;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -82,11 +83,25 @@ public interface IdempotencyStore {
 	 * not for itself.
 	 * @param claims the requests that acquired the keys, each key at most once
 	 * @return for each request, in their order, whether its key was still the caller's
-	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys, so that nobody can say whose it is; the others may have been renewed
+	 * @throws RuntimeException if nobody can say whose one of the keys is, as of a key
+	 * that a concurrent transaction holds; the others have been renewed all the same, as
+	 * far as the store can
 	 */
 	default List<Settlement> renewAll(List<ClaimRequest> claims) {
-		return claims.stream().map(this::renew).toList();
+		List<Settlement> answers = new ArrayList<>();
+		RuntimeException failure = null;
+		for (ClaimRequest claim : claims) {
+			try {
+				answers.add(renew(claim));
+			}
+			catch (RuntimeException ex) {
+				failure = (failure != null) ? failure : ex;
+			}
+		}
+		if (failure != null) {
+			throw failure;
+		}
+		return answers;
 	}
 
 	/**

@@ -35,6 +35,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final Leases leases;
 
+	private final LooseEnds looseEnds;
+
 	private final CompletionCache cache;
 
 	private final boolean failOpen;
@@ -52,9 +54,9 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.failOpen = settings.failOpen();
 		this.listener = new IdempotencyListeners(settings.listeners());
 		StoreCalls calls = new StoreCalls(store.name(), this.listener, settings.circuit(), settings.failOpen());
-		LooseEnds looseEnds = new LooseEnds(calls);
-		this.leases = new Leases(store, calls, looseEnds);
-		this.leased = new LeasedProtocol(store, calls, this.cache, this.leases, looseEnds);
+		this.looseEnds = new LooseEnds(calls);
+		this.leases = new Leases(store, calls);
+		this.leased = new LeasedProtocol(store, calls, this.cache, this.leases, this.looseEnds);
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
 				? new TransactionalProtocol(transactionalStore, calls, this.cache, manager) : null;
@@ -165,12 +167,20 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	/**
-	 * Make up for what the store did not take, a last time, and renew no more leases.
-	 * Call it when no handler runs any more and the store still works.
+	 * Make up, now and whatever the circuit breaker thinks, for what the store did not
+	 * take. To be called when no handler runs any more and the store still works.
+	 */
+	public void settle() {
+		this.looseEnds.settleLast();
+	}
+
+	/**
+	 * Renew no more leases, and {@link #settle() settle} a last time.
 	 */
 	@Override
 	public void close() {
 		this.leases.close();
+		this.looseEnds.close();
 	}
 
 	/**

@@ -1,7 +1,5 @@
 package dev.idempotency;
 
-import java.util.function.Supplier;
-
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -54,13 +52,19 @@ final class LeasedProtocol {
 			return Answers.answer(operation, claim, codec);
 		}
 		IdempotentExecution execution = new IdempotentExecution(operation.key(), acquired);
-		T result = run(attempt, execution, request, start);
-		byte[] bytes = write(operation, result, codec);
-		if (complete(operation, request, bytes) == Settlement.LOST) {
-			throw lost(operation, execution, null);
+		this.leases.keep(request, execution, start);
+		try {
+			T result = run(attempt, execution, request);
+			byte[] bytes = write(operation, result, codec);
+			if (complete(operation, request, bytes) == Settlement.LOST) {
+				throw lost(operation, execution, null);
+			}
+			this.cache.add(operation.key(), operation.fingerprint(), bytes, operation.retention());
+			return new Executed<>(result, false);
 		}
-		this.cache.add(operation.key(), operation.fingerprint(), bytes, operation.retention());
-		return new Executed<>(result, false);
+		finally {
+			this.leases.release(request);
+		}
 	}
 
 	private Claim claim(IdempotentOperation operation, ClaimRequest request) {
@@ -69,21 +73,18 @@ final class LeasedProtocol {
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
 			// It may have been made all the same.
-			leaveOpen(StoreCall.RELEASE, operation, () -> this.store.release(request));
+			this.looseEnds.add(StoreCall.RELEASE, operation, request.token(), () -> this.store.release(request));
 			throw ex;
 		}
 	}
 
 	private <T, E extends Throwable> @Nullable T run(Attempt<T, E> attempt, IdempotentExecution execution,
-			ClaimRequest request, long start) throws E {
-		this.leases.keep(request, execution, start);
+			ClaimRequest request) throws E {
 		try {
-			T result = attempt.run(execution);
-			this.leases.release(request);
-			return result;
+			return attempt.run(execution);
 		}
 		catch (Throwable ex) {
-			this.leases.release(request);
+			this.leases.settling(request);
 			if (fail(attempt.operation(), request, ex) == Settlement.LOST) {
 				throw lost(attempt.operation(), execution, ex);
 			}
@@ -97,7 +98,7 @@ final class LeasedProtocol {
 			return this.calls.settle(StoreCall.FAIL, operation, () -> this.store.fail(request, failure));
 		}
 		catch (OperationBlockedException ex) {
-			leaveOpen(StoreCall.FAIL, operation, () -> this.store.fail(request, failure));
+			this.looseEnds.add(StoreCall.FAIL, operation, request.token(), () -> this.store.fail(request, failure));
 			logger.warn("A failure could not be recorded; that will be repeated until it is, or the claim has run out: "
 					+ operation, ex);
 			return Settlement.SETTLED;
@@ -105,21 +106,18 @@ final class LeasedProtocol {
 	}
 
 	private Settlement complete(IdempotentOperation operation, ClaimRequest request, byte @Nullable [] result) {
+		this.leases.settling(request);
 		try {
 			return this.calls.settle(StoreCall.COMPLETE, operation, () -> this.store.complete(request, result));
 		}
 		catch (OperationBlockedException ex) {
-			leaveOpen(StoreCall.COMPLETE, operation, () -> this.store.complete(request, result));
+			this.looseEnds.add(StoreCall.COMPLETE, operation, request.token(),
+					() -> this.store.complete(request, result));
 			logger.error("The handler has run, but its completion could not be recorded: " + operation
 					+ "; that will be repeated until it is. If this process ends first, the handler runs once more "
 					+ "after the lease of " + operation.lease(), ex);
 			throw ex;
 		}
-	}
-
-	private void leaveOpen(StoreCall call, IdempotentOperation operation, Supplier<Settlement> settlement) {
-		this.looseEnds.add(call, operation, settlement);
-		this.leases.lookWithin(operation.lease());
 	}
 
 	private static <T> byte @Nullable [] write(IdempotentOperation operation, @Nullable T result,
@@ -139,9 +137,9 @@ final class LeasedProtocol {
 	private static OwnershipLostException lost(IdempotentOperation operation, IdempotentExecution execution,
 			@Nullable Throwable cause) {
 		execution.loseOwnership();
-		String message = "The claim ran out while the handler ran, and somebody else has the key now: " + operation
-				+ "; nothing of this execution is recorded. Its lease of " + operation.lease()
-				+ " was not renewed in time, because the process or the store stood still: make it longer than that";
+		String message = "The claim ran out while the handler ran, and somebody else has the key now, or the store has "
+				+ "forgotten it: " + operation + "; nothing of this execution is recorded. If the process or the store "
+				+ "stood still for longer than the lease of " + operation.lease() + ", make it longer than that";
 		logger.error(message);
 		return new OwnershipLostException(message, cause);
 	}

@@ -1,28 +1,19 @@
 package dev.idempotency;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executors;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.jspecify.annotations.Nullable;
-import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 import dev.idempotency.IdempotencyListener.StoreCall;
 
 /**
  * Renews the leases of the handlers that run in this process: one thread for all of them
  * looks several times a lease, and renews those a third of whose lease is over in one
- * batch. A lease that cannot be renewed is tried again at the next look. Between looks it
- * makes up for loose ends.
+ * batch. A lease that cannot be renewed is tried again at the next look.
  * <p>
  * Whoever has lost its key shows that in its {@link IdempotentExecution} and is renewed
  * no more. A process that is frozen renews nothing: it learns of its loss when it wakes
@@ -36,31 +27,17 @@ final class Leases implements AutoCloseable {
 
 	private static final int LOOKS = 6;
 
-	private static final Duration SHORTEST_PERIOD = Duration.ofMillis(5);
-
-	private static final Duration LONGEST_PERIOD = Duration.ofSeconds(1);
-
 	private final IdempotencyStore store;
 
 	private final StoreCalls calls;
 
-	private final LooseEnds looseEnds;
-
 	private final Map<UUID, Lease> running = new ConcurrentHashMap<>();
 
-	private final ScheduledExecutorService executor;
+	private final Looks looks = new Looks("leases", this::renew);
 
-	private volatile @Nullable Duration period;
-
-	private @Nullable ScheduledFuture<?> looks;
-
-	Leases(IdempotencyStore store, StoreCalls calls, LooseEnds looseEnds) {
+	Leases(IdempotencyStore store, StoreCalls calls) {
 		this.store = store;
 		this.calls = calls;
-		this.looseEnds = looseEnds;
-		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-leases-");
-		threads.setDaemon(true);
-		this.executor = Executors.newSingleThreadScheduledExecutor(threads);
 	}
 
 	/**
@@ -71,51 +48,22 @@ final class Leases implements AutoCloseable {
 	 */
 	void keep(ClaimRequest claim, IdempotentExecution execution, long since) {
 		this.running.put(claim.token(), new Lease(claim, execution, since));
-		lookWithin(claim.lease());
-	}
-
-	// Before the key is settled: from then on a renewal that fails means nothing.
-	void release(ClaimRequest claim) {
-		this.running.remove(claim.token());
+		this.looks.every(claim.lease().dividedBy(LOOKS));
 	}
 
 	/**
-	 * Make sure that there are looks enough for a lease.
-	 * @param lease the lease
+	 * Keep a lease, but think nothing of its loss: its key is being settled.
+	 * @param claim the request that acquired the key
 	 */
-	void lookWithin(Duration lease) {
-		Duration wanted = max(SHORTEST_PERIOD, min(LONGEST_PERIOD, lease.dividedBy(LOOKS)));
-		Duration present = this.period;
-		if (present == null || wanted.compareTo(present) < 0) {
-			lookEvery(wanted);
+	void settling(ClaimRequest claim) {
+		Lease lease = this.running.get(claim.token());
+		if (lease != null) {
+			lease.settling = true;
 		}
 	}
 
-	private synchronized void lookEvery(Duration wanted) {
-		if (this.period != null && wanted.compareTo(this.period) >= 0) {
-			return;
-		}
-		this.period = wanted;
-		if (this.looks != null) {
-			this.looks.cancel(false);
-		}
-		try {
-			this.looks = this.executor.scheduleWithFixedDelay(this::look, wanted.toNanos(), wanted.toNanos(),
-					TimeUnit.NANOSECONDS);
-		}
-		catch (RejectedExecutionException ex) {
-			logger.debug("Closed already: the lease is not renewed", ex);
-		}
-	}
-
-	private void look() {
-		try {
-			this.looseEnds.settleAll();
-			renew();
-		}
-		catch (RuntimeException ex) {
-			logger.warn("Leases could not be renewed; the next try comes in " + this.period, ex);
-		}
+	void release(ClaimRequest claim) {
+		this.running.remove(claim.token());
 	}
 
 	private void renew() {
@@ -144,30 +92,21 @@ final class Leases implements AutoCloseable {
 		if (answer == Settlement.SETTLED) {
 			lease.since = now;
 		}
-		else if (this.running.remove(lease.claim.token()) != null) {
+		else if (!lease.settling && this.running.remove(lease.claim.token()) != null) {
 			lease.execution.loseOwnership();
 			logger
 				.warn("The lease of " + lease.claim.lease() + " ran out while its handler runs, and somebody else has "
-						+ "the key now: " + lease.claim.key() + "; what this execution will report changes nothing");
+						+ "the key now, or the store has forgotten it: " + lease.claim.key()
+						+ "; what this execution will report changes nothing");
 		}
 	}
 
-	private static Duration min(Duration a, Duration b) {
-		return (a.compareTo(b) < 0) ? a : b;
-	}
-
-	private static Duration max(Duration a, Duration b) {
-		return (a.compareTo(b) > 0) ? a : b;
-	}
-
 	/**
-	 * Make up for loose ends a last time. Handlers that still run keep what is left of
-	 * their leases.
+	 * Renew no more. Handlers that still run keep what is left of their leases.
 	 */
 	@Override
 	public void close() {
-		this.executor.shutdownNow();
-		this.looseEnds.settleAll();
+		this.looks.close();
 		if (!this.running.isEmpty()) {
 			logger
 				.warn(this.running.size() + " handlers still run; their keys are free when their leases have run out");
@@ -179,6 +118,8 @@ final class Leases implements AutoCloseable {
 		private final ClaimRequest claim;
 
 		private final IdempotentExecution execution;
+
+		private volatile boolean settling;
 
 		// Only the renewing thread changes it.
 		private long since;

@@ -1,7 +1,11 @@
 package dev.idempotency;
 
+import java.time.Duration;
+import java.util.Comparator;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 import org.apache.commons.logging.Log;
@@ -13,41 +17,39 @@ import dev.idempotency.IdempotencyListener.StoreCall;
  * What the store did not take: completions and failures of handlers that have run, and
  * claims whose answer never came. They are made up for, with the same owner token, when
  * the record is delivered here again, and in any case as soon as the store answers. So an
- * outage runs no handler twice, and holds no key up for a lease, as long as this process
- * lives.
+ * outage runs no handler twice, as long as this process lives and nobody else has taken
+ * the key over.
  */
-final class LooseEnds {
+final class LooseEnds implements AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(LooseEnds.class);
 
-	// One for each record that was under way, and then one for each delivery that the
-	// circuit breaker lets through.
-	private static final int MAX = 10_000;
+	// Of claims to be given back, of which an outage may leave any number. There are no
+	// more completions and failures than handlers that were running.
+	private static final int MAX_GIVEN_BACK = 1000;
+
+	private static final Duration LAST_TRY = Duration.ofSeconds(10);
 
 	private final StoreCalls calls;
 
-	private final Map<IdempotencyKey, LooseEnd> ends = new ConcurrentHashMap<>();
+	private final Map<UUID, LooseEnd> ends = new ConcurrentHashMap<>();
+
+	private final Looks looks = new Looks("loose-ends", this::settleDue);
 
 	LooseEnds(StoreCalls calls) {
 		this.calls = calls;
 	}
 
-	void add(StoreCall call, IdempotentOperation operation, Supplier<Settlement> settlement) {
-		if (this.ends.size() >= MAX) {
+	void add(StoreCall call, IdempotentOperation operation, UUID token, Supplier<Settlement> settlement) {
+		if (call == StoreCall.RELEASE && this.ends.size() >= MAX_GIVEN_BACK) {
 			return;
 		}
-		LooseEnd end = new LooseEnd(call, operation, settlement);
-		if (call == StoreCall.RELEASE) {
-			// What is known of a handler that has run is worth more.
-			this.ends.putIfAbsent(operation.key(), end);
-		}
-		else {
-			this.ends.put(operation.key(), end);
-		}
+		this.ends.put(token, new LooseEnd(call, operation, settlement));
+		this.looks.every(Duration.ofSeconds(1));
 	}
 
 	/**
-	 * Make up for what is left of an earlier delivery. What came of it shows in the claim
+	 * Make up for what is left of earlier deliveries. What came of it shows in the claim
 	 * that follows.
 	 * @param attempt the present delivery
 	 * @throws OperationBlockedException if the store still does not take it
@@ -56,57 +58,79 @@ final class LooseEnds {
 		if (this.ends.isEmpty()) {
 			return;
 		}
-		LooseEnd end = this.ends.get(attempt.operation().key());
-		if (end != null) {
-			if (end.call() == StoreCall.COMPLETE) {
-				attempt.hasRun();
-			}
-			this.calls.permit(attempt.operation());
-			settle(end);
-		}
+		IdempotencyKey key = attempt.operation().key();
+		this.ends.entrySet()
+			.stream()
+			.filter((entry) -> entry.getValue().operation().key().equals(key))
+			.sorted(Comparator.comparing((entry) -> entry.getValue().call()))
+			.forEach((entry) -> {
+				if (entry.getValue().call() == StoreCall.COMPLETE) {
+					attempt.hasRun();
+				}
+				this.calls.permit(attempt.operation());
+				settle(entry.getKey(), entry.getValue());
+			});
+	}
+
+	private void settleDue() {
+		this.ends.values().removeIf(LooseEnd::isPointless);
+		settleAll((end) -> end.isDue() && this.calls.isPermitted());
 	}
 
 	/**
-	 * Make up for everything, as long as the store answers.
+	 * Make up for everything a last time, whatever the circuit breaker thinks.
 	 */
-	void settleAll() {
-		for (LooseEnd end : this.ends.values()) {
+	void settleLast() {
+		long start = System.nanoTime();
+		settleAll((end) -> System.nanoTime() - start < LAST_TRY.toNanos());
+	}
+
+	// One that cannot be settled now does not hold up the others, unless the store is
+	// down.
+	private void settleAll(Predicate<LooseEnd> when) {
+		for (Map.Entry<UUID, LooseEnd> entry : this.ends.entrySet()) {
+			if (!when.test(entry.getValue())) {
+				continue;
+			}
 			try {
-				this.calls.permit(end.operation());
-				settle(end);
+				settle(entry.getKey(), entry.getValue());
+			}
+			catch (IdempotencyStoreUnavailableException ex) {
+				logger.debug("Not yet", ex);
+				return;
 			}
 			catch (OperationBlockedException ex) {
 				logger.debug("Not yet", ex);
-				return;
 			}
 		}
 	}
 
-	private void settle(LooseEnd end) {
-		Settlement settlement = this.calls.settle(end.call(), end.operation(), end.settlement());
-		if (!this.ends.remove(end.operation().key(), end) || end.call() == StoreCall.RELEASE) {
+	private void settle(UUID token, LooseEnd end) {
+		Settlement settlement;
+		try {
+			settlement = this.calls.settle(end.call(), end.operation(), end.settlement());
+		}
+		catch (OperationBlockedException ex) {
+			end.failed();
+			throw ex;
+		}
+		if (!this.ends.remove(token, end) || end.isGiveBack()) {
 			return;
 		}
 		if (settlement == Settlement.SETTLED) {
 			logger.info("What could not be recorded has been recorded now: " + end);
 		}
 		else {
-			logger.error("What could not be recorded is too late, somebody else has taken the key over: " + end
-					+ "; the operation may have taken effect twice");
+			logger.error("What could not be recorded is too late: " + end
+					+ "; somebody else has taken the key over, or the store has forgotten it"
+					+ ((end.call() == StoreCall.COMPLETE) ? ", so the operation may take effect twice" : ""));
 		}
 	}
 
-	boolean isEmpty() {
-		return this.ends.isEmpty();
-	}
-
-	private record LooseEnd(StoreCall call, IdempotentOperation operation, Supplier<Settlement> settlement) {
-
-		@Override
-		public String toString() {
-			return ((this.call == StoreCall.COMPLETE) ? "the completion of " : "the failure of ") + this.operation;
-		}
-
+	@Override
+	public void close() {
+		this.looks.close();
+		settleLast();
 	}
 
 }

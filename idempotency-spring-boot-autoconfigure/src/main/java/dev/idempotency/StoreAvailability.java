@@ -1,5 +1,7 @@
 package dev.idempotency;
 
+import java.sql.SQLException;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 import org.apache.commons.logging.Log;
@@ -7,17 +9,22 @@ import org.apache.commons.logging.LogFactory;
 import org.springframework.core.NestedExceptionUtils;
 
 /**
- * Says once that the store went away and once that it is back, however many records wait.
+ * Says once that the store went away and once that it is back, however many records wait:
+ * it is back when it has answered, and failed at nothing, for a while.
  */
 final class StoreAvailability {
 
 	private static final Log logger = LogFactory.getLog(StoreAvailability.class);
+
+	private static final Duration WHILE = Duration.ofSeconds(2);
 
 	private final String store;
 
 	private final String consequence;
 
 	private final AtomicBoolean down = new AtomicBoolean();
+
+	private volatile long failedAt;
 
 	StoreAvailability(String store, boolean failOpen) {
 		this.store = store;
@@ -26,18 +33,27 @@ final class StoreAvailability {
 	}
 
 	void answered() {
-		if (this.down.get() && this.down.compareAndSet(true, false)) {
+		if (this.down.get() && System.nanoTime() - this.failedAt > WHILE.toNanos()
+				&& this.down.compareAndSet(true, false)) {
 			logger.info("The idempotency store '" + this.store + "' answers again");
 		}
 	}
 
 	void failed(Throwable error) {
+		this.failedAt = System.nanoTime();
 		if (!this.down.get() && this.down.compareAndSet(false, true)) {
 			logger.warn("The idempotency store '" + this.store + "' does not answer, or refuses what it is asked; "
-					+ this.consequence + ": " + error.getMessage() + ": "
-					+ NestedExceptionUtils.getMostSpecificCause(error));
+					+ this.consequence + ": " + error.getMessage() + reason(error));
 			logger.debug("Why the idempotency store '" + this.store + "' is unavailable", error);
 		}
+	}
+
+	// The text of an error about data may quote them.
+	private static String reason(Throwable error) {
+		Throwable cause = NestedExceptionUtils.getMostSpecificCause(error);
+		boolean quotes = cause instanceof SQLException sql && sql.getSQLState() != null
+				&& (sql.getSQLState().startsWith("22") || sql.getSQLState().startsWith("23"));
+		return (cause == error || quotes) ? "" : ": " + cause;
 	}
 
 }

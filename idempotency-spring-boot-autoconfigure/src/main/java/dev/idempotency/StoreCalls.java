@@ -39,11 +39,15 @@ final class StoreCalls {
 	 * @throws IdempotencyStoreUnavailableException while the circuit is open
 	 */
 	void permit(IdempotentOperation operation) {
-		if (!this.circuit.tryAcquirePermission()) {
+		if (!isPermitted()) {
 			throw new IdempotencyStoreUnavailableException("The circuit breaker of the idempotency store '" + this.store
-					+ "' is open, so no claim was tried for " + operation
+					+ "' is open, so the store was not asked for " + operation
 					+ "; the record will be delivered again when the store answers", null);
 		}
+	}
+
+	boolean isPermitted() {
+		return this.circuit.tryAcquirePermission();
 	}
 
 	void release() {

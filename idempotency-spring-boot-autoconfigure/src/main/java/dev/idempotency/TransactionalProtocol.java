@@ -76,14 +76,18 @@ final class TransactionalProtocol {
 		try {
 			return this.transactionManager.getTransaction(definition);
 		}
-		catch (TransactionUsageException ex) {
-			this.calls.release();
-			throw ex;
-		}
 		catch (TransactionException ex) {
+			if (ex instanceof TransactionUsageException) {
+				this.calls.release();
+				throw ex;
+			}
 			this.calls.failed(ex, Duration.ofNanos(System.nanoTime() - start));
 			throw new IdempotencyStoreUnavailableException("No transaction could be begun for " + operation
 					+ "; the record will be delivered again when the database answers", ex);
+		}
+		catch (RuntimeException | Error ex) {
+			this.calls.release();
+			throw ex;
 		}
 	}
 

@@ -1,7 +1,13 @@
 package dev.idempotency;
 
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -42,8 +48,11 @@ class LooseEndsTests {
 
 	private final AtomicInteger runs = new AtomicInteger();
 
+	private final ExecutorService handlers = Executors.newCachedThreadPool();
+
 	@AfterEach
 	void close() {
+		this.handlers.shutdownNow();
 		this.template.close();
 	}
 
@@ -63,7 +72,11 @@ class LooseEndsTests {
 	}
 
 	private State state() {
-		return database.record(this.key).state();
+		return state(this.key);
+	}
+
+	private static State state(IdempotencyKey someKey) {
+		return database.record(someKey).state();
 	}
 
 	@Test
@@ -142,6 +155,57 @@ class LooseEndsTests {
 		this.template.close();
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
 		assertThat(this.listener.storeCalls()).containsOnlyOnce("unreliable COMPLETE");
+	}
+
+	@Test
+	void recordThatCannotBeReadDoesNotKeepOthersFromBeingSettled() {
+		List<IdempotencyKey> keys = IntStream.range(0, 6).mapToObj((i) -> TestDatabase.newKey()).toList();
+		this.store.fail(StoreCall.COMPLETE);
+		keys.forEach((someKey) -> assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.template.execute(TestDatabase.operation(someKey, Mode.LEASED), ResultCodec.none(),
+					() -> null)));
+		this.store.before(StoreCall.COMPLETE, (claim) -> {
+			if (keys.indexOf(claim.key()) % 2 == 0) {
+				throw new IdempotencyRecordUnreadableException("Not a record", null);
+			}
+		});
+		this.store.recoverFrom(StoreCall.COMPLETE);
+		await().until(() -> keys.stream().filter((someKey) -> state(someKey) == State.COMPLETED).count() == 3);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void failureOfAZombieDoesNotReplaceTheCompletionOfTheOwner() throws Exception {
+		this.store.fail(StoreCall.COMPLETE, StoreCall.FAIL);
+		CountDownLatch end = new CountDownLatch(1);
+		Future<?> zombie = this.handlers.submit(() -> this.template.execute(this.operation, new TextCodec(), () -> {
+			end.await();
+			throw new IllegalStateException("zombie");
+		}));
+		await().until(() -> database.store().find(this.key).isPresent());
+		database.endLease(this.key);
+		runUnavailable();
+		end.countDown();
+		assertThatExceptionOfType(ExecutionException.class).isThrownBy(zombie::get);
+		this.store.recover();
+		await().until(() -> state() == State.COMPLETED);
+		assertThat(this.runs).hasValue(1);
+	}
+
+	@Test
+	void claimsToBeGivenBackDoNotCrowdOutACompletion() {
+		this.store.fail(StoreCall.CLAIM, StoreCall.RELEASE);
+		for (int i = 0; i < 1500; i++) {
+			IdempotentOperation other = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> this.template.execute(other, ResultCodec.none(), () -> null));
+		}
+		this.store.recoverFrom(StoreCall.CLAIM);
+		this.store.fail(StoreCall.COMPLETE);
+		runUnavailable();
+		this.store.recoverFrom(StoreCall.COMPLETE);
+		run();
+		assertThat(this.runs).hasValue(1);
 	}
 
 }

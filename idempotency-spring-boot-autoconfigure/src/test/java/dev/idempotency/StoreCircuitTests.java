@@ -14,6 +14,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.TransactionExecutionListener;
 
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyListener.StoreCall;
@@ -175,6 +177,60 @@ class StoreCircuitTests {
 	}
 
 	@Test
+	@Tag("promise-7")
+	void whatIsLeftIsSettledAtTheEndThroughAnOpenCircuit() {
+		IdempotencyTemplate closing = template(this.store, null, false);
+		IdempotencyKey key = TestDatabase.newKey();
+		this.store.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(
+				() -> closing.execute(TestDatabase.operation(key, Mode.LEASED), ResultCodec.none(), () -> null));
+		this.breaker.transitionToForcedOpenState();
+		this.store.recover();
+		closing.settle();
+		assertThat(database.record(key).state()).isEqualTo(IdempotencyRecord.State.COMPLETED);
+	}
+
+	@Test
+	void errorOfATransactionManagerDoesNotUseUpTheProbe() {
+		JdbcTransactionManager failing = new JdbcTransactionManager(database.pool());
+		failing.addListener(new TransactionExecutionListener() {
+
+			@Override
+			public void beforeBegin(TransactionExecution transaction) {
+				throw new IllegalStateException("The application's own");
+			}
+
+		});
+		IdempotencyTemplate template = template(database.store(), failing, false);
+		this.breaker.transitionToOpenState();
+		this.breaker.transitionToHalfOpenState();
+		for (int i = 0; i < 3; i++) {
+			assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> run(template, Mode.TRANSACTIONAL));
+		}
+	}
+
+	@Test
+	void settlementThatTheStoreAlwaysRefusesDoesNotKeepTheCircuitOpen() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		this.store.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> run(template, Mode.LEASED));
+		this.store.recoverFrom(StoreCall.COMPLETE);
+		IdempotencyKey poison = this.listener.executions().get(0).key();
+		this.store.before(StoreCall.COMPLETE, (claim) -> {
+			if (claim.key().equals(poison)) {
+				throw new IllegalStateException("Too long");
+			}
+		});
+		int completions = this.store.completions().size();
+		await().during(Duration.ofSeconds(4)).atMost(Duration.ofSeconds(6)).until(() -> {
+			run(template, Mode.LEASED);
+			return this.breaker.getState() == CircuitBreaker.State.CLOSED;
+		});
+		assertThat(this.store.completions()).hasSizeGreaterThan(completions + 10);
+	}
+
+	@Test
 	void contentionDoesNotOpenTheCircuit() {
 		IdempotencyTemplate template = template(this.store, null, false);
 		this.store.contend(StoreCall.CLAIM);
@@ -206,7 +262,7 @@ class StoreCircuitTests {
 			this.store.recover();
 			await().ignoreException(IdempotencyStoreUnavailableException.class).until(() -> {
 				run(template, Mode.LEASED);
-				return true;
+				return !logs.messages("INFO").isEmpty();
 			});
 			assertThat(logs.messages("WARN")).singleElement().asString().contains("records wait until it does");
 			assertThat(logs.messages("INFO"))

@@ -51,4 +51,10 @@ public final class IdempotencyAutoConfiguration {
 						cache.getIfAvailable(() -> CompletionCache.NONE), listeners.orderedStream().toList()));
 	}
 
+	@Bean
+	@ConditionalOnBean(IdempotencyTemplate.class)
+	TemplateLifecycle idempotencyTemplateLifecycle(IdempotencyTemplate template) {
+		return new TemplateLifecycle(template);
+	}
+
 }

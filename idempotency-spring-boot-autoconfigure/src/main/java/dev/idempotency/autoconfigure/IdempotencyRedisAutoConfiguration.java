@@ -9,8 +9,11 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
+import org.springframework.core.env.Environment;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
@@ -35,7 +38,8 @@ public final class IdempotencyRedisAutoConfiguration {
 
 	@Bean
 	RedisIdempotencyStore redisIdempotencyStore(ListableBeanFactory beanFactory,
-			ObjectProvider<RedisConnectionFactory> factories, IdempotencyProperties properties) {
+			ObjectProvider<RedisConnectionFactory> factories, IdempotencyProperties properties,
+			Environment environment) {
 		StoreCandidates.requireOne(beanFactory);
 		RedisConnectionFactory factory = factories.getIfUnique();
 		if (factory == null) {
@@ -49,6 +53,14 @@ public final class IdempotencyRedisAutoConfiguration {
 					"The Redis idempotency store needs Lettuce, but the RedisConnectionFactory is a "
 							+ factory.getClass().getSimpleName() + ".",
 					"Set 'spring.data.redis.client-type' to 'lettuce', or define a LettuceConnectionFactory bean.");
+		}
+		// Its client has no address to open the connection to that WAIT needs.
+		if (properties.redis().replicas() > 0 && Binder.get(environment)
+			.bind("spring.data.redis.masterreplica.nodes", Bindable.listOf(String.class))
+			.isBound()) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.redis.replicas' does not work with 'spring.data.redis.masterreplica.nodes'.",
+					"Remove 'idempotency.redis.replicas', or use Sentinel or a cluster.");
 		}
 		return new RedisIdempotencyStore(lettuce, properties.redis().keyPrefix(), properties.redis().replicas(),
 				properties.store().timeout());

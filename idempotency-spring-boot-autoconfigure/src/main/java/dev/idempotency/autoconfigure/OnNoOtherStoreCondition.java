@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 
+import org.springframework.beans.factory.annotation.AnnotatedBeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
@@ -15,8 +16,8 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 import dev.idempotency.IdempotencyStore;
 
 /**
- * Matches unless the application has an {@link IdempotencyStore} of its own. By name,
- * because a store of the application may have the type of ours.
+ * Matches unless the application has an {@link IdempotencyStore} of its own. Ours is told
+ * by where it is declared: one of the application may have its type and its name.
  */
 final class OnNoOtherStoreCondition extends SpringBootCondition implements ConfigurationCondition {
 
@@ -29,11 +30,20 @@ final class OnNoOtherStoreCondition extends SpringBootCondition implements Confi
 	public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
 		ConfigurableListableBeanFactory beanFactory = Objects.requireNonNull(context.getBeanFactory());
 		List<String> others = Arrays.stream(beanFactory.getBeanNamesForType(IdempotencyStore.class, true, false))
-			.filter((name) -> !name.equals(StoreCandidates.JDBC))
+			.filter((name) -> !isOurs(beanFactory, name))
 			.toList();
 		ConditionMessage.Builder message = ConditionMessage.forCondition("No other IdempotencyStore");
 		return others.isEmpty() ? ConditionOutcome.match(message.because("there is none"))
 				: ConditionOutcome.noMatch(message.found("store", "stores").items(others));
+	}
+
+	private static boolean isOurs(ConfigurableListableBeanFactory beanFactory, String name) {
+		return beanFactory.containsBeanDefinition(name)
+				&& beanFactory.getBeanDefinition(name) instanceof AnnotatedBeanDefinition definition
+				&& definition.getFactoryMethodMetadata() != null
+				&& definition.getFactoryMethodMetadata()
+					.getDeclaringClassName()
+					.equals(IdempotencyJdbcAutoConfiguration.class.getName());
 	}
 
 }

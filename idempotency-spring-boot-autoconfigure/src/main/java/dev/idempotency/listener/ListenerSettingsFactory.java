@@ -190,8 +190,8 @@ public final class ListenerSettingsFactory {
 			throw new IdempotencyConfigurationException(
 					"The idempotent listener " + where + " has a lease of " + lease + " and a retention of " + retention
 							+ ".",
-					"Make the lease at least " + MIN_LEASE + " and longer than the longest run of the method, and the "
-							+ "retention longer than the lease and than the topic's own.");
+					"Make the lease at least " + MIN_LEASE + ", and the retention longer than the lease and than the "
+							+ "topic's own.");
 		}
 	}
 

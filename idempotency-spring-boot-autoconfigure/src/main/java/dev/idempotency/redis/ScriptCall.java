@@ -47,6 +47,9 @@ final class ScriptCall {
 			return CompletableFuture.failedFuture(error);
 		}
 		this.sent = this.commands.eval(this.script.text(), ScriptOutputType.MULTI, this.key, this.arguments);
+		if (this.cancelled) {
+			this.sent.cancel(false);
+		}
 		return this.sent;
 	}
 

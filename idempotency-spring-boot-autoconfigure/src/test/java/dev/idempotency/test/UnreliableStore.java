@@ -2,11 +2,13 @@ package dev.idempotency.test;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +33,10 @@ public final class UnreliableStore implements IdempotencyStore {
 	private final Set<StoreCall> failing = ConcurrentHashMap.newKeySet();
 
 	private final Set<StoreCall> contended = ConcurrentHashMap.newKeySet();
+
+	private final Map<StoreCall, Consumer<ClaimRequest>> hooks = new ConcurrentHashMap<>();
+
+	private volatile boolean oneByOne;
 
 	private final Set<StoreCall> garbled = ConcurrentHashMap.newKeySet();
 
@@ -59,6 +65,22 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	/**
+	 * Do something before a call.
+	 * @param call the call
+	 * @param hook what to do, or to throw
+	 */
+	public void before(StoreCall call, Consumer<ClaimRequest> hook) {
+		this.hooks.put(call, hook);
+	}
+
+	/**
+	 * Renew without batches.
+	 */
+	public void renewOneByOne() {
+		this.oneByOne = true;
+	}
+
+	/**
 	 * Let calls meet something that is no record.
 	 * @param calls the calls
 	 */
@@ -74,10 +96,19 @@ public final class UnreliableStore implements IdempotencyStore {
 		this.deaf.addAll(List.of(calls));
 	}
 
+	/**
+	 * Let one kind of call work again.
+	 * @param call the call
+	 */
+	public void recoverFrom(StoreCall call) {
+		this.failing.remove(call);
+	}
+
 	public void recover() {
 		this.failing.clear();
 		this.deaf.clear();
 		this.garbled.clear();
+		this.hooks.clear();
 		this.contended.clear();
 	}
 
@@ -103,6 +134,12 @@ public final class UnreliableStore implements IdempotencyStore {
 	 */
 	public Set<Thread> renewers() {
 		return this.renewers;
+	}
+
+	private IdempotencyStore store(StoreCall call, ClaimRequest claim) {
+		this.hooks.getOrDefault(call, (request) -> {
+		}).accept(claim);
+		return store(call);
 	}
 
 	private IdempotencyStore store(StoreCall call) {
@@ -132,35 +169,38 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	@Override
 	public Claim claim(ClaimRequest request) {
-		return answer(StoreCall.CLAIM, store(StoreCall.CLAIM).claim(request));
+		return answer(StoreCall.CLAIM, store(StoreCall.CLAIM, request).claim(request));
 	}
 
 	@Override
 	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 		this.completions.add(claim.token());
-		return answer(StoreCall.COMPLETE, store(StoreCall.COMPLETE).complete(claim, result));
+		return answer(StoreCall.COMPLETE, store(StoreCall.COMPLETE, claim).complete(claim, result));
 	}
 
 	@Override
 	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return store(StoreCall.FAIL).fail(claim, failure);
+		return store(StoreCall.FAIL, claim).fail(claim, failure);
 	}
 
 	@Override
 	public Settlement release(ClaimRequest claim) {
-		return store(StoreCall.RELEASE).release(claim);
+		return store(StoreCall.RELEASE, claim).release(claim);
 	}
 
 	@Override
 	public Settlement renew(ClaimRequest claim) {
-		return store(StoreCall.RENEW).renew(claim);
+		return store(StoreCall.RENEW, claim).renew(claim);
 	}
 
 	@Override
 	public List<Settlement> renewAll(List<ClaimRequest> claims) {
 		this.renewals.add(claims.size());
 		this.renewers.add(Thread.currentThread());
-		return store(StoreCall.RENEW).renewAll(claims);
+		if (this.oneByOne) {
+			return IdempotencyStore.super.renewAll(claims);
+		}
+		return store(StoreCall.RENEW, claims.get(0)).renewAll(claims);
 	}
 
 	@Override
