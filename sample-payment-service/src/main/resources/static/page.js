@@ -5,6 +5,7 @@ const element = (id) => document.getElementById(id);
 const currency = new Intl.NumberFormat("en", { style: "currency", currency: "EUR" });
 const roundCurrency = new Intl.NumberFormat("en", { style: "currency", currency: "EUR", maximumFractionDigits: 0 });
 const number = new Intl.NumberFormat("en");
+const stores = { jdbc: "PostgreSQL", redis: "Redis" };
 let lastRequested = 0;
 
 async function call(path, body) {
@@ -51,6 +52,12 @@ function showSummary(summary, overcharged, backlog) {
 	chart.add(Date.now(), overcharged.protected, overcharged.unprotected, (value) => roundCurrency.format(value));
 }
 
+function showStore(store) {
+	const guarantee = store.transactional ? "a key and its charge in the ledger commit together, so exactly once"
+		: "the protected ledger works under a lease, so at least once across a crash";
+	element("store").textContent = `Idempotency keys in ${stores[store.name] || store.name}: ${guarantee}.`;
+}
+
 function showState(text, state) {
 	element("state").textContent = text;
 	element("state").className = `state ${state}`;
@@ -58,8 +65,10 @@ function showState(text, state) {
 
 async function poll() {
 	try {
-		const answers = await Promise.all(["api/summary", "api/overcharged", "api/backlog"].map((path) => call(path)));
-		showSummary(...answers);
+		const [summary, overcharged, backlog, store] = await Promise.all(
+			["api/summary", "api/overcharged", "api/backlog", "api/store"].map((path) => call(path)));
+		showSummary(summary, overcharged, backlog);
+		showStore(store);
 		showState("live", "live");
 	}
 	catch (error) {

@@ -19,17 +19,26 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.ResultCodec;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.redis.RedisIdempotencyStore;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.Logs;
+import dev.idempotency.test.RedisProcess;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TestRedis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Tests for {@link IdempotencyRedisAutoConfiguration}.
@@ -61,6 +70,44 @@ class IdempotencyRedisAutoConfigurationTests {
 			this.runner.withUserConfiguration(AutoListener.class).run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("INFO")).anyMatch((message) -> message.contains("mode LEASED"));
 		}
+	}
+
+	@Test
+	@Tag("promise-7")
+	void completionIsMadeUpForBeforeTheConnectionsAreClosed() {
+		RedisProcess server = RedisProcess.create();
+		IdempotencyKey key = TestDatabase.newKey();
+		this.runner.withPropertyValues("spring.data.redis.port=" + server.port(), "idempotency.store.timeout=500ms",
+				// No look of its own may come first.
+				"idempotency.circuit-breaker.minimum-number-of-calls=1",
+				"idempotency.circuit-breaker.wait-duration-in-open-state=1h")
+			.run((context) -> {
+				IdempotencyTemplate template = context.getBean(IdempotencyTemplate.class);
+				TestRedis.awaitContact(context.getBean(RedisIdempotencyStore.class));
+				assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(
+						() -> template.execute(TestDatabase.operation(key, Mode.LEASED), ResultCodec.none(), () -> {
+							server.freeze();
+							return null;
+						}));
+				server.resume();
+			});
+		LettuceConnectionFactory factory = TestRedis.factory(server);
+		RedisIdempotencyStore store = new RedisIdempotencyStore(factory, "idempotency:", 0, TestRedis.TIMEOUT);
+		TestRedis.awaitContact(store);
+		assertThat(store.find(key)).get().extracting(IdempotencyRecord::state).isEqualTo(State.COMPLETED);
+		factory.destroy();
+		server.stop();
+	}
+
+	@Test
+	@Tag("promise-12")
+	void replicasOfAClientWithoutAnAddressAreRefused() {
+		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.redis.replicas=1",
+				"spring.data.redis.masterreplica.nodes=127.0.0.1:1,127.0.0.1:2"));
+		assertThat(analysis.getDescription())
+			.isEqualTo("'idempotency.redis.replicas' does not work with 'spring.data.redis.masterreplica.nodes'.");
+		assertThat(analysis.getAction())
+			.isEqualTo("Remove 'idempotency.redis.replicas', or use Sentinel or a cluster.");
 	}
 
 	@Test

@@ -133,9 +133,11 @@ class StoreChoiceTests {
 	}
 
 	@Test
-	void usersStoreOfTheTypeOfOursIsUsed() {
+	@Tag("promise-13")
+	void usersStoreOfTheTypeAndTheNameOfOursIsUsed() {
 		this.both.withUserConfiguration(UsersJdbcStore.class)
-			.run((context) -> assertThat(context).hasSingleBean(IdempotencyStore.class).hasBean("usersStore"));
+			.run((context) -> assertThat(context).hasSingleBean(JdbcIdempotencyStore.class)
+				.doesNotHaveBean(RedisIdempotencyStore.class));
 		this.both.withUserConfiguration(UsersRedisStore.class)
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyStore.class).hasBean("usersStore"));
 	}
@@ -178,7 +180,7 @@ class StoreChoiceTests {
 	static class UsersJdbcStore {
 
 		@Bean
-		JdbcIdempotencyStore usersStore(DataSource dataSource) {
+		JdbcIdempotencyStore jdbcIdempotencyStore(DataSource dataSource) {
 			return new JdbcIdempotencyStore(dataSource, TableName.of("users"), Duration.ofSeconds(1));
 		}
 

@@ -11,7 +11,7 @@ import dev.idempotency.sample.payment.PaymentTopic;
 
 /**
  * Calls the card gateway once per payment, and passes the key on for the one window that
- * a lease leaves: a crash after the call.
+ * a lease leaves: a crash after the call. That is the same wherever the keys are kept.
  */
 @Component
 class GatewayListener {

@@ -4,11 +4,13 @@ import java.math.BigDecimal;
 
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Component;
+import org.springframework.transaction.annotation.Transactional;
 
 import dev.idempotency.sample.payment.PaymentCommand;
 
 /**
- * Charges a payment in two steps, a debit and an entry. It has no protection of its own.
+ * Charges a payment in two steps, a debit and an entry, in the transaction of its caller
+ * or in one of its own. It has no protection of its own.
  */
 @Component
 class Ledger {
@@ -34,6 +36,7 @@ class Ledger {
 		this.crashSwitch = crashSwitch;
 	}
 
+	@Transactional
 	Receipt charge(String ledger, PaymentCommand command) {
 		BigDecimal balance = this.jdbc.sql(DEBIT)
 			.param("ledger", ledger)

@@ -8,7 +8,9 @@ import dev.idempotency.sample.payment.PaymentCommand;
 import dev.idempotency.sample.payment.PaymentTopic;
 
 /**
- * Charges each payment once, however often it is told.
+ * Charges each payment once, however often it is told. With the keys in PostgreSQL, key
+ * and charge commit together: exactly once. With the keys in Redis the charge commits
+ * first, under a lease: at least once, if the process dies between the two.
  */
 @Component
 class LedgerListener {

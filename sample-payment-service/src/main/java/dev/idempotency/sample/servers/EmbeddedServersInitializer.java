@@ -9,16 +9,23 @@ import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.support.DefaultListableBeanFactory;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.core.env.Environment;
 import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.Profiles;
 
 /**
- * Starts each server whose address is not configured, before any bean needs it.
+ * Starts each server whose address is not configured, before any bean needs it; Redis
+ * only with the profile {@code redis}.
  */
 public final class EmbeddedServersInitializer implements ApplicationContextInitializer<GenericApplicationContext> {
 
 	static final String KAFKA = "spring.kafka.bootstrap-servers";
 
 	static final String POSTGRES = "spring.datasource.url";
+
+	static final String REDIS = "spring.data.redis.url";
+
+	private static final String REDIS_HOST = "spring.data.redis.host";
 
 	private static final Logger logger = LoggerFactory.getLogger(EmbeddedServersInitializer.class);
 
@@ -38,6 +45,17 @@ public final class EmbeddedServersInitializer implements ApplicationContextIniti
 			stopLast(context, kafka);
 			addresses.put(KAFKA, kafka.bootstrapServers());
 		}
+		if (needsRedis(context.getEnvironment())) {
+			logger.info("Starting Redis; set {} to use another one", REDIS);
+			Redis redis = Redis.start();
+			stopLast(context, redis);
+			addresses.put(REDIS, redis.url());
+		}
+	}
+
+	private boolean needsRedis(Environment environment) {
+		return environment.acceptsProfiles(Profiles.of("redis")) && !environment.containsProperty(REDIS)
+				&& !environment.containsProperty(REDIS_HOST);
 	}
 
 	private void stopLast(GenericApplicationContext context, DisposableBean server) {

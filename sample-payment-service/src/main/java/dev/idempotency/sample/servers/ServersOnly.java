@@ -35,7 +35,9 @@ public final class ServersOnly implements ApplicationListener<ApplicationReadyEv
 	}
 
 	private void write(Path file) throws IOException {
-		List<String> addresses = Stream.of(EmbeddedServersInitializer.POSTGRES, EmbeddedServersInitializer.KAFKA)
+		List<String> addresses = Stream
+			.of(EmbeddedServersInitializer.POSTGRES, EmbeddedServersInitializer.KAFKA, EmbeddedServersInitializer.REDIS)
+			.filter(this.environment::containsProperty)
 			.map((name) -> name + "=" + this.environment.getRequiredProperty(name))
 			.toList();
 		// Who waits for the file must not see half of it.

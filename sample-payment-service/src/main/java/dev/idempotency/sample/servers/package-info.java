@@ -1,5 +1,5 @@
 /**
- * Kafka and PostgreSQL inside this process.
+ * Kafka inside this process, PostgreSQL and Redis beside it.
  */
 @NullMarked
 package dev.idempotency.sample.servers;

@@ -6,6 +6,8 @@ import java.util.Map;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.TransactionalIdempotencyStore;
 import dev.idempotency.sample.summary.Summary.Gateway;
 import dev.idempotency.sample.summary.Summary.ProtectedLedger;
 import dev.idempotency.sample.summary.Summary.UnprotectedLedger;
@@ -26,13 +28,16 @@ class SummaryController {
 
 	private final Backlog backlog;
 
+	private final IdempotencyStore store;
+
 	SummaryController(Totals totals, Deliveries deliveries, Suppressed suppressed, Overcharged overcharged,
-			Backlog backlog) {
+			Backlog backlog, IdempotencyStore store) {
 		this.totals = totals;
 		this.deliveries = deliveries;
 		this.suppressed = suppressed;
 		this.overcharged = overcharged;
 		this.backlog = backlog;
+		this.store = store;
 	}
 
 	@GetMapping("/api/summary")
@@ -55,6 +60,11 @@ class SummaryController {
 	@GetMapping("/api/backlog")
 	Map<String, Long> backlog() {
 		return this.backlog.read();
+	}
+
+	@GetMapping("/api/store")
+	StoreInUse store() {
+		return new StoreInUse(this.store.name(), this.store instanceof TransactionalIdempotencyStore);
 	}
 
 }

@@ -1,0 +1,125 @@
+package dev.idempotency.sample.servers;
+
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.util.FileSystemUtils;
+import redis.embedded.core.ExecutableProvider;
+import redis.embedded.model.OS;
+
+/**
+ * A Redis server as a process of its own, with its data in a temporary directory.
+ */
+final class Redis implements DisposableBean {
+
+	private static final String HOST = "127.0.0.1";
+
+	private static final Duration READY = Duration.ofSeconds(20);
+
+	private final Path directory;
+
+	private final int port;
+
+	private Redis(Path directory, int port) {
+		this.directory = directory;
+		this.port = port;
+	}
+
+	static Redis start() {
+		try {
+			Redis redis = new Redis(Files.createTempDirectory("sample-redis"), freePort());
+			redis.awaitAnswer(redis.launch());
+			return redis;
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException("Redis could not be started", ex);
+		}
+	}
+
+	private static int freePort() throws IOException {
+		try (ServerSocket socket = new ServerSocket(0)) {
+			return socket.getLocalPort();
+		}
+	}
+
+	String url() {
+		return "redis://" + HOST + ":" + this.port;
+	}
+
+	private Process launch() throws IOException {
+		File executable = ExecutableProvider.newJarResourceProvider(this.directory.toFile()).get();
+		// Ctrl-C in a terminal reaches all processes there; a detached server does not
+		// stop while listeners still run. Windows cannot detach it.
+		String detached = (OS.detectOS() != OS.WINDOWS) ? "yes" : "no";
+		// What has been answered outlives a kill of the server, as it should in earnest.
+		return new ProcessBuilder(executable.getAbsolutePath(), "--bind", HOST, "--port", String.valueOf(this.port),
+				"--dir", this.directory.toString(), "--save", "", "--appendonly", "yes", "--daemonize", detached,
+				"--logfile", log().toString())
+			.redirectErrorStream(true)
+			.redirectOutput(log().toFile())
+			.start();
+	}
+
+	private Path log() {
+		return this.directory.resolve("log");
+	}
+
+	private void awaitAnswer(Process launch) throws IOException {
+		long end = System.nanoTime() + READY.toNanos();
+		while (!answers()) {
+			boolean failed = !launch.isAlive() && launch.exitValue() != 0;
+			if (failed || System.nanoTime() > end) {
+				throw new IOException("No answer from Redis; its last words are in " + log());
+			}
+			try {
+				Thread.sleep(20);
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+				throw new IOException("Interrupted before Redis has answered", ex);
+			}
+		}
+	}
+
+	private boolean answers() {
+		try {
+			return "+PONG".equals(ask("PING"));
+		}
+		catch (IOException ex) {
+			return false;
+		}
+	}
+
+	private @Nullable String ask(String command) throws IOException {
+		try (Socket socket = new Socket(HOST, this.port)) {
+			socket.setSoTimeout((int) READY.toMillis());
+			socket.getOutputStream().write((command + "\r\n").getBytes(StandardCharsets.US_ASCII));
+			return new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII))
+				.readLine();
+		}
+	}
+
+	@Override
+	public void destroy() throws IOException {
+		try {
+			ask("SHUTDOWN NOSAVE");
+		}
+		catch (SocketException ex) {
+			// It has ended without a good-bye, or somebody has stopped it before.
+		}
+		FileSystemUtils.deleteRecursively(this.directory);
+	}
+
+}

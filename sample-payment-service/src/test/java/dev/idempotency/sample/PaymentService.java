@@ -1,0 +1,63 @@
+package dev.idempotency.sample;
+
+import java.time.Duration;
+import java.util.Map;
+
+import org.awaitility.Awaitility;
+import org.springframework.core.ParameterizedTypeReference;
+import org.springframework.web.client.RestClient;
+import tools.jackson.databind.JsonNode;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The running service, as a test sees it, with the figures that it had at first.
+ */
+class PaymentService {
+
+	private final RestClient http;
+
+	private final JsonNode before;
+
+	PaymentService(int port) {
+		this.http = RestClient.create("http://localhost:" + port);
+		this.before = summary();
+	}
+
+	void crash() {
+		this.http.post().uri("/api/crash").retrieve().toBodilessEntity();
+	}
+
+	JsonNode store() {
+		return this.http.get().uri("/api/store").retrieve().body(JsonNode.class);
+	}
+
+	void order(int count, double duplicateRate) {
+		this.http.post()
+			.uri("/api/payments")
+			.body(Map.of("count", count, "duplicateRate", duplicateRate))
+			.retrieve()
+			.toBodilessEntity();
+	}
+
+	JsonNode awaitConsumption() {
+		Awaitility.await()
+			.atMost(Duration.ofSeconds(60))
+			.untilAsserted(() -> assertThat(backlog().values()).containsOnly(0L));
+		return summary();
+	}
+
+	private Map<String, Long> backlog() {
+		return this.http.get().uri("/api/backlog").retrieve().body(new ParameterizedTypeReference<>() {
+		});
+	}
+
+	private JsonNode summary() {
+		return this.http.get().uri("/api/summary").retrieve().body(JsonNode.class);
+	}
+
+	long increase(JsonNode after, String figure) {
+		return after.at(figure).longValue() - this.before.at(figure).longValue();
+	}
+
+}
