@@ -1,8 +1,11 @@
 package dev.idempotency.autoconfigure;
 
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 import io.lettuce.core.AbstractRedisClient;
+import io.lettuce.core.resource.Delay;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -11,8 +14,12 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.data.redis.autoconfigure.ClientResourcesBuilderCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -64,6 +71,27 @@ public final class IdempotencyRedisAutoConfiguration {
 		}
 		return new RedisIdempotencyStore(lettuce, properties.redis().keyPrefix(), properties.redis().replicas(),
 				properties.store().timeout());
+	}
+
+	/**
+	 * By default the client doubles the time between two attempts to connect, up to half
+	 * a minute: that is how long consumption would wait for nothing when the server is
+	 * back.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(ClientResourcesBuilderCustomizer.class)
+	static class Reconnection {
+
+		private static final Duration LONGEST = Duration.ofSeconds(1);
+
+		// First, so that the application's own customizers have the last word.
+		@Bean
+		@Order(Ordered.HIGHEST_PRECEDENCE)
+		ClientResourcesBuilderCustomizer idempotencyRedisReconnection() {
+			return (builder) -> builder
+				.reconnectDelay(Delay.exponential(Duration.ZERO, LONGEST, 2, TimeUnit.MILLISECONDS));
+		}
+
 	}
 
 }

@@ -22,8 +22,6 @@ final class Connections {
 
 	private final Opening<Boolean> contact = new Opening<>(this::contact);
 
-	private final TopologyRefresh topology = new TopologyRefresh();
-
 	Connections(LettuceConnectionFactory factory, Duration timeout) {
 		this.factory = factory;
 		this.timeout = timeout;
@@ -60,9 +58,6 @@ final class Connections {
 		}
 		catch (ExecutionException | TimeoutException | RedisException | DataAccessException
 				| IllegalStateException ex) {
-			if (this.factory.isRunning()) {
-				this.topology.request(this.factory.getNativeClient());
-			}
 			throw Errors.unavailable(ex, this.timeout);
 		}
 	}

@@ -1,11 +1,16 @@
 package dev.idempotency.autoconfigure;
 
+import java.time.Duration;
+
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.Delay;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.data.redis.autoconfigure.ClientResourcesBuilderCustomizer;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.health.contributor.Status;
@@ -174,6 +179,28 @@ class IdempotencyRedisAutoConfigurationTests {
 				assertThat(context.getBean(IdempotencyStoreHealthIndicator.class).health().getStatus())
 					.isEqualTo(Status.DOWN);
 			});
+	}
+
+	@Test
+	@Tag("promise-11")
+	void lostConnectionIsTriedAgainEverySecond() {
+		this.runner.run((context) -> assertThat(context.getBean(ClientResources.class).reconnectDelay().createDelay(30))
+			.isEqualTo(Duration.ofSeconds(1)));
+	}
+
+	@Test
+	void reconnectionOfTheApplicationGoesFirst() {
+		this.runner
+			.withBean(ClientResourcesBuilderCustomizer.class,
+					() -> (builder) -> builder.reconnectDelay(Delay.constant(Duration.ofMinutes(1))))
+			.run((context) -> assertThat(context.getBean(ClientResources.class).reconnectDelay().createDelay(30))
+				.isEqualTo(Duration.ofMinutes(1)));
+	}
+
+	@Test
+	void withoutTheRedisStoreTheReconnectionIsTheClients() {
+		this.runner.withPropertyValues("idempotency.enabled=false")
+			.run((context) -> assertThat(context).doesNotHaveBean(ClientResourcesBuilderCustomizer.class));
 	}
 
 	static class TransactionalListener {

@@ -117,11 +117,28 @@ class LongHandlerTests {
 		/**
 		 * PostgreSQL.
 		 */
-		JDBC;
+		JDBC {
 
-		TestApp configure(TestApp app) {
-			return app;
-		}
+			@Override
+			TestApp configure(TestApp app) {
+				return app;
+			}
+
+		},
+
+		/**
+		 * Redis.
+		 */
+		REDIS {
+
+			@Override
+			TestApp configure(TestApp app) {
+				return app.redis(Servers.redis());
+			}
+
+		};
+
+		abstract TestApp configure(TestApp app);
 
 	}
 

@@ -2,7 +2,6 @@ package dev.idempotency.test;
 
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.net.InetAddress;
@@ -151,15 +150,28 @@ public final class RedisProcess implements RedisServer {
 	}
 
 	private boolean answers() {
+		try {
+			return ask("PING").startsWith("+PONG");
+		}
+		catch (UncheckedIOException ex) {
+			return false;
+		}
+	}
+
+	/**
+	 * Ask this server, whatever its role.
+	 * @param command a command without arguments that need quotes
+	 * @return the answer as it was sent
+	 */
+	public String ask(String command) {
 		try (Socket socket = new Socket()) {
 			socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), this.port), 1000);
 			socket.setSoTimeout(1000);
-			socket.getOutputStream().write("PING\r\n".getBytes(StandardCharsets.US_ASCII));
-			InputStream answer = socket.getInputStream();
-			return new String(answer.readNBytes(5), StandardCharsets.US_ASCII).equals("+PONG");
+			socket.getOutputStream().write((command + "\r\nQUIT\r\n").getBytes(StandardCharsets.US_ASCII));
+			return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
 		}
 		catch (IOException ex) {
-			return false;
+			throw new UncheckedIOException(ex);
 		}
 	}
 

@@ -1,0 +1,101 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.List;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+import dev.idempotency.test.RedisProcess;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for a Redis server that goes away under traffic and comes back with all it had
+ * answered, with Boot's default error handler.
+ */
+@Execution(ExecutionMode.CONCURRENT)
+class RedisOutageTests {
+
+	private static final Duration RESUMED = Duration.ofSeconds(15);
+
+	private final RedisProcess server = RedisProcess.durable();
+
+	// A claim that nobody gives back would hold its partition up for longer than the test
+	// waits.
+	private final TestApp app = TestApp.of(OutageListeners.class).redis(this.server).with("idempotency.lease", "10m");
+
+	@AfterEach
+	void stopServer() {
+		this.server.stop();
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-3")
+	@Tag("promise-11")
+	void killedServer() throws InterruptedException {
+		try (OutageTraffic traffic = new OutageTraffic(this.app)) {
+			traffic.listeners().holdOne();
+			this.server.stop();
+			traffic.listeners().letGo();
+			traffic.goOn(Duration.ofSeconds(10));
+			this.server.start();
+			check(traffic, "Redis killed for 10 s");
+		}
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-3")
+	@Tag("promise-11")
+	void frozenServer() throws InterruptedException {
+		try (OutageTraffic traffic = new OutageTraffic(this.app)) {
+			traffic.listeners().holdOne();
+			this.server.freeze();
+			traffic.listeners().letGo();
+			traffic.goOn(Duration.ofSeconds(15));
+			this.server.resume();
+			check(traffic, "Redis frozen for 15 s");
+		}
+	}
+
+	private static void check(OutageTraffic traffic, String outage) throws InterruptedException {
+		assertThat(traffic.resumption(outage, System.nanoTime())).isLessThan(RESUMED);
+		List<String> sent = traffic.endAndRepeat();
+		assertThat(traffic.effects().keys()).containsExactlyInAnyOrderElementsOf(sent);
+		assertThat(traffic.listeners().lost()).isEmpty();
+		assertThat(traffic.rebalances()).isZero();
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-6")
+	void leaseThatEndsWhileTheServerIsFrozenIsKeptOrItsOwnerIsTold() throws InterruptedException {
+		this.app.with("idempotency.lease", "2s").with("concurrency", OutageTraffic.PARTITIONS);
+		try (OutageTraffic traffic = new OutageTraffic(this.app)) {
+			String held = traffic.listeners().holdOne();
+			traffic.send(1, held);
+			this.server.freeze();
+			traffic.goOn(Duration.ofSeconds(5));
+			this.server.resume();
+			long back = System.nanoTime();
+			await().atMost(RESUMED).until(() -> traffic.effects().since(2, back).findAny().isPresent());
+			traffic.listeners().letGo();
+			List<String> sent = traffic.endAndRepeat();
+			assertThat(traffic.effects().keys()).containsAll(sent);
+			assertThat(traffic.effects().afterCompletion()).isEmpty();
+			// Whoever comes first when the server answers again has the key: the renewal
+			// or a copy.
+			assertThat(traffic.effects().keys()).hasSize(sent.size() + traffic.listeners().lost().size());
+			assertThat(traffic.effects().timesOf(held)).hasSize(1 + traffic.listeners().lost().size());
+			assertThat(traffic.rebalances()).isZero();
+		}
+	}
+
+}

@@ -1,0 +1,124 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+import dev.idempotency.test.RedisSentinel;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for a master that is lost under traffic, and a replica that Sentinel promotes,
+ * with Boot's default error handler.
+ */
+@Execution(ExecutionMode.CONCURRENT)
+class RedisSentinelOutageTests {
+
+	private static final Duration RESUMED = Duration.ofSeconds(15);
+
+	private static final Duration OUTAGE = Duration.ofSeconds(2);
+
+	private static final long SECOND = Duration.ofSeconds(1).toNanos();
+
+	private static final Duration PATIENCE = Duration.ofSeconds(40);
+
+	private final RedisSentinel servers = new RedisSentinel();
+
+	private final TestApp app = TestApp.of(OutageListeners.class)
+		.redis(this.servers.master())
+		.with("spring.data.redis.sentinel.master", RedisSentinel.MASTER)
+		.with("spring.data.redis.sentinel.nodes",
+				this.servers.sentinels()
+					.stream()
+					.map((sentinel) -> sentinel.host() + ":" + sentinel.port())
+					.collect(Collectors.joining(",")));
+
+	@AfterEach
+	void stopServers() {
+		this.servers.close();
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-3")
+	@Tag("promise-11")
+	void confirmedCompletionsSurviveAndOthersWaitForAReplica() throws InterruptedException {
+		this.app.with("idempotency.redis.replicas", 1);
+		try (OutageTraffic traffic = new OutageTraffic(this.app)) {
+			breakReplication();
+			// Nobody confirms: each partition waits with its first record.
+			traffic.goOn(OUTAGE);
+			this.servers.master().stop();
+			awaitPromotion();
+			Set<String> unconfirmed = new HashSet<>(traffic.effects().keys());
+			unconfirmed.removeAll(traffic.listeners().completed());
+			assertThat(unconfirmed).isNotEmpty().hasSizeLessThanOrEqualTo(OutageTraffic.PARTITIONS);
+			awaitAgreement();
+			this.servers.master().start();
+			await().atMost(PATIENCE)
+				.until(() -> this.servers.replica().ask("INFO replication").contains("state=online"));
+			assertThat(traffic.resumption("Sentinel, one replica confirms", System.nanoTime())).isLessThan(RESUMED);
+			List<String> sent = traffic.endAndRepeat();
+			assertThat(traffic.effects().keys()).containsAll(sent);
+			assertThat(traffic.effects().afterCompletion()).isEmpty();
+			assertThat(traffic.effects().doubled()).isSubsetOf(unconfirmed);
+			assertThat(traffic.rebalances()).isZero();
+		}
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-11")
+	void withoutConfirmationTheKeysThatTheReplicaHadNotSeenRunAgain() throws InterruptedException {
+		// A key whose claim the replica has seen, but not its completion, is free then.
+		this.app.with("idempotency.lease", "5s");
+		try (OutageTraffic traffic = new OutageTraffic(this.app)) {
+			long begin = System.nanoTime();
+			breakReplication();
+			traffic.goOn(OUTAGE);
+			this.servers.master().stop();
+			long end = System.nanoTime();
+			awaitPromotion();
+			assertThat(traffic.resumption("Sentinel", System.nanoTime())).isLessThan(RESUMED);
+			List<String> sent = traffic.endAndRepeat();
+			assertThat(traffic.effects().keys()).containsAll(sent);
+			assertThat(traffic.effects().doubled()).isNotEmpty()
+				.doesNotHaveDuplicates()
+				.allSatisfy((key) -> assertThat(traffic.effects().timesOf(key).get(0)).isBetween(begin - SECOND, end));
+			assertThat(traffic.rebalances()).isZero();
+		}
+	}
+
+	// The replica does not get on with its master any more.
+	private void breakReplication() {
+		this.servers.replica().ask("CONFIG SET masterauth wrong");
+		this.servers.replica().ask("CLIENT KILL TYPE master");
+	}
+
+	private void awaitPromotion() {
+		await().atMost(PATIENCE).until(() -> this.servers.replica().ask("INFO replication").contains("role:master"));
+	}
+
+	// Until then a client may be sent to the old master, which forgets what it is told
+	// when it becomes a replica.
+	private void awaitAgreement() {
+		String port = String.valueOf(this.servers.replica().port());
+		await().atMost(PATIENCE)
+			.until(() -> this.servers.sentinels()
+				.stream()
+				.allMatch((sentinel) -> sentinel.ask("SENTINEL get-master-addr-by-name " + RedisSentinel.MASTER)
+					.contains(port)));
+	}
+
+}
