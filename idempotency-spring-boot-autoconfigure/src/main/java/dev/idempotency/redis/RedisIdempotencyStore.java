@@ -53,10 +53,10 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	// KEYS[1] the record; ARGV token, outcome. A repetition writes the same again: WAIT
 	// has something to wait for.
-	private static final Script COMPLETE = Script.of("""
+	private static final Script COMPLETE = Script.withoutClock("""
 			if token ~= ARGV[1] or state == 'F' then return { 'lost' } end
 			if state == 'P' then
-			  value = head('C', 0) .. string.sub(value, body, rest - 1) .. ARGV[2]
+			  value = 'idem1 C' .. string.sub(value, 8, rest - 1) .. ARGV[2]
 			end
 			redis.call('SET', KEYS[1], value, 'KEEPTTL')
 			return { 'settled' }

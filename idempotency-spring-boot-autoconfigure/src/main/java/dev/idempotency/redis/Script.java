@@ -25,11 +25,19 @@ record Script(String text, String digest) {
 	 */
 	static final String UNREADABLE = "UNREADABLE";
 
+	// The clock, and a function that writes the beginning of a record.
+	private static final String CLOCK = """
+			local time = redis.call('TIME')
+			local now = time[1] * 1000 + math.floor(time[2] / 1000)
+			local function head(state, lease)
+			  return string.format('idem1 %s %s %.0f %.0f %.0f %.0f %d %d %d ', state, token, fence, attempt, lease, created,
+			    f, s, k)
+			end
+			""";
+
 	// The record in parts; state is nil when there is none. 'body' is where the
 	// fingerprint begins, 'rest' where the outcome does.
 	private static final String PROLOGUE = """
-			local time = redis.call('TIME')
-			local now = time[1] * 1000 + math.floor(time[2] / 1000)
 			local value = redis.call('GET', KEYS[1])
 			local state, token, fence, attempt, lease, created, f, s, k, body, rest
 			if value then
@@ -40,14 +48,18 @@ record Script(String text, String digest) {
 			    return redis.error_reply('UNREADABLE value')
 			  end
 			end
-			local function head(state, lease)
-			  return table.concat({ 'idem1', state, token, fence, attempt, string.format('%.0f', lease),
-			    string.format('%.0f', created), f, s, k, '' }, ' ')
-			end
 			""";
 
+	// What needs no clock is cheaper without it.
+	static Script withoutClock(String body) {
+		return script(PROLOGUE + body);
+	}
+
 	static Script of(String body) {
-		String text = PROLOGUE + body;
+		return script(PROLOGUE + CLOCK + body);
+	}
+
+	private static Script script(String text) {
 		try {
 			byte[] digest = MessageDigest.getInstance("SHA-1").digest(text.getBytes(StandardCharsets.UTF_8));
 			return new Script(text, HexFormat.of().formatHex(digest));

@@ -55,7 +55,13 @@ final class ScriptCall {
 
 	static List<Object> run(RedisClusterAsyncCommands<byte[], byte[]> commands, Script script, Deadline deadline,
 			byte[] key, byte[]... arguments) throws ExecutionException, TimeoutException {
-		return awaitAll(List.of(new ScriptCall(commands, script, key, arguments)), deadline).get(0);
+		ScriptCall call = new ScriptCall(commands, script, key, arguments);
+		try {
+			return call.await(deadline);
+		}
+		finally {
+			call.cancel();
+		}
 	}
 
 	// One that fails does not keep the others from being done.
