@@ -62,7 +62,7 @@ record Workload(char round, int partitions, int perPartition, int duplicates) {
 
 	// No more keys than the local cache of a row holds.
 	private int leadIn() {
-		return Math.min(5000, Math.max(50, this.perPartition / 10));
+		return Math.min(500, Math.max(50, this.perPartition / 10));
 	}
 
 	void send(Producer<String, String> producer, String topic) {
