@@ -1,7 +1,6 @@
 package dev.idempotency;
 
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.NamedThreadLocal;
 import org.springframework.util.Assert;
 
 /**
@@ -11,8 +10,7 @@ import org.springframework.util.Assert;
  */
 public final class IdempotentExecution {
 
-	private static final ThreadLocal<@Nullable IdempotentExecution> CURRENT = new NamedThreadLocal<>(
-			"Idempotent execution");
+	private static final ThreadLocal<@Nullable IdempotentExecution> CURRENT = new ThreadLocal<>();
 
 	private final IdempotencyKey key;
 

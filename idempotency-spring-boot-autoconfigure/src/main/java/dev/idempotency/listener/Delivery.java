@@ -4,7 +4,6 @@ import java.lang.reflect.Method;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.NamedThreadLocal;
 import org.springframework.kafka.support.Acknowledgment;
 
 import dev.idempotency.OperationBlockedException;
@@ -14,7 +13,7 @@ import dev.idempotency.OperationBlockedException;
  */
 final class Delivery {
 
-	private static final ThreadLocal<@Nullable Delivery> CURRENT = new NamedThreadLocal<>("Idempotent delivery");
+	private static final ThreadLocal<@Nullable Delivery> CURRENT = new ThreadLocal<>();
 
 	private final ProtectedListeners listeners;
 
