@@ -85,10 +85,13 @@ public final class TestApp {
 		Class<?>[] sources = new Class<?>[this.configuration.length + 1];
 		sources[0] = Base.class;
 		System.arraycopy(this.configuration, 0, sources, 1, this.configuration.length);
-		return new SpringApplicationBuilder(sources).web(WebApplicationType.NONE)
-			.registerShutdownHook(false)
-			.properties(this.properties)
-			.run();
+		// Each start sets the logging of the whole JVM up anew.
+		synchronized (TestApp.class) {
+			return new SpringApplicationBuilder(sources).web(WebApplicationType.NONE)
+				.registerShutdownHook(false)
+				.properties(this.properties)
+				.run();
+		}
 	}
 
 	/**
