@@ -22,7 +22,8 @@ final class ContainerRedisServer implements RedisServer {
 
 	ContainerRedisServer() {
 		this.container = new GenericContainer<>(IMAGE).withExposedPorts(PORT)
-			.withCommand("redis-server", "--appendonly", "yes", "--appendfsync", "always", "--save", "");
+			.withCommand("redis-server", "--appendonly", "yes", "--appendfsync", "always", "--save", "", "--bind",
+					"0.0.0.0", "--protected-mode", "no");
 		this.container.setPortBindings(List.of(this.port + ":" + PORT));
 		this.container.waitingFor(Wait.forListeningPort());
 		this.container.start();
