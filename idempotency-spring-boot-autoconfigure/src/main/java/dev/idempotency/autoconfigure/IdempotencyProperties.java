@@ -40,7 +40,8 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 *
 	 * @param type Store to use. Needed when there are several candidates.
 	 * @param onUnavailable What happens to records while the store is unavailable.
-	 * @param timeout Longest time that a call of the store may take.
+	 * @param timeout Longest time that a call of the store may take once it has a
+	 * connection. Should be a fraction of the lease.
 	 */
 	public record Store(@Nullable StoreType type, @DefaultValue("wait") OnUnavailable onUnavailable,
 			@DefaultValue("2s") Duration timeout) {
