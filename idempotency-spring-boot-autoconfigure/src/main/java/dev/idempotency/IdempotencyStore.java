@@ -105,6 +105,50 @@ public interface IdempotencyStore {
 	}
 
 	/**
+	 * Claim several keys, each for itself as {@link #claim} does, in one round trip if
+	 * the store can.
+	 * @param requests the requests, each key at most once
+	 * @return the answers, in the order of the requests
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * keys for too long and the store cannot say which; any of them may have been claimed
+	 * then, and a repetition with the same tokens gets them again
+	 */
+	default List<Claim> claimAll(List<ClaimRequest> requests) {
+		return requests.stream().map(this::claim).toList();
+	}
+
+	/**
+	 * Remember several operations as completed, each for itself as {@link #complete}
+	 * does, in one round trip if the store can.
+	 * @param completions the completions, each key at most once
+	 * @return for each, in their order, whether its key was still the caller's
+	 */
+	default List<Settlement> completeAll(List<Completion> completions) {
+		return completions.stream().map((completion) -> complete(completion.claim(), completion.result())).toList();
+	}
+
+	/**
+	 * Note that the handler of several operations failed, each for itself as
+	 * {@link #fail} does, in one round trip if the store can.
+	 * @param claims the requests that acquired the keys, each key at most once
+	 * @param failure why
+	 * @return for each, in their order, whether its key was still the caller's
+	 */
+	default List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
+		return claims.stream().map((claim) -> fail(claim, failure)).toList();
+	}
+
+	/**
+	 * Give several keys back, each for itself as {@link #release} does, in one round trip
+	 * if the store can.
+	 * @param claims the requests that acquired the keys, each key at most once
+	 * @return for each, in their order, whether its key was still the caller's
+	 */
+	default List<Settlement> releaseAll(List<ClaimRequest> claims) {
+		return claims.stream().map(this::release).toList();
+	}
+
+	/**
 	 * Look a key up without changing it.
 	 * @param key the key
 	 * @return what is known about it

@@ -1,5 +1,6 @@
 package dev.idempotency;
 
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -47,5 +48,46 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	 * @return {@link Settlement#LOST} if somebody else has the key now
 	 */
 	Settlement noteFailure(ClaimRequest claim, Failure failure);
+
+	/**
+	 * Claim several keys in the current transaction, each for itself as
+	 * {@link #claimInTransaction} does, in one round trip if the store can.
+	 * @param requests the requests, each key at most once
+	 * @param joined whether the transaction belongs to somebody else and must survive a
+	 * failing statement
+	 * @return the answers, in the order of the requests
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * keys for too long and the store cannot say which; a transaction that has not been
+	 * joined must then be rolled back
+	 */
+	default List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
+		return requests.stream().map((request) -> claimInTransaction(request, joined)).toList();
+	}
+
+	/**
+	 * Add results to records that the current transaction has written, in one round trip
+	 * if the store can.
+	 * @param completions the results, none {@code null}
+	 */
+	default void storeResults(List<Completion> completions) {
+		for (Completion completion : completions) {
+			byte[] result = completion.result();
+			if (result != null) {
+				storeResult(completion.claim(), result);
+			}
+		}
+	}
+
+	/**
+	 * Note that the handler of several operations failed, each for itself as
+	 * {@link #noteFailure} does, in one round trip if the store can.
+	 * @param claims the requests that had acquired the keys, each key at most once
+	 * @param failure why
+	 * @return for each, in their order, {@link Settlement#LOST} if somebody else has the
+	 * key now
+	 */
+	default List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure) {
+		return claims.stream().map((claim) -> noteFailure(claim, failure)).toList();
+	}
 
 }
