@@ -1,5 +1,7 @@
 package dev.idempotency;
 
+import java.util.List;
+
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,7 +44,7 @@ final class Attempt<T, E extends Throwable> {
 
 	@Nullable T run(IdempotentExecution execution) throws E {
 		this.started = true;
-		IdempotentExecution previous = IdempotentExecution.bind(execution);
+		List<@Nullable IdempotentExecution> previous = IdempotentExecution.bind(List.of(execution));
 		try {
 			return this.handler.handle();
 		}

@@ -1,15 +1,12 @@
 package dev.idempotency;
 
-import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.PlatformTransactionManager;
-import org.springframework.transaction.TransactionDefinition;
-import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.util.Assert;
-
-import dev.idempotency.IdempotencyListener.Execution;
-import dev.idempotency.IdempotencyListener.Outcome;
 
 /**
  * Runs an operation once per key: the protocol of both modes, usable without the
@@ -30,6 +27,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	private final IdempotencyStore store;
 
 	private final LeasedProtocol leased;
+
+	private final AsyncSettlements asynchronous;
 
 	private final @Nullable TransactionalProtocol transactional;
 
@@ -56,10 +55,13 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		StoreCalls calls = new StoreCalls(store.name(), this.listener, settings.circuit(), settings.failOpen());
 		this.looseEnds = new LooseEnds(calls);
 		this.leases = new Leases(store, calls);
-		this.leased = new LeasedProtocol(store, calls, this.cache, this.leases, this.looseEnds);
+		LeasedClaims claims = new LeasedClaims(store, calls, this.cache, this.leases, this.looseEnds);
+		this.asynchronous = new AsyncSettlements(claims);
+		this.leased = new LeasedProtocol(claims, new BatchClaims(store, calls, this.looseEnds), this.asynchronous);
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
-				? new TransactionalProtocol(transactionalStore, calls, this.cache, manager) : null;
+				? new TransactionalProtocol(transactionalStore, calls, this.cache, new Transactions(calls, manager))
+				: null;
 	}
 
 	/**
@@ -93,14 +95,14 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public <T, E extends Throwable> Executed<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			Handler<T, E> handler) throws E {
-		return execute(operation, codec, new DefaultTransactionDefinition(), handler);
+		return execute(operation, codec, Boundary.DEFAULT, handler);
 	}
 
 	/**
 	 * Run an operation.
 	 * @param operation the operation
 	 * @param codec how the result is kept
-	 * @param definition the transaction that transactional mode begins or joins
+	 * @param boundary the transaction that it belongs to
 	 * @param handler what to do
 	 * @param <T> the type of the result
 	 * @param <E> what the handler throws
@@ -111,59 +113,155 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @throws OperationRejectedException when it never can
 	 */
 	public <T, E extends Throwable> Executed<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
-			TransactionDefinition definition, Handler<T, E> handler) throws E {
-		long start = System.nanoTime();
+			Boundary boundary, Handler<T, E> handler) throws E {
 		Attempt<T, E> attempt = new Attempt<>(operation, handler);
-		Outcome outcome = Outcome.FAILED;
+		Observed observed = new Observed(this.listener, attempt);
 		try {
-			Executed<T> executed = protect(attempt, codec, definition);
-			outcome = executed.duplicate() ? Outcome.DUPLICATE : Outcome.PROCESSED;
+			Executed<T> executed = protect(attempt, codec, boundary);
+			observed.ended(executed);
 			return executed;
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
-			outcome = Outcome.UNAVAILABLE;
 			if (!this.failOpen || attempt.started()) {
+				observed.failed(ex);
 				throw ex;
 			}
-			outcome = Outcome.UNPROTECTED;
+			observed.unprotected();
 			return new Executed<>(handler.handle(), false);
 		}
 		catch (Throwable ex) {
-			outcome = attempt.failedWith(ex) ? Outcome.FAILED : outcome(ex);
+			observed.failed(ex);
 			throw ex;
 		}
 		finally {
-			this.listener.executed(new Execution(operation.name(), operation.mode(), operation.key(), outcome,
-					Duration.ofNanos(System.nanoTime() - start)));
+			observed.tell();
 		}
 	}
 
-	private <T, E extends Throwable> Executed<T> protect(Attempt<T, E> attempt, ResultCodec<T> codec,
-			TransactionDefinition definition) throws E {
-		IdempotentOperation operation = attempt.operation();
-		Claim.Completed known = this.cache.find(operation.key(), operation.fingerprint());
+	private <T, E extends Throwable> Executed<T> protect(Attempt<T, E> attempt, ResultCodec<T> codec, Boundary boundary)
+			throws E {
+		Executed<T> known = known(attempt.operation(), codec);
 		if (known != null) {
-			return Answers.answer(operation, known, codec);
+			return known;
 		}
-		if (operation.mode() == Mode.LEASED) {
-			return this.leased.execute(attempt, codec);
-		}
+		return (attempt.operation().mode() == Mode.LEASED) ? this.leased.execute(attempt, codec, boundary.deferral())
+				: transactional().execute(attempt, codec, boundary.definition());
+	}
+
+	private <T> @Nullable Executed<T> known(IdempotentOperation operation, ResultCodec<T> codec) {
+		Claim.Completed known = this.cache.find(operation.key(), operation.fingerprint());
+		return (known != null) ? Answers.answer(operation, known, codec) : null;
+	}
+
+	private TransactionalProtocol transactional() {
 		Assert.state(this.transactional != null,
 				"The store cannot join a transaction; use leased mode or give the template a transaction manager");
-		return this.transactional.execute(attempt, codec, definition);
+		return this.transactional;
 	}
 
-	private static Outcome outcome(Throwable error) {
-		if (error instanceof OperationInProgressException) {
-			return Outcome.IN_PROGRESS;
+	/**
+	 * Run an asynchronous operation, in leased mode. Its lease is renewed until it
+	 * signals.
+	 * @param operation the operation
+	 * @param codec how the result is kept
+	 * @param handler what to do
+	 * @param <T> the type of the result
+	 * @param <E> what the handler throws
+	 * @return the result, of this or of the first execution, once its completion is
+	 * recorded: while the store does not take it, there is none. It fails as the
+	 * operation does, and with {@link OwnershipLostException} if somebody else has taken
+	 * the operation over; cancelling it cancels the operation
+	 * @throws E when the handler throws it before there is something to wait for
+	 * @throws OperationBlockedException when the operation can neither be run nor skipped
+	 * now
+	 * @throws OperationRejectedException when it never can
+	 */
+	public <T, E extends Throwable> CompletableFuture<Executed<T>> executeAsync(IdempotentOperation operation,
+			ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler) throws E {
+		Assert.isTrue(operation.mode() == Mode.LEASED, "A transaction ends when its method returns; use leased mode");
+		Attempt<CompletionStage<T>, E> attempt = new Attempt<>(operation, handler);
+		Observed observed = new Observed(this.listener, attempt);
+		CompletableFuture<Executed<T>> answer;
+		try {
+			Executed<T> known = known(operation, codec);
+			answer = (known != null) ? CompletableFuture.completedFuture(known)
+					: this.leased.executeAsync(attempt, codec);
 		}
-		if (error instanceof OwnershipLostException) {
-			return Outcome.LOST;
+		catch (IdempotencyStoreUnavailableException ex) {
+			if (!this.failOpen || attempt.started()) {
+				observed.failed(ex);
+				observed.tell();
+				throw ex;
+			}
+			observed.unprotected();
+			answer = AsyncSettlements.unprotected(handler.handle());
 		}
-		if (error instanceof IdempotencyRecordUnreadableException) {
-			return Outcome.UNREADABLE;
+		catch (Throwable ex) {
+			observed.failed(ex);
+			observed.tell();
+			throw ex;
 		}
-		return (error instanceof OperationRejectedException) ? Outcome.REJECTED : Outcome.FAILED;
+		answer.whenComplete(observed::signalled);
+		return answer;
+	}
+
+	/**
+	 * Run a batch with default settings.
+	 * @param items its parts
+	 * @param codec how the result of a part is kept
+	 * @param handler what to do with the parts that are due
+	 * @param <T> the type of the result of a part
+	 * @return what came of each part
+	 */
+	public <T> BatchExecuted<T> executeAll(List<BatchItem> items, ResultCodec<T> codec, BatchHandler<T> handler) {
+		return executeAll(items, codec, Boundary.DEFAULT, handler);
+	}
+
+	/**
+	 * Run a batch: its keys are claimed with one call of the store, and completed with
+	 * one. Of copies in the batch the first is run. Parts that cannot be run now wait,
+	 * and what comes after them in their lane; the others are run. When the handler says
+	 * at which part it failed, what comes before is completed; in transactional mode it
+	 * is run once more for that, after a rollback.
+	 * @param items its parts, all in the same mode
+	 * @param codec how the result of a part is kept
+	 * @param boundary the transaction that the batch belongs to; it does not join one
+	 * @param handler what to do with the parts that are due
+	 * @param <T> the type of the result of a part
+	 * @return what came of each part
+	 */
+	public <T> BatchExecuted<T> executeAll(List<BatchItem> items, ResultCodec<T> codec, Boundary boundary,
+			BatchHandler<T> handler) {
+		ObservedBatch observed = new ObservedBatch(this.listener, items);
+		BatchRun<T> run = new BatchRun<>(items, codec, handler);
+		BatchPlan<T> plan = run.plan();
+		for (int index : plan.unanswered()) {
+			IdempotentOperation operation = plan.part(index).operation();
+			Claim.Completed known = this.cache.find(operation.key(), operation.fingerprint());
+			if (known != null) {
+				plan.part(index).answer(known);
+			}
+		}
+		try {
+			if (observed.mode() == Mode.LEASED) {
+				this.leased.executeAll(run, boundary.deferral());
+			}
+			else {
+				transactional().executeAll(run, boundary.definition());
+			}
+		}
+		catch (IdempotencyStoreUnavailableException ex) {
+			if (this.failOpen && !run.started()) {
+				observed.unprotected();
+				run.executeUnprotected();
+			}
+			else {
+				plan.blockRest(ex);
+			}
+		}
+		BatchExecuted<T> executed = plan.result();
+		observed.tell(executed);
+		return executed;
 	}
 
 	/**
@@ -171,6 +269,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * take. To be called when no handler runs any more and the store still works.
 	 */
 	public void settle() {
+		this.asynchronous.settleLast();
 		this.looseEnds.settleLast();
 	}
 
@@ -180,6 +279,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	@Override
 	public void close() {
 		this.leases.close();
+		this.asynchronous.close();
 		this.looseEnds.close();
 	}
 

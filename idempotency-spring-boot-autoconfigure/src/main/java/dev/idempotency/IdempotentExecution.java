@@ -1,5 +1,7 @@
 package dev.idempotency;
 
+import java.util.List;
+
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
@@ -10,7 +12,7 @@ import org.springframework.util.Assert;
  */
 public final class IdempotentExecution {
 
-	private static final ThreadLocal<@Nullable IdempotentExecution> CURRENT = new ThreadLocal<>();
+	private static final ThreadLocal<@Nullable List<@Nullable IdempotentExecution>> CURRENT = new ThreadLocal<>();
 
 	private final IdempotencyKey key;
 
@@ -24,20 +26,37 @@ public final class IdempotentExecution {
 	}
 
 	/**
-	 * The execution of the handler that runs on this thread.
+	 * The execution of the handler that runs on this thread. An asynchronous handler asks
+	 * before it leaves the thread.
 	 * @return the execution
-	 * @throws IllegalStateException if no protected handler runs on this thread
+	 * @throws IllegalStateException if no protected handler, or that of a batch, runs on
+	 * this thread
 	 */
 	public static IdempotentExecution current() {
-		IdempotentExecution current = CURRENT.get();
+		List<@Nullable IdempotentExecution> current = CURRENT.get();
+		Assert.state(current != null, "No idempotent execution runs on this thread");
+		IdempotentExecution only = (current.size() == 1) ? current.get(0) : null;
+		Assert.state(only != null, "A batch runs on this thread; use currentBatch()");
+		return only;
+	}
+
+	/**
+	 * The executions of the batch that the handler on this thread has got.
+	 * @return an execution for each record, in the order in which the handler sees them;
+	 * {@code null} for a record that is handled without protection
+	 * @throws IllegalStateException if no protected handler runs on this thread
+	 */
+	public static List<@Nullable IdempotentExecution> currentBatch() {
+		List<@Nullable IdempotentExecution> current = CURRENT.get();
 		Assert.state(current != null, "No idempotent execution runs on this thread");
 		return current;
 	}
 
-	static @Nullable IdempotentExecution bind(@Nullable IdempotentExecution execution) {
-		IdempotentExecution previous = CURRENT.get();
+	static @Nullable List<@Nullable IdempotentExecution> bind(
+			@Nullable List<@Nullable IdempotentExecution> executions) {
+		List<@Nullable IdempotentExecution> previous = CURRENT.get();
 		// Removing it would make the thread allocate an entry for each record.
-		CURRENT.set(execution);
+		CURRENT.set(executions);
 		return previous;
 	}
 

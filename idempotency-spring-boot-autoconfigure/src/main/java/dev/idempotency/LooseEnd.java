@@ -2,6 +2,7 @@ package dev.idempotency;
 
 import java.time.Duration;
 import java.util.Locale;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 import dev.idempotency.IdempotencyListener.StoreCall;
@@ -19,16 +20,20 @@ final class LooseEnd {
 
 	private final Supplier<Settlement> settlement;
 
+	private final Consumer<Settlement> madeUpFor;
+
 	private final long since = System.nanoTime();
 
 	private volatile long triedAt = this.since;
 
 	private volatile Duration pause = Duration.ZERO;
 
-	LooseEnd(StoreCall call, IdempotentOperation operation, Supplier<Settlement> settlement) {
+	LooseEnd(StoreCall call, IdempotentOperation operation, Supplier<Settlement> settlement,
+			Consumer<Settlement> madeUpFor) {
 		this.call = call;
 		this.operation = operation;
 		this.settlement = settlement;
+		this.madeUpFor = madeUpFor;
 	}
 
 	StoreCall call() {
@@ -41,6 +46,10 @@ final class LooseEnd {
 
 	Supplier<Settlement> settlement() {
 		return this.settlement;
+	}
+
+	Consumer<Settlement> madeUpFor() {
+		return this.madeUpFor;
 	}
 
 	boolean isGiveBack() {

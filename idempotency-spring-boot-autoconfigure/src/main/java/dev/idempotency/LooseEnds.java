@@ -5,6 +5,7 @@ import java.util.Comparator;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
@@ -41,33 +42,43 @@ final class LooseEnds implements AutoCloseable {
 	}
 
 	void add(StoreCall call, IdempotentOperation operation, UUID token, Supplier<Settlement> settlement) {
+		add(call, operation, token, settlement, (madeUpFor) -> {
+		});
+	}
+
+	void add(StoreCall call, IdempotentOperation operation, UUID token, Supplier<Settlement> settlement,
+			Consumer<Settlement> madeUpFor) {
 		if (call == StoreCall.RELEASE && this.ends.size() >= MAX_GIVEN_BACK) {
 			return;
 		}
-		this.ends.put(token, new LooseEnd(call, operation, settlement));
+		this.ends.put(token, new LooseEnd(call, operation, settlement, madeUpFor));
 		this.looks.every(Duration.ofSeconds(1));
+	}
+
+	boolean isEmpty() {
+		return this.ends.isEmpty();
 	}
 
 	/**
 	 * Make up for what is left of earlier deliveries. What came of it shows in the claim
 	 * that follows.
-	 * @param attempt the present delivery
+	 * @param operation what is delivered now
+	 * @param hasRun called if a handler has run for it in this process
 	 * @throws OperationBlockedException if the store still does not take it
 	 */
-	void settle(Attempt<?, ?> attempt) {
+	void settle(IdempotentOperation operation, Runnable hasRun) {
 		if (this.ends.isEmpty()) {
 			return;
 		}
-		IdempotencyKey key = attempt.operation().key();
 		this.ends.entrySet()
 			.stream()
-			.filter((entry) -> entry.getValue().operation().key().equals(key))
+			.filter((entry) -> entry.getValue().operation().key().equals(operation.key()))
 			.sorted(Comparator.comparing((entry) -> entry.getValue().call()))
 			.forEach((entry) -> {
 				if (entry.getValue().call() == StoreCall.COMPLETE) {
-					attempt.hasRun();
+					hasRun.run();
 				}
-				this.calls.permit(attempt.operation());
+				this.calls.permit(operation);
 				settle(entry.getKey(), entry.getValue());
 			});
 	}
@@ -117,6 +128,7 @@ final class LooseEnds implements AutoCloseable {
 		if (!this.ends.remove(token, end) || end.isGiveBack()) {
 			return;
 		}
+		end.madeUpFor().accept(settlement);
 		if (settlement == Settlement.SETTLED) {
 			logger.info("What could not be recorded has been recorded now: " + end);
 		}

@@ -38,7 +38,7 @@ final class StoreCalls {
 	 * @param operation what is asked for
 	 * @throws IdempotencyStoreUnavailableException while the circuit is open
 	 */
-	void permit(IdempotentOperation operation) {
+	void permit(Object operation) {
 		if (!isPermitted()) {
 			throw new IdempotencyStoreUnavailableException("The circuit breaker of the idempotency store '" + this.store
 					+ "' is open, so the store was not asked for " + operation
@@ -102,9 +102,10 @@ final class StoreCalls {
 	 * @param call what is asked
 	 * @param subject what it is about
 	 * @param action the call
+	 * @param <T> the type of the answer
 	 * @return the answer of the store
 	 */
-	Settlement settle(StoreCall call, Object subject, Supplier<Settlement> action) {
+	<T> T settle(StoreCall call, Object subject, Supplier<T> action) {
 		boolean interrupted = Thread.interrupted();
 		try {
 			return call(call, subject, action);

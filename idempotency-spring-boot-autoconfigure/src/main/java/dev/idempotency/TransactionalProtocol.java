@@ -1,13 +1,8 @@
 package dev.idempotency;
 
-import java.time.Duration;
-
 import org.jspecify.annotations.Nullable;
-import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
-import org.springframework.transaction.TransactionException;
 import org.springframework.transaction.TransactionStatus;
-import org.springframework.transaction.TransactionUsageException;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
@@ -34,14 +29,14 @@ final class TransactionalProtocol {
 
 	private final CompletionCache cache;
 
-	private final PlatformTransactionManager transactionManager;
+	private final Transactions transactions;
 
 	TransactionalProtocol(TransactionalIdempotencyStore store, StoreCalls calls, CompletionCache cache,
-			PlatformTransactionManager transactionManager) {
+			Transactions transactions) {
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
-		this.transactionManager = transactionManager;
+		this.transactions = transactions;
 	}
 
 	<T, E extends Throwable> Executed<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec,
@@ -49,20 +44,20 @@ final class TransactionalProtocol {
 		IdempotentOperation operation = attempt.operation();
 		ClaimRequest request = operation.newRequest();
 		this.calls.permit(operation);
-		TransactionStatus transaction = begin(operation, definition);
+		TransactionStatus transaction = this.transactions.begin(operation, definition);
 		boolean joined = !transaction.isNewTransaction();
 		Claim claim = joined ? claim(operation, request, transaction, true) : insert(operation, request, transaction);
 		if (claim == null) {
 			// Also gives the transaction its own lock time-out back.
-			rollback(transaction, null);
-			transaction = begin(operation, definition);
+			this.transactions.rollback(transaction, null);
+			transaction = this.transactions.begin(operation, definition);
 			claim = claim(operation, request, transaction, false);
 		}
 		if (claim instanceof Claim.Acquired acquired) {
 			return run(attempt, codec, request, acquired, transaction);
 		}
 		if (!joined) {
-			rollback(transaction, null);
+			this.transactions.rollback(transaction, null);
 			// In a joined transaction the completion itself may still be rolled back.
 			if (claim instanceof Claim.Completed completed) {
 				this.cache.add(operation.key(), operation.fingerprint(), completed.result(), operation.retention());
@@ -71,24 +66,8 @@ final class TransactionalProtocol {
 		return Answers.answer(operation, claim, codec);
 	}
 
-	private TransactionStatus begin(IdempotentOperation operation, TransactionDefinition definition) {
-		long start = System.nanoTime();
-		try {
-			return this.transactionManager.getTransaction(definition);
-		}
-		catch (TransactionException ex) {
-			if (ex instanceof TransactionUsageException) {
-				this.calls.release();
-				throw ex;
-			}
-			this.calls.failed(ex, Duration.ofNanos(System.nanoTime() - start));
-			throw new IdempotencyStoreUnavailableException("No transaction could be begun for " + operation
-					+ "; the record will be delivered again when the database answers", ex);
-		}
-		catch (RuntimeException | Error ex) {
-			this.calls.release();
-			throw ex;
-		}
+	<T> void executeAll(BatchRun<T> run, TransactionDefinition definition) {
+		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, definition).execute();
 	}
 
 	private @Nullable Claim insert(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction) {
@@ -96,7 +75,7 @@ final class TransactionalProtocol {
 			return this.calls.call(StoreCall.CLAIM, operation, () -> this.store.insert(request)).orElse(null);
 		}
 		catch (RuntimeException ex) {
-			rollback(transaction, ex);
+			this.transactions.rollback(transaction, ex);
 			throw ex;
 		}
 	}
@@ -108,7 +87,7 @@ final class TransactionalProtocol {
 		}
 		catch (RuntimeException ex) {
 			if (!joined) {
-				rollback(transaction, ex);
+				this.transactions.rollback(transaction, ex);
 			}
 			throw ex;
 		}
@@ -126,14 +105,14 @@ final class TransactionalProtocol {
 					return Settlement.SETTLED;
 				});
 			}
-			this.transactionManager.commit(transaction);
+			this.transactions.commit(transaction);
 			if (transaction.isNewTransaction()) {
 				this.cache.add(operation.key(), operation.fingerprint(), bytes, operation.retention());
 			}
 			return new Executed<>(result, false);
 		}
 		catch (Throwable ex) {
-			rollback(transaction, ex);
+			this.transactions.rollback(transaction, ex);
 			if (transaction.isNewTransaction()) {
 				noteFailure(operation, request, ex);
 			}
@@ -177,21 +156,6 @@ final class TransactionalProtocol {
 			}
 
 		});
-	}
-
-	private void rollback(TransactionStatus transaction, @Nullable Throwable reason) {
-		if (transaction.isCompleted()) {
-			return;
-		}
-		try {
-			this.transactionManager.rollback(transaction);
-		}
-		catch (RuntimeException ex) {
-			// The connection is gone, and with it the transaction.
-			if (reason != null) {
-				reason.addSuppressed(ex);
-			}
-		}
 	}
 
 }

@@ -68,7 +68,7 @@ final class EffectOperation {
 
 	<E extends Exception> Executed<String> run(TransactionDefinition definition, Handler<E> handler) throws E {
 		IdempotentOperation operation = TestDatabase.operation(this.key, Mode.TRANSACTIONAL);
-		return this.template.execute(operation, new TextCodec(), definition, () -> {
+		return this.template.execute(operation, new TextCodec(), Boundary.of(definition), () -> {
 			writeEffect();
 			handler.handle(this.jdbc);
 			return "run " + this.runs.incrementAndGet();

@@ -8,6 +8,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.expression.EvaluationException;
 
+import dev.idempotency.Boundary;
 import dev.idempotency.Executed;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
@@ -48,7 +49,8 @@ final class ProtectedListener {
 		}
 		try {
 			Executed<Object> executed = this.settings.template()
-				.execute(operation, this.settings.codec(), this.settings.transaction(), invocation::proceed);
+				.execute(operation, this.settings.codec(), Boundary.of(this.settings.transaction()),
+						invocation::proceed);
 			if (executed.duplicate()) {
 				delivery.acknowledge();
 			}

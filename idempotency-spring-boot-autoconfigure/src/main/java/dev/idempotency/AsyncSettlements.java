@@ -1,0 +1,151 @@
+package dev.idempotency;
+
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
+
+/**
+ * Settles the claims of asynchronous handlers when their signals arrive. On threads of
+ * its own: the thread of the signal may be the one that the store needs for its answer.
+ */
+final class AsyncSettlements implements AutoCloseable {
+
+	private static final Log logger = LogFactory.getLog(AsyncSettlements.class);
+
+	private static final int THREADS = 8;
+
+	private static final Duration LAST_WAIT = Duration.ofSeconds(10);
+
+	private final LeasedClaims claims;
+
+	private final ThreadPoolExecutor executor;
+
+	private final Set<CompletableFuture<?>> signalled = ConcurrentHashMap.newKeySet();
+
+	AsyncSettlements(LeasedClaims claims) {
+		this.claims = claims;
+		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-settlements-");
+		threads.setDaemon(true);
+		this.executor = new ThreadPoolExecutor(THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
+				threads);
+		this.executor.allowCoreThreadTimeOut(true);
+	}
+
+	/**
+	 * Settle a claim when its handler has signalled.
+	 * @param stage what the handler returned
+	 * @param claim its claim
+	 * @param codec how the result is kept
+	 * @param <T> the type of the result
+	 * @return the answer, once it is recorded; as long as the store does not take it,
+	 * there is none. Cancelling it cancels the handler
+	 */
+	<T> CompletableFuture<Executed<T>> settle(CompletionStage<T> stage, OwnedClaim claim, ResultCodec<T> codec) {
+		CompletableFuture<Executed<T>> answer = new CompletableFuture<>();
+		stage.whenComplete((result, error) -> {
+			CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
+			this.signalled.add(settled);
+			settled.whenComplete((done, failure) -> this.signalled.remove(settled));
+			try {
+				this.executor.execute(() -> {
+					try {
+						settle(result, error, claim, codec, answer);
+					}
+					finally {
+						this.claims.forget(claim);
+						settled.complete(null);
+					}
+				});
+			}
+			catch (RejectedExecutionException ex) {
+				settled.complete(null);
+				logger.warn("The handler ended after the application: " + claim.operation()
+						+ "; its key is free when its lease has run out");
+			}
+		});
+		answer.whenComplete((executed, error) -> {
+			if (answer.isCancelled()) {
+				stage.toCompletableFuture().cancel(true);
+			}
+		});
+		return answer;
+	}
+
+	private <T> void settle(@Nullable T result, @Nullable Throwable error, OwnedClaim claim, ResultCodec<T> codec,
+			CompletableFuture<Executed<T>> answer) {
+		try {
+			if (error != null) {
+				Throwable cause = (error instanceof CompletionException && error.getCause() != null) ? error.getCause()
+						: error;
+				this.claims.fail(claim, cause);
+				answer.completeExceptionally(cause);
+				return;
+			}
+			Executed<T> executed = new Executed<>(result, false);
+			byte[] bytes = LeasedClaims.write(claim.operation(), result, codec);
+			this.claims.complete(claim, bytes, (settlement) -> {
+				if (settlement == Settlement.SETTLED) {
+					answer.complete(executed);
+				}
+				else {
+					answer.completeExceptionally(claim.lost());
+				}
+			});
+			answer.complete(executed);
+		}
+		catch (OwnershipLostException ex) {
+			answer.completeExceptionally(ex);
+		}
+		catch (OperationBlockedException ex) {
+			logger.debug("The answer waits until its completion is recorded", ex);
+		}
+		catch (Throwable ex) {
+			answer.completeExceptionally(ex);
+		}
+	}
+
+	static <T> CompletableFuture<Executed<T>> unprotected(@Nullable CompletionStage<T> stage) {
+		if (stage == null) {
+			return CompletableFuture.completedFuture(new Executed<>(null, false));
+		}
+		return stage.thenApply((result) -> new Executed<T>(result, false)).toCompletableFuture();
+	}
+
+	/**
+	 * Wait until what has been signalled is settled.
+	 */
+	void settleLast() {
+		try {
+			CompletableFuture.allOf(this.signalled.toArray(CompletableFuture[]::new))
+				.get(LAST_WAIT.toMillis(), TimeUnit.MILLISECONDS);
+		}
+		catch (TimeoutException | ExecutionException ex) {
+			logger.warn("Not all that asynchronous handlers have done could be recorded within " + LAST_WAIT
+					+ "; their keys are free when their leases have run out", ex);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	@Override
+	public void close() {
+		settleLast();
+		this.executor.shutdownNow();
+	}
+
+}

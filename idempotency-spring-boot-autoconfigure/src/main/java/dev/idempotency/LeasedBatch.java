@@ -1,0 +1,199 @@
+package dev.idempotency;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One delivery of a batch in {@link Mode#LEASED}: one call claims, one completes.
+ * <ol>
+ * <li>claim every key that is not known here;</li>
+ * <li>give back what must not run yet, because something before it waits;</li>
+ * <li>run the handler with the rest, while its leases are renewed;</li>
+ * <li>complete them; if the handler failed at one, complete those before it, fail that
+ * one and give the rest back; else fail all of them.</li>
+ * </ol>
+ *
+ * @param <T> the type of the result of a part
+ */
+final class LeasedBatch<T> {
+
+	private final LeasedClaims claims;
+
+	private final BatchClaims batch;
+
+	private final BatchRun<T> run;
+
+	private final BatchPlan<T> plan;
+
+	// What a transaction that commits later decides about.
+	private final @Nullable Consumer<PendingCompletion> deferral;
+
+	private final Map<Integer, OwnedClaim> owned = new LinkedHashMap<>();
+
+	LeasedBatch(LeasedClaims claims, BatchClaims batch, BatchRun<T> run,
+			@Nullable Consumer<PendingCompletion> deferral) {
+		this.claims = claims;
+		this.batch = batch;
+		this.run = run;
+		this.plan = run.plan();
+		this.deferral = deferral;
+	}
+
+	void execute() {
+		claim();
+		this.plan.decide();
+		try {
+			release(this.plan.surplus());
+			List<Integer> due = this.plan.due();
+			if (!due.isEmpty()) {
+				run(due);
+			}
+		}
+		finally {
+			this.owned.values().forEach(this.claims::forget);
+		}
+	}
+
+	private void claim() {
+		Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
+		for (int index : this.plan.unanswered()) {
+			requests.put(index, this.plan.part(index).operation().newRequest());
+		}
+		if (requests.isEmpty()) {
+			return;
+		}
+		long start = System.nanoTime();
+		this.batch.claim(this.run, requests);
+		requests.forEach((index, request) -> {
+			BatchPart part = this.plan.part(index);
+			if (part.claim() instanceof Claim.Acquired acquired) {
+				this.owned.put(index, this.claims.keep(part.operation(), request, acquired, start));
+			}
+			else if (part.claim() instanceof Claim.Completed completed) {
+				this.claims.completed(part.operation(), completed.result());
+			}
+		});
+	}
+
+	private void run(List<Integer> due) {
+		List<@Nullable IdempotentExecution> executions = new ArrayList<>(due.size());
+		for (int index : due) {
+			OwnedClaim claim = this.owned.get(index);
+			executions.add((claim != null) ? claim.execution() : null);
+		}
+		List<@Nullable T> results;
+		try {
+			results = this.run.run(due, executions);
+		}
+		catch (Throwable ex) {
+			failed(due, ex);
+			return;
+		}
+		complete(due, results);
+	}
+
+	private void failed(List<Integer> due, Throwable error) {
+		int position = this.run.failedAt(due, error);
+		if (position < 0) {
+			fail(due, error);
+			if (error instanceof OperationBlockedException blocked) {
+				due.forEach((index) -> this.plan.undone(index, blocked));
+			}
+			else {
+				this.plan.fail(-1, error);
+			}
+			return;
+		}
+		List<Integer> before = due.subList(0, position);
+		if (this.deferral != null) {
+			// Their effects go with the transaction.
+			release(before);
+		}
+		else {
+			complete(before, new ArrayList<>(Collections.nCopies(position, null)));
+		}
+		fail(due.subList(position, position + 1), error);
+		release(due.subList(position + 1, due.size()));
+		this.plan.fail(due.get(position), error);
+	}
+
+	private void complete(List<Integer> done, List<@Nullable T> results) {
+		List<Integer> mine = mine(done);
+		List<Completion> completions = new ArrayList<>(mine.size());
+		for (int i = 0; i < done.size(); i++) {
+			OwnedClaim claim = this.owned.get(done.get(i));
+			if (claim != null) {
+				this.claims.settling(claim);
+				completions.add(new Completion(claim.request(), this.run.write(done.get(i), results.get(i))));
+			}
+			this.plan.done(done.get(i), results.get(i));
+		}
+		if (this.deferral != null) {
+			this.deferral.accept(new DeferredCompletion(this.claims, this.batch, take(mine), completions));
+		}
+		else if (!mine.isEmpty()) {
+			settled(mine, completions);
+		}
+	}
+
+	private void settled(List<Integer> mine, List<Completion> completions) {
+		try {
+			List<Settlement> settlements = this.batch.complete(this.run.subject(mine), claims(mine), completions);
+			for (int i = 0; i < mine.size(); i++) {
+				if (settlements.get(i) == Settlement.LOST) {
+					lost(mine.get(i));
+				}
+				else {
+					this.claims.completed(this.plan.part(mine.get(i)).operation(), completions.get(i).result());
+				}
+			}
+		}
+		catch (OperationBlockedException ex) {
+			mine.forEach((index) -> this.plan.undone(index, ex));
+		}
+	}
+
+	private void fail(List<Integer> failed, Throwable error) {
+		List<Integer> mine = mine(failed);
+		if (mine.isEmpty()) {
+			return;
+		}
+		List<Settlement> settlements = this.batch.fail(this.run.subject(mine), claims(mine), error);
+		for (int i = 0; i < mine.size(); i++) {
+			if (settlements.get(i) == Settlement.LOST) {
+				lost(mine.get(i));
+			}
+		}
+	}
+
+	private void lost(int index) {
+		this.plan.undone(index, LeasedClaims.told(Objects.requireNonNull(this.owned.get(index)).lost()));
+	}
+
+	private void release(List<Integer> parts) {
+		List<Integer> mine = mine(parts);
+		if (!mine.isEmpty()) {
+			this.batch.release(this.run.subject(mine), claims(mine));
+		}
+	}
+
+	private List<Integer> mine(List<Integer> parts) {
+		return parts.stream().filter(this.owned::containsKey).toList();
+	}
+
+	private List<OwnedClaim> claims(List<Integer> mine) {
+		return mine.stream().map((i) -> Objects.requireNonNull(this.owned.get(i))).toList();
+	}
+
+	private List<OwnedClaim> take(List<Integer> mine) {
+		return mine.stream().map((i) -> Objects.requireNonNull(this.owned.remove(i))).toList();
+	}
+
+}

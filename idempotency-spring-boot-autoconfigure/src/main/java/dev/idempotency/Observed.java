@@ -1,0 +1,79 @@
+package dev.idempotency;
+
+import java.time.Duration;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyListener.Execution;
+import dev.idempotency.IdempotencyListener.Outcome;
+
+/**
+ * Tells how the handling of one operation ended.
+ */
+final class Observed {
+
+	private final IdempotencyListener listener;
+
+	private final Attempt<?, ?> attempt;
+
+	private final long start = System.nanoTime();
+
+	private Outcome outcome = Outcome.FAILED;
+
+	private boolean unprotected;
+
+	Observed(IdempotencyListener listener, Attempt<?, ?> attempt) {
+		this.listener = listener;
+		this.attempt = attempt;
+	}
+
+	void ended(Executed<?> executed) {
+		this.outcome = executed.duplicate() ? Outcome.DUPLICATE : Outcome.PROCESSED;
+	}
+
+	void unprotected() {
+		this.unprotected = true;
+	}
+
+	void failed(Throwable error) {
+		this.outcome = this.attempt.failedWith(error) ? Outcome.FAILED : outcome(error);
+	}
+
+	/**
+	 * An asynchronous operation has signalled.
+	 * @param executed what came of it
+	 * @param error why it failed
+	 */
+	void signalled(@Nullable Executed<?> executed, @Nullable Throwable error) {
+		if (executed != null) {
+			ended(executed);
+		}
+		else if (error instanceof OwnershipLostException) {
+			this.outcome = Outcome.LOST;
+		}
+		tell();
+	}
+
+	void tell() {
+		this.listener.executed(new Execution(this.attempt.operation().name(), this.attempt.operation().mode(),
+				this.attempt.operation().key(), this.unprotected ? Outcome.UNPROTECTED : this.outcome,
+				Duration.ofNanos(System.nanoTime() - this.start)));
+	}
+
+	static Outcome outcome(Throwable error) {
+		if (error instanceof OperationInProgressException) {
+			return Outcome.IN_PROGRESS;
+		}
+		if (error instanceof OwnershipLostException) {
+			return Outcome.LOST;
+		}
+		if (error instanceof IdempotencyRecordUnreadableException) {
+			return Outcome.UNREADABLE;
+		}
+		if (error instanceof IdempotencyStoreUnavailableException) {
+			return Outcome.UNAVAILABLE;
+		}
+		return (error instanceof OperationRejectedException) ? Outcome.REJECTED : Outcome.FAILED;
+	}
+
+}

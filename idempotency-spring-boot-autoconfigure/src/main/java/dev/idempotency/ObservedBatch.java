@@ -1,0 +1,79 @@
+package dev.idempotency;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.util.Assert;
+
+import dev.idempotency.IdempotencyListener.Execution;
+import dev.idempotency.IdempotencyListener.Outcome;
+
+/**
+ * Tells how the handling of each operation of a batch ended. Its time is an equal share
+ * of that of the batch.
+ */
+final class ObservedBatch {
+
+	private final IdempotencyListener listener;
+
+	private final List<BatchItem> items;
+
+	private final Mode mode;
+
+	private final long start = System.nanoTime();
+
+	private boolean unprotected;
+
+	ObservedBatch(IdempotencyListener listener, List<BatchItem> items) {
+		this.listener = listener;
+		this.items = items;
+		List<Mode> modes = items.stream()
+			.map(BatchItem::operation)
+			.filter(Objects::nonNull)
+			.map(IdempotentOperation::mode)
+			.distinct()
+			.toList();
+		Assert.isTrue(modes.size() <= 1, "The operations of a batch must have one mode");
+		this.mode = modes.isEmpty() ? Mode.LEASED : modes.get(0);
+	}
+
+	Mode mode() {
+		return this.mode;
+	}
+
+	void unprotected() {
+		this.unprotected = true;
+	}
+
+	<T> void tell(BatchExecuted<T> executed) {
+		Duration share = Duration.ofNanos((System.nanoTime() - this.start) / Math.max(1, this.items.size()));
+		for (int i = 0; i < this.items.size(); i++) {
+			IdempotentOperation operation = this.items.get(i).operation();
+			Outcome outcome = outcome(i, executed);
+			if (operation != null && outcome != null) {
+				this.listener
+					.executed(new Execution(operation.name(), operation.mode(), operation.key(), outcome, share));
+			}
+		}
+	}
+
+	// None for a part whose turn has not come.
+	private <T> @Nullable Outcome outcome(int index, BatchExecuted<T> executed) {
+		Executed<T> answer = executed.answers().get(index);
+		if (answer != null) {
+			return answer.duplicate() ? Outcome.DUPLICATE
+					: (this.unprotected ? Outcome.UNPROTECTED : Outcome.PROCESSED);
+		}
+		Throwable error = executed.waiting().get(index);
+		if (error == null && executed.failedAt() == index) {
+			error = executed.failure();
+		}
+		if (error != null) {
+			return Observed.outcome(error);
+		}
+		return (executed.failure() != null && executed.failedAt() < 0) ? Outcome.FAILED : null;
+	}
+
+}

@@ -1,0 +1,218 @@
+package dev.idempotency;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionStatus;
+import org.springframework.util.Assert;
+
+import dev.idempotency.IdempotencyListener.StoreCall;
+
+/**
+ * One delivery of a batch in {@link Mode#TRANSACTIONAL}: one statement claims the keys of
+ * the whole batch in the transaction of the handler, and at most one adds the results.
+ * <p>
+ * What was claimed in vain, because something before it has to wait or because the
+ * handler failed, goes with its transaction; what is left is claimed in a new one. When
+ * the handler says at which part it failed, what comes before is run once more, without
+ * that part, and committed.
+ *
+ * @param <T> the type of the result of a part
+ */
+final class TransactionalBatch<T> {
+
+	private final TransactionalIdempotencyStore store;
+
+	private final StoreCalls calls;
+
+	private final CompletionCache cache;
+
+	private final Transactions transactions;
+
+	private final BatchRun<T> run;
+
+	private final BatchPlan<T> plan;
+
+	private final TransactionDefinition definition;
+
+	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
+
+	TransactionalBatch(TransactionalIdempotencyStore store, StoreCalls calls, CompletionCache cache,
+			Transactions transactions, BatchRun<T> run, TransactionDefinition definition) {
+		this.store = store;
+		this.calls = calls;
+		this.cache = cache;
+		this.transactions = transactions;
+		this.run = run;
+		this.plan = run.plan();
+		this.definition = definition;
+	}
+
+	void execute() {
+		boolean again = true;
+		while (again) {
+			this.plan.decide();
+			again = !this.plan.due().isEmpty() && executeOnce();
+		}
+	}
+
+	private boolean executeOnce() {
+		List<Integer> asked = this.plan.unanswered();
+		this.calls.permit(this.run.subject(this.plan.due()));
+		TransactionStatus transaction = begin();
+		if (asked.isEmpty()) {
+			this.calls.release();
+		}
+		else {
+			transaction = claim(asked, transaction);
+		}
+		this.plan.decide();
+		List<Integer> due = this.plan.due();
+		if (due.isEmpty() || !this.plan.surplus().isEmpty()) {
+			this.transactions.rollback(transaction, null);
+			this.plan.unclaim();
+			return true;
+		}
+		return run(due, transaction);
+	}
+
+	private TransactionStatus begin() {
+		TransactionStatus transaction = this.transactions.begin(this.run.subject(this.plan.due()), this.definition);
+		if (!transaction.isNewTransaction()) {
+			this.calls.release();
+			Assert.state(false, "A batch cannot join a transaction: it needs one that it may roll back");
+		}
+		return transaction;
+	}
+
+	private TransactionStatus claim(List<Integer> asked, TransactionStatus transaction) {
+		this.requests.clear();
+		asked.forEach((i) -> this.requests.put(i, this.plan.part(i).operation().newRequest()));
+		TransactionStatus current = transaction;
+		try {
+			try {
+				List<Claim> answers = this.calls.call(StoreCall.CLAIM, this.run.subject(asked),
+						() -> this.store.claimAllInTransaction(List.copyOf(this.requests.values()), false));
+				for (int i = 0; i < answers.size(); i++) {
+					this.plan.part(asked.get(i)).answer(answers.get(i));
+				}
+			}
+			catch (OperationInProgressException ex) {
+				this.transactions.rollback(current, ex);
+				current = begin();
+				this.requests.forEach(this::claimOne);
+			}
+			return current;
+		}
+		catch (RuntimeException ex) {
+			this.transactions.rollback(current, ex);
+			throw ex;
+		}
+	}
+
+	// Somebody's key is in the way, and the store cannot say whose: only that part and
+	// what comes after it in its lane have to wait.
+	private void claimOne(int index, ClaimRequest request) {
+		BatchPart part = this.plan.part(index);
+		if (this.plan.isBehind(index)) {
+			return;
+		}
+		try {
+			part.answer(this.calls.call(StoreCall.CLAIM, part.operation(),
+					() -> this.store.claimInTransaction(request, true)));
+		}
+		catch (OperationInProgressException ex) {
+			part.block(ex);
+		}
+	}
+
+	private boolean run(List<Integer> due, TransactionStatus transaction) {
+		List<@Nullable IdempotentExecution> executions = new ArrayList<>(due.size());
+		for (int index : due) {
+			BatchPart part = this.plan.part(index);
+			executions.add((part.claim() instanceof Claim.Acquired acquired)
+					? new IdempotentExecution(part.operation().key(), acquired) : null);
+		}
+		try {
+			List<@Nullable T> results = this.run.run(due, executions);
+			Map<Integer, Completion> completions = store(due, results);
+			this.transactions.commit(transaction);
+			completions.forEach((index, completion) -> {
+				IdempotentOperation operation = this.plan.part(index).operation();
+				this.cache.add(operation.key(), operation.fingerprint(), completion.result(), operation.retention());
+			});
+			for (int i = 0; i < due.size(); i++) {
+				this.plan.done(due.get(i), results.get(i));
+			}
+			return false;
+		}
+		catch (Throwable ex) {
+			this.transactions.rollback(transaction, ex);
+			return failed(due, ex);
+		}
+	}
+
+	private Map<Integer, Completion> store(List<Integer> due, List<@Nullable T> results) {
+		Map<Integer, Completion> completions = new LinkedHashMap<>();
+		for (int i = 0; i < due.size(); i++) {
+			int index = due.get(i);
+			if (this.plan.part(index).isClaimed()) {
+				completions.put(index, new Completion(request(index), this.run.codec().write(results.get(i))));
+			}
+		}
+		List<Completion> kept = completions.values().stream().filter((one) -> one.result() != null).toList();
+		if (!kept.isEmpty()) {
+			this.calls.call(StoreCall.COMPLETE, this.run.subject(due), () -> {
+				this.store.storeResults(kept);
+				return Settlement.SETTLED;
+			});
+		}
+		return completions;
+	}
+
+	private ClaimRequest request(int index) {
+		return Objects.requireNonNull(this.requests.get(index));
+	}
+
+	private boolean failed(List<Integer> due, Throwable error) {
+		int position = this.run.failedAt(due, error);
+		List<Integer> failed = ((position < 0) ? due : List.of(due.get(position))).stream()
+			.filter((i) -> this.plan.part(i).isClaimed())
+			.toList();
+		try {
+			note(failed, error);
+		}
+		catch (OperationBlockedException ex) {
+			ex.addSuppressed(error);
+			due.forEach((index) -> this.plan.undone(index, ex));
+			return false;
+		}
+		if (error instanceof OperationBlockedException blocked) {
+			due.forEach((index) -> this.plan.undone(index, blocked));
+			return false;
+		}
+		this.plan.unclaim();
+		this.plan.fail((position < 0) ? -1 : due.get(position), error);
+		return position > 0;
+	}
+
+	private void note(List<Integer> failed, Throwable error) {
+		if (failed.isEmpty()) {
+			return;
+		}
+		Failure failure = Failure.of(error);
+		List<ClaimRequest> claims = failed.stream().map((i) -> request(i)).toList();
+		List<Settlement> noted = this.calls.call(StoreCall.FAIL, this.run.subject(failed),
+				() -> this.store.noteFailures(claims, failure));
+		if (noted.contains(Settlement.LOST)) {
+			throw new OwnershipLostException("This execution was rolled back, but a key is completed or in progress "
+					+ "elsewhere: " + this.run.subject(failed) + "; the records will be delivered again", error);
+		}
+	}
+
+}
