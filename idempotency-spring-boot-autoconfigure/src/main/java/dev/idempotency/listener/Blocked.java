@@ -10,7 +10,7 @@ import dev.idempotency.OperationBlockedException;
 final class Blocked {
 
 	// Causes may form a ring.
-	private static final int MAX_DEPTH = 50;
+	static final int MAX_DEPTH = 50;
 
 	private Blocked() {
 	}

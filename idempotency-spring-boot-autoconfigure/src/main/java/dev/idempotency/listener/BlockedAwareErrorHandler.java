@@ -30,9 +30,12 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 
 	private final PartitionPauses pauses;
 
+	private final HeldBackRecords heldBack;
+
 	BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses) {
 		this.delegate = delegate;
 		this.pauses = pauses;
+		this.heldBack = new HeldBackRecords(pauses);
 	}
 
 	@Override
@@ -64,14 +67,51 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	@Override
 	public void handleBatch(Exception thrownException, ConsumerRecords<?, ?> data, Consumer<?, ?> consumer,
 			MessageListenerContainer container, Runnable invokeListener) {
-		this.delegate.handleBatch(thrownException, data, consumer, container, invokeListener);
+		holdBack(thrownException, data, consumer, container);
+		try {
+			this.delegate.handleBatch(thrownException, data, consumer, container, guarded(invokeListener));
+		}
+		catch (Tunnel ex) {
+			holdBack(ex.error, data, consumer, container);
+		}
 	}
 
+	// Also for a handler that does not seek: the container accepts it if we do.
 	@Override
 	public <K, V> ConsumerRecords<K, V> handleBatchAndReturnRemaining(Exception thrownException,
 			ConsumerRecords<?, ?> data, Consumer<?, ?> consumer, MessageListenerContainer container,
 			Runnable invokeListener) {
-		return this.delegate.handleBatchAndReturnRemaining(thrownException, data, consumer, container, invokeListener);
+		holdBack(thrownException, data, consumer, container);
+		try {
+			return this.delegate.handleBatchAndReturnRemaining(thrownException, data, consumer, container,
+					guarded(invokeListener));
+		}
+		catch (Tunnel ex) {
+			holdBack(ex.error, data, consumer, container);
+			throw ex;
+		}
+	}
+
+	private void holdBack(Exception error, ConsumerRecords<?, ?> data, Consumer<?, ?> consumer,
+			MessageListenerContainer container) {
+		HeldBackException held = HeldBackException.in(error);
+		if (held != null) {
+			this.heldBack.handle(error, held, data, consumer, container);
+		}
+	}
+
+	private static Runnable guarded(Runnable invokeListener) {
+		return () -> {
+			try {
+				invokeListener.run();
+			}
+			catch (RuntimeException ex) {
+				if (HeldBackException.in(ex) != null) {
+					throw new Tunnel(ex);
+				}
+				throw ex;
+			}
+		};
 	}
 
 	@Override
@@ -114,6 +154,22 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	public void onPartitionsAssigned(Consumer<?, ?> consumer, Collection<TopicPartition> partitions,
 			Runnable publishPause) {
 		this.delegate.onPartitionsAssigned(consumer, partitions, publishPause);
+	}
+
+	/**
+	 * Leaves the loop in which a handler calls the listener again, and which would count
+	 * any exception as one more failure.
+	 */
+	@SuppressWarnings("serial")
+	private static final class Tunnel extends Error {
+
+		private final RuntimeException error;
+
+		Tunnel(RuntimeException error) {
+			super(error.getMessage(), error, false, false);
+			this.error = error;
+		}
+
 	}
 
 }

@@ -19,20 +19,12 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.config.MethodKafkaListenerEndpoint;
 import org.springframework.kafka.config.MultiMethodKafkaListenerEndpoint;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
-import org.springframework.kafka.listener.CommonErrorHandler;
-import org.springframework.kafka.listener.DefaultErrorHandler;
-import org.springframework.kafka.listener.ExceptionClassifier;
-import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.listener.MessageListenerContainer;
-import org.springframework.util.Assert;
 import org.springframework.util.StringUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyKeyMissingException;
-import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.Idempotent;
-import dev.idempotency.StoredResultUnreadableException;
 
 /**
  * Prepares the container of an endpoint that has {@code @Idempotent} methods; every other
@@ -78,7 +70,6 @@ public final class ContainerProtection {
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
 		Map<Method, ProtectedListener> listeners = new HashMap<>();
 		for (Method candidate : methods(methodEndpoint)) {
-			ListenerChecks.checkSynchronous(candidate, targetClass);
 			Idempotent annotation = annotation(candidate, targetClass);
 			if (annotation != null) {
 				Method method = AopUtils.getMostSpecificMethod(candidate, targetClass);
@@ -87,14 +78,18 @@ public final class ContainerProtection {
 				listeners.put(method, listener(annotation, method, targetClass, container, registry));
 			}
 		}
-		install((AbstractMessageListenerContainer<?, ?>) container, new ProtectedListeners(targetClass, listeners));
+		ListenerChecks.checkNotMixed(methods(methodEndpoint), targetClass);
+		ContainerInstallation.install((AbstractMessageListenerContainer<?, ?>) container,
+				new ProtectedListeners(targetClass, listeners), this.pauses);
 	}
 
 	private ProtectedListener listener(Idempotent annotation, Method method, Class<?> targetClass,
 			MessageListenerContainer container, KafkaListenerEndpointRegistry registry) {
-		ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass);
+		ListenerShape shape = ListenerShape.of(method, container);
+		ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass, shape);
 		String explicit = this.settings.resolve(annotation.scope());
-		String scope = StringUtils.hasText(explicit) ? explicit : scope(method, targetClass, container, registry);
+		String scope = StringUtils.hasText(explicit) ? explicit
+				: ListenerScope.of(method, targetClass, container, registry);
 		String problem = IdempotencyKey.problem(scope);
 		if (problem != null) {
 			throw new IdempotencyConfigurationException(
@@ -110,52 +105,12 @@ public final class ContainerProtection {
 		logger.info("Idempotent listener " + listenerSettings.name() + ": scope '" + scope + "', mode "
 				+ listenerSettings.mode() + ", store '" + listenerSettings.template().store().name() + "', lease "
 				+ listenerSettings.lease() + ", retention " + listenerSettings.retention());
-		return new ProtectedListener(listenerSettings, scope);
-	}
-
-	// The group of the main container: those of retry topics may have a suffix, and are
-	// registered after it.
-	private static String scope(Method method, Class<?> targetClass, MessageListenerContainer container,
-			KafkaListenerEndpointRegistry registry) {
-		String mainId = container.getMainListenerId();
-		MessageListenerContainer main = (mainId != null) ? registry.getListenerContainer(mainId) : null;
-		String group = ((main != null) ? main : container).getGroupId();
-		if (group == null) {
-			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + ListenerSettingsFactory.where(method, targetClass)
-							+ " has no consumer group to take its scope from.",
-					"Set 'scope' of @Idempotent, or 'groupId' of @KafkaListener.");
+		if (shape.async() != null) {
+			logger.warn("The idempotent listener " + listenerSettings.name() + " is asynchronous: Spring Kafka "
+					+ "acknowledges a record whose processing fails before it retries it, so a crash in between loses "
+					+ "that record. Return the result itself if that must not happen");
 		}
-		StringBuilder scope = new StringBuilder(group).append('/')
-			.append(targetClass.getName())
-			.append('.')
-			.append(method.getName());
-		for (Class<?> type : method.getParameterTypes()) {
-			scope.append(',').append(type.getSimpleName());
-		}
-		return scope.toString();
-	}
-
-	@SuppressWarnings("unchecked")
-	private <K, V> void install(AbstractMessageListenerContainer<K, V> container, ProtectedListeners listeners) {
-		Object listener = target(container.getContainerProperties().getMessageListener());
-		Assert.state(listener != null, "A container has a listener when it is registered");
-		container.setupMessageListener(new DeliveryListener<>((MessageListener<K, V>) listener, listeners));
-		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
-		if (errorHandler == null) {
-			// What the container would use.
-			errorHandler = new DefaultErrorHandler();
-		}
-		if (errorHandler instanceof ExceptionClassifier classifier) {
-			addRejections(classifier);
-		}
-		container.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses));
-	}
-
-	@SuppressWarnings("unchecked")
-	private static void addRejections(ExceptionClassifier classifier) {
-		classifier.addNotRetryableExceptions(IdempotencyKeyMissingException.class, IdempotencyKeyReusedException.class,
-				StoredResultUnreadableException.class);
+		return shape.protect(listenerSettings, scope);
 	}
 
 	// With an advice chain the listener is a proxy, and setting a listener would advise

@@ -1,15 +1,16 @@
 package dev.idempotency.listener;
 
 import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.List;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.support.Acknowledgment;
 
-import dev.idempotency.OperationBlockedException;
-
 /**
- * One hand-over of a record to a listener, bound to the thread of the container.
+ * One hand-over of a record or a batch to a listener, bound to the thread of the
+ * container.
  */
 final class Delivery {
 
@@ -17,15 +18,17 @@ final class Delivery {
 
 	private final ProtectedListeners listeners;
 
-	private final ConsumerRecord<?, ?> record;
+	// A filter may take some out before the method is called.
+	private final List<? extends ConsumerRecord<?, ?>> records;
 
-	private final @Nullable Acknowledgment acknowledgment;
+	private final @Nullable DeliveryAcknowledgment acknowledgment;
 
-	private @Nullable OperationBlockedException blocked;
+	private @Nullable RuntimeException blocked;
 
-	Delivery(ProtectedListeners listeners, ConsumerRecord<?, ?> record, @Nullable Acknowledgment acknowledgment) {
+	Delivery(ProtectedListeners listeners, List<? extends ConsumerRecord<?, ?>> records,
+			@Nullable DeliveryAcknowledgment acknowledgment) {
 		this.listeners = listeners;
-		this.record = record;
+		this.records = records;
 		this.acknowledgment = acknowledgment;
 	}
 
@@ -41,23 +44,60 @@ final class Delivery {
 	}
 
 	ConsumerRecord<?, ?> record() {
-		return this.record;
+		return this.records.get(0);
+	}
+
+	List<? extends ConsumerRecord<?, ?>> records() {
+		return this.records;
 	}
 
 	@Nullable ProtectedListener listener(Method method) {
 		return this.listeners.get(method);
 	}
 
-	// There is an acknowledgment in the manual modes only, and the method that would have
-	// used it does not run for a duplicate.
-	void acknowledge() {
+	@Nullable Acknowledgment acknowledgment() {
+		return this.acknowledgment;
+	}
+
+	/**
+	 * The protected method begins: its acknowledgment takes effect only after its
+	 * completion.
+	 */
+	void begin() {
 		if (this.acknowledgment != null) {
-			this.acknowledgment.acknowledge();
+			this.acknowledgment.hold();
 		}
 	}
 
-	void block(OperationBlockedException exception) {
+	void completed(boolean duplicate) {
+		if (this.acknowledgment != null) {
+			this.acknowledgment.completed(duplicate);
+		}
+	}
+
+	void end() {
+		if (this.acknowledgment != null) {
+			this.acknowledgment.letGo();
+		}
+	}
+
+	void checkNotNacked() {
+		if (this.acknowledgment != null && this.acknowledgment.isNacked()) {
+			throw new NackedException();
+		}
+	}
+
+	void nack(int index, Duration sleep) {
+		if (this.acknowledgment != null) {
+			this.acknowledgment.nack(index, sleep);
+		}
+	}
+
+	void block(RuntimeException exception) {
 		this.blocked = exception;
+		if (this.acknowledgment != null) {
+			this.acknowledgment.refuse();
+		}
 	}
 
 	// An error handler of the listener may have swallowed it: the record must not be

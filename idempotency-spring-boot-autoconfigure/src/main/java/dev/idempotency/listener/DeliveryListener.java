@@ -1,11 +1,14 @@
 package dev.idempotency.listener;
 
+import java.util.List;
+
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.AcknowledgingConsumerAwareMessageListener;
 import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListenerAdapter;
+import org.springframework.kafka.listener.adapter.AsyncRepliesAware;
 import org.springframework.kafka.support.Acknowledgment;
 
 /**
@@ -16,24 +19,31 @@ import org.springframework.kafka.support.Acknowledgment;
  * @param <V> the type of record values
  */
 final class DeliveryListener<K, V> extends AbstractDelegatingMessageListenerAdapter<MessageListener<K, V>>
-		implements AcknowledgingConsumerAwareMessageListener<K, V> {
+		implements AcknowledgingConsumerAwareMessageListener<K, V>, AsyncRepliesAware {
 
 	private final ProtectedListeners listeners;
 
-	DeliveryListener(MessageListener<K, V> delegate, ProtectedListeners listeners) {
+	private final boolean transactional;
+
+	DeliveryListener(MessageListener<K, V> delegate, ProtectedListeners listeners, boolean transactional) {
 		super(delegate);
 		this.listeners = listeners;
+		this.transactional = transactional;
 	}
 
 	@Override
 	public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment,
 			@Nullable Consumer<?, ?> consumer) {
-		Delivery delivery = new Delivery(this.listeners, record, acknowledgment);
+		DeliveryAcknowledgment held = DeliveryAcknowledgment.of(acknowledgment);
+		Delivery delivery = new Delivery(this.listeners, List.of(record), held);
+		if (this.transactional) {
+			KafkaTransactionCompletions.forget();
+		}
 		Delivery previous = Delivery.bind(delivery);
 		try {
 			switch (this.delegateType) {
-				case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(record, acknowledgment, consumer);
-				case ACKNOWLEDGING -> this.delegate.onMessage(record, acknowledgment);
+				case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(record, held, consumer);
+				case ACKNOWLEDGING -> this.delegate.onMessage(record, held);
 				case CONSUMER_AWARE -> this.delegate.onMessage(record, consumer);
 				case SIMPLE -> this.delegate.onMessage(record);
 			}
@@ -42,6 +52,12 @@ final class DeliveryListener<K, V> extends AbstractDelegatingMessageListenerAdap
 		finally {
 			Delivery.bind(previous);
 		}
+	}
+
+	// The container looks here for it.
+	@Override
+	public boolean isAsyncReplies() {
+		return this.delegate instanceof AsyncRepliesAware aware && aware.isAsyncReplies();
 	}
 
 }

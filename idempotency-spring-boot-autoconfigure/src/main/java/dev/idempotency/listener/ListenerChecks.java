@@ -3,21 +3,15 @@ package dev.idempotency.listener;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.List;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
 
 import org.aopalliance.aop.Advice;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.core.KotlinDetector;
-import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
-import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.listener.MessageListenerContainer;
-import org.springframework.messaging.Message;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
 
@@ -35,21 +29,23 @@ final class ListenerChecks {
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
 		String where = ListenerSettingsFactory.where(method, targetClass);
 		fail(adviceProblem(bean, method), where);
-		fail(signatureProblem(method), where);
 		fail(containerProblem(container), where);
+		fail(threadProblem(method), where);
+		fail(ShapeChecks.problem(method, targetClass, ListenerShape.of(method, container), container), where);
 		if (autoCommit) {
 			fail(new Problem("its consumer commits offsets by itself, also of records that wait",
 					"Remove 'enable.auto.commit' from the consumer's properties."), where);
 		}
 	}
 
-	// One asynchronous method makes the container of all of them asynchronous.
-	static void checkSynchronous(Method method, Class<?> targetClass) {
-		Class<?> type = method.getReturnType();
-		if (Future.class.isAssignableFrom(type) || isAsyncType(type) || KotlinDetector.isSuspendingFunction(method)) {
-			fail(new Problem("it, or a method of the same listener class, is asynchronous, which is not supported yet",
-					"Return the result itself, or remove @Idempotent."),
-					ListenerSettingsFactory.where(method, targetClass));
+	// One asynchronous method makes the container of all of them asynchronous: records of
+	// the others are not acknowledged by returning.
+	static void checkNotMixed(List<Method> methods, Class<?> targetClass) {
+		long asynchronous = methods.stream().filter((method) -> AsyncResult.of(method) != null).count();
+		if (asynchronous > 0 && asynchronous < methods.size()) {
+			fail(new Problem("some methods of its listener class are asynchronous and others are not",
+					"Let all of them return a CompletableFuture or a Mono, or none."),
+					ListenerSettingsFactory.where(methods.get(0), targetClass));
 		}
 	}
 
@@ -87,24 +83,13 @@ final class ListenerChecks {
 		return null;
 	}
 
-	private static @Nullable Problem signatureProblem(Method method) {
-		Class<?> type = method.getReturnType();
+	private static @Nullable Problem threadProblem(Method method) {
 		if (AnnotatedElementUtils.hasAnnotation(method, Async.class)
 				|| AnnotatedElementUtils.hasAnnotation(method.getDeclaringClass(), Async.class)) {
 			return new Problem("@Async takes it off the thread of the container, so the record would be acknowledged "
 					+ "before it is processed", "Remove @Async.");
 		}
-		if (Message.class.isAssignableFrom(type)) {
-			return new Problem("it returns a Message, whose headers belong to the first delivery only",
-					"Return the payload; the reply gets the current correlation id by itself.");
-		}
 		return null;
-	}
-
-	private static boolean isAsyncType(Class<?> type) {
-		return CompletionStage.class.isAssignableFrom(type)
-				|| (ReactiveAdapterRegistry.getSharedInstance().hasAdapters()
-						&& ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null);
 	}
 
 	private static @Nullable Problem containerProblem(MessageListenerContainer container) {
@@ -114,22 +99,11 @@ final class ListenerChecks {
 							+ ", which archives a record after a few deliveries instead of waiting with it",
 					"Use a container of a consumer group.");
 		}
-		Object listener = container.getContainerProperties().getMessageListener();
-		if (!(ContainerProtection.target(listener) instanceof MessageListener<?, ?>)) {
-			return new Problem("it is a batch listener, which is not supported yet",
-					"Set 'batch' of @KafkaListener to \"false\", or remove @Idempotent.");
-		}
 		for (Advice advice : container.getContainerProperties().getAdviceChain()) {
 			if (advice instanceof TransactionInterceptor) {
 				return new Problem("the advice chain of its container begins a transaction outside",
 						"Put @Transactional on the method instead.");
 			}
-		}
-		if (container.getContainerProperties().getKafkaAwareTransactionManager() != null) {
-			return new Problem(
-					"its container has a Kafka transaction, which commits after the record would be completed, "
-							+ "so that its output could be lost; this is not supported yet",
-					"Use a container factory without a Kafka transaction manager, or remove @Idempotent.");
 		}
 		return null;
 	}
@@ -137,7 +111,7 @@ final class ListenerChecks {
 	/**
 	 * What is wrong, and what to do.
 	 */
-	private record Problem(String what, String action) {
+	record Problem(String what, String action) {
 
 	}
 

@@ -7,13 +7,13 @@ import java.util.Set;
 
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.MethodParameter;
+import org.springframework.kafka.listener.adapter.AdapterUtils;
 import org.springframework.kafka.listener.adapter.ConsumerRecordMetadata;
 import org.springframework.kafka.support.Acknowledgment;
-import org.springframework.kafka.support.KafkaNull;
-import org.springframework.messaging.Message;
 import org.springframework.messaging.MessageHeaders;
 import org.springframework.messaging.handler.annotation.Header;
 import org.springframework.messaging.handler.annotation.Headers;
@@ -56,7 +56,8 @@ final class ListenerParameters {
 	private static boolean mayBePayload(MethodParameter parameter) {
 		Class<?> type = parameter.getParameterType();
 		return !INFRASTRUCTURE.contains(type) && !Consumer.class.isAssignableFrom(type)
-				&& !ConsumerRecord.class.isAssignableFrom(type) && !parameter.hasParameterAnnotation(Header.class)
+				&& !ConsumerRecord.class.isAssignableFrom(type) && type != ConsumerRecords.class
+				&& !AdapterUtils.isKotlinContinuation(type) && !parameter.hasParameterAnnotation(Header.class)
 				&& !parameter.hasParameterAnnotation(Headers.class);
 	}
 
@@ -64,17 +65,21 @@ final class ListenerParameters {
 		return this.indexes.keySet();
 	}
 
-	@Nullable Object argument(String name, @Nullable Object[] arguments) {
-		Integer index = this.indexes.get(name);
-		return (index != null) ? arguments[index] : null;
+	/**
+	 * The position of a parameter.
+	 * @param name its name
+	 * @return the position, -1 if there is none
+	 */
+	int index(String name) {
+		return this.indexes.getOrDefault(name, -1);
 	}
 
-	@Nullable Object payload(ConsumerRecord<?, ?> record, @Nullable Object[] arguments) {
-		Object payload = (this.payloadIndex >= 0) ? arguments[this.payloadIndex] : record.value();
-		if (payload instanceof Message<?> message) {
-			payload = message.getPayload();
-		}
-		return (payload instanceof KafkaNull) ? null : payload;
+	/**
+	 * The position of the payload.
+	 * @return the position, -1 if the payload is the value of the record
+	 */
+	int payloadIndex() {
+		return this.payloadIndex;
 	}
 
 }

@@ -3,8 +3,8 @@ package dev.idempotency.listener;
 import java.time.Duration;
 
 import org.jspecify.annotations.Nullable;
-import org.springframework.transaction.TransactionDefinition;
 
+import dev.idempotency.Boundary;
 import dev.idempotency.IdempotencyListener;
 import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.MissingKeyPolicy;
@@ -18,7 +18,7 @@ import dev.idempotency.Serialization;
  * @param name the name of the listener for meters
  * @param parameters the parameters of the method
  * @param mode the mode, not {@link Mode#AUTO}
- * @param transaction the transaction of transactional mode
+ * @param boundary the transaction that what the method does belongs to
  * @param lease how long a claim lives
  * @param retention how long a completed key is remembered
  * @param keys where the key comes from
@@ -30,9 +30,14 @@ import dev.idempotency.Serialization;
  * @param template the protocol
  * @param listener who is told
  */
-record ListenerSettings(String name, ListenerParameters parameters, Mode mode, TransactionDefinition transaction,
-		Duration lease, Duration retention, KeyResolver keys, MissingKeyPolicy onMissingKey,
-		@Nullable RecordExpression fingerprint, @Nullable RecordExpression condition, ResultCodec<Object> codec,
-		Serialization serialization, IdempotencyTemplate template, IdempotencyListener listener) {
+record ListenerSettings(String name, ListenerParameters parameters, Mode mode, Boundary boundary, Duration lease,
+		Duration retention, KeyResolver keys, MissingKeyPolicy onMissingKey, @Nullable RecordExpression fingerprint,
+		@Nullable RecordExpression condition, ResultCodec<Object> codec, Serialization serialization,
+		IdempotencyTemplate template, IdempotencyListener listener) {
+
+	/**
+	 * Of methods that return nothing.
+	 */
+	static final ResultCodec<Object> NO_RESULT = ResultCodec.none();
 
 }

@@ -1,15 +1,12 @@
 package dev.idempotency.listener;
 
 import java.lang.reflect.Method;
+import java.lang.reflect.Type;
 import java.time.Duration;
 import java.util.function.Predicate;
 
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.GenericTypeResolver;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
-import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
@@ -17,6 +14,7 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
 import org.springframework.util.StringValueResolver;
 
+import dev.idempotency.Boundary;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyListener;
 import dev.idempotency.IdempotencyTemplate;
@@ -25,7 +23,6 @@ import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.ResultCodec;
 import dev.idempotency.Serialization;
-import dev.idempotency.TransactionalIdempotencyStore;
 
 /**
  * Reads the annotation of a listener method.
@@ -33,8 +30,6 @@ import dev.idempotency.TransactionalIdempotencyStore;
  * @since 0.1.0
  */
 public final class ListenerSettingsFactory {
-
-	private static final Log logger = LogFactory.getLog(ListenerSettingsFactory.class);
 
 	private static final Duration MIN_LEASE = Duration.ofSeconds(1);
 
@@ -48,7 +43,7 @@ public final class ListenerSettingsFactory {
 
 	private final StringValueResolver placeholders;
 
-	private final Predicate<String> storeManagers;
+	private final ModeChoice modes;
 
 	private final AnnotationTransactionAttributeSource transactions = new AnnotationTransactionAttributeSource(false);
 
@@ -69,7 +64,7 @@ public final class ListenerSettingsFactory {
 		this.defaults = defaults;
 		this.listener = listener;
 		this.placeholders = placeholders;
-		this.storeManagers = storeManagers;
+		this.modes = new ModeChoice(template, storeManagers);
 		this.transactions.setEmbeddedValueResolver(placeholders);
 	}
 
@@ -78,22 +73,23 @@ public final class ListenerSettingsFactory {
 		return (resolved != null) ? resolved : "";
 	}
 
-	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass) {
+	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass, ListenerShape shape) {
 		String where = where(method, targetClass);
 		ListenerParameters parameters = new ListenerParameters(method);
 		TransactionAttribute attribute = this.transactions.getTransactionAttribute(method, targetClass);
-		Mode mode = mode(annotation, where, attribute);
+		Mode asked = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
+		Mode mode = this.modes.choose(asked, where, attribute, shape);
 		Duration lease = duration(annotation.lease(), "lease", this.defaults.lease(), where);
 		Duration retention = duration(annotation.retention(), "retention", this.defaults.retention(), where);
 		checkDurations(lease, retention, where);
 		RecordExpression fingerprint = expression(annotation.fingerprint(), "fingerprint", where, parameters);
-		return new ListenerSettings(where, parameters, mode, transaction(attribute), lease, retention,
+		return new ListenerSettings(where, parameters, mode, boundary(attribute, shape), lease, retention,
 				new KeyResolver(expression(annotation.key(), "key", where, parameters), this.defaults.keyHeaders()),
 				(annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) ? annotation.onMissingKey()
 						: this.defaults.onMissingKey(),
 				fingerprint, expression(annotation.condition(), "condition", where, parameters),
-				codec(method, targetClass, where), serialization(fingerprint != null, "declares a fingerprint", where),
-				this.template, this.listener);
+				codec(shape.resultType(method, targetClass), where),
+				serialization(fingerprint != null, "declares a fingerprint", where), this.template, this.listener);
 	}
 
 	static String where(Method method, Class<?> targetClass) {
@@ -105,69 +101,18 @@ public final class ListenerSettingsFactory {
 		return RecordExpression.parse(resolve(text), attribute, where, parameters);
 	}
 
-	private Mode mode(Idempotent annotation, String where, @Nullable TransactionAttribute attribute) {
-		Mode asked = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
-		boolean possible = this.template.supportsTransactions();
-		if (asked == Mode.TRANSACTIONAL && !possible) {
-			throw impossible(where);
-		}
-		String qualifier = (attribute != null) ? attribute.getQualifier() : null;
-		if (possible && StringUtils.hasText(qualifier) && !this.storeManagers.test(qualifier)) {
-			return elsewhere(asked, where, qualifier);
-		}
-		Mode mode = (asked != Mode.AUTO) ? asked : (possible ? Mode.TRANSACTIONAL : Mode.LEASED);
-		if (mode == Mode.TRANSACTIONAL && attribute != null) {
-			checkTransaction(attribute, where);
-		}
-		return mode;
-	}
-
-	private IdempotencyConfigurationException impossible(String where) {
-		String asks = "The idempotent listener " + where + " asks for transactional mode, but the store '"
-				+ this.template.store().name() + "' ";
-		return (this.template.store() instanceof TransactionalIdempotencyStore)
-				? new IdempotencyConfigurationException(asks + "has no transaction manager to join.",
-						"Define a JdbcTransactionManager bean for the store's DataSource (Boot defines none when "
-								+ "'spring.kafka.producer.transaction-id-prefix' is set), name one with "
-								+ "'idempotency.jdbc.transaction-manager', or use leased mode.")
-				: new IdempotencyConfigurationException(asks + "takes part in no transaction.",
-						"Use leased mode, or the store in the database of the transaction: set "
-								+ "'idempotency.store.type' to 'jdbc'.");
-	}
-
-	private static Mode elsewhere(Mode asked, String where, String qualifier) {
-		String what = "The idempotent listener " + where + " has its own transactions in '" + qualifier
-				+ "', which is not the transaction manager of the store";
-		if (asked == Mode.TRANSACTIONAL) {
-			throw new IdempotencyConfigurationException(what + ".",
-					"Use the store's transaction manager in @Transactional, or leased mode.");
-		}
-		logger.warn(what + "; it takes leased mode");
-		return Mode.LEASED;
-	}
-
-	private static void checkTransaction(TransactionAttribute attribute, String where) {
-		int propagation = attribute.getPropagationBehavior();
-		boolean escapes = propagation == TransactionDefinition.PROPAGATION_REQUIRES_NEW
-				|| propagation == TransactionDefinition.PROPAGATION_NOT_SUPPORTED
-				|| propagation == TransactionDefinition.PROPAGATION_NEVER;
-		if (escapes || attribute.isReadOnly()) {
-			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + where + " is transactional, but its own @Transactional "
-							+ (escapes ? "leaves the transaction that the record commits in." : "is read-only."),
-					"Remove the propagation or readOnly attribute, or use leased mode.");
-		}
-	}
-
 	// Joining a transaction ignores what the inner one asks for, so the outer one asks.
-	private static TransactionDefinition transaction(@Nullable TransactionAttribute attribute) {
+	private static Boundary boundary(@Nullable TransactionAttribute attribute, ListenerShape shape) {
+		if (shape.kafkaTransaction()) {
+			return Boundary.deferred(KafkaTransactionCompletions::hold);
+		}
 		DefaultTransactionDefinition definition = new DefaultTransactionDefinition();
 		definition.setName("idempotent");
 		if (attribute != null) {
 			definition.setIsolationLevel(attribute.getIsolationLevel());
 			definition.setTimeout(attribute.getTimeout());
 		}
-		return definition;
+		return Boundary.of(definition);
 	}
 
 	private Duration duration(String text, String attribute, Duration fallback, String where) {
@@ -195,12 +140,9 @@ public final class ListenerSettingsFactory {
 		}
 	}
 
-	private ResultCodec<Object> codec(Method method, Class<?> targetClass, String where) {
-		if (method.getReturnType() == void.class || method.getReturnType() == Void.class) {
-			return ResultCodec.none();
-		}
-		return serialization(true, "returns a value", where)
-			.codec(GenericTypeResolver.resolveType(method.getGenericReturnType(), targetClass));
+	private ResultCodec<Object> codec(@Nullable Type result, String where) {
+		return (result != null) ? serialization(true, "returns a value", where).codec(result)
+				: ListenerSettings.NO_RESULT;
 	}
 
 	private Serialization serialization(boolean needed, String why, String where) {

@@ -16,6 +16,8 @@ import org.springframework.expression.TypeConverter;
 import org.springframework.expression.TypeLocator;
 import org.springframework.expression.TypedValue;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
+import org.springframework.kafka.support.KafkaNull;
+import org.springframework.messaging.Message;
 
 /**
  * What an expression sees of one delivery. The resolvers, whose set-up is costly, are
@@ -31,20 +33,46 @@ final class RecordContext implements EvaluationContext {
 
 	private final @Nullable Object[] arguments;
 
+	// Of the record in its batch.
+	private final int index;
+
 	RecordContext(ListenerParameters parameters, ConsumerRecord<?, ?> record, @Nullable Object[] arguments) {
+		this(parameters, record, arguments, -1);
+	}
+
+	RecordContext(ListenerParameters parameters, ConsumerRecord<?, ?> record, @Nullable Object[] arguments, int index) {
 		this.parameters = parameters;
 		this.record = record;
 		this.arguments = arguments;
+		this.index = index;
 	}
 
 	@Override
 	public @Nullable Object lookupVariable(String name) {
 		return switch (name) {
 			case "record" -> this.record;
-			case "payload" -> this.parameters.payload(this.record, this.arguments);
+			case "payload" -> payload();
 			case "headers" -> RecordHeaders.asMap(this.record.headers());
-			default -> this.parameters.argument(name, this.arguments);
+			default -> argument(this.parameters.index(name));
 		};
+	}
+
+	// In a batch each list has an element for each record.
+	private @Nullable Object argument(int position) {
+		Object argument = (position >= 0) ? this.arguments[position] : null;
+		return (this.index >= 0 && argument instanceof List<?> list) ? list.get(this.index) : argument;
+	}
+
+	private @Nullable Object payload() {
+		int position = this.parameters.payloadIndex();
+		Object payload = (position >= 0) ? argument(position) : this.record.value();
+		if (payload instanceof Message<?> message) {
+			payload = message.getPayload();
+		}
+		else if (payload instanceof ConsumerRecord<?, ?>) {
+			payload = this.record.value();
+		}
+		return (payload instanceof KafkaNull) ? null : payload;
 	}
 
 	@Override

@@ -1,0 +1,107 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.support.Acknowledgment;
+import org.springframework.util.Assert;
+
+/**
+ * The acknowledgment that the method of a batch sees, in the manual modes: its indexes
+ * are those of the records that the method has got, and what it says takes effect when
+ * their completion is recorded.
+ */
+final class BatchAcknowledgment implements Acknowledgment {
+
+	private static final int NONE = -1;
+
+	private final Acknowledgment delegate;
+
+	private final List<Integer> due;
+
+	private volatile int acknowledged = NONE;
+
+	private volatile int nacked = NONE;
+
+	private volatile Duration sleep = Duration.ZERO;
+
+	private volatile boolean completed;
+
+	BatchAcknowledgment(Acknowledgment delegate, List<Integer> due) {
+		this.delegate = delegate;
+		this.due = due;
+	}
+
+	boolean isAcknowledged() {
+		return this.acknowledged == this.due.size() - 1;
+	}
+
+	/**
+	 * The position of the first record that the method wants again.
+	 * @return the position among those that it has got, -1 if there is none
+	 */
+	int nacked() {
+		return this.nacked;
+	}
+
+	/**
+	 * Everything in the batch is done.
+	 */
+	void completed() {
+		this.completed = true;
+		if (this.acknowledged != NONE) {
+			passOn();
+		}
+	}
+
+	Duration sleep() {
+		return this.sleep;
+	}
+
+	private void passOn() {
+		if (isAcknowledged()) {
+			this.delegate.acknowledge();
+		}
+		else {
+			// What lies between has been done before.
+			this.delegate.acknowledge(this.due.get(this.acknowledged + 1) - 1);
+		}
+	}
+
+	@Override
+	public void acknowledge() {
+		acknowledge(this.due.size() - 1);
+	}
+
+	@Override
+	public void acknowledge(int index) {
+		check(index);
+		this.acknowledged = Math.max(this.acknowledged, index);
+		if (this.completed) {
+			passOn();
+		}
+	}
+
+	@Override
+	public void nack(int index, Duration duration) {
+		check(index);
+		this.sleep = duration;
+		this.nacked = index;
+	}
+
+	private void check(int index) {
+		Assert.isTrue(index >= 0 && index < this.due.size(),
+				() -> "The index " + index + " is not one of the " + this.due.size() + " records of the batch");
+	}
+
+	@Override
+	public boolean isOutOfOrderCommit() {
+		return this.delegate.isOutOfOrderCommit();
+	}
+
+	static @Nullable BatchAcknowledgment of(@Nullable Acknowledgment delegate, List<Integer> due) {
+		return (delegate != null) ? new BatchAcknowledgment(delegate, due) : null;
+	}
+
+}

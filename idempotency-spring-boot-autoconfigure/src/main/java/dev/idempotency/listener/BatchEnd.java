@@ -1,0 +1,124 @@
+package dev.idempotency.listener;
+
+import java.util.List;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.KafkaException;
+import org.springframework.kafka.listener.BatchListenerFailedException;
+
+import dev.idempotency.BatchExecuted;
+import dev.idempotency.OperationRejectedException;
+
+/**
+ * Tells the container what came of a batch.
+ */
+final class BatchEnd {
+
+	private static final Log logger = LogFactory.getLog(BatchEnd.class);
+
+	private final Delivery delivery;
+
+	private final BatchExecuted<Object> executed;
+
+	private final @Nullable OperationRejectedException rejection;
+
+	private final BatchCall call;
+
+	private final boolean transactional;
+
+	/**
+	 * Create an end.
+	 * @param delivery what was delivered
+	 * @param executed what came of it
+	 * @param rejection why the record behind the last one that was executed was not, if
+	 * there is one
+	 * @param call the call of the method
+	 * @param transactional whether everything comes again after an error
+	 */
+	BatchEnd(Delivery delivery, BatchExecuted<Object> executed, @Nullable OperationRejectedException rejection,
+			BatchCall call, boolean transactional) {
+		this.delivery = delivery;
+		this.executed = executed;
+		this.rejection = rejection;
+		this.call = call;
+		this.transactional = transactional;
+	}
+
+	boolean isNacked() {
+		return this.executed.failure() instanceof NackedException;
+	}
+
+	/**
+	 * Throw what makes the container deliver again what is not done, or acknowledge.
+	 * @throws Throwable what the method threw, at the record that failed
+	 */
+	void throwIfUndone() throws Throwable {
+		BatchAcknowledgment acknowledgment = this.call.acknowledgment();
+		Throwable failure = this.executed.failure();
+		if (!this.executed.waiting().isEmpty()) {
+			throw heldBack(acknowledgment, failure);
+		}
+		if (failure instanceof NackedException) {
+			this.delivery.nack(this.executed.failedAt(), this.call.sleep());
+		}
+		else if (failure != null) {
+			throw failed(failure, this.executed.failedAt());
+		}
+		else if (this.rejection != null) {
+			throw failed(this.rejection, this.executed.answers().size());
+		}
+		else if (acknowledgment != null) {
+			acknowledgment.completed();
+		}
+		else {
+			// The method, which would have acknowledged them, did not run.
+			this.delivery.completed(true);
+		}
+	}
+
+	private HeldBackException heldBack(@Nullable BatchAcknowledgment acknowledgment, @Nullable Throwable failure) {
+		boolean acknowledged = this.delivery.acknowledgment() == null || acknowledgment == null
+				|| acknowledgment.isAcknowledged();
+		HeldBackException held = new HeldBackException(this.executed.waiting().values().iterator().next(),
+				acknowledged);
+		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
+		for (int i = 0; i < records.size(); i++) {
+			if (i >= this.executed.answers().size() || this.executed.answers().get(i) == null) {
+				held.addUndone(records.get(i));
+			}
+		}
+		this.executed.waiting().forEach((index, reason) -> held.addWaiting(records.get(index), reason));
+		if (failure != null && !(failure instanceof NackedException)) {
+			logger.warn(
+					"A batch failed of which other records wait; what is not done comes again: " + held.getMessage(),
+					failure);
+		}
+		this.delivery.block(held);
+		return held;
+	}
+
+	private Throwable failed(Throwable failure, int index) {
+		if (index < 0) {
+			return failure;
+		}
+		ConsumerRecord<?, ?> record = this.delivery.records().get(index);
+		if (failure instanceof OperationRejectedException rejected) {
+			return new RejectedRecordException(rejected, record);
+		}
+		BatchListenerFailedException indexed = BatchCall.indexed(failure);
+		if (this.transactional && indexed != null) {
+			// An error handler that knows the record would commit what comes before it,
+			// but its output goes with the transaction.
+			KafkaException whole = new KafkaException(
+					"A record of a batch failed, and its transaction is rolled back: " + indexed.getMessage(),
+					indexed.getCause());
+			whole.addSuppressed(failure);
+			return whole;
+		}
+		return new BatchListenerFailedException(String.valueOf(failure.getMessage()), failure, record);
+	}
+
+}

@@ -1,0 +1,111 @@
+package dev.idempotency.listener;
+
+import java.util.List;
+
+import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.springframework.core.log.LogAccessor;
+import org.springframework.kafka.listener.AfterRollbackProcessor;
+import org.springframework.kafka.listener.ContainerProperties.EOSMode;
+import org.springframework.kafka.listener.DeliveryAttemptAware;
+import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.kafka.listener.SeekUtils;
+import org.springframework.kafka.support.TopicPartitionOffset;
+
+import dev.idempotency.OperationBlockedException;
+
+/**
+ * Around the container's own after-rollback processor: what is blocked is neither retried
+ * by it nor recovered, but waits, without limit, in its paused partition.
+ *
+ * @param <K> the type of record keys
+ * @param <V> the type of record values
+ */
+class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor<K, V> {
+
+	private static final LogAccessor logger = new LogAccessor(
+			LogFactory.getLog(BlockedAwareAfterRollbackProcessor.class));
+
+	private final AfterRollbackProcessor<K, V> delegate;
+
+	private final PartitionPauses pauses;
+
+	BlockedAwareAfterRollbackProcessor(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses) {
+		this.delegate = delegate;
+		this.pauses = pauses;
+	}
+
+	// The container asks for this interface only if the processor counts attempts.
+	static <K, V> AfterRollbackProcessor<K, V> around(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses) {
+		return (delegate instanceof DeliveryAttemptAware aware) ? new AttemptAware<>(delegate, pauses, aware)
+				: new BlockedAwareAfterRollbackProcessor<>(delegate, pauses);
+	}
+
+	@Override
+	public void process(List<ConsumerRecord<K, V>> records, Consumer<K, V> consumer, MessageListenerContainer container,
+			Exception exception, boolean recoverable, EOSMode eosMode) {
+		KafkaTransactionCompletions.resolve(exception);
+		OperationBlockedException blocked = Blocked.in(exception);
+		if (blocked == null) {
+			this.delegate.process(records, consumer, container, exception, recoverable, eosMode);
+			return;
+		}
+		seekToBegin(records, consumer);
+		this.pauses.pause(container, records.get(0), blocked);
+	}
+
+	@Override
+	public void processBatch(ConsumerRecords<K, V> records, List<ConsumerRecord<K, V>> recordList,
+			Consumer<K, V> consumer, MessageListenerContainer container, Exception exception, boolean recoverable,
+			EOSMode eosMode) {
+		KafkaTransactionCompletions.resolve(exception);
+		HeldBackException held = HeldBackException.in(exception);
+		if (held == null) {
+			this.delegate.processBatch(records, recordList, consumer, container, exception, recoverable, eosMode);
+			return;
+		}
+		seekToBegin(recordList, consumer);
+		held.pause(this.pauses, container);
+	}
+
+	@SuppressWarnings({ "unchecked", "rawtypes" })
+	private void seekToBegin(List<ConsumerRecord<K, V>> records, Consumer<K, V> consumer) {
+		SeekUtils.doSeeksToBegin((List) records, consumer, logger);
+	}
+
+	@Override
+	public void clearThreadState() {
+		this.delegate.clearThreadState();
+	}
+
+	@Override
+	public boolean isProcessInTransaction() {
+		return this.delegate.isProcessInTransaction();
+	}
+
+	/**
+	 * Counts delivery attempts like its delegate.
+	 *
+	 * @param <K> the type of record keys
+	 * @param <V> the type of record values
+	 */
+	private static final class AttemptAware<K, V> extends BlockedAwareAfterRollbackProcessor<K, V>
+			implements DeliveryAttemptAware {
+
+		private final DeliveryAttemptAware attempts;
+
+		AttemptAware(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses, DeliveryAttemptAware attempts) {
+			super(delegate, pauses);
+			this.attempts = attempts;
+		}
+
+		@Override
+		public int deliveryAttempt(TopicPartitionOffset topicPartitionOffset) {
+			return this.attempts.deliveryAttempt(topicPartitionOffset);
+		}
+
+	}
+
+}

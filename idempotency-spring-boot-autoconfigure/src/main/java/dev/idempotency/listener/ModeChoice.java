@@ -1,0 +1,114 @@
+package dev.idempotency.listener;
+
+import java.util.function.Predicate;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.interceptor.TransactionAttribute;
+import org.springframework.util.StringUtils;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.Mode;
+import dev.idempotency.TransactionalIdempotencyStore;
+
+/**
+ * Chooses the mode of a listener, and refuses what cannot work.
+ */
+final class ModeChoice {
+
+	private static final Log logger = LogFactory.getLog(ModeChoice.class);
+
+	private final IdempotencyTemplate template;
+
+	private final Predicate<String> storeManagers;
+
+	ModeChoice(IdempotencyTemplate template, Predicate<String> storeManagers) {
+		this.template = template;
+		this.storeManagers = storeManagers;
+	}
+
+	/**
+	 * Choose.
+	 * @param asked the mode that the annotation or the properties ask for
+	 * @param where the listener method
+	 * @param attribute its own transaction, if any
+	 * @param shape what kind of listener it is
+	 * @return the mode, not {@link Mode#AUTO}
+	 */
+	Mode choose(Mode asked, String where, @Nullable TransactionAttribute attribute, ListenerShape shape) {
+		boolean possible = this.template.supportsTransactions();
+		if (asked == Mode.TRANSACTIONAL && !possible) {
+			throw impossible(where);
+		}
+		String problem = shape.transactionalProblem();
+		if (possible && problem != null) {
+			return inspite(asked, where, problem, shape);
+		}
+		String qualifier = (attribute != null) ? attribute.getQualifier() : null;
+		if (possible && StringUtils.hasText(qualifier) && !this.storeManagers.test(qualifier)) {
+			return elsewhere(asked, where, qualifier);
+		}
+		Mode mode = (asked != Mode.AUTO) ? asked : (possible ? Mode.TRANSACTIONAL : Mode.LEASED);
+		if (mode == Mode.TRANSACTIONAL && attribute != null) {
+			checkTransaction(attribute, where);
+		}
+		return mode;
+	}
+
+	private static Mode inspite(Mode asked, String where, String problem, ListenerShape shape) {
+		if (asked == Mode.TRANSACTIONAL) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " asks for transactional mode, but it " + problem + ".",
+					shape.kafkaTransaction()
+							? "Use leased mode, which completes after the Kafka transaction; or use a container factory "
+									+ "without a Kafka transaction manager, and send what has to go out through an outbox."
+							: "Use leased mode, or let the method return its result itself.");
+		}
+		if (asked == Mode.AUTO && shape.kafkaTransaction()) {
+			logger.warn("The idempotent listener " + where + " " + problem
+					+ "; it takes leased mode. Set the mode to LEASED if that is meant");
+		}
+		return Mode.LEASED;
+	}
+
+	private IdempotencyConfigurationException impossible(String where) {
+		String asks = "The idempotent listener " + where + " asks for transactional mode, but the store '"
+				+ this.template.store().name() + "' ";
+		return (this.template.store() instanceof TransactionalIdempotencyStore)
+				? new IdempotencyConfigurationException(asks + "has no transaction manager to join.",
+						"Define a JdbcTransactionManager bean for the store's DataSource (Boot defines none when "
+								+ "'spring.kafka.producer.transaction-id-prefix' is set), name one with "
+								+ "'idempotency.jdbc.transaction-manager', or use leased mode.")
+				: new IdempotencyConfigurationException(asks + "takes part in no transaction.",
+						"Use leased mode, or the store in the database of the transaction: set "
+								+ "'idempotency.store.type' to 'jdbc'.");
+	}
+
+	private static Mode elsewhere(Mode asked, String where, String qualifier) {
+		String what = "The idempotent listener " + where + " has its own transactions in '" + qualifier
+				+ "', which is not the transaction manager of the store";
+		if (asked == Mode.TRANSACTIONAL) {
+			throw new IdempotencyConfigurationException(what + ".",
+					"Use the store's transaction manager in @Transactional, or leased mode.");
+		}
+		logger.warn(what + "; it takes leased mode");
+		return Mode.LEASED;
+	}
+
+	private static void checkTransaction(TransactionAttribute attribute, String where) {
+		int propagation = attribute.getPropagationBehavior();
+		boolean escapes = propagation == TransactionDefinition.PROPAGATION_REQUIRES_NEW
+				|| propagation == TransactionDefinition.PROPAGATION_NOT_SUPPORTED
+				|| propagation == TransactionDefinition.PROPAGATION_NEVER;
+		if (escapes || attribute.isReadOnly()) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " is transactional, but its own @Transactional "
+							+ (escapes ? "leaves the transaction that the record commits in." : "is read-only."),
+					"Remove the propagation or readOnly attribute, or use leased mode.");
+		}
+	}
+
+}

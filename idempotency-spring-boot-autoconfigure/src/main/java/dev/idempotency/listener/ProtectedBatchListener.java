@@ -1,0 +1,91 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+import org.aopalliance.intercept.MethodInvocation;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.BatchExecuted;
+import dev.idempotency.BatchItem;
+import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.OperationRejectedException;
+
+/**
+ * A method that gets a batch. What has to stay in order are the records of a partition.
+ */
+final class ProtectedBatchListener implements ProtectedListener {
+
+	private final ListenerSettings settings;
+
+	private final OperationResolver operations;
+
+	ProtectedBatchListener(ListenerSettings settings, OperationResolver operations) {
+		this.settings = settings;
+		this.operations = operations;
+	}
+
+	@Override
+	public @Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {
+		List<? extends ConsumerRecord<?, ?>> records = delivery.records();
+		@Nullable Object[] arguments = invocation.getArguments();
+		BatchArguments.check(arguments, records.size());
+		if (records.isEmpty()) {
+			return invocation.proceed();
+		}
+		List<BatchItem> items = new ArrayList<>(records.size());
+		boolean[] unprotected = new boolean[records.size()];
+		OperationRejectedException rejection = null;
+		TopicPartition lane = null;
+		for (int i = 0; i < records.size() && rejection == null; i++) {
+			ConsumerRecord<?, ?> record = records.get(i);
+			// Most of a batch is of one partition.
+			if (lane == null || lane.partition() != record.partition() || !lane.topic().equals(record.topic())) {
+				lane = new TopicPartition(record.topic(), record.partition());
+			}
+			RecordContext context = new RecordContext(this.settings.parameters(), record, arguments, i);
+			Origin origin = new Origin(this.settings.name(), record);
+			try {
+				BatchItem item = new BatchItem(
+						this.operations.isExcluded(context, origin) ? null : this.operations.resolve(context, origin),
+						lane);
+				unprotected[i] = item.operation() == null;
+				items.add(item);
+			}
+			catch (OperationRejectedException ex) {
+				rejection = ex;
+			}
+		}
+		BatchCall call = new BatchCall(invocation, delivery);
+		long start = System.nanoTime();
+		BatchExecuted<Object> executed = this.settings.template()
+			.executeAll(items, this.settings.codec(), this.settings.boundary(), call);
+		tellUnprotected(executed, unprotected, System.nanoTime() - start);
+		BatchEnd end = new BatchEnd(delivery, executed, rejection, call, this.settings.boundary().deferral() != null);
+		end.throwIfUndone();
+		return end.isNacked() ? null : answer(executed, call);
+	}
+
+	private void tellUnprotected(BatchExecuted<Object> executed, boolean[] unprotected, long nanos) {
+		for (int i = 0; i < executed.answers().size(); i++) {
+			if (unprotected[i] && executed.answers().get(i) != null) {
+				this.operations.executed(Outcome.UNPROTECTED, Duration.ofNanos(nanos / unprotected.length));
+			}
+		}
+	}
+
+	// The stored results of duplicates, in their places.
+	private @Nullable Object answer(BatchExecuted<Object> executed, BatchCall call) {
+		boolean duplicates = executed.answers().stream().anyMatch((one) -> one != null && one.duplicate());
+		if (!duplicates || this.settings.codec() == ListenerSettings.NO_RESULT) {
+			return call.returned();
+		}
+		return new ArrayList<>(
+				Arrays.asList(executed.answers().stream().map((one) -> (one != null) ? one.result() : null).toArray()));
+	}
+
+}
