@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
 import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyListener.StoreCall;
@@ -176,6 +177,19 @@ public final class UnreliableStore implements IdempotencyStore {
 	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 		this.completions.add(claim.token());
 		return answer(StoreCall.COMPLETE, store(StoreCall.COMPLETE, claim).complete(claim, result));
+	}
+
+	@Override
+	public List<Claim> claimAll(List<ClaimRequest> requests) {
+		requests.forEach((request) -> store(StoreCall.CLAIM, request));
+		return answer(StoreCall.CLAIM, this.store.claimAll(requests));
+	}
+
+	@Override
+	public List<Settlement> completeAll(List<Completion> completed) {
+		completed.forEach((completion) -> this.completions.add(completion.claim().token()));
+		completed.forEach((completion) -> store(StoreCall.COMPLETE, completion.claim()));
+		return answer(StoreCall.COMPLETE, this.store.completeAll(completed));
 	}
 
 	@Override
