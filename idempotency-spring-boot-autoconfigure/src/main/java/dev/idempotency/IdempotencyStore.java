@@ -112,6 +112,8 @@ public interface IdempotencyStore {
 	 * @throws OperationInProgressException if a concurrent transaction holds one of the
 	 * keys for too long and the store cannot say which; any of them may have been claimed
 	 * then, and a repetition with the same tokens gets them again
+	 * @throws IdempotencyRecordUnreadableException if what the store keeps under one of
+	 * the keys is not a record; the others may have been claimed then
 	 */
 	default List<Claim> claimAll(List<ClaimRequest> requests) {
 		return requests.stream().map(this::claim).toList();
@@ -122,6 +124,9 @@ public interface IdempotencyStore {
 	 * does, in one round trip if the store can.
 	 * @param completions the completions, each key at most once
 	 * @return for each, in their order, whether its key was still the caller's
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * keys for too long; the others have been completed all the same, as far as the store
+	 * can, and a repetition is answered for all
 	 */
 	default List<Settlement> completeAll(List<Completion> completions) {
 		return completions.stream().map((completion) -> complete(completion.claim(), completion.result())).toList();
@@ -133,6 +138,9 @@ public interface IdempotencyStore {
 	 * @param claims the requests that acquired the keys, each key at most once
 	 * @param failure why
 	 * @return for each, in their order, whether its key was still the caller's
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * keys for too long; the others have been noted all the same, as far as the store
+	 * can, and a repetition is answered for all
 	 */
 	default List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
 		return claims.stream().map((claim) -> fail(claim, failure)).toList();
@@ -143,6 +151,9 @@ public interface IdempotencyStore {
 	 * if the store can.
 	 * @param claims the requests that acquired the keys, each key at most once
 	 * @return for each, in their order, whether its key was still the caller's
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * keys for too long; the others have been given back all the same, as far as the
+	 * store can, and a repetition is answered for all
 	 */
 	default List<Settlement> releaseAll(List<ClaimRequest> claims) {
 		return claims.stream().map(this::release).toList();

@@ -174,11 +174,7 @@ final class BatchOf {
 	 */
 	static String text(BatchExecuted<String> executed) {
 		return String.join(" ",
-				executed.answers()
-					.stream()
-					.map(BatchOf::text)
-					.map((text) -> text.replace("result ", ""))
-					.toList());
+				executed.answers().stream().map(BatchOf::text).map((text) -> text.replace("result ", "")).toList());
 	}
 
 	private static String text(@Nullable Executed<String> one) {

@@ -20,12 +20,13 @@ import dev.idempotency.IdempotencyKey;
  */
 final class ClaimStatement {
 
-	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+	// More than two in a row were not seen.
+	static final int MAX_RACES = 5;
+
+	// The answer after all of them were lost.
+	static final Claim RACED = new Claim.InProgress(Duration.ofSeconds(1));
 
 	private static final String RACE = "R";
-
-	// More than two in a row were not seen.
-	private static final int MAX_RACES = 5;
 
 	private final List<String> sql;
 
@@ -67,7 +68,7 @@ final class ClaimStatement {
 	}
 
 	// A deadlock may have ended the transaction, and the savepoint with it.
-	private static void undo(Connection connection, Savepoint savepoint, Exception reason) {
+	static void undo(Connection connection, Savepoint savepoint, Exception reason) {
 		try {
 			connection.rollback(savepoint);
 		}
@@ -85,7 +86,7 @@ final class ClaimStatement {
 				}
 			}
 		}
-		return new Claim.InProgress(RETRY_AFTER);
+		return RACED;
 	}
 
 	private @Nullable Claim ask(Connection connection, String sql, ClaimRequest request, boolean leased)
@@ -95,7 +96,7 @@ final class ClaimStatement {
 				leased ? "P" : "C", leased ? request.token() : null, request.fingerprint(),
 				leased ? request.lease().toMillis() : null, request.retention().toMillis());
 				ResultSet row = statement.executeQuery()) {
-			return row.next() ? answer(row, request) : null;
+			return (row.next() && !RACE.equals(row.getString("outcome"))) ? answer(row, request) : null;
 		}
 		catch (SQLException ex) {
 			if (this.dialect.isDuplicate(ex)) {
@@ -105,11 +106,8 @@ final class ClaimStatement {
 		}
 	}
 
-	private static @Nullable Claim answer(ResultSet row, ClaimRequest request) throws SQLException {
+	static Claim answer(ResultSet row, ClaimRequest request) throws SQLException {
 		String outcome = row.getString("outcome");
-		if (RACE.equals(outcome)) {
-			return null;
-		}
 		if ("A".equals(outcome)) {
 			return new Claim.Acquired(row.getInt("fence"), row.getInt("attempt"));
 		}

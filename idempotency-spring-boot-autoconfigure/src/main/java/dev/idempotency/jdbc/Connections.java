@@ -123,7 +123,8 @@ final class Connections {
 			throws SQLException {
 		PreparedStatement statement = connection.prepareStatement(sql);
 		for (int i = 0; i < parameters.length; i++) {
-			statement.setObject(i + 1, parameters[i]);
+			Object parameter = parameters[i];
+			statement.setObject(i + 1, (parameter instanceof ArrayParameter array) ? array.on(connection) : parameter);
 		}
 		return statement;
 	}

@@ -52,12 +52,12 @@ final class H2Dialect implements Dialect {
 		.formatted(FREE, OWN);
 
 	private static final String ANSWER = """
-			SELECT r.state AS outcome, r.fence, r.attempt, r.fingerprint, r.result,
+			SELECT r.id, r.state AS outcome, r.fence, r.attempt, r.fingerprint, r.result,
 			  DATEDIFF(MILLISECOND, i.n, r.lease_until) AS left_ms
 			FROM %2$s JOIN %1$s r ON r.id = i.id WHERE NOT %3$s""";
 
 	private static final String TAKE = """
-			SELECT 'A' AS outcome, fence, attempt FROM FINAL TABLE (
+			SELECT id, 'A' AS outcome, fence, attempt FROM FINAL TABLE (
 			  MERGE INTO %1$s r USING %2$s ON r.id = i.id
 			  WHEN MATCHED AND %3$s THEN UPDATE SET state = i.state,
 			    fence = CASE WHEN %4$s THEN r.fence ELSE r.fence + 1 END,
@@ -82,14 +82,16 @@ final class H2Dialect implements Dialect {
 			  error_message = CASE WHEN state = 'P' THEN CAST(? AS CHARACTER VARYING) ELSE error_message END
 			WHERE id = ? AND token = ? AND state IN ('P', 'F')""";
 
-	private static final String NOTE_FAILURE = """
-			MERGE INTO %1$s r USING (
-			  SELECT CAST(? AS UUID) AS id, CAST(? AS CHARACTER VARYING) AS scope, CAST(? AS CHARACTER VARYING) AS name,
+	private static final String FAILURE = """
+			(SELECT CAST(? AS UUID) AS id, CAST(? AS CHARACTER VARYING) AS scope, CAST(? AS CHARACTER VARYING) AS name,
 			    CAST(? AS BINARY VARYING) AS fp, CAST(? AS BIGINT) AS retention,
 			    CAST(? AS CHARACTER VARYING) AS type, CAST(? AS CHARACTER VARYING) AS message,
-			    EXECUTING_STATEMENT_START AS n FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID = SESSION_ID()) i
+			    EXECUTING_STATEMENT_START AS n FROM INFORMATION_SCHEMA.SESSIONS WHERE SESSION_ID = SESSION_ID()) i""";
+
+	private static final String NOTE_FAILURE = """
+			MERGE INTO %1$s r USING %2$s
 			ON r.id = i.id
-			WHEN MATCHED AND %2$s THEN UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL,
+			WHEN MATCHED AND %3$s THEN UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL,
 			  result = NULL, attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = i.fp,
 			  expires_at = DATEADD(MILLISECOND, i.retention, i.n), error_type = i.type, error_message = i.message
 			WHEN NOT MATCHED THEN INSERT (id, scope, "key", state, fence, attempt, fingerprint, created_at, expires_at,
@@ -104,15 +106,6 @@ final class H2Dialect implements Dialect {
 	private static final String RENEW = """
 			UPDATE %1$s SET lease_until = DATEADD(MILLISECOND, CAST(? AS BIGINT), %2$s)
 			WHERE id = ? AND token = ? AND state = 'P'""";
-
-	private static final String RENEW_ALL = """
-			SELECT id FROM FINAL TABLE (
-			  MERGE INTO %1$s r USING (
-			    SELECT u.id, u.token, DATEADD(MILLISECOND, u.lease, s.EXECUTING_STATEMENT_START) AS until
-			    FROM UNNEST(CAST(? AS UUID ARRAY), CAST(? AS UUID ARRAY), CAST(? AS BIGINT ARRAY)) AS u(id, token, lease)
-			    CROSS JOIN INFORMATION_SCHEMA.SESSIONS s WHERE s.SESSION_ID = SESSION_ID() ORDER BY u.id) i
-			  ON r.id = i.id
-			  WHEN MATCHED AND r.token = i.token AND r.state = 'P' THEN UPDATE SET lease_until = i.until)""";
 
 	private static final String FIND = """
 			SELECT state, fence, attempt, lease_until, created_at, expires_at, error_type, error_message
@@ -130,11 +123,18 @@ final class H2Dialect implements Dialect {
 
 	@Override
 	public Statements statements(TableName table, Duration lockWait) {
-		return new Statements(INSERT.formatted(table),
-				List.of(ANSWER.formatted(table, REQUEST, CLAIMABLE), TAKE.formatted(table, REQUEST, CLAIMABLE, OWN)),
-				COMPLETE.formatted(table), STORE_RESULT.formatted(table), FAIL.formatted(table),
-				NOTE_FAILURE.formatted(table, FREE), RELEASE.formatted(table), RENEW.formatted(table, NOW),
-				List.of(RENEW_ALL.formatted(table)), FIND.formatted(table), DELETE_EXPIRED.formatted(table, NOW));
+		return new Statements(INSERT.formatted(table), claim(table, REQUEST), COMPLETE.formatted(table),
+				STORE_RESULT.formatted(table), FAIL.formatted(table), noteFailure(table, FAILURE),
+				RELEASE.formatted(table), RENEW.formatted(table, NOW), H2Batches.statements(table),
+				FIND.formatted(table), DELETE_EXPIRED.formatted(table, NOW));
+	}
+
+	static List<String> claim(TableName table, String requests) {
+		return List.of(ANSWER.formatted(table, requests, CLAIMABLE), TAKE.formatted(table, requests, CLAIMABLE, OWN));
+	}
+
+	static String noteFailure(TableName table, String failures) {
+		return NOTE_FAILURE.formatted(table, failures, FREE);
 	}
 
 	// Nothing but a lock can keep it from answering.

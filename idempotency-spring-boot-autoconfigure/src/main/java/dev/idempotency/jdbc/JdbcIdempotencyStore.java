@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
 import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
@@ -51,7 +52,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private final Duration timeout;
 
-	private final RenewAllStatement renewAll;
+	private final Batches batches;
 
 	private final Dialect dialect;
 
@@ -73,7 +74,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.table = table;
 		this.timeout = timeout;
 		this.claim = new ClaimStatement(this.sql.claim(), this.dialect);
-		this.renewAll = new RenewAllStatement(this.connections, this.sql.renewAll());
+		this.batches = new Batches(this.connections, this.sql.batches(), this.dialect, timeout);
 	}
 
 	@Override
@@ -113,7 +114,27 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public List<Settlement> renewAll(List<ClaimRequest> claims) {
-		return this.renewAll.renew(claims, this.timeout);
+		return this.batches.renew(claims);
+	}
+
+	@Override
+	public List<Claim> claimAll(List<ClaimRequest> requests) {
+		return this.batches.claim(requests);
+	}
+
+	@Override
+	public List<Settlement> completeAll(List<Completion> completions) {
+		return this.batches.complete(completions);
+	}
+
+	@Override
+	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
+		return this.batches.fail(claims, failure);
+	}
+
+	@Override
+	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
+		return this.batches.release(claims);
 	}
 
 	@Override
@@ -156,6 +177,21 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		catch (OperationInProgressException ex) {
 			return Settlement.LOST;
 		}
+	}
+
+	@Override
+	public List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
+		return this.batches.claimInTransaction(requests, joined);
+	}
+
+	@Override
+	public void storeResults(List<Completion> completions) {
+		this.batches.storeResults(completions);
+	}
+
+	@Override
+	public List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure) {
+		return this.batches.noteFailures(claims, failure);
 	}
 
 	@Override

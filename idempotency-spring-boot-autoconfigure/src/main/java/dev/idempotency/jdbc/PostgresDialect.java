@@ -111,18 +111,6 @@ final class PostgresDialect implements Dialect {
 			UPDATE %1$s SET lease_until = clock_timestamp() + ?::bigint * interval '1 ms'
 			WHERE id = ? AND token = ? AND state = 'P'""";
 
-	// Locks in the order of the ids. Joins keep the index even in a plan that was made
-	// while the table was empty.
-	private static final String RENEW_ALL = """
-			WITH c AS MATERIALIZED (SELECT set_config('lock_timeout', '%2$s', true) AS wait),
-			held AS MATERIALIZED (
-			  SELECT r.id, u.lease FROM c
-			  CROSS JOIN unnest(?::uuid[], ?::uuid[], ?::bigint[]) AS u(id, token, lease)
-			  JOIN %1$s r ON r.id = u.id AND r.token = u.token
-			  WHERE r.state = 'P' AND c.wait IS NOT NULL ORDER BY r.id FOR UPDATE OF r %3$s)
-			UPDATE %1$s AS t SET lease_until = clock_timestamp() + held.lease * interval '1 ms'
-			FROM held WHERE t.id = held.id RETURNING t.id""";
-
 	// now() because the index cannot be used with clock_timestamp(). The advisory lock
 	// lasts for the statement: one process cleans at a time.
 	private static final String DELETE_EXPIRED = """
@@ -142,8 +130,6 @@ final class PostgresDialect implements Dialect {
 		return "dev/idempotency/jdbc/postgresql";
 	}
 
-	// Keys that are still locked after the wait are being taken over: the others must not
-	// run out because of them.
 	@Override
 	public Statements statements(TableName table, Duration lockWait) {
 		String wait = lockWait.toMillis() + "ms";
@@ -151,8 +137,8 @@ final class PostgresDialect implements Dialect {
 				List.of(CLAIM.formatted(table, wait, FREE, OWN.formatted("i"), OWN.formatted("excluded"))),
 				COMPLETE.formatted(table), STORE_RESULT.formatted(table), FAIL.formatted(table),
 				NOTE_FAILURE.formatted(table, wait, FREE), RELEASE.formatted(table), RENEW.formatted(table),
-				List.of(RENEW_ALL.formatted(table, wait, ""), RENEW_ALL.formatted(table, wait, "SKIP LOCKED")),
-				FIND.formatted(table), DELETE_EXPIRED.formatted(table));
+				PostgresBatches.statements(table, wait, FREE, OWN), FIND.formatted(table),
+				DELETE_EXPIRED.formatted(table));
 	}
 
 	@Override

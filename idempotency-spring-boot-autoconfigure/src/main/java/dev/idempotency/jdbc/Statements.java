@@ -19,13 +19,12 @@ import java.util.List;
  * fingerprint, retention, error type, error message
  * @param release id, token
  * @param renew lease, id, token
- * @param renewAll renews those that are still the caller's, and returns their ids: arrays
- * of id, token, lease; the next one after a wait in vain
+ * @param batches those for several records
  * @param find id. Columns: state, fence, attempt, lease_until, created_at, expires_at,
  * error_type, error_message
  * @param deleteExpired limit
  */
 record Statements(String insert, List<String> claim, String complete, String storeResult, String fail,
-		String noteFailure, String release, String renew, List<String> renewAll, String find, String deleteExpired) {
+		String noteFailure, String release, String renew, BatchStatements batches, String find, String deleteExpired) {
 
 }

@@ -1,8 +1,12 @@
 package dev.idempotency.redis;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
@@ -54,33 +58,58 @@ final class ReplicatedConnection {
 				: ((RedisClient) this.factory.getRequiredNativeClient()).connect(ByteArrayCodec.INSTANCE);
 	}
 
-	List<Object> run(Script script, Deadline deadline, byte[] key, byte[]... arguments)
+	// All are sent before the first answer is awaited, and what was written through one
+	// connection is confirmed to it at once.
+	List<List<Object>> run(List<Invocation> invocations, Deadline deadline)
 			throws ExecutionException, TimeoutException {
-		StatefulRedisConnection<byte[], byte[]> connection = connection(key, deadline);
-		Disconnects seen = this.disconnects.computeIfAbsent(connection, Disconnects::of);
-		int before = seen.count.get();
-		List<Object> answer = ScriptCall.run(connection.async(), script, deadline, key, arguments);
-		if (Replies.isSettled(answer)) {
-			long confirmed = confirmed(connection, deadline);
-			// A new connection has written nothing, which every replica confirms.
-			if (confirmed < this.replicas || seen.count.get() != before) {
-				throw new IdempotencyStoreUnavailableException(confirmed + " of " + this.replicas
-						+ " replicas confirmed the completion within " + this.wait + "; it is repeated until they do",
-						null);
+		List<StatefulRedisConnection<byte[], byte[]>> connections = new ArrayList<>();
+		for (Invocation invocation : invocations) {
+			connections.add(connection(invocation.key(), deadline));
+		}
+		Map<StatefulRedisConnection<byte[], byte[]>, Integer> before = new HashMap<>();
+		connections.forEach((connection) -> before.computeIfAbsent(connection, this::disconnects));
+		List<ScriptCall> calls = new ArrayList<>();
+		for (int i = 0; i < invocations.size(); i++) {
+			calls.add(new ScriptCall(connections.get(i).async(), invocations.get(i)));
+		}
+		List<List<Object>> answers = ScriptCall.awaitAll(calls, deadline);
+		Set<StatefulRedisConnection<byte[], byte[]>> written = new HashSet<>();
+		for (int i = 0; i < answers.size(); i++) {
+			if (Replies.isSettled(answers.get(i))) {
+				written.add(connections.get(i));
 			}
 		}
-		return answer;
+		before.keySet().retainAll(written);
+		confirm(before, deadline);
+		return answers;
 	}
 
-	private long confirmed(StatefulRedisConnection<byte[], byte[]> connection, Deadline deadline)
+	private void confirm(Map<StatefulRedisConnection<byte[], byte[]>, Integer> written, Deadline deadline)
 			throws ExecutionException, TimeoutException {
-		RedisFuture<Long> future = connection.async().waitForReplication(this.replicas, this.wait.toMillis());
+		Map<StatefulRedisConnection<byte[], byte[]>, RedisFuture<Long>> waits = new HashMap<>();
 		try {
-			return deadline.await(future);
+			written.keySet()
+				.forEach((connection) -> waits.put(connection,
+						connection.async().waitForReplication(this.replicas, this.wait.toMillis())));
+			for (Map.Entry<StatefulRedisConnection<byte[], byte[]>, RedisFuture<Long>> wait : waits.entrySet()) {
+				long confirmed = deadline.await(wait.getValue());
+				// A new connection has written nothing, which every replica confirms.
+				if (confirmed < this.replicas
+						|| !Integer.valueOf(disconnects(wait.getKey())).equals(written.get(wait.getKey()))) {
+					throw new IdempotencyStoreUnavailableException(
+							confirmed + " of " + this.replicas + " replicas confirmed the completion within "
+									+ this.wait + "; it is repeated until they do",
+							null);
+				}
+			}
 		}
 		finally {
-			future.cancel(false);
+			waits.values().forEach((wait) -> wait.cancel(false));
 		}
+	}
+
+	private int disconnects(StatefulRedisConnection<byte[], byte[]> connection) {
+		return this.disconnects.computeIfAbsent(connection, Disconnects::of).count.get();
 	}
 
 	private StatefulRedisConnection<byte[], byte[]> connection(byte[] key, Deadline deadline)

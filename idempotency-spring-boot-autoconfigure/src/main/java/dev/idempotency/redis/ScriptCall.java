@@ -21,11 +21,7 @@ final class ScriptCall {
 
 	private final RedisClusterAsyncCommands<byte[], byte[]> commands;
 
-	private final Script script;
-
-	private final byte[][] key;
-
-	private final byte[][] arguments;
+	private final Invocation invocation;
 
 	private final CompletableFuture<List<Object>> answer;
 
@@ -33,12 +29,11 @@ final class ScriptCall {
 
 	private volatile boolean cancelled;
 
-	ScriptCall(RedisClusterAsyncCommands<byte[], byte[]> commands, Script script, byte[] key, byte[]... arguments) {
+	ScriptCall(RedisClusterAsyncCommands<byte[], byte[]> commands, Invocation invocation) {
 		this.commands = commands;
-		this.script = script;
-		this.key = new byte[][] { key };
-		this.arguments = arguments;
-		this.sent = commands.evalsha(script.digest(), ScriptOutputType.MULTI, this.key, arguments);
+		this.invocation = invocation;
+		this.sent = commands.evalsha(invocation.script().digest(), ScriptOutputType.MULTI, keys(),
+				invocation.arguments());
 		this.answer = this.sent.exceptionallyCompose(this::repeat).toCompletableFuture();
 	}
 
@@ -46,16 +41,21 @@ final class ScriptCall {
 		if (!(error instanceof RedisNoScriptException) || this.cancelled) {
 			return CompletableFuture.failedFuture(error);
 		}
-		this.sent = this.commands.eval(this.script.text(), ScriptOutputType.MULTI, this.key, this.arguments);
+		this.sent = this.commands.eval(this.invocation.script().text(), ScriptOutputType.MULTI, keys(),
+				this.invocation.arguments());
 		if (this.cancelled) {
 			this.sent.cancel(false);
 		}
 		return this.sent;
 	}
 
-	static List<Object> run(RedisClusterAsyncCommands<byte[], byte[]> commands, Script script, Deadline deadline,
-			byte[] key, byte[]... arguments) throws ExecutionException, TimeoutException {
-		ScriptCall call = new ScriptCall(commands, script, key, arguments);
+	private byte[][] keys() {
+		return new byte[][] { this.invocation.key() };
+	}
+
+	static List<Object> run(RedisClusterAsyncCommands<byte[], byte[]> commands, Invocation invocation,
+			Deadline deadline) throws ExecutionException, TimeoutException {
+		ScriptCall call = new ScriptCall(commands, invocation);
 		try {
 			return call.await(deadline);
 		}
@@ -88,7 +88,7 @@ final class ScriptCall {
 		}
 		catch (ExecutionException ex) {
 			if (Errors.isUnreadable(ex.getCause())) {
-				throw Errors.unreadable(new String(this.key[0], StandardCharsets.US_ASCII), ex.getCause());
+				throw Errors.unreadable(new String(this.invocation.key(), StandardCharsets.US_ASCII), ex.getCause());
 			}
 			throw ex;
 		}

@@ -14,9 +14,9 @@ import dev.idempotency.IdempotencyStore;
  * @since 0.1.0
  */
 @Execution(ExecutionMode.CONCURRENT)
-public abstract class IdempotencyStoreContract
-		implements ClaimContract, CompetitionContract, FencingContract, FindContract, FingerprintContract, KeyContract,
-		RenewalContract, RepetitionContract, RetentionContract, SequenceContract, SettlementContract {
+public abstract class IdempotencyStoreContract implements BatchClaimContract, BatchSettlementContract, ClaimContract,
+		CompetitionContract, FencingContract, FindContract, FingerprintContract, KeyContract, RenewalContract,
+		RepetitionContract, RetentionContract, SequenceContract, SettlementContract {
 
 	/**
 	 * The store under test.

@@ -1,11 +1,13 @@
 package dev.idempotency.contract;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.params.provider.Arguments;
 
 import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.Settlement;
 
@@ -22,6 +24,17 @@ enum Mutation {
 			case FAIL -> store.fail(claim, Requests.FAILURE);
 			case RELEASE -> store.release(claim);
 			case RENEW -> store.renew(claim);
+		};
+	}
+
+	List<Settlement> applyAll(IdempotencyStore store, List<ClaimRequest> claims) {
+		return switch (this) {
+			case COMPLETE -> store.completeAll(claims.stream()
+				.map((claim) -> new Completion(claim, claim.token().toString().getBytes()))
+				.toList());
+			case FAIL -> store.failAll(claims, Requests.FAILURE);
+			case RELEASE -> store.releaseAll(claims);
+			case RENEW -> store.renewAll(claims);
 		};
 	}
 

@@ -11,7 +11,7 @@ import dev.idempotency.TransactionalIdempotencyStore;
  * @since 0.1.0
  */
 public abstract class TransactionalIdempotencyStoreContract extends IdempotencyStoreContract
-		implements InsertContract, NotedFailureContract, TransactionClaimContract {
+		implements BatchTransactionContract, InsertContract, NotedFailureContract, TransactionClaimContract {
 
 	@Override
 	public abstract TransactionalIdempotencyStore store();

@@ -23,6 +23,9 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
 import dev.idempotency.Executed;
 import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
@@ -31,6 +34,7 @@ import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.Settlement;
 import dev.idempotency.TemplateSettings;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
@@ -160,6 +164,28 @@ class H2StoreTests {
 			})).orTimeout(5, TimeUnit.SECONDS).join();
 		});
 		assertThat(effects()).isEqualTo(2);
+	}
+
+	@Test
+	void batchOfEachKindIsAnsweredKeyByKey() {
+		ClaimRequest first = TestDatabase.request(this.key, "a");
+		ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
+		List<ClaimRequest> both = List.of(first, second);
+		Failure failure = new Failure("x", null);
+		assertThat(this.database.store().noteFailures(both, failure)).containsOnly(Settlement.SETTLED);
+		assertThat(this.database.store().claimAll(both)).containsOnly(new Claim.Acquired(2, 2));
+		assertThat(this.database.store().renewAll(both)).containsOnly(Settlement.SETTLED);
+		assertThat(this.database.store().releaseAll(List.of(second, TestDatabase.request(this.key))))
+			.containsExactly(Settlement.SETTLED, Settlement.LOST);
+		assertThat(
+				this.database.store().completeAll(List.of(new Completion(second, null), new Completion(first, null))))
+			.containsExactly(Settlement.LOST, Settlement.SETTLED);
+		this.transactions.executeWithoutResult((status) -> {
+			assertThat(this.database.store().claimAllInTransaction(both, true))
+				.containsExactly(new Claim.Completed(null), new Claim.Acquired(3, 2));
+			this.database.store().storeResults(List.of(new Completion(second, new byte[] { 2 })));
+		});
+		assertThat(this.database.store().failAll(both, failure)).containsOnly(Settlement.LOST);
 	}
 
 	@Test

@@ -33,6 +33,10 @@ class ContractKitTests {
 
 	private static final String SEQUENCES = "everyAnswerIsThatOfTheModel";
 
+	private static final String BATCH = "batchOfClaimsIsAnsweredInItsOrder";
+
+	private static final String LOST_KEYS = "lostKeysOfABatchAreLeftAloneAndTheOthersSettled";
+
 	private static final String STRANGER = "strangerChangesNothing";
 
 	private static final String EARLIER_OWNER = "earlierOwnerChangesNothing";
@@ -96,6 +100,34 @@ class ContractKitTests {
 						"emptyResultIsNotTheSameAsNone"),
 				defect("answers renewals in reverse", ContentDefects::answersRenewalsInReverse,
 						"renewalsOfSeveralClaimsAreAnsweredInTheirOrder"));
+	}
+
+	@ParameterizedTest
+	@MethodSource
+	void defectOfBatchesIsFound(Supplier<IdempotencyStore> defective, Set<String> by) {
+		defectIsFound(defective, by);
+	}
+
+	static Stream<Arguments> defectOfBatchesIsFound() {
+		return Stream.of(
+				defect("answers claims in reverse", BatchDefects::answersClaimsInReverse, BATCH,
+						"manyKeysAreClaimedCompletedAndAnsweredEachWithItsOwn"),
+				defect("answers settlements in reverse", BatchDefects::answersSettlementsInReverse, LOST_KEYS),
+				defect("loses all with one", BatchDefects::losesAllWithOne, LOST_KEYS),
+				defect("settles for any token", BatchDefects::settlesAllWithOne, LOST_KEYS),
+				defect("keeps one result for all", BatchDefects::keepsOneResultForAll,
+						"eachCompletionOfABatchHasItsOwnResult"),
+				defect("claims duplicates again", BatchDefects::claimsDuplicatesAgain, BATCH,
+						"manyKeysAreClaimedCompletedAndAnsweredEachWithItsOwn"),
+				defect("keeps one lease for all", BatchDefects::keepsOneLeaseForAll, "eachClaimOfABatchHasItsOwnTimes"),
+				defect("keeps one fingerprint for all", BatchDefects::keepsOneFingerprintForAll, BATCH,
+						"eachClaimOfABatchHasItsOwnContent"),
+				defect("claims with tokens of its own", BatchDefects::claimsWithTokensOfItsOwn,
+						"repeatedBatchOfClaimsIsAnsweredAsTheFirst"),
+				defect("looks for free keys, then writes", BatchDefects::looksForFreeKeysBeforeItWrites,
+						"eachKeyOfOverlappingBatchesHasOneOwner"),
+				defect("refuses to settle again", BatchDefects::refusesToSettleAgain,
+						"repeatedBatchOfSettlementsIsSettledAgainAndChangesNothing"));
 	}
 
 	private static Arguments defect(String name, Supplier<IdempotencyStore> defective, String... by) {

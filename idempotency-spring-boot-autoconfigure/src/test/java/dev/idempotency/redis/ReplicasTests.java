@@ -2,12 +2,17 @@ package dev.idempotency.redis;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Settlement;
@@ -23,6 +28,8 @@ import static org.awaitility.Awaitility.await;
  * Tests for completions that replicas must confirm.
  */
 class ReplicasTests {
+
+	private static final Pattern WAITS = Pattern.compile("cmdstat_wait:calls=(\\d+)");
 
 	private static RedisProcess master;
 
@@ -60,6 +67,47 @@ class ReplicasTests {
 				.isEqualTo(Settlement.SETTLED);
 			assertThat(copy.value(this.request.key())).startsWith("idem1 C ").endsWith("Rdone");
 		}
+	}
+
+	@Test
+	void batchOfCompletionsIsConfirmedByOneWait() {
+		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 1)) {
+			List<ClaimRequest> requests = Stream.generate(() -> TestDatabase.request(TestDatabase.newKey()))
+				.limit(50)
+				.toList();
+			ClaimRequest lost = TestDatabase.request(TestDatabase.newKey());
+			store.claimAll(requests);
+			long before = waits();
+			assertThat(store.completeAll(Stream.concat(Stream.of(lost), requests.stream())
+				.map((claim) -> new Completion(claim, "done".getBytes(StandardCharsets.UTF_8)))
+				.toList())).startsWith(Settlement.LOST).filteredOn(Settlement.SETTLED::equals).hasSize(50);
+			assertThat(waits() - before).isOne();
+			assertThat(requests).allSatisfy(
+					(request) -> assertThat(copy.value(request.key())).startsWith("idem1 C ").endsWith("Rdone"));
+		}
+	}
+
+	@Test
+	void batchOfCompletionsThatTooFewConfirmedIsUnavailable() {
+		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
+			store.claim(this.request);
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> store.completeAll(List.of(new Completion(this.request, null))))
+				.withMessageStartingWith("1 of 2 replicas confirmed the completion");
+		}
+	}
+
+	@Test
+	void batchesThatAreLostOrEmptyWaitForNobody() {
+		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
+			assertThat(store.completeAll(List.of(new Completion(this.request, null)))).containsExactly(Settlement.LOST);
+			assertThat(store.completeAll(List.of())).isEmpty();
+		}
+	}
+
+	private static long waits() {
+		Matcher matcher = WAITS.matcher(redis.commands().info("commandstats"));
+		return matcher.find() ? Long.parseLong(matcher.group(1)) : 0;
 	}
 
 	@Test

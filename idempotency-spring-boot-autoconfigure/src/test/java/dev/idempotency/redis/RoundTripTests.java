@@ -1,14 +1,20 @@
 package dev.idempotency.redis;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Mode;
 import dev.idempotency.TemplateSettings;
@@ -18,6 +24,8 @@ import dev.idempotency.test.TestRedis;
 import dev.idempotency.test.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for the number of commands that protection costs.
@@ -62,6 +70,45 @@ class RoundTripTests {
 	void duplicateCostsOneRoundTrip() {
 		run(this.key);
 		assertThat(count(() -> run(this.key))).isOne();
+	}
+
+	@Test
+	void eachKeyOfABatchCostsOneCommandToClaimAndOneToComplete() {
+		List<ClaimRequest> requests = requests(500);
+		List<ClaimRequest> known = requests.stream()
+			.limit(100)
+			.map((request) -> TestDatabase.request(request.key()))
+			.toList();
+		redis.store().claimAll(known);
+		redis.store().completeAll(completions(known));
+		assertThat(count(() -> assertThat(redis.store().claimAll(requests)).filteredOn(Claim.Acquired.class::isInstance)
+			.hasSize(400))).isEqualTo(500);
+		assertThat(count(() -> redis.store().completeAll(completions(requests.subList(100, 500))))).isEqualTo(400);
+	}
+
+	// Frozen, it answers nothing: those that it executes later had all been sent.
+	@Test
+	void allOfABatchAreSentBeforeTheFirstAnswer() {
+		List<ClaimRequest> requests = requests(500);
+		long before = scripts();
+		server.freeze();
+		try {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> redis.store().claimAll(requests));
+		}
+		finally {
+			server.resume();
+		}
+		await().atMost(Duration.ofSeconds(5)).until(() -> scripts() - before == 500);
+		assertThat(redis.store().claimAll(requests)).containsOnly(new Claim.Acquired(1, 1));
+	}
+
+	private static List<ClaimRequest> requests(int size) {
+		return Stream.generate(() -> TestDatabase.request(TestDatabase.newKey())).limit(size).toList();
+	}
+
+	private static List<Completion> completions(List<ClaimRequest> owners) {
+		return owners.stream().map((owner) -> new Completion(owner, new byte[] { 1 })).toList();
 	}
 
 	private static long count(Runnable action) {

@@ -13,9 +13,11 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
 import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.Settlement;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TestRedis;
 
@@ -43,6 +45,10 @@ class UnreadableTests {
 				Named.of("fail", (claim) -> store.fail(claim, new Failure("x", null))),
 				Named.of("release", store::release), Named.of("renew", store::renew),
 				Named.of("renew all", (claim) -> store.renewAll(List.of(claim))),
+				Named.of("claim all", (claim) -> store.claimAll(List.of(claim))),
+				Named.of("complete all", (claim) -> store.completeAll(List.of(new Completion(claim, null)))),
+				Named.of("fail all", (claim) -> store.failAll(List.of(claim), new Failure("x", null))),
+				Named.of("release all", (claim) -> store.releaseAll(List.of(claim))),
 				Named.of("find", (claim) -> store.find(claim.key())));
 	}
 
@@ -87,6 +93,14 @@ class UnreadableTests {
 		redis.set(this.key, "1");
 		assertUnreadable(() -> redis.store().renewAll(List.of(this.request, other)));
 		assertThat(redis.record(other.key()).claimedUntil()).isAfter(redis.record(other.key()).createdAt());
+	}
+
+	@Test
+	void keysThatWereClaimedBesideAnUnreadableRecordCanBeGivenBack() {
+		ClaimRequest other = TestDatabase.request(TestDatabase.newKey());
+		redis.set(this.key, "1");
+		assertUnreadable(() -> redis.store().claimAll(List.of(this.request, other)));
+		assertThat(redis.store().release(other)).isEqualTo(Settlement.SETTLED);
 	}
 
 	private void assertUnreadable(Runnable call) {

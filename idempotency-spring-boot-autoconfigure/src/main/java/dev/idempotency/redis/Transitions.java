@@ -1,0 +1,125 @@
+package dev.idempotency.redis;
+
+import java.nio.charset.StandardCharsets;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+
+/**
+ * The transitions of a record, each a script on one key, and the look at it.
+ *
+ * @param keys the names of the keys
+ */
+record Transitions(KeyNames keys) {
+
+	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key
+	private static final Script CLAIM = Script.of("""
+			if state then
+			  local known = string.sub(value, body, body + f - 1)
+			  if #known > 0 and #ARGV[4] > 0 and known ~= ARGV[4] then return { 'mismatch' } end
+			  if state == 'C' then return { 'completed', string.sub(value, rest) } end
+			  if state == 'F' or token ~= ARGV[1] then
+			    if state == 'P' and tonumber(lease) > now then return { 'live', lease - now } end
+			    fence, attempt = fence + 1, attempt + 1
+			  end
+			else
+			  fence, attempt, created = 1, 1, now
+			end
+			token, f, s, k = ARGV[1], #ARGV[4], #ARGV[5], #ARGV[6]
+			redis.call('SET', KEYS[1], head('P', now + ARGV[2]) .. ARGV[4] .. ARGV[5] .. ARGV[6] .. '-', 'PX', ARGV[3])
+			return { 'acquired', tonumber(fence), tonumber(attempt) }
+			""");
+
+	// KEYS[1] the record; ARGV token, outcome. A repetition writes the same again: WAIT
+	// has something to wait for.
+	private static final Script COMPLETE = Script.withoutClock("""
+			if token ~= ARGV[1] or state == 'F' then return { 'lost' } end
+			if state == 'P' then
+			  value = 'idem1 C' .. string.sub(value, 8, rest - 1) .. ARGV[2]
+			end
+			redis.call('SET', KEYS[1], value, 'KEEPTTL')
+			return { 'settled' }
+			""");
+
+	// KEYS[1] the record; ARGV token, outcome, attempts to give back
+	private static final Script FAIL = Script.of("""
+			if token ~= ARGV[1] or state == 'C' then return { 'lost' } end
+			if state == 'P' then
+			  attempt = attempt - ARGV[3]
+			  redis.call('SET', KEYS[1], head('F', 0) .. string.sub(value, body, rest - 1) .. ARGV[2], 'KEEPTTL')
+			end
+			return { 'settled' }
+			""");
+
+	// KEYS[1] the record; ARGV token, lease
+	private static final Script RENEW = Script.of("""
+			if token ~= ARGV[1] or state ~= 'P' then return { 'lost' } end
+			value = head('P', now + ARGV[2]) .. string.sub(value, body)
+			local left = redis.call('PTTL', KEYS[1])
+			if left >= 0 and left < tonumber(ARGV[2]) then
+			  redis.call('SET', KEYS[1], value, 'PX', ARGV[2])
+			else
+			  redis.call('SET', KEYS[1], value, 'KEEPTTL')
+			end
+			return { 'settled' }
+			""");
+
+	// KEYS[1] the record
+	private static final Script FIND = Script.of("""
+			if not state then return {} end
+			return { state, tonumber(fence), tonumber(attempt), tonumber(lease), tonumber(created),
+			  now + redis.call('PTTL', KEYS[1]), string.sub(value, rest) }
+			""");
+
+	Invocation claim(ClaimRequest request) {
+		IdempotencyKey key = request.key();
+		long retention = Math.max(request.retention().toMillis(), request.lease().toMillis());
+		byte[] fingerprint = request.fingerprint();
+		return invoke(CLAIM, key, token(request), lease(request), number(retention),
+				(fingerprint != null) ? fingerprint : new byte[0], utf8(key.scope()), utf8(key.value()));
+	}
+
+	Invocation complete(Completion completion) {
+		ClaimRequest claim = completion.claim();
+		return invoke(COMPLETE, claim.key(), token(claim), Outcome.of(completion.result()));
+	}
+
+	Invocation fail(ClaimRequest claim, Failure failure) {
+		return invoke(FAIL, claim.key(), token(claim), Outcome.of(failure), number(0));
+	}
+
+	Invocation release(ClaimRequest claim) {
+		return invoke(FAIL, claim.key(), token(claim), Outcome.none(), number(1));
+	}
+
+	Invocation renew(ClaimRequest claim) {
+		return invoke(RENEW, claim.key(), token(claim), lease(claim));
+	}
+
+	Invocation find(IdempotencyKey key) {
+		return invoke(FIND, key);
+	}
+
+	private Invocation invoke(Script script, IdempotencyKey key, byte[]... arguments) {
+		return new Invocation(script, this.keys.bytes(key), arguments);
+	}
+
+	private static byte[] token(ClaimRequest claim) {
+		return utf8(claim.token().toString());
+	}
+
+	private static byte[] lease(ClaimRequest claim) {
+		return number(claim.lease().toMillis());
+	}
+
+	private static byte[] number(long number) {
+		return utf8(Long.toString(number));
+	}
+
+	private static byte[] utf8(String text) {
+		return text.getBytes(StandardCharsets.UTF_8);
+	}
+
+}

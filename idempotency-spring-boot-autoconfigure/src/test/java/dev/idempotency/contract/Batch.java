@@ -1,0 +1,68 @@
+package dev.idempotency.contract;
+
+import java.nio.charset.StandardCharsets;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
+import dev.idempotency.IdempotencyKey;
+
+/**
+ * Makes requests for keys that are known in different ways.
+ */
+final class Batch {
+
+	private final StoreContract contract;
+
+	Batch(StoreContract contract) {
+		this.contract = contract;
+	}
+
+	ClaimRequest absent() {
+		return Requests.request(Requests.newKey());
+	}
+
+	ClaimRequest known(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this.contract, key);
+		return Requests.request(key);
+	}
+
+	// By somebody else.
+	ClaimRequest known(ClaimRequest owner) {
+		return known(owner, null);
+	}
+
+	ClaimRequest known(ClaimRequest owner, @Nullable String content) {
+		return Requests.request(owner.key(), content, Requests.LEASE, Requests.RETENTION);
+	}
+
+	// Its result is the key if it has content, else the token.
+	ClaimRequest completed(@Nullable String content) {
+		IdempotencyKey key = Requests.newKey();
+		if (content == null) {
+			return Known.COMPLETED.reach(this.contract, key);
+		}
+		ClaimRequest owner = Known.LIVE.reach(this.contract, key, content);
+		this.contract.store().complete(owner, key.value().getBytes(StandardCharsets.UTF_8));
+		return owner;
+	}
+
+	static Completion completion(ClaimRequest claim) {
+		return new Completion(claim, claim.key().value().getBytes(StandardCharsets.UTF_8));
+	}
+
+	static String describe(Claim claim) {
+		if (claim instanceof Claim.Acquired acquired) {
+			return "attempt " + acquired.attempt();
+		}
+		if (claim instanceof Claim.Completed completed) {
+			return "completed with " + ((completed.result() != null)
+					? new String(completed.result(), StandardCharsets.UTF_8) : "nothing");
+		}
+		return (claim instanceof Claim.Mismatch) ? "mismatch" : "in progress";
+	}
+
+}

@@ -1,0 +1,159 @@
+package dev.idempotency.contract;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.Settlement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Who gets which of several keys. Each is asked for as if it were the only one.
+ */
+interface BatchClaimContract extends StoreContract {
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-3")
+	@Tag("promise-9")
+	default void batchOfClaimsIsAnsweredInItsOrder() {
+		ClaimRequest expired = Requests.request(Requests.newKey(), lease(), retention());
+		store().claim(expired);
+		store().complete(expired, null);
+		letPass(retention());
+		Batch batch = new Batch(this);
+		ClaimRequest first = batch.completed(null);
+		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(first), batch.known(Known.LIVE),
+				batch.known(Known.FAILED), batch.known(batch.completed("a"), "b"), batch.absent(),
+				batch.known(Known.RUN_OUT), batch.known(expired), batch.known(Known.RELEASED),
+				batch.known(batch.completed("a"), "a"), batch.known(Known.LIVE));
+		List<String> answers = store().claimAll(requests).stream().map(Batch::describe).toList();
+		assertThat(answers).containsExactly("attempt 1", "completed with " + first.token(), "in progress", "attempt 2",
+				"mismatch", "attempt 1", "attempt 2", "attempt 1", "attempt 1",
+				"completed with " + requests.get(9).key().value(), "in progress");
+	}
+
+	@Test
+	@Tag("promise-4")
+	default void takeOversInABatchHaveLargerFences() {
+		Batch batch = new Batch(this);
+		List<ClaimRequest> requests = List.of(batch.known(Known.FAILED), batch.known(Known.RUN_OUT),
+				batch.known(Known.RELEASED));
+		List<Integer> before = requests.stream().map((request) -> record(request.key()).fence()).toList();
+		List<Claim> claims = store().claimAll(requests);
+		for (int i = 0; i < before.size(); i++) {
+			int fence = before.get(i);
+			assertThat(claims.get(i)).isInstanceOfSatisfying(Claim.Acquired.class,
+					(claim) -> assertThat(claim.fence()).isGreaterThan(fence));
+		}
+	}
+
+	@Test
+	default void liveKeyInABatchAnswersWithTheRestOfItsLeaseAndStaysAsItIs() {
+		ClaimRequest live = new Batch(this).known(Known.LIVE);
+		IdempotencyRecord before = record(live.key());
+		assertThat(store().claimAll(List.of(Requests.request(Requests.newKey()), live)).get(1))
+			.isInstanceOfSatisfying(Claim.InProgress.class, (claim) -> assertThat(claim.retryAfter())
+				.isBetween(Requests.LEASE.dividedBy(2), Requests.LEASE.plus(precision())));
+		assertUnchanged(live.key(), before);
+	}
+
+	@Test
+	default void eachClaimOfABatchHasItsOwnTimes() {
+		ClaimRequest brief = Requests.request(Requests.newKey(), Requests.LEASE, Requests.RETENTION);
+		ClaimRequest extended = Requests.request(Requests.newKey(), Requests.LEASE.multipliedBy(2),
+				Requests.RETENTION.multipliedBy(2));
+		store().claimAll(List.of(extended, brief));
+		assertThat(Duration.between(record(brief.key()).claimedUntil(), record(extended.key()).claimedUntil()))
+			.isBetween(Requests.LEASE.minusSeconds(1), Requests.LEASE.plusSeconds(1));
+		assertThat(Duration.between(record(brief.key()).expiresAt(), record(extended.key()).expiresAt()))
+			.isBetween(Requests.RETENTION.minusSeconds(1), Requests.RETENTION.plusSeconds(1));
+	}
+
+	@Test
+	@Tag("promise-9")
+	default void eachClaimOfABatchHasItsOwnContent() {
+		List<IdempotencyKey> keys = Stream.generate(Requests::newKey).limit(3).toList();
+		store().claimAll(
+				List.of(withContent(keys.get(0), "a"), Requests.request(keys.get(1)), withContent(keys.get(2), "c")));
+		assertThat(keys.stream().map((key) -> Batch.describe(store().claim(withContent(key, "a")))))
+			.containsExactly("in progress", "in progress", "mismatch");
+	}
+
+	@Test
+	default void repeatedBatchOfClaimsIsAnsweredAsTheFirst() {
+		Batch batch = new Batch(this);
+		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(Known.FAILED), batch.absent());
+		List<Claim> first = store().claimAll(requests);
+		assertThat(first).allMatch(Requests::isAcquired);
+		assertThat(store().claimAll(requests)).isEqualTo(first);
+		assertThat(requests)
+			.allSatisfy((request) -> assertThat(store().complete(request, null)).isEqualTo(Settlement.SETTLED));
+	}
+
+	@Test
+	default void batchOfNoClaimIsAnsweredWithNothing() {
+		assertThat(store().claimAll(List.of())).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-3")
+	@Tag("promise-8")
+	default void manyKeysAreClaimedCompletedAndAnsweredEachWithItsOwn() {
+		List<ClaimRequest> owners = Stream.generate(() -> Requests.request(Requests.newKey())).limit(500).toList();
+		assertThat(store().claimAll(owners)).hasSize(500).allMatch(Requests::isAcquired);
+		assertThat(store().completeAll(owners.stream().map(Batch::completion).toList())).hasSize(500)
+			.containsOnly(Settlement.SETTLED);
+		List<ClaimRequest> others = new ArrayList<>(
+				owners.stream().map((owner) -> Requests.request(owner.key())).toList());
+		Collections.shuffle(others);
+		assertThat(store().claimAll(others).stream().map(Batch::describe).toList())
+			.isEqualTo(others.stream().map((other) -> "completed with " + other.key().value()).toList());
+	}
+
+	@Test
+	@Tag("promise-2")
+	default void eachKeyOfOverlappingBatchesHasOneOwner() throws Exception {
+		for (int round = 0; round < 10; round++) {
+			List<IdempotencyKey> keys = Stream.generate(Requests::newKey).limit(40).toList();
+			AtomicInteger turn = new AtomicInteger();
+			List<List<Claim>> answers = Crowd.of(() -> claimAll(keys, turn.getAndIncrement() % 2 == 1));
+			for (int i = 0; i < keys.size(); i++) {
+				int index = i;
+				assertThat(answers).extracting((claims) -> claims.get(index))
+					.filteredOn(Requests::isAcquired)
+					.as("Owners of one key")
+					.hasSize(1);
+			}
+		}
+	}
+
+	// Answers are in the order of the keys, whatever the order of the requests.
+	private List<Claim> claimAll(List<IdempotencyKey> keys, boolean backwards) {
+		List<ClaimRequest> requests = new ArrayList<>(keys.stream().map(Requests::request).toList());
+		if (backwards) {
+			Collections.reverse(requests);
+		}
+		List<Claim> claims = new ArrayList<>(store().claimAll(requests));
+		if (backwards) {
+			Collections.reverse(claims);
+		}
+		return claims;
+	}
+
+	private static ClaimRequest withContent(IdempotencyKey key, String content) {
+		return Requests.request(key, content, Requests.LEASE, Requests.RETENTION);
+	}
+
+}

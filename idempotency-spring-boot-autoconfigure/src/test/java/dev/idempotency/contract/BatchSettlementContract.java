@@ -1,0 +1,123 @@
+package dev.idempotency.contract;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.Settlement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * How several claims are ended at once. Each is ended, or not, for itself.
+ */
+interface BatchSettlementContract extends StoreContract {
+
+	@ParameterizedTest
+	@EnumSource
+	@Tag("promise-4")
+	default void lostKeysOfABatchAreLeftAloneAndTheOthersSettled(Mutation mutation) {
+		ClaimRequest zombie = Known.RUN_OUT.reach(this, Requests.newKey());
+		Known.LIVE.reach(this, zombie.key());
+		ClaimRequest live = Known.LIVE.reach(this, Requests.newKey());
+		ClaimRequest stranger = Requests.request(Known.LIVE.reach(this, Requests.newKey()).key());
+		ClaimRequest late = Known.RUN_OUT.reach(this, Requests.newKey());
+		ClaimRequest absent = Requests.request(Requests.newKey());
+		List<ClaimRequest> lost = List.of(zombie, stranger);
+		List<IdempotencyRecord> before = lost.stream().map((claim) -> record(claim.key())).toList();
+		List<ClaimRequest> batch = List.of(zombie, live, late, stranger, absent);
+		assertThat(mutation.applyAll(store(), batch)).containsExactly(Settlement.LOST, Settlement.SETTLED,
+				Settlement.SETTLED, Settlement.LOST, Settlement.LOST);
+		before.forEach((record) -> assertUnchanged(record.key(), record));
+		assertThat(store().find(absent.key())).isEmpty();
+		assertIsDone(mutation, live);
+		assertIsDone(mutation, late);
+	}
+
+	private void assertIsDone(Mutation mutation, ClaimRequest owner) {
+		IdempotencyRecord record = record(owner.key());
+		Failure failure = (mutation == Mutation.FAIL) ? Requests.FAILURE : null;
+		assertThat(record.state()).isEqualTo(switch (mutation) {
+			case COMPLETE -> State.COMPLETED;
+			case FAIL, RELEASE -> State.FAILED;
+			case RENEW -> State.IN_PROGRESS;
+		});
+		assertThat(record.failure()).isEqualTo(failure);
+		assertThat(record.attempt()).isEqualTo((mutation == Mutation.RELEASE) ? 0 : 1);
+	}
+
+	@Test
+	@Tag("promise-8")
+	default void eachCompletionOfABatchHasItsOwnResult() {
+		List<byte[]> results = new ArrayList<>(List.of(new byte[] { 1, 0, -1 }, new byte[0], new byte[65536]));
+		results.add(1, null);
+		List<Completion> completions = results.stream()
+			.map((result) -> new Completion(Known.LIVE.reach(this, Requests.newKey()), result))
+			.toList();
+		store().completeAll(completions);
+		assertThat(completions).allSatisfy((completion) -> {
+			Claim claim = store().claim(Requests.request(completion.claim().key()));
+			assertThat(claim).isInstanceOf(Claim.Completed.class);
+			assertThat(((Claim.Completed) claim).result()).isEqualTo(completion.result());
+		});
+	}
+
+	@Test
+	default void releasedKeysOfABatchCountNoAttemptAndFailedOnesDo() {
+		ClaimRequest failed = Known.LIVE.reach(this, Requests.newKey());
+		ClaimRequest released = Known.LIVE.reach(this, Requests.newKey());
+		store().failAll(List.of(failed), Requests.FAILURE);
+		store().releaseAll(List.of(released));
+		assertThat(Requests.acquire(store(), Requests.request(failed.key())).attempt()).isEqualTo(2);
+		assertThat(Requests.acquire(store(), Requests.request(released.key())).attempt()).isOne();
+	}
+
+	@Test
+	default void failureWithoutMessageIsKeptForABatch() {
+		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
+		Failure failure = new Failure("com.example.Silent", null);
+		store().failAll(List.of(owner), failure);
+		assertThat(record(owner.key()).failure()).isEqualTo(failure);
+	}
+
+	@ParameterizedTest
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "RENEW")
+	default void repeatedBatchOfSettlementsIsSettledAgainAndChangesNothing(Mutation mutation) {
+		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
+		ClaimRequest later = Known.LIVE.reach(this, Requests.newKey());
+		mutation.apply(store(), owner);
+		IdempotencyRecord before = record(owner.key());
+		assertThat(mutation.applyAll(store(), List.of(later, owner))).containsOnly(Settlement.SETTLED);
+		assertUnchanged(owner.key(), before);
+		assertThat(mutation.applyAll(store(), List.of(later, owner))).containsOnly(Settlement.SETTLED);
+		assertUnchanged(owner.key(), before);
+	}
+
+	@Test
+	@Tag("promise-3")
+	default void repeatedBatchOfCompletionsKeepsTheFirstResults() {
+		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
+		store().completeAll(List.of(new Completion(owner, new byte[] { 1 })));
+		store().completeAll(List.of(new Completion(owner, new byte[] { 2 })));
+		assertThat(store().claim(owner)).isInstanceOfSatisfying(Claim.Completed.class,
+				(claim) -> assertThat(claim.result()).containsExactly(1));
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	default void batchOfNoSettlementIsAnsweredWithNothing(Mutation mutation) {
+		assertThat(mutation.applyAll(store(), Collections.emptyList())).isEmpty();
+	}
+
+}

@@ -1,0 +1,187 @@
+package dev.idempotency.contract;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.Settlement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Several keys in one transaction. Each is claimed as if it were the only one.
+ */
+interface BatchTransactionContract extends TransactionContract {
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-5")
+	default void batchInATransactionIsAnsweredInItsOrderAndCompletedAfterTheCommit(boolean joined) {
+		Batch batch = new Batch(this);
+		ClaimRequest first = batch.completed(null);
+		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(first), batch.known(Known.FAILED),
+				batch.known(Known.LIVE), batch.known(batch.completed("a"), "b"), batch.absent(),
+				batch.known(Known.RUN_OUT));
+		List<Claim> claims = commit(() -> store().claimAllInTransaction(requests, joined));
+		assertThat(claims.stream().map(Batch::describe)).containsExactly("attempt 1", "completed with " + first.token(),
+				"attempt 2", "in progress", "mismatch", "attempt 1", "attempt 2");
+		assertThat(requests.stream().map((request) -> record(request.key()).state())).containsExactly(State.COMPLETED,
+				State.COMPLETED, State.COMPLETED, State.IN_PROGRESS, State.COMPLETED, State.COMPLETED, State.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-5")
+	default void batchInATransactionHasNeverBeenAfterARollback(boolean joined) {
+		Batch batch = new Batch(this);
+		ClaimRequest absent = batch.absent();
+		ClaimRequest failed = batch.known(Known.FAILED);
+		IdempotencyRecord before = record(failed.key());
+		rollBack(() -> assertThat(store().claimAllInTransaction(List.of(failed, absent), joined))
+			.allMatch(Requests::isAcquired));
+		assertThat(store().find(absent.key())).isEmpty();
+		assertUnchanged(failed.key(), before);
+	}
+
+	@Test
+	@Tag("promise-5")
+	default void batchInATransactionIsUnknownToOthersBeforeTheCommit() {
+		ClaimRequest absent = Requests.request(Requests.newKey());
+		commit(() -> {
+			store().claimAllInTransaction(List.of(absent), false);
+			elsewhere(() -> assertThat(store().find(absent.key())).isEmpty());
+			return null;
+		});
+	}
+
+	@Test
+	@Tag("promise-8")
+	default void storedResultsOfABatchAnswerAfterTheCommit() {
+		List<ClaimRequest> owners = newRequests(4);
+		List<Completion> completions = List.of(new Completion(owners.get(0), new byte[] { 1 }),
+				new Completion(owners.get(2), new byte[0]), new Completion(owners.get(3), new byte[] { 3, 0 }));
+		commit(() -> {
+			store().claimAllInTransaction(owners, false);
+			store().storeResults(completions);
+			return null;
+		});
+		assertThat(store().claim(Requests.request(owners.get(1).key()))).isEqualTo(new Claim.Completed(null));
+		assertThat(completions).allSatisfy((completion) -> assertThat(
+				((Claim.Completed) store().claim(Requests.request(completion.claim().key()))).result())
+			.isEqualTo(completion.result()));
+	}
+
+	@Test
+	@Tag("promise-5")
+	default void storedResultsOfABatchAreGoneAfterARollback() {
+		List<ClaimRequest> owners = newRequests(2);
+		rollBack(() -> {
+			store().claimAllInTransaction(owners, false);
+			store().storeResults(owners.stream().map(Batch::completion).toList());
+		});
+		assertThat(store().claimAll(owners)).allMatch(Requests::isAcquired);
+	}
+
+	@Test
+	default void emptyBatchesInATransactionAreAnsweredWithNothing() {
+		commit(() -> {
+			assertThat(store().claimAllInTransaction(List.of(), false)).isEmpty();
+			assertThat(store().claimAllInTransaction(List.of(), true)).isEmpty();
+			store().storeResults(List.of());
+			return null;
+		});
+		assertThat(store().noteFailures(List.of(), Requests.FAILURE)).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-13")
+	default void batchEndsWhileAnotherTransactionHasAKeyAndAJoinedTransactionGoesOn() {
+		List<ClaimRequest> requests = newRequests(3);
+		ClaimRequest other = Requests.request(Requests.newKey());
+		commit(() -> {
+			insert(requests.get(1).key());
+			elsewhere(() -> assertThatExceptionOfType(OperationInProgressException.class)
+				.isThrownBy(() -> rollBack(() -> store().claimAllInTransaction(requests, false))));
+			elsewhere(() -> commit(() -> {
+				assertThatExceptionOfType(OperationInProgressException.class)
+					.isThrownBy(() -> store().claimAllInTransaction(requests, true));
+				return store().claimAllInTransaction(List.of(other), true);
+			}));
+			return null;
+		});
+		assertThat(record(other.key()).state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-5")
+	default void eachKeyOfOverlappingTransactionsIsClaimedOnce() throws Exception {
+		for (int round = 0; round < 5; round++) {
+			List<IdempotencyKey> keys = Stream.generate(Requests::newKey).limit(20).toList();
+			AtomicInteger turn = new AtomicInteger();
+			List<Long> acquired = Crowd.of(() -> acquired(keys, turn.getAndIncrement() % 2 == 1));
+			assertThat(acquired.stream().mapToLong(Long::longValue).sum()).isEqualTo(keys.size());
+		}
+	}
+
+	private long acquired(List<IdempotencyKey> keys, boolean backwards) {
+		List<ClaimRequest> requests = new ArrayList<>(keys.stream().map(Requests::request).toList());
+		if (backwards) {
+			Collections.reverse(requests);
+		}
+		Supplier<List<Claim>> claims = () -> store().claimAllInTransaction(requests, false);
+		return commit(claims).stream().filter(Requests::isAcquired).count();
+	}
+
+	@Test
+	@Tag("promise-3")
+	@Tag("promise-5")
+	default void failuresOfABatchAreNotedWhereTheKeyIsFree() {
+		Batch batch = new Batch(this);
+		List<ClaimRequest> claims = List.of(batch.known(Known.LIVE), batch.absent(), batch.known(Known.COMPLETED),
+				batch.known(Known.FAILED), batch.known(Known.RUN_OUT));
+		assertThat(store().noteFailures(claims, Requests.FAILURE)).containsExactly(Settlement.LOST, Settlement.SETTLED,
+				Settlement.LOST, Settlement.SETTLED, Settlement.SETTLED);
+		assertThat(claims.stream().map((claim) -> record(claim.key())))
+			.extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
+			.map(Object::toString)
+			.containsExactly("(IN_PROGRESS, 1)", "(FAILED, 1)", "(COMPLETED, 1)", "(FAILED, 2)", "(FAILED, 2)");
+		assertThat(record(claims.get(1).key()).failure()).isEqualTo(Requests.FAILURE);
+	}
+
+	@Test
+	@Tag("promise-3")
+	default void failuresOfABatchAreNotedButForTheKeyThatAnotherTransactionHas() {
+		List<ClaimRequest> claims = newRequests(3);
+		commit(() -> {
+			insert(claims.get(1).key());
+			elsewhere(() -> assertThat(store().noteFailures(claims, Requests.FAILURE))
+				.containsExactly(Settlement.SETTLED, Settlement.LOST, Settlement.SETTLED));
+			return null;
+		});
+		assertThat(claims.stream().map((claim) -> record(claim.key()).state())).containsExactly(State.FAILED,
+				State.COMPLETED, State.FAILED);
+	}
+
+	private static List<ClaimRequest> newRequests(int size) {
+		return Stream.generate(() -> Requests.request(Requests.newKey())).limit(size).toList();
+	}
+
+}

@@ -1,0 +1,201 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for batches of {@link JdbcIdempotencyStore} that meet each other, or the open
+ * transaction of somebody else.
+ */
+@Tag("promise-2")
+class BatchContentionTests {
+
+	private static final Failure FAILURE = new Failure("x", null);
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private static JdbcIdempotencyStore store;
+
+	private static TransactionTemplate transactions;
+
+	private static JdbcTemplate inside;
+
+	private final List<ClaimRequest> requests = Stream.generate(() -> TestDatabase.request(TestDatabase.newKey()))
+		.limit(5)
+		.toList();
+
+	private final ClaimRequest held = this.requests.get(2);
+
+	@BeforeAll
+	static void createDatabase() {
+		store = database.store();
+		transactions = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
+		inside = new JdbcTemplate(database.pool());
+	}
+
+	// With so long a time-out the server finds a deadlock before a wait for a lock ends.
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void eightThreadsThatClaimInRandomOrderNeverDeadlock(boolean inTransaction) throws Exception {
+		JdbcIdempotencyStore patient = new JdbcIdempotencyStore(database.pool(), TableName.of(TestDatabase.TABLE),
+				Duration.ofSeconds(20));
+		List<IdempotencyKey> keys = Stream.generate(TestDatabase::newKey).limit(200).toList();
+		long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(2);
+		Callable<Integer> claims = () -> {
+			int done = 0;
+			for (; System.nanoTime() < end; done++) {
+				List<IdempotencyKey> shuffled = new ArrayList<>(keys);
+				Collections.shuffle(shuffled);
+				claimAndFree(patient, shuffled.subList(0, 100), inTransaction);
+			}
+			return done;
+		};
+		ExecutorService executor = Executors.newFixedThreadPool(8);
+		for (Future<Integer> done : executor.invokeAll(Collections.nCopies(8, claims))) {
+			assertThat(done.get()).isPositive();
+		}
+		executor.shutdown();
+	}
+
+	private static void claimAndFree(JdbcIdempotencyStore patient, List<IdempotencyKey> keys, boolean inTransaction) {
+		List<ClaimRequest> batch = keys.stream().map(TestDatabase::request).toList();
+		if (inTransaction) {
+			transactions.executeWithoutResult((status) -> {
+				patient.claimAllInTransaction(batch, false);
+				status.setRollbackOnly();
+			});
+			patient.noteFailures(batch, FAILURE);
+		}
+		else {
+			patient.claimAll(batch);
+			patient.failAll(batch, FAILURE);
+		}
+	}
+
+	@Test
+	void batchThatMeetsAnOpenTransactionEndsInTimeAndClaimsNothing() {
+		whileInserted(() -> {
+			long start = System.nanoTime();
+			assertThatExceptionOfType(OperationInProgressException.class)
+				.isThrownBy(() -> store.claimAll(this.requests))
+				.withMessageContaining("55P03");
+			assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(TestDatabase.TIMEOUT.dividedBy(2),
+					TestDatabase.TIMEOUT);
+			assertThat(store.find(this.requests.get(0).key())).isEmpty();
+		});
+		assertThat(store.claimAll(this.requests)).filteredOn(Claim.Acquired.class::isInstance).hasSize(4);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-3")
+	void batchThatWaitedForACompletionIsAnsweredWithItAndKeepsTheOthers(boolean inTransaction) {
+		CompletableFuture<List<Claim>> second = transactions.execute((status) -> {
+			store.insert(TestDatabase.request(this.held.key()));
+			CompletableFuture<List<Claim>> waiting = CompletableFuture.supplyAsync(() -> inTransaction
+					? transactions.execute((other) -> store.claimAllInTransaction(this.requests, false))
+					: store.claimAll(this.requests));
+			await().pollInterval(Duration.ofMillis(5)).until(BatchContentionTests::sessionWaits);
+			return waiting;
+		});
+		Claim acquired = new Claim.Acquired(1, 1);
+		assertThat(second).succeedsWithin(5, TimeUnit.SECONDS)
+			.isEqualTo(List.of(acquired, acquired, new Claim.Completed(null), acquired, acquired));
+	}
+
+	private static boolean sessionWaits() {
+		return database.jdbc()
+			.queryForObject("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+					+ "AND wait_event_type = 'Lock'", Long.class) > 0;
+	}
+
+	@Test
+	@Tag("promise-13")
+	void lockTimeoutOfTheTransactionIsBackAfterABatch() {
+		transactions.executeWithoutResult((status) -> {
+			inside.execute("SET LOCAL lock_timeout = '7s'");
+			store.claimAll(this.requests.subList(0, 2));
+			store.claimAllInTransaction(this.requests, false);
+			assertThat(inside.queryForObject("SHOW lock_timeout", String.class)).isEqualTo("7s");
+			store.claimAllInTransaction(this.requests.subList(0, 2), true);
+			assertThat(inside.queryForObject("SHOW lock_timeout", String.class)).isEqualTo("7s");
+		});
+	}
+
+	// The key that is held comes last, after rows that were written.
+	@Test
+	void everyRowOfABatchWaitsNoLongerThanTheFirst() {
+		List<ClaimRequest> sorted = this.requests.stream()
+			.sorted((left, right) -> left.key().id().toString().compareTo(right.key().id().toString()))
+			.toList();
+		transactions.executeWithoutResult((status) -> {
+			store.insert(TestDatabase.request(sorted.get(4).key()));
+			assertThat(CompletableFuture.supplyAsync(() -> transactions.execute((other) -> {
+				inside.execute("SET LOCAL lock_timeout = '5s'");
+				return store.claimAllInTransaction(this.requests, false);
+			}))).failsWithin(4, TimeUnit.SECONDS)
+				.withThrowableThat()
+				.withCauseInstanceOf(OperationInProgressException.class);
+		});
+	}
+
+	@Test
+	void keyThatIsBeingTakenOverDoesNotKeepTheOthersFromBeingCompleted() {
+		store.claimAll(this.requests);
+		database.endLease(this.held.key());
+		List<Completion> completions = this.requests.stream().map((owner) -> new Completion(owner, null)).toList();
+		transactions.executeWithoutResult((status) -> {
+			store.claimInTransaction(TestDatabase.request(this.held.key()), false);
+			assertThat(CompletableFuture.supplyAsync(() -> store.completeAll(completions)))
+				.failsWithin(5, TimeUnit.SECONDS)
+				.withThrowableThat()
+				.withCauseInstanceOf(OperationInProgressException.class);
+			assertThat(database.record(this.requests.get(0).key()).state()).isEqualTo(State.COMPLETED);
+			assertThat(database.record(this.requests.get(4).key()).state()).isEqualTo(State.COMPLETED);
+		});
+		assertThat(store.completeAll(completions)).containsExactly(Settlement.SETTLED, Settlement.SETTLED,
+				Settlement.LOST, Settlement.SETTLED, Settlement.SETTLED);
+	}
+
+	private void whileInserted(Runnable action) {
+		transactions.executeWithoutResult((status) -> {
+			store.insert(TestDatabase.request(this.held.key()));
+			CompletableFuture.runAsync(action).orTimeout(5, TimeUnit.SECONDS).join();
+		});
+	}
+
+}

@@ -1,0 +1,76 @@
+package dev.idempotency.jdbc;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.Test;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
+import dev.idempotency.Failure;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests that batches find their records through the index, also with plans that were made
+ * while the table was empty.
+ */
+class BatchPlanTests {
+
+	private static final int ROWS = 20_000;
+
+	@Test
+	void plansOfAnEmptyTableDoNotReadAllOfAFullOne() {
+		try (TestDatabase database = TestDatabase.create()) {
+			SingleConnectionDataSource session = new SingleConnectionDataSource(database.pool().getJdbcUrl(),
+					Servers.postgres().username(), Servers.postgres().password(), true);
+			JdbcTemplate jdbc = new JdbcTemplate(session);
+			jdbc.execute("ALTER TABLE " + TestDatabase.TABLE + " SET (autovacuum_enabled = false)");
+			jdbc.execute("SET plan_cache_mode = force_generic_plan");
+			// The driver prepares at the fifth use.
+			for (int i = 0; i < 6; i++) {
+				run(session);
+			}
+			jdbc.update("INSERT INTO " + TestDatabase.TABLE
+					+ " (id, scope, key, state, fence, attempt, created_at, expires_at) "
+					+ "SELECT gen_random_uuid(), 's', 'k', 'C', 1, 1, now(), now() + interval '1 hour' "
+					+ "FROM generate_series(1, ?)", ROWS);
+			long before = rowsReadWithoutIndex(jdbc);
+			run(session);
+			assertThat(rowsReadWithoutIndex(jdbc) - before).isLessThan(ROWS / 10);
+			session.destroy();
+		}
+	}
+
+	private static void run(SingleConnectionDataSource session) {
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(session, TableName.of(TestDatabase.TABLE),
+				TestDatabase.TIMEOUT);
+		Failure failure = new Failure("x", null);
+		List<ClaimRequest> requests = Stream.generate(() -> TestDatabase.request(TestDatabase.newKey()))
+			.limit(10)
+			.toList();
+		List<Completion> completions = requests.stream().map((owner) -> new Completion(owner, new byte[0])).toList();
+		store.noteFailures(requests, failure);
+		store.claimAll(requests);
+		store.renewAll(requests);
+		store.releaseAll(requests);
+		store.failAll(requests, failure);
+		store.claimAll(requests);
+		store.completeAll(completions);
+		new TransactionTemplate(new JdbcTransactionManager(session))
+			.executeWithoutResult((status) -> store.storeResults(completions));
+	}
+
+	private static long rowsReadWithoutIndex(JdbcTemplate jdbc) {
+		jdbc.execute("SELECT pg_stat_force_next_flush()");
+		return jdbc.queryForObject("SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = ?", Long.class,
+				TestDatabase.TABLE);
+	}
+
+}

@@ -1,0 +1,177 @@
+package dev.idempotency.memory;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.locks.LockSupport;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.Settlement;
+
+/**
+ * Stores that treat several keys in another way than one.
+ */
+final class BatchDefects {
+
+	private BatchDefects() {
+	}
+
+	private static <T> List<T> reversed(List<T> list) {
+		List<T> reversed = new ArrayList<>(list);
+		Collections.reverse(reversed);
+		return reversed;
+	}
+
+	static IdempotencyStore answersClaimsInReverse() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Claim> claimAll(List<ClaimRequest> requests) {
+				return reversed(super.claimAll(requests));
+			}
+
+		};
+	}
+
+	static IdempotencyStore answersSettlementsInReverse() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Settlement> releaseAll(List<ClaimRequest> claims) {
+				return reversed(super.releaseAll(claims));
+			}
+
+		};
+	}
+
+	static IdempotencyStore losesAllWithOne() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
+				boolean ours = claims.stream().allMatch((claim) -> renew(claim) == Settlement.SETTLED);
+				return ours ? super.failAll(claims, failure) : claims.stream().map((claim) -> Settlement.LOST).toList();
+			}
+
+		};
+	}
+
+	static IdempotencyStore settlesAllWithOne() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Settlement> completeAll(List<Completion> completions) {
+				return super.completeAll(completions.stream()
+					.map((completion) -> new Completion(owner(completion.claim()), completion.result()))
+					.toList());
+			}
+
+		};
+	}
+
+	static IdempotencyStore keepsOneResultForAll() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Settlement> completeAll(List<Completion> completions) {
+				return super.completeAll(completions.stream()
+					.map((completion) -> new Completion(completion.claim(), completions.get(0).result()))
+					.toList());
+			}
+
+		};
+	}
+
+	static IdempotencyStore claimsDuplicatesAgain() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Claim> claimAll(List<ClaimRequest> requests) {
+				return super.claimAll(requests).stream()
+					.map((claim) -> (claim instanceof Claim.Completed) ? new Claim.Acquired(9, 1) : claim)
+					.toList();
+			}
+
+		};
+	}
+
+	static IdempotencyStore keepsOneLeaseForAll() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Claim> claimAll(List<ClaimRequest> requests) {
+				return super.claimAll(requests.stream()
+					.map((request) -> with(request, requests.get(0).lease(), requests.get(0).retention()))
+					.toList());
+			}
+
+		};
+	}
+
+	static IdempotencyStore keepsOneFingerprintForAll() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Claim> claimAll(List<ClaimRequest> requests) {
+				return super.claimAll(requests.stream()
+					.map((request) -> new ClaimRequest(request.key(), request.token(), requests.get(0).fingerprint(),
+							request.lease(), request.retention()))
+					.toList());
+			}
+
+		};
+	}
+
+	static IdempotencyStore claimsWithTokensOfItsOwn() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Claim> claimAll(List<ClaimRequest> requests) {
+				return super.claimAll(requests.stream()
+					.map((request) -> new ClaimRequest(request.key(), UUID.randomUUID(), request.fingerprint(),
+							request.lease(), request.retention()))
+					.toList());
+			}
+
+		};
+	}
+
+	static IdempotencyStore looksForFreeKeysBeforeItWrites() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Claim> claimAll(List<ClaimRequest> requests) {
+				List<ClaimRequest> absent = requests.stream()
+					.filter((request) -> find(request.key()).isEmpty())
+					.toList();
+				LockSupport.parkNanos(100_000);
+				absent.forEach((request) -> release(owner(request)));
+				return super.claimAll(requests);
+			}
+
+		};
+	}
+
+	static IdempotencyStore refusesToSettleAgain() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Settlement> releaseAll(List<ClaimRequest> claims) {
+				return claims.stream().map((claim) -> isLive(claim) ? release(claim) : Settlement.LOST).toList();
+			}
+
+			private boolean isLive(ClaimRequest claim) {
+				return find(claim.key()).filter((record) -> record.state() == IdempotencyRecord.State.IN_PROGRESS)
+					.isPresent();
+			}
+
+		};
+	}
+
+}
