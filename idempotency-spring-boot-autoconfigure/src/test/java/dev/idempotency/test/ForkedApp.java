@@ -49,6 +49,23 @@ public final class ForkedApp implements AutoCloseable {
 		return this.lines;
 	}
 
+	public long pid() {
+		return this.process.pid();
+	}
+
+	/**
+	 * Say something to the application, on its standard input.
+	 * @param line the line
+	 */
+	public void tell(String line) {
+		try {
+			this.process.outputWriter().append(line).append('\n').flush();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
 	/**
 	 * Stop the whole process in its tracks.
 	 */
@@ -63,6 +80,23 @@ public final class ForkedApp implements AutoCloseable {
 	public void kill() {
 		this.process.destroyForcibly();
 		Awaitility.await().until(() -> !this.process.isAlive());
+	}
+
+	/**
+	 * Ask the process to end, and do not wait for it.
+	 */
+	public void terminate() {
+		// Process.destroy() would close its streams as well.
+		Signals.terminate(this.process.pid());
+	}
+
+	/**
+	 * Wait until the process has ended.
+	 * @return its exit status
+	 */
+	public int awaitEnd() {
+		Awaitility.await().atMost(START).until(() -> !this.process.isAlive());
+		return this.process.exitValue();
 	}
 
 	@Override

@@ -18,6 +18,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -51,7 +52,16 @@ public final class Kafka {
 	}
 
 	public static void send(ProducerRecord<String, String> record) {
-		get(PRODUCER.obtain().send(record));
+		get(sendSoon(record));
+	}
+
+	/**
+	 * Send a record without waiting for the broker.
+	 * @param record the record
+	 * @return what tells that the broker has it
+	 */
+	public static Future<RecordMetadata> sendSoon(ProducerRecord<String, String> record) {
+		return PRODUCER.obtain().send(record);
 	}
 
 	/**
@@ -114,11 +124,24 @@ public final class Kafka {
 	 * @return the records
 	 */
 	public static List<ConsumerRecord<String, String>> read(String topic) {
+		return read(topic, "read_uncommitted");
+	}
+
+	/**
+	 * All records of a topic that are in no aborted transaction; waits for open ones.
+	 * @param topic the topic
+	 * @return the records
+	 */
+	public static List<ConsumerRecord<String, String>> readCommitted(String topic) {
+		return read(topic, "read_committed");
+	}
+
+	private static List<ConsumerRecord<String, String>> read(String topic, String isolation) {
 		Map<TopicPartition, Long> ends = ends(topic);
 		List<ConsumerRecord<String, String>> records = new ArrayList<>();
 		try (KafkaConsumer<String, String> consumer = new KafkaConsumer<>(
-				Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString()), new StringDeserializer(),
-				new StringDeserializer())) {
+				Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString(), "isolation.level", isolation),
+				new StringDeserializer(), new StringDeserializer())) {
 			consumer.assign(ends.keySet());
 			consumer.seekToBeginning(ends.keySet());
 			while (ends.entrySet().stream().anyMatch((end) -> consumer.position(end.getKey()) < end.getValue())) {

@@ -3,7 +3,7 @@ package dev.idempotency.test;
 import java.io.IOException;
 
 /**
- * Stops processes in their tracks and lets them go on.
+ * Stops processes in their tracks, lets them go on, and asks them to end.
  */
 public final class Signals {
 
@@ -16,6 +16,10 @@ public final class Signals {
 
 	public static void resume(long pid) {
 		send("-CONT", pid);
+	}
+
+	public static void terminate(long pid) {
+		send("-TERM", pid);
 	}
 
 	private static void send(String signal, long pid) {

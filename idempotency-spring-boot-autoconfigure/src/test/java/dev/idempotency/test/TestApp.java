@@ -103,6 +103,8 @@ public final class TestApp {
 	public Process fork() throws IOException {
 		List<String> command = new ArrayList<>(List.of(System.getProperty("java.home") + "/bin/java", "-cp",
 				System.getProperty("java.class.path"), "-Dspring.main.web-application-type=none"));
+		// It lives for seconds: starting soon is worth more than running fast.
+		command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
 		this.properties.forEach((name, value) -> command.add("-D" + name + "=" + value));
 		command.add(this.configuration[0].getName());
 		return new ProcessBuilder(command).redirectErrorStream(true).start();

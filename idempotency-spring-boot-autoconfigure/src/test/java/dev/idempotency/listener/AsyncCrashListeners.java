@@ -1,0 +1,62 @@
+package dev.idempotency.listener;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+
+import org.springframework.kafka.annotation.KafkaListener;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.IdempotentExecution;
+import dev.idempotency.Mode;
+
+/**
+ * One listener for each point of {@link CrashShape#ASYNC}; its first record gets there.
+ */
+class AsyncCrashListeners {
+
+	// A thread for each record: one that is stuck must not hold up the others.
+	private final Executor executor = Executors.newCachedThreadPool();
+
+	private final CrashPoint crash;
+
+	private final CrashEffects effects;
+
+	AsyncCrashListeners(CrashPoint crash, CrashEffects effects) {
+		this.crash = crash;
+		this.effects = effects;
+	}
+
+	@Idempotent(mode = Mode.LEASED, lease = "${lease}")
+	@KafkaListener(topics = "${topic}-leased-running", groupId = "${topic}-leased-running")
+	CompletableFuture<Void> leasedRunning(String value) {
+		int fence = IdempotentExecution.current().fence();
+		return CompletableFuture.runAsync(() -> {
+			if (value.equals("first")) {
+				this.crash.reach("leased-running");
+			}
+			this.effects.add("leased-running", value, fence);
+		}, this.executor);
+	}
+
+	@Idempotent(mode = Mode.LEASED, lease = "${lease}")
+	@KafkaListener(topics = "${topic}-leased-after-effect", groupId = "${topic}-leased-after-effect")
+	CompletableFuture<Void> leasedAfterEffect(String value) {
+		int fence = IdempotentExecution.current().fence();
+		return CompletableFuture.runAsync(() -> {
+			this.effects.add("leased-after-effect", value, fence);
+			if (value.equals("first")) {
+				this.crash.reach("leased-after-effect");
+			}
+		}, this.executor);
+	}
+
+	@Idempotent(mode = Mode.LEASED, lease = "${lease}", scope = CrashingApp.AFTER_COMPLETION)
+	@KafkaListener(topics = "${topic}-leased-after-completion", groupId = "${topic}-leased-after-completion")
+	CompletableFuture<Void> leasedAfterCompletion(String value) {
+		int fence = IdempotentExecution.current().fence();
+		return CompletableFuture.runAsync(() -> this.effects.add("leased-after-completion", value, fence),
+				this.executor);
+	}
+
+}

@@ -1,0 +1,132 @@
+package dev.idempotency.listener;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * An application whose listeners do not start by themselves, so that what is sent before
+ * comes in one batch. Each listener has a topic, a group, a scope and an id of the same
+ * name.
+ */
+final class BatchApp implements AutoCloseable {
+
+	private final ConfigurableApplicationContext context;
+
+	private final String prefix = Servers.unique("batch");
+
+	BatchApp(Class<?> listeners, String mode, String... properties) {
+		TestApp app = TestApp.of(listeners)
+			.with("prefix", this.prefix)
+			.with("idempotency.mode", mode.equals("redis") ? "leased" : mode)
+			.with("spring.kafka.listener.auto-startup", false);
+		for (String property : properties) {
+			int end = property.indexOf('=');
+			app.with(property.substring(0, end), property.substring(end + 1));
+		}
+		if (mode.equals("redis")) {
+			app.redis(Servers.redis());
+		}
+		this.context = app.run();
+	}
+
+	<T> T listeners(Class<T> type) {
+		return TestApp.target(this.context, type);
+	}
+
+	String name(String listener) {
+		return this.prefix + "-" + listener;
+	}
+
+	/**
+	 * Send letters, each under itself as the key.
+	 * @param listener whose topic it is
+	 * @param partitions the letters of each partition
+	 */
+	void send(String listener, String... partitions) {
+		Servers.addTopics(partitions.length, name(listener));
+		for (int partition = 0; partition < partitions.length; partition++) {
+			for (String letter : partitions[partition].split(" ")) {
+				Kafka.send(Kafka.record(name(listener), partition, letter.equals("-") ? null : letter, letter));
+			}
+		}
+	}
+
+	IdempotencyStore store() {
+		return this.context.getBean(IdempotencyStore.class);
+	}
+
+	IdempotencyKey key(String listener, String letter) {
+		return IdempotencyKey.of(name(listener), letter);
+	}
+
+	IdempotencyRecord record(String listener, String letter) {
+		return store().find(key(listener, letter)).orElseThrow();
+	}
+
+	ClaimRequest hold(String listener, String letter, Duration lease) {
+		ClaimRequest request = new ClaimRequest(key(listener, letter), UUID.randomUUID(), null, lease,
+				Duration.ofHours(1));
+		store().claim(request);
+		return request;
+	}
+
+	void complete(String listener, String letter, @Nullable String result) {
+		store().complete(hold(listener, letter, Duration.ofMinutes(1)),
+				(result != null) ? result.getBytes(StandardCharsets.UTF_8) : null);
+	}
+
+	void start(String listener) {
+		this.context.getBean(KafkaListenerEndpointRegistry.class).getListenerContainer(name(listener)).start();
+	}
+
+	long lag(String listener) {
+		return Kafka.lag(name(listener), name(listener));
+	}
+
+	void awaitDone(String listener) {
+		await().atMost(Duration.ofSeconds(40)).untilAsserted(() -> assertThat(lag(listener)).isZero());
+	}
+
+	@Override
+	public void close() {
+		this.context.close();
+	}
+
+	/**
+	 * The batches that a listener has got.
+	 */
+	static final class Batches {
+
+		private final Queue<String> batches = new ConcurrentLinkedQueue<>();
+
+		int add(List<?> letters) {
+			this.batches.add(String.join(" ", letters.stream().map(String::valueOf).toList()));
+			return this.batches.size();
+		}
+
+		List<String> list() {
+			return List.copyOf(this.batches);
+		}
+
+	}
+
+}

@@ -1,0 +1,225 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.kafka.autoconfigure.ConcurrentKafkaListenerContainerFactoryConfigurer;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
+import org.springframework.kafka.core.ConsumerFactory;
+import org.springframework.kafka.listener.DefaultErrorHandler;
+import org.springframework.kafka.listener.KafkaListenerErrorHandler;
+import org.springframework.util.backoff.FixedBackOff;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Idempotent;
+import dev.idempotency.listener.BatchApp.Batches;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link HeldBackRecords}: what somebody else processes waits, and what comes
+ * after it in its partition; nothing is skipped.
+ */
+@Tag("promise-1")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class BatchWaitingTests {
+
+	private final Map<String, BatchApp> apps = new ConcurrentHashMap<>();
+
+	@BeforeAll
+	void start() {
+		for (String mode : List.of("leased", "transactional", "redis")) {
+			this.apps.put(mode,
+					new BatchApp(Listeners.class, mode, "spring.kafka.consumer.properties.max.poll.interval.ms=4000"));
+		}
+	}
+
+	@AfterAll
+	void stop() {
+		this.apps.values().forEach(BatchApp::close);
+	}
+
+	static Stream<List<String>> cases() {
+		return Stream.of("leased", "transactional", "redis")
+			.flatMap((mode) -> Stream.of("plain", "unseeking", "swallowing").map((name) -> List.of(mode, name)));
+	}
+
+	@ParameterizedTest
+	@org.junit.jupiter.params.provider.MethodSource("cases")
+	void onlyWhatComesAfterItInItsPartitionWaits(List<String> modeAndName) {
+		BatchApp app = this.apps.get(modeAndName.get(0));
+		String name = modeAndName.get(1);
+		app.hold(name, "b", Duration.ofSeconds(6));
+		app.send(name, "a b c", "x y");
+		app.start(name);
+		List<String> seen = app.listeners(Listeners.class).letters(name);
+		await().atMost(Duration.ofSeconds(5)).untilAsserted(() -> assertThat(app.lag(name)).isEqualTo(2));
+		assertThat(seen).containsExactlyInAnyOrder("a", "x", "y");
+		app.awaitDone(name);
+		assertThat(seen).containsExactlyInAnyOrder("a", "x", "y", "b", "c");
+		assertThat(seen.indexOf("b")).isLessThan(seen.indexOf("c"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "leased", "transactional", "redis" })
+	void waitingUsesUpNoAttemptsOfABatchThatFails(String mode) {
+		BatchApp app = this.apps.get(mode);
+		Listeners listeners = app.listeners(Listeners.class);
+		listeners.whenFailing = () -> listeners.other = app.hold("failing", "b", Duration.ofSeconds(5));
+		app.send("failing", "a b");
+		app.start("failing");
+		app.awaitDone("failing");
+		assertThat(listeners.letters("failing")).endsWith("a", "b");
+		assertThat(listeners.recovered).isFalse();
+	}
+
+	@Test
+	void partitionIsResumedAsSoonAsTheKeyIsFree() {
+		BatchApp app = this.apps.get("leased");
+		ClaimRequest other = app.hold("released", "b", Duration.ofMinutes(5));
+		app.send("released", "a b c");
+		app.start("released");
+		await().atMost(Duration.ofSeconds(5)).untilAsserted(() -> assertThat(app.lag("released")).isEqualTo(2));
+		app.store().release(other);
+		app.awaitDone("released");
+		assertThat(app.listeners(Listeners.class).batches("released").list()).containsExactly("a", "b c");
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Listeners {
+
+		private final Map<String, Batches> batches = new ConcurrentHashMap<>();
+
+		private final AtomicBoolean failed = new AtomicBoolean();
+
+		private volatile Runnable whenFailing = () -> {
+		};
+
+		private volatile ClaimRequest other;
+
+		private volatile boolean recovered;
+
+		Batches batches(String name) {
+			return this.batches.computeIfAbsent(name, (unused) -> new Batches());
+		}
+
+		List<String> letters(String name) {
+			return new java.util.AbstractList<>() {
+
+				private List<String> all() {
+					return batches(name).list().stream().flatMap((batch) -> Stream.of(batch.split(" "))).toList();
+				}
+
+				@Override
+				public String get(int index) {
+					return all().get(index);
+				}
+
+				@Override
+				public int size() {
+					return all().size();
+				}
+
+			};
+		}
+
+		@Idempotent(scope = "${prefix}-plain")
+		@KafkaListener(id = "${prefix}-plain", topics = "${prefix}-plain", batch = "true")
+		void plain(List<String> values) {
+			batches("plain").add(values);
+		}
+
+		@Idempotent(scope = "${prefix}-released")
+		@KafkaListener(id = "${prefix}-released", topics = "${prefix}-released", batch = "true")
+		void released(List<String> values) {
+			batches("released").add(values);
+		}
+
+		@Idempotent(scope = "${prefix}-unseeking")
+		@KafkaListener(id = "${prefix}-unseeking", topics = "${prefix}-unseeking", batch = "true",
+				containerFactory = "unseekingFactory")
+		void unseeking(List<String> values) {
+			batches("unseeking").add(values);
+		}
+
+		@Idempotent(scope = "${prefix}-swallowing")
+		@KafkaListener(id = "${prefix}-swallowing", topics = "${prefix}-swallowing", batch = "true",
+				errorHandler = "swallowingHandler")
+		void swallowing(List<String> values) {
+			batches("swallowing").add(values);
+		}
+
+		// Fails once, and then waits in the loop in which the error handler calls it
+		// again.
+		@Idempotent(scope = "${prefix}-failing")
+		@KafkaListener(id = "${prefix}-failing", topics = "${prefix}-failing", batch = "true",
+				containerFactory = "failingFactory")
+		void failing(List<String> values) {
+			batches("failing").add(values);
+			if (this.failed.compareAndSet(false, true)) {
+				throw new IllegalStateException("once");
+			}
+		}
+
+		@Bean
+		KafkaListenerErrorHandler swallowingHandler() {
+			return (message, exception) -> null;
+		}
+
+		@Bean
+		ConcurrentKafkaListenerContainerFactory<Object, Object> unseekingFactory(
+				ConcurrentKafkaListenerContainerFactoryConfigurer configurer,
+				ObjectProvider<ConsumerFactory<Object, Object>> consumers) {
+			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = factory(configurer, consumers);
+			DefaultErrorHandler handler = new DefaultErrorHandler(new FixedBackOff(0, 2));
+			handler.setSeekAfterError(false);
+			factory.setCommonErrorHandler(handler);
+			return factory;
+		}
+
+		@Bean
+		ConcurrentKafkaListenerContainerFactory<Object, Object> failingFactory(
+				ConcurrentKafkaListenerContainerFactoryConfigurer configurer,
+				ObjectProvider<ConsumerFactory<Object, Object>> consumers) {
+			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = factory(configurer, consumers);
+			DefaultErrorHandler handler = new DefaultErrorHandler((record, ex) -> this.recovered = true,
+					new FixedBackOff(100, 3));
+			handler.setRetryListeners((record, ex, attempt) -> {
+			});
+			handler.setBackOffFunction((record, ex) -> {
+				if (this.other == null) {
+					this.whenFailing.run();
+				}
+				return null;
+			});
+			factory.setCommonErrorHandler(handler);
+			return factory;
+		}
+
+		private static ConcurrentKafkaListenerContainerFactory<Object, Object> factory(
+				ConcurrentKafkaListenerContainerFactoryConfigurer configurer,
+				ObjectProvider<ConsumerFactory<Object, Object>> consumers) {
+			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = new ConcurrentKafkaListenerContainerFactory<>();
+			configurer.configure(factory, consumers.getObject());
+			return factory;
+		}
+
+	}
+
+}

@@ -1,0 +1,30 @@
+package dev.idempotency.listener;
+
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+/**
+ * The effects of {@link CrashingApp}, in the order in which they happened.
+ */
+record CrashEffects(JdbcTemplate jdbc) {
+
+	void create() {
+		this.jdbc.execute(
+				"CREATE TABLE effect (name text, value text, fence int, at timestamptz DEFAULT clock_timestamp())");
+	}
+
+	void add(String name, String value, @Nullable Integer fence) {
+		this.jdbc.update("INSERT INTO effect (name, value, fence) VALUES (?, ?, ?)", name, value, fence);
+	}
+
+	List<String> values(String name) {
+		return this.jdbc.queryForList("SELECT value FROM effect WHERE name = ? ORDER BY at", String.class, name);
+	}
+
+	List<Integer> fences(String name) {
+		return this.jdbc.queryForList("SELECT fence FROM effect WHERE name = ? ORDER BY at", Integer.class, name);
+	}
+
+}

@@ -1,0 +1,49 @@
+package dev.idempotency.listener;
+
+import java.util.concurrent.CountDownLatch;
+
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+/**
+ * Where the process waits for its end.
+ */
+record CrashPoint(boolean active) {
+
+	static final String REACHED = "REACHED ";
+
+	void reach(String name) {
+		if (this.active) {
+			System.out.println(REACHED + name);
+			try {
+				new CountDownLatch(1).await();
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+		}
+	}
+
+	void reachBeforeCommit(String name) {
+		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+			@Override
+			public void beforeCommit(boolean readOnly) {
+				reach(name);
+			}
+
+		});
+	}
+
+	void reachAfterCommit(String name) {
+		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+			@Override
+			public void afterCommit() {
+				reach(name);
+			}
+
+		});
+	}
+
+}

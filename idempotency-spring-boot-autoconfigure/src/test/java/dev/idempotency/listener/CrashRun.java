@@ -1,0 +1,93 @@
+package dev.idempotency.listener;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.ConfigurableApplicationContext;
+
+import dev.idempotency.test.ForkedApp;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Three records at each point of a shape; a first process stops dead at all of them, is
+ * killed, and a second takes over.
+ */
+final class CrashRun implements AutoCloseable {
+
+	static final Duration LEASE = Duration.ofSeconds(8);
+
+	private static final Duration PATIENCE = Duration.ofSeconds(90);
+
+	private final String topic = Servers.unique("crash");
+
+	private final String database = Servers.newDatabase();
+
+	private final CrashEffects effects = new CrashEffects(Servers.jdbc(this.database));
+
+	private final CrashShape shape;
+
+	private @Nullable ConfigurableApplicationContext second;
+
+	private @Nullable Duration takeover;
+
+	CrashRun(CrashShape shape) {
+		this.shape = shape;
+	}
+
+	void killTheFirstProcessAndStartTheSecond() throws IOException {
+		for (String point : this.shape.points()) {
+			Servers.addTopics(1, topic(point));
+			List.of("first", "second", "third").forEach((key) -> Kafka.send(topic(point), key, key));
+		}
+		this.effects.create();
+		try (ForkedApp first = app().with("crash", true).forkApp()) {
+			await().atMost(PATIENCE)
+				.untilAsserted(() -> assertThat(first.lines())
+					.containsAll(this.shape.points().stream().map((point) -> CrashPoint.REACHED + point).toList()));
+		}
+		long killed = System.nanoTime();
+		this.second = app().run();
+		await().atMost(PATIENCE).untilAsserted(() -> {
+			for (String point : this.shape.points()) {
+				assertThat(Kafka.lag(topic(point), topic(point))).as(point).isZero();
+			}
+		});
+		this.takeover = Duration.ofNanos(System.nanoTime() - killed);
+	}
+
+	private TestApp app() {
+		return this.shape.configure(TestApp.of(CrashingApp.class, this.shape.listeners()))
+			.database(this.database)
+			.with("topic", this.topic)
+			.with("lease", LEASE.toSeconds() + "s")
+			.with("spring.kafka.consumer.properties.session.timeout.ms", 1500)
+			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 500);
+	}
+
+	String topic(String point) {
+		return this.topic + "-" + point;
+	}
+
+	CrashEffects effects() {
+		return this.effects;
+	}
+
+	Duration takeover() {
+		return this.takeover;
+	}
+
+	@Override
+	public void close() {
+		if (this.second != null) {
+			this.second.close();
+		}
+	}
+
+}

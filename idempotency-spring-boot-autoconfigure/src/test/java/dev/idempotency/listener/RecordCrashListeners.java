@@ -1,0 +1,82 @@
+package dev.idempotency.listener;
+
+import org.springframework.kafka.annotation.KafkaListener;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.IdempotentExecution;
+import dev.idempotency.Mode;
+
+/**
+ * One listener for each point of {@link CrashShape#RECORD}; its first record gets there.
+ */
+class RecordCrashListeners {
+
+	private final CrashPoint crash;
+
+	private final CrashEffects effects;
+
+	RecordCrashListeners(CrashPoint crash, CrashEffects effects) {
+		this.crash = crash;
+		this.effects = effects;
+	}
+
+	@Idempotent
+	@KafkaListener(topics = "${topic}-transactional-running", groupId = "${topic}-transactional-running")
+	void transactionalRunning(String value) {
+		effect("transactional-running", value);
+		if (isFirst(value)) {
+			this.crash.reach("transactional-running");
+		}
+	}
+
+	@Idempotent
+	@KafkaListener(topics = "${topic}-transactional-before-commit", groupId = "${topic}-transactional-before-commit")
+	void transactionalBeforeCommit(String value) {
+		effect("transactional-before-commit", value);
+		if (isFirst(value)) {
+			this.crash.reachBeforeCommit("transactional-before-commit");
+		}
+	}
+
+	@Idempotent
+	@KafkaListener(topics = "${topic}-transactional-after-commit", groupId = "${topic}-transactional-after-commit")
+	void transactionalAfterCommit(String value) {
+		effect("transactional-after-commit", value);
+		if (isFirst(value)) {
+			this.crash.reachAfterCommit("transactional-after-commit");
+		}
+	}
+
+	@Idempotent(mode = Mode.LEASED, lease = "${lease}")
+	@KafkaListener(topics = "${topic}-leased-running", groupId = "${topic}-leased-running")
+	void leasedRunning(String value) {
+		if (isFirst(value)) {
+			this.crash.reach("leased-running");
+		}
+		effect("leased-running", value);
+	}
+
+	@Idempotent(mode = Mode.LEASED, lease = "${lease}")
+	@KafkaListener(topics = "${topic}-leased-after-effect", groupId = "${topic}-leased-after-effect")
+	void leasedAfterEffect(String value) {
+		effect("leased-after-effect", value);
+		if (isFirst(value)) {
+			this.crash.reach("leased-after-effect");
+		}
+	}
+
+	@Idempotent(mode = Mode.LEASED, lease = "${lease}", scope = CrashingApp.AFTER_COMPLETION)
+	@KafkaListener(topics = "${topic}-leased-after-completion", groupId = "${topic}-leased-after-completion")
+	void leasedAfterCompletion(String value) {
+		effect("leased-after-completion", value);
+	}
+
+	private static boolean isFirst(String value) {
+		return value.equals("first");
+	}
+
+	private void effect(String name, String value) {
+		this.effects.add(name, value, IdempotentExecution.current().fence());
+	}
+
+}

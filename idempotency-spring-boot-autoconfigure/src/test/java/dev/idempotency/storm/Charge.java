@@ -1,0 +1,40 @@
+package dev.idempotency.storm;
+
+import dev.idempotency.IdempotentExecution;
+
+/**
+ * The effect of a payment.
+ *
+ * @param payment which
+ * @param amount how much
+ * @param process who charged it
+ * @param fence the fence number of the execution, 0 if it is not known
+ * @param attempt the attempt of the execution, 0 if it is not known
+ */
+record Charge(String payment, long amount, long process, int fence, int attempt) {
+
+	// A payment is its number and its amount.
+	static Charge of(String payment, IdempotentExecution execution) {
+		return of(payment, execution.fence(), execution.attempt());
+	}
+
+	static Charge of(String payment) {
+		return of(payment, 0, 0);
+	}
+
+	private static Charge of(String payment, int fence, int attempt) {
+		return parse(payment + " " + ProcessHandle.current().pid() + " " + fence + " " + attempt);
+	}
+
+	static Charge parse(String text) {
+		String[] parts = text.split(" ");
+		return new Charge(parts[0], Long.parseLong(parts[1]), Long.parseLong(parts[2]), Integer.parseInt(parts[3]),
+				Integer.parseInt(parts[4]));
+	}
+
+	@Override
+	public String toString() {
+		return this.payment + " " + this.amount + " " + this.process + " " + this.fence + " " + this.attempt;
+	}
+
+}

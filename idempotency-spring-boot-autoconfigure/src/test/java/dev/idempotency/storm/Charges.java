@@ -1,0 +1,61 @@
+package dev.idempotency.storm;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * All charges of a test, against the payments that were sent.
+ */
+final class Charges {
+
+	private final List<Charge> charges;
+
+	private final Map<String, List<Charge>> doubled;
+
+	Charges(List<Charge> charges) {
+		this.charges = charges;
+		this.doubled = charges.stream().collect(Collectors.groupingBy(Charge::payment));
+		this.doubled.values().removeIf((ofOne) -> ofOne.size() == 1);
+	}
+
+	int doubles() {
+		return this.doubled.values().stream().mapToInt((ofOne) -> ofOne.size() - 1).sum();
+	}
+
+	void assertNoneLost(Map<String, Long> payments) {
+		Map<String, Long> lost = new HashMap<>(payments);
+		this.charges.forEach((charge) -> lost.remove(charge.payment()));
+		assertThat(lost).isEmpty();
+		assertThat(this.charges).allMatch((charge) -> payments.get(charge.payment()) == charge.amount());
+	}
+
+	void assertNoneDoubled(Map<String, Long> payments) {
+		assertThat(this.doubled).isEmpty();
+		assertThat(this.charges).hasSameSizeAs(payments.entrySet());
+		assertThat(this.charges.stream().mapToLong(Charge::amount).sum())
+			.isEqualTo(payments.values().stream().mapToLong(Long::longValue).sum());
+	}
+
+	// Only a process that died between effect and completion leaves a charge to be made
+	// again, and each of its threads had so many payments in hand at that instant.
+	void assertDoubledByDeathsOnly(Set<Long> killed, int openPerProcess) {
+		this.doubled.values().forEach((ofOne) -> {
+			assertThat(ofOne).extracting(Charge::fence).isSorted();
+			Charge last = ofOne.get(ofOne.size() - 1);
+			assertThat(last.attempt()).as(ofOne.toString()).isNotEqualTo(1);
+			assertThat(killed).as("killed, " + ofOne)
+				.containsAll(ofOne.subList(0, ofOne.size() - 1).stream().map(Charge::process).toList());
+		});
+		assertThat(this.doubled.values()
+			.stream()
+			.flatMap((ofOne) -> ofOne.subList(0, ofOne.size() - 1).stream())
+			.collect(Collectors.groupingBy(Charge::process, Collectors.counting()))
+			.values()).allMatch((open) -> open <= openPerProcess);
+	}
+
+}

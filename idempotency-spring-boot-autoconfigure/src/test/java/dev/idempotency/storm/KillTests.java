@@ -1,0 +1,63 @@
+package dev.idempotency.storm;
+
+import java.time.Duration;
+import java.util.Random;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for one process that is killed under traffic, again and again.
+ */
+class KillTests {
+
+	private static final int ROUNDS = Integer.getInteger("test.kill.rounds", 3);
+
+	private static final int PAYMENTS = 1000;
+
+	private final Random random = new Random();
+
+	@ParameterizedTest
+	@CsvSource({ "TRANSACTIONAL, JDBC" })
+	@Tag("promise-1")
+	@Tag("promise-5")
+	@Tag("promise-7")
+	void killedUnderTrafficItChargesExactlyOnce(Shape shape, Store store) throws Exception {
+		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
+			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
+			Charges charges = killAgainAndAgain(processes, traffic);
+			charges.assertNoneLost(traffic.payments());
+			charges.assertNoneDoubled(traffic.payments());
+		}
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "RECORD, JDBC", "RECORD, REDIS" })
+	@Tag("promise-1")
+	@Tag("promise-6")
+	@Tag("promise-7")
+	void killedUnderTrafficItLosesNothingAndDoublesWhatItHadInHandOnly(Shape shape, Store store) throws Exception {
+		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
+			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
+			Charges charges = killAgainAndAgain(processes, traffic);
+			charges.assertNoneLost(traffic.payments());
+			charges.assertDoubledByDeathsOnly(processes.killed(), processes.openPerProcess());
+		}
+	}
+
+	private Charges killAgainAndAgain(PaymentProcesses processes, PaymentTraffic traffic) throws Exception {
+		for (int round = 0; round < ROUNDS; round++) {
+			processes.add();
+			traffic.send(PAYMENTS, Duration.ZERO);
+			processes.awaitLag((long) (processes.lag() * this.random.nextDouble(0.2, 0.95)));
+			processes.kill();
+			assertThat(processes.lag()).as("records left for the next process").isPositive();
+		}
+		processes.add();
+		return processes.end();
+	}
+
+}

@@ -1,0 +1,149 @@
+package dev.idempotency.storm;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.core.KafkaTemplate;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.IdempotentExecution;
+import dev.idempotency.Mode;
+
+/**
+ * One listener for each shape.
+ */
+final class PaymentListeners {
+
+	private PaymentListeners() {
+	}
+
+	static String output(String topic) {
+		return topic + "-charges";
+	}
+
+	/**
+	 * Of {@link Shape#RECORD}.
+	 */
+	static class ByRecord {
+
+		private final ChargeLog charges;
+
+		ByRecord(ChargeLog charges) {
+			this.charges = charges;
+		}
+
+		@Idempotent(mode = Mode.LEASED)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}")
+		void pay(String payment) {
+			this.charges.commit(Charge.of(payment, IdempotentExecution.current()));
+		}
+
+	}
+
+	/**
+	 * Of {@link Shape#TRANSACTIONAL}.
+	 */
+	static class Transactional {
+
+		private final ChargeLog charges;
+
+		Transactional(ChargeLog charges) {
+			this.charges = charges;
+		}
+
+		@Idempotent(mode = Mode.TRANSACTIONAL)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}")
+		void pay(String payment) {
+			this.charges.join(Charge.of(payment, IdempotentExecution.current()));
+		}
+
+	}
+
+	/**
+	 * Of {@link Shape#BATCH}.
+	 */
+	static class Batch {
+
+		private final ChargeLog charges;
+
+		Batch(ChargeLog charges) {
+			this.charges = charges;
+		}
+
+		@Idempotent(mode = Mode.LEASED)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}", batch = "true")
+		void pay(List<ConsumerRecord<String, String>> payments) {
+			payments.forEach((payment) -> this.charges.commit(Charge.of(payment.value())));
+		}
+
+	}
+
+	/**
+	 * Of {@link Shape#BATCH_TRANSACTIONAL}.
+	 */
+	static class TransactionalBatch {
+
+		private final ChargeLog charges;
+
+		TransactionalBatch(ChargeLog charges) {
+			this.charges = charges;
+		}
+
+		@Idempotent(mode = Mode.TRANSACTIONAL)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}", batch = "true")
+		void pay(List<ConsumerRecord<String, String>> payments) {
+			payments.forEach((payment) -> this.charges.join(Charge.of(payment.value())));
+		}
+
+	}
+
+	/**
+	 * Of {@link Shape#ASYNC}.
+	 */
+	static class Async {
+
+		private final Executor executor = Executors.newFixedThreadPool(4);
+
+		private final ChargeLog charges;
+
+		Async(ChargeLog charges) {
+			this.charges = charges;
+		}
+
+		@Idempotent(mode = Mode.LEASED)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}")
+		CompletableFuture<Void> pay(String payment) {
+			Charge charge = Charge.of(payment, IdempotentExecution.current());
+			return CompletableFuture.runAsync(() -> this.charges.commit(charge), this.executor);
+		}
+
+	}
+
+	/**
+	 * Of {@link Shape#KAFKA_TRANSACTION}.
+	 */
+	static class KafkaTransaction {
+
+		private final KafkaTemplate<Object, Object> kafka;
+
+		private final String output;
+
+		KafkaTransaction(KafkaTemplate<Object, Object> kafka, @Value("${topic}") String topic) {
+			this.kafka = kafka;
+			this.output = output(topic);
+		}
+
+		@Idempotent(mode = Mode.LEASED)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}")
+		void pay(String payment) {
+			this.kafka.send(this.output, Charge.of(payment, IdempotentExecution.current()).toString());
+		}
+
+	}
+
+}

@@ -1,0 +1,158 @@
+package dev.idempotency.storm;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+
+import org.springframework.jdbc.core.JdbcTemplate;
+
+import dev.idempotency.test.ForkedApp;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Processes that share the payments of a topic.
+ */
+final class PaymentProcesses implements AutoCloseable {
+
+	static final int THREADS = 4;
+
+	// That of a JVM that has run its shutdown hooks after a signal.
+	private static final int TERMINATED = 128 + 15;
+
+	private static final Duration PATIENCE = Duration.ofMinutes(5);
+
+	private final String topic = Servers.newTopic("payments", PaymentTraffic.PARTITIONS);
+
+	private final Shape shape;
+
+	private final Random random;
+
+	private final TestApp app;
+
+	private final JdbcTemplate jdbc;
+
+	private final List<ForkedApp> all = new ArrayList<>();
+
+	private final List<ForkedApp> running = new ArrayList<>();
+
+	private final List<ForkedApp> terminated = new ArrayList<>();
+
+	private final Set<Long> killed = new HashSet<>();
+
+	PaymentProcesses(Shape shape, Store store, Random random) {
+		this.shape = shape;
+		this.random = random;
+		String database = Servers.newDatabase();
+		this.jdbc = Servers.jdbc(database);
+		ChargeLog.create(this.jdbc);
+		this.app = shape.configure(store.configure(TestApp.of(PaymentApp.class)))
+			.database(database)
+			.with("topic", this.topic)
+			.with("idempotency.lease", "5s")
+			.with("spring.kafka.listener.concurrency", THREADS)
+			.with("spring.kafka.consumer.properties.session.timeout.ms", 3000)
+			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000);
+	}
+
+	String topic() {
+		return this.topic;
+	}
+
+	void add() throws IOException {
+		ForkedApp process = this.app.forkApp();
+		this.all.add(process);
+		this.running.add(process);
+	}
+
+	void awaitStart() {
+		this.running.forEach((process) -> process.awaitLine(PaymentApp.STARTED));
+	}
+
+	// Without warning.
+	void kill() {
+		ForkedApp process = one();
+		process.kill();
+		this.killed.add(process.pid());
+		this.running.remove(process);
+	}
+
+	// The process ends by itself, as an application does that is replaced.
+	void terminate() {
+		terminate(one());
+	}
+
+	private void terminate(ForkedApp process) {
+		process.terminate();
+		this.terminated.add(process);
+		this.running.remove(process);
+	}
+
+	void restartContainers() {
+		ForkedApp process = one();
+		process.tell(PaymentApp.STOP);
+		process.tell(PaymentApp.START);
+	}
+
+	private ForkedApp one() {
+		List<ForkedApp> started = this.running.stream()
+			.filter((process) -> process.lines().contains(PaymentApp.STARTED))
+			.toList();
+		if (started.isEmpty()) {
+			awaitStart();
+			return this.running.get(0);
+		}
+		return started.get(this.random.nextInt(started.size()));
+	}
+
+	Set<Long> killed() {
+		return this.killed;
+	}
+
+	int added() {
+		return this.all.size();
+	}
+
+	long rebalances() {
+		return this.all.stream()
+			.flatMap((process) -> process.lines().stream())
+			.filter((line) -> line.startsWith(PaymentApp.GENERATION))
+			.distinct()
+			.count();
+	}
+
+	long lag() {
+		return Kafka.lag(this.topic, this.topic);
+	}
+
+	// Wait until so many records are left at most.
+	void awaitLag(long lag) {
+		await().atMost(PATIENCE).pollInterval(Duration.ofMillis(10)).until(() -> lag() <= lag);
+	}
+
+	// The charges when everything is consumed and nobody runs any more.
+	Charges end() {
+		await().atMost(PATIENCE).untilAsserted(() -> assertThat(lag()).isZero());
+		List.copyOf(this.running).forEach(this::terminate);
+		assertThat(this.terminated).allMatch((process) -> process.awaitEnd() == TERMINATED);
+		return new Charges(this.shape.charges(this.topic, this.jdbc));
+	}
+
+	int openPerProcess() {
+		return THREADS * this.shape.openPerThread();
+	}
+
+	@Override
+	public void close() {
+		this.all.forEach(ForkedApp::close);
+	}
+
+}

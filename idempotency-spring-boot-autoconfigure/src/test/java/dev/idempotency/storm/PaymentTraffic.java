@@ -1,0 +1,99 @@
+package dev.idempotency.storm;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Random;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.locks.LockSupport;
+
+import org.apache.kafka.clients.producer.RecordMetadata;
+
+import dev.idempotency.test.Kafka;
+
+/**
+ * Sends payments; three in ten of them twice: one half of the copies at the same moment,
+ * on another partition, the other half later, on any.
+ */
+final class PaymentTraffic {
+
+	static final int PARTITIONS = 12;
+
+	private static final int LATER = 200;
+
+	private final String topic;
+
+	private final Random random;
+
+	private final Map<String, Long> payments = new LinkedHashMap<>();
+
+	private final Queue<String> later = new ArrayDeque<>();
+
+	private final List<Future<RecordMetadata>> sent = new ArrayList<>();
+
+	PaymentTraffic(String topic, Random random) {
+		this.topic = topic;
+		this.random = random;
+	}
+
+	// Evenly over a time.
+	void send(int count, Duration time) throws InterruptedException, ExecutionException {
+		long start = System.nanoTime();
+		for (int number = 0; number < count; number++) {
+			long due = start + time.toNanos() / count * number;
+			while (due > System.nanoTime()) {
+				LockSupport.parkNanos(due - System.nanoTime());
+			}
+			sendOne();
+			if (this.later.size() > LATER) {
+				sendLater();
+			}
+		}
+		while (!this.later.isEmpty()) {
+			sendLater();
+		}
+		for (Future<RecordMetadata> future : this.sent) {
+			future.get();
+		}
+	}
+
+	private void sendOne() {
+		String id = "p" + this.payments.size();
+		long amount = 1 + this.random.nextInt(10_000);
+		this.payments.put(id, amount);
+		String payment = id + " " + amount;
+		int partition = this.random.nextInt(PARTITIONS);
+		send(partition, payment);
+		int dice = this.random.nextInt(20);
+		if (dice < 3) {
+			send((partition + 1 + this.random.nextInt(PARTITIONS - 1)) % PARTITIONS, payment);
+		}
+		else if (dice < 6) {
+			this.later.add(payment);
+		}
+	}
+
+	private void sendLater() {
+		send(this.random.nextInt(PARTITIONS), this.later.remove());
+	}
+
+	private void send(int partition, String payment) {
+		String id = payment.substring(0, payment.indexOf(' '));
+		this.sent.add(Kafka.sendSoon(Kafka.record(this.topic, partition, id, payment)));
+	}
+
+	// The amounts by payment.
+	Map<String, Long> payments() {
+		return this.payments;
+	}
+
+	int records() {
+		return this.sent.size();
+	}
+
+}

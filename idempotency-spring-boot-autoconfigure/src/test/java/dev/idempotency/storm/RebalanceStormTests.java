@@ -1,0 +1,120 @@
+package dev.idempotency.storm;
+
+import java.time.Duration;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for three processes of four threads that are killed, ended, restarted and
+ * replaced every few seconds while payments come in. {@code -Dtest.storm=PT2M} makes the
+ * storm last longer.
+ */
+class RebalanceStormTests {
+
+	private static final Duration TIME = Duration.parse(System.getProperty("test.storm", "PT20S"));
+
+	// 50,000 in two minutes.
+	private static final int PAYMENTS = Integer.getInteger("test.storm.payments",
+			(int) (TIME.toSeconds() * 50_000 / 120));
+
+	private static final int PROCESSES = 3;
+
+	private final Random random = new Random();
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-2")
+	@Tag("promise-5")
+	void transactionalPaymentsAreChargedExactlyOnce() throws Exception {
+		try (PaymentProcesses processes = new PaymentProcesses(Shape.TRANSACTIONAL, Store.JDBC, this.random)) {
+			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
+			Charges charges = storm(processes, traffic, "transactional, JDBC");
+			charges.assertNoneLost(traffic.payments());
+			charges.assertNoneDoubled(traffic.payments());
+		}
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "RECORD, JDBC", "RECORD, REDIS" })
+	@Tag("promise-1")
+	@Tag("promise-2")
+	@Tag("promise-6")
+	@Tag("promise-7")
+	void leasedPaymentsAreNotLostAndDoubledByDeathsOnly(Shape shape, Store store) throws Exception {
+		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
+			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
+			Charges charges = storm(processes, traffic, shape + ", " + store);
+			charges.assertNoneLost(traffic.payments());
+			charges.assertDoubledByDeathsOnly(processes.killed(), processes.openPerProcess());
+		}
+	}
+
+	private Charges storm(PaymentProcesses processes, PaymentTraffic traffic, String name) throws Exception {
+		for (int process = 0; process < PROCESSES; process++) {
+			processes.add();
+		}
+		processes.awaitStart();
+		long start = System.nanoTime();
+		CompletableFuture<Void> sending = CompletableFuture.runAsync(() -> send(traffic));
+		int terminated = 0;
+		int restarted = 0;
+		for (int event = 0; !isDone(sending, 2000 + this.random.nextInt(3000)); event++) {
+			switch (event % 4) {
+				case 1 -> {
+					processes.terminate();
+					terminated++;
+				}
+				case 3 -> {
+					processes.restartContainers();
+					restarted++;
+				}
+				default -> processes.kill();
+			}
+			if (event % 4 != 3) {
+				processes.add();
+			}
+		}
+		Duration stormy = Duration.ofNanos(System.nanoTime() - start);
+		Charges charges = processes.end();
+		Duration all = Duration.ofNanos(System.nanoTime() - start);
+		System.out.printf(
+				"Storm of %s: %d payments in %d records within %d s, consumed after %d s; killed %d processes, "
+						+ "ended %d, restarted the containers of %d, added %d; %d rebalances; %d doubled%n",
+				name, traffic.payments().size(), traffic.records(), stormy.toSeconds(), all.toSeconds(),
+				processes.killed().size(), terminated, restarted, processes.added() - PROCESSES, processes.rebalances(),
+				charges.doubles());
+		assertThat(processes.killed()).isNotEmpty();
+		return charges;
+	}
+
+	private static void send(PaymentTraffic traffic) {
+		try {
+			traffic.send(PAYMENTS, TIME);
+		}
+		catch (ExecutionException | InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	private static boolean isDone(CompletableFuture<Void> sending, long millis)
+			throws ExecutionException, InterruptedException {
+		try {
+			sending.get(millis, TimeUnit.MILLISECONDS);
+			return true;
+		}
+		catch (TimeoutException ex) {
+			return false;
+		}
+	}
+
+}

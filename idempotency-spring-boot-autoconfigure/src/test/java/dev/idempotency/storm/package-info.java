@@ -1,0 +1,7 @@
+/**
+ * Payments in processes that are killed.
+ */
+@NullMarked
+package dev.idempotency.storm;
+
+import org.jspecify.annotations.NullMarked;
