@@ -34,7 +34,11 @@ final class BatchApp implements AutoCloseable {
 	private final String prefix = Servers.unique("batch");
 
 	BatchApp(Class<?> listeners, String mode, String... properties) {
-		TestApp app = TestApp.of(listeners)
+		this(new Class<?>[] { listeners }, mode, properties);
+	}
+
+	BatchApp(Class<?>[] configuration, String mode, String... properties) {
+		TestApp app = TestApp.of(configuration)
 			.with("prefix", this.prefix)
 			.with("idempotency.mode", mode.equals("redis") ? "leased" : mode)
 			.with("spring.kafka.listener.auto-startup", false);
@@ -46,6 +50,8 @@ final class BatchApp implements AutoCloseable {
 			app.redis(Servers.redis());
 		}
 		this.context = app.run();
+		// The first call opens a connection.
+		await().ignoreExceptions().atMost(Duration.ofSeconds(20)).untilAsserted(() -> store().ping());
 	}
 
 	<T> T listeners(Class<T> type) {

@@ -114,9 +114,13 @@ class BatchShapeTests {
 				fingerprint = "#payload")
 		@KafkaListener(id = "${prefix}-keyed", topics = "${prefix}-keyed", batch = "true")
 		void keyed(List<String> values, @Header(KafkaHeaders.OFFSET) List<Long> offsets,
-				@Header(name = "Idempotency-Key", required = false) List<byte[]> keys) {
-			assertThat(keys.stream().map((key) -> new String(key, StandardCharsets.UTF_8)).toList()).isEqualTo(values);
+				@Header(KafkaHeaders.BATCH_CONVERTED_HEADERS) List<Map<String, Object>> headers) {
+			assertThat(headers.stream().map((one) -> text(one.get("Idempotency-Key"))).toList()).isEqualTo(values);
 			add("keyed", values, offsets);
+		}
+
+		private static String text(Object header) {
+			return new String((byte[]) header, StandardCharsets.UTF_8);
 		}
 
 		private void add(String shape, List<String> values, List<Long> offsets) {

@@ -1,6 +1,7 @@
 package dev.idempotency.listener;
 
 import java.time.Duration;
+import java.util.AbstractList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -13,6 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.kafka.autoconfigure.ConcurrentKafkaListenerContainerFactoryConfigurer;
@@ -23,6 +25,7 @@ import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
 import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.KafkaListenerErrorHandler;
+import org.springframework.test.util.AopTestUtils;
 import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.ClaimRequest;
@@ -45,8 +48,8 @@ class BatchWaitingTests {
 	@BeforeAll
 	void start() {
 		for (String mode : List.of("leased", "transactional", "redis")) {
-			this.apps.put(mode,
-					new BatchApp(Listeners.class, mode, "spring.kafka.consumer.properties.max.poll.interval.ms=4000"));
+			this.apps.put(mode, new BatchApp(new Class<?>[] { Listeners.class, Handlers.class }, mode,
+					"spring.kafka.consumer.properties.max.poll.interval.ms=4000"));
 		}
 	}
 
@@ -61,7 +64,7 @@ class BatchWaitingTests {
 	}
 
 	@ParameterizedTest
-	@org.junit.jupiter.params.provider.MethodSource("cases")
+	@MethodSource("cases")
 	void onlyWhatComesAfterItInItsPartitionWaits(List<String> modeAndName) {
 		BatchApp app = this.apps.get(modeAndName.get(0));
 		String name = modeAndName.get(1);
@@ -120,7 +123,7 @@ class BatchWaitingTests {
 		}
 
 		List<String> letters(String name) {
-			return new java.util.AbstractList<>() {
+			return new AbstractList<>() {
 
 				private List<String> all() {
 					return batches(name).list().stream().flatMap((batch) -> Stream.of(batch.split(" "))).toList();
@@ -177,6 +180,11 @@ class BatchWaitingTests {
 			}
 		}
 
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Handlers {
+
 		@Bean
 		KafkaListenerErrorHandler swallowingHandler() {
 			return (message, exception) -> null;
@@ -186,37 +194,36 @@ class BatchWaitingTests {
 		ConcurrentKafkaListenerContainerFactory<Object, Object> unseekingFactory(
 				ConcurrentKafkaListenerContainerFactoryConfigurer configurer,
 				ObjectProvider<ConsumerFactory<Object, Object>> consumers) {
-			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = factory(configurer, consumers);
 			DefaultErrorHandler handler = new DefaultErrorHandler(new FixedBackOff(0, 2));
 			handler.setSeekAfterError(false);
-			factory.setCommonErrorHandler(handler);
-			return factory;
+			return factory(configurer, consumers, handler);
 		}
 
 		@Bean
 		ConcurrentKafkaListenerContainerFactory<Object, Object> failingFactory(
 				ConcurrentKafkaListenerContainerFactoryConfigurer configurer,
-				ObjectProvider<ConsumerFactory<Object, Object>> consumers) {
-			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = factory(configurer, consumers);
-			DefaultErrorHandler handler = new DefaultErrorHandler((record, ex) -> this.recovered = true,
+				ObjectProvider<ConsumerFactory<Object, Object>> consumers, ObjectProvider<Listeners> listeners) {
+			DefaultErrorHandler handler = new DefaultErrorHandler((record, ex) -> target(listeners).recovered = true,
 					new FixedBackOff(100, 3));
-			handler.setRetryListeners((record, ex, attempt) -> {
-			});
 			handler.setBackOffFunction((record, ex) -> {
-				if (this.other == null) {
-					this.whenFailing.run();
+				if (target(listeners).other == null) {
+					target(listeners).whenFailing.run();
 				}
 				return null;
 			});
-			factory.setCommonErrorHandler(handler);
-			return factory;
+			return factory(configurer, consumers, handler);
+		}
+
+		private static Listeners target(ObjectProvider<Listeners> listeners) {
+			return AopTestUtils.getTargetObject(listeners.getObject());
 		}
 
 		private static ConcurrentKafkaListenerContainerFactory<Object, Object> factory(
 				ConcurrentKafkaListenerContainerFactoryConfigurer configurer,
-				ObjectProvider<ConsumerFactory<Object, Object>> consumers) {
+				ObjectProvider<ConsumerFactory<Object, Object>> consumers, DefaultErrorHandler handler) {
 			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = new ConcurrentKafkaListenerContainerFactory<>();
 			configurer.configure(factory, consumers.getObject());
+			factory.setCommonErrorHandler(handler);
 			return factory;
 		}
 
