@@ -96,7 +96,15 @@ final class Delivery {
 	void block(RuntimeException exception) {
 		this.blocked = exception;
 		if (this.acknowledgment != null) {
-			this.acknowledgment.refuse();
+			this.acknowledgment.refuse(true);
+		}
+	}
+
+	// A retry around the method calls it again in the same delivery.
+	void unblock() {
+		this.blocked = null;
+		if (this.acknowledgment != null) {
+			this.acknowledgment.refuse(false);
 		}
 	}
 

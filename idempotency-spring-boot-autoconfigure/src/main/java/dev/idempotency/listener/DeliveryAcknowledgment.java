@@ -49,11 +49,9 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 		this.held = false;
 	}
 
-	/**
-	 * The record has to come again, whatever an error handler says.
-	 */
-	void refuse() {
-		this.refused = true;
+	// The record has to come again, whatever an error handler says.
+	void refuse(boolean refuse) {
+		this.refused = refuse;
 	}
 
 	boolean isNacked() {

@@ -39,7 +39,11 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 	private static @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
 		Delivery delivery = Delivery.current();
 		ProtectedListener listener = (delivery != null) ? delivery.listener(invocation.getMethod()) : null;
-		return (delivery != null && listener != null) ? listener.invoke(invocation, delivery) : invocation.proceed();
+		if (delivery == null || listener == null) {
+			return invocation.proceed();
+		}
+		delivery.unblock();
+		return listener.invoke(invocation, delivery);
 	}
 
 	@Override

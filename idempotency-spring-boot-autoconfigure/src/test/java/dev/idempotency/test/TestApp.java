@@ -5,6 +5,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.WebApplicationType;
@@ -60,6 +62,16 @@ public final class TestApp {
 
 	public TestApp database(String url) {
 		return with("spring.datasource.url", url);
+	}
+
+	/**
+	 * Without some auto-configurations.
+	 * @param classes the auto-configurations that are left out
+	 * @return this
+	 */
+	public TestApp without(Stream<Class<?>> classes) {
+		return with("spring.autoconfigure.exclude", this.properties.get("spring.autoconfigure.exclude")
+				+ classes.map((type) -> "," + type.getName()).collect(Collectors.joining()));
 	}
 
 	/**

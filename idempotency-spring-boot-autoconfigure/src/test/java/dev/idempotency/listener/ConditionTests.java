@@ -1,0 +1,72 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Import;
+import org.springframework.kafka.annotation.KafkaListener;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for the condition of {@link Idempotent}.
+ */
+class ConditionTests {
+
+	@ParameterizedTest
+	@EnumSource(names = { "TRANSACTIONAL", "LEASED" })
+	@Tag("promise-3")
+	void excludedRecordsCostNoCallOfTheStore(Mode mode) {
+		String topic = Servers.newTopic("condition", 1);
+		for (int i = 0; i < 3; i++) {
+			Kafka.send(topic, "excluded", "excluded");
+		}
+		try (ConfigurableApplicationContext context = TestApp.of(Listener.class)
+			.with("topic", topic)
+			.with("idempotency.mode", mode)
+			.run()) {
+			RecordingListener told = context.getBean(RecordingListener.class);
+			awaitHandled(topic);
+			assertThat(TestApp.target(context, Listener.class).seen).hasSize(3);
+			assertThat(told.storeCalls()).isEmpty();
+			assertThat(told.executions()).isEmpty();
+			Kafka.send(topic, "included", "included");
+			Kafka.send(topic, "included", "included");
+			awaitHandled(topic);
+			assertThat(TestApp.target(context, Listener.class).seen).hasSize(4);
+			assertThat(told.storeCalls()).isNotEmpty();
+			assertThat(told.executions()).hasSize(2);
+		}
+	}
+
+	private static void awaitHandled(String topic) {
+		await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertThat(Kafka.lag(topic, topic)).isZero());
+	}
+
+	@Import(RecordingListener.class)
+	static class Listener {
+
+		private final Queue<String> seen = new ConcurrentLinkedQueue<>();
+
+		@Idempotent(condition = "#payload == 'included'")
+		@KafkaListener(topics = "${topic}", groupId = "${topic}")
+		void listen(String value) {
+			this.seen.add(value);
+		}
+
+	}
+
+}

@@ -1,0 +1,189 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for retry topics: the operation is the same on the main, the retry and the
+ * dead-letter topic.
+ */
+@Execution(ExecutionMode.CONCURRENT)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class RetryTopicTests {
+
+	private static final List<String> LISTENERS = List.of("explicit", "inherited", "buried");
+
+	private final String prefix = Servers.unique("retrytopic");
+
+	private ConfigurableApplicationContext context;
+
+	private JdbcTemplate jdbc;
+
+	@BeforeAll
+	void start() {
+		for (String name : LISTENERS) {
+			Servers.addTopics(1, topic(name), topic(name) + "-retry", topic(name) + "-dlt");
+		}
+		String database = Servers.newDatabase();
+		this.jdbc = Servers.jdbc(database);
+		this.context = TestApp.of(RetryTopicListeners.class)
+			.database(database)
+			.with("prefix", this.prefix)
+			.with("spring.kafka.consumer.group-id", this.prefix)
+			.run();
+	}
+
+	@AfterAll
+	void stop() {
+		this.context.close();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "explicit", "inherited" })
+	@Tag("promise-3")
+	void recordIsOneOperationOnEveryTopic(String name) {
+		Kafka.send(topic(name), "dead-" + name, "dead");
+		await("dead letter").atMost(Duration.ofSeconds(30)).until(() -> seen("dead-" + name), has(4));
+		// Released before the record was published to the next topic: it is claimed there
+		// at once, with the next attempt.
+		assertThat(seen("dead-" + name)).containsExactly(topic(name) + " 1", topic(name) + "-retry 2",
+				topic(name) + "-retry 3", topic(name) + "-dlt unprotected");
+		assertThat(records("dead-" + name)).singleElement()
+			.satisfies((record) -> assertThat(record).containsEntry("state", "F")
+				.containsEntry("scope", scope(name))
+				.containsEntry("attempt", 3));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "explicit", "inherited" })
+	@Tag("promise-3")
+	void deadLetterThatIsDrivenAgainIsProcessedOnce(String name) {
+		Kafka.send(topic(name), "driven-" + name, "dead");
+		await("dead letter").atMost(Duration.ofSeconds(30)).until(() -> seen("driven-" + name), has(4));
+		ProducerRecord<String, String> again = Kafka.record(topic(name), 0, "driven-" + name, "good");
+		Kafka.send(again);
+		Kafka.send(again);
+		await("main topic").atMost(Duration.ofSeconds(30)).until(() -> Kafka.lag(group(name), topic(name)) == 0);
+		assertThat(seen("driven-" + name)).hasSize(5).endsWith(topic(name) + " 4");
+		assertThat(records("driven-" + name)).singleElement()
+			.satisfies((record) -> assertThat(record).containsEntry("state", "C"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "explicit", "inherited" })
+	@Tag("promise-3")
+	void recordWithoutKeyThatCompletedOnItsRetryTopicIsADuplicateEverywhere(String name) {
+		Kafka.send(topic(name), null, "heals");
+		await("retry topic").atMost(Duration.ofSeconds(30)).until(() -> seen(name), has(2));
+		ConsumerRecord<String, String> retried = Kafka.read(topic(name) + "-retry")
+			.stream()
+			.filter((record) -> record.headers().lastHeader(Kafka.KEY_HEADER) == null)
+			.findFirst()
+			.orElseThrow();
+		await("completed").atMost(Duration.ofSeconds(10)).until(() -> coordinates(name), has(1));
+		// Both are what a re-delivery looks like: with the headers of the first one.
+		Kafka.send(new ProducerRecord<>(topic(name) + "-retry", 0, retried.key(), retried.value(), retried.headers()));
+		Kafka.send(new ProducerRecord<>(topic(name), 0, retried.key(), retried.value(), retried.headers()));
+		await("retry topic").atMost(Duration.ofSeconds(30))
+			.until(() -> Kafka.lag(retryGroup(name), topic(name) + "-retry") == 0);
+		await("main topic").atMost(Duration.ofSeconds(30)).until(() -> Kafka.lag(group(name), topic(name)) == 0);
+		assertThat(seen(name)).containsExactly(topic(name) + " 1", topic(name) + "-retry 2");
+		assertThat(coordinates(name)).singleElement()
+			.satisfies((record) -> assertThat(record).containsEntry("state", "C").containsEntry("attempt", 2));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "explicit", "inherited" })
+	@Tag("promise-1")
+	void keyInProgressElsewhereUsesUpNoAttemptOnTheRetryTopic(String name) {
+		String key = "held-" + name;
+		Kafka.send(topic(name), key, "heals");
+		await("retry topic").atMost(Duration.ofSeconds(30)).until(() -> seen(key), has(2));
+		// Its deliveries in between were none.
+		assertThat(seen(key)).containsExactly(topic(name) + " 1", topic(name) + "-retry 2");
+		assertThat(Kafka.read(topic(name) + "-retry"))
+			.filteredOn((record) -> key.equals(RetryTopicListeners.Seen.key(record, name)))
+			.hasSize(1);
+		assertThat(Kafka.read(topic(name) + "-dlt"))
+			.filteredOn((record) -> key.equals(RetryTopicListeners.Seen.key(record, name)))
+			.isEmpty();
+		assertThat(seen().waited).contains(key);
+	}
+
+	@Test
+	@Tag("promise-3")
+	void annotatedDeadLetterHandlerIsAnOperationOfItsOwn() {
+		Kafka.send(topic("buried"), "letter", "dead");
+		await("dead letter").atMost(Duration.ofSeconds(30)).until(() -> seen("letter"), has(3));
+		ConsumerRecord<String, String> dead = Kafka.read(topic("buried") + "-dlt").get(0);
+		Kafka.send(new ProducerRecord<>(topic("buried") + "-dlt", 0, dead.key(), dead.value(), dead.headers()));
+		await("dead-letter topic").atMost(Duration.ofSeconds(30))
+			.until(() -> Kafka.lag(group("buried") + "-dlt", topic("buried") + "-dlt") == 0);
+		assertThat(seen("letter")).containsExactly(topic("buried") + " 1", topic("buried") + "-retry 2",
+				topic("buried") + "-dlt 1");
+		assertThat(records("letter")).extracting((record) -> record.get("state")).containsExactlyInAnyOrder("C", "F");
+	}
+
+	private String topic(String name) {
+		return this.prefix + "-" + name;
+	}
+
+	private String group(String name) {
+		return name.equals("inherited") ? this.prefix : this.prefix + "-" + name;
+	}
+
+	// Spring Kafka gives the retry topic a group of its own where the listener names one.
+	private String retryGroup(String name) {
+		return name.equals("inherited") ? this.prefix : group(name) + "-retry";
+	}
+
+	private String scope(String name) {
+		return group(name) + "/" + RetryTopicListeners.class.getName() + "." + name + ",ConsumerRecord";
+	}
+
+	private List<String> seen(String key) {
+		return List.copyOf(seen().of(key));
+	}
+
+	private static Predicate<List<?>> has(int size) {
+		return (list) -> list.size() >= size;
+	}
+
+	private RetryTopicListeners.Seen seen() {
+		return this.context.getBean(RetryTopicListeners.Seen.class);
+	}
+
+	private List<Map<String, Object>> records(String key) {
+		return this.jdbc.queryForList(
+				"SELECT scope, state::text, attempt FROM idempotency_record WHERE key = ? ORDER BY scope", key);
+	}
+
+	private List<Map<String, Object>> coordinates(String name) {
+		return this.jdbc.queryForList("SELECT state::text, attempt FROM idempotency_record "
+				+ "WHERE scope = ? AND key LIKE ? AND state = 'C'", scope(name), topic(name) + "-0-%@%");
+	}
+
+}
