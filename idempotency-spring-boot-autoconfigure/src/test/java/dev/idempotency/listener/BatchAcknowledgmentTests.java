@@ -1,0 +1,197 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.support.Acknowledgment;
+
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.Idempotent;
+import dev.idempotency.listener.BatchApp.Batches;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link BatchAcknowledgment}: what a method says about the records that it has
+ * got is about those that were delivered, and holds when they are completed.
+ */
+@Tag("promise-8")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class BatchAcknowledgmentTests {
+
+	private final Map<String, BatchApp> apps = new ConcurrentHashMap<>();
+
+	@BeforeAll
+	void start() {
+		for (String ack : List.of("manual", "manual_immediate")) {
+			for (String mode : List.of("leased", "transactional")) {
+				this.apps.put(ack + " " + mode,
+						new BatchApp(Listeners.class, mode, "spring.kafka.listener.ack-mode=" + ack));
+			}
+		}
+	}
+
+	@AfterAll
+	void stop() {
+		this.apps.values().forEach(BatchApp::close);
+	}
+
+	static Stream<String> apps() {
+		return Stream.of("manual leased", "manual transactional", "manual_immediate leased",
+				"manual_immediate transactional");
+	}
+
+	static Stream<String> immediate() {
+		return apps().filter((name) -> name.startsWith("manual_immediate"));
+	}
+
+	// Delivered: b and e have completed before.
+	private BatchApp run(String app, String name) {
+		BatchApp running = this.apps.get(app);
+		running.complete(name, "b", null);
+		running.complete(name, "e", null);
+		running.send(name, "a b c d e");
+		running.start(name);
+		return running;
+	}
+
+	private static List<String> batches(BatchApp app, String name) {
+		return app.listeners(Listeners.class).batches.get(name).list();
+	}
+
+	@ParameterizedTest
+	@MethodSource("apps")
+	void wholeBatch(String name) {
+		BatchApp app = run(name, "all");
+		app.awaitDone("all");
+		assertThat(batches(app, "all")).containsExactly("a c d");
+	}
+
+	@ParameterizedTest
+	@MethodSource("apps")
+	void batchOfDuplicatesIsAcknowledgedWithoutTheMethod(String name) {
+		BatchApp app = this.apps.get(name);
+		app.complete("duplicates", "a", null);
+		app.send("duplicates", "a a");
+		app.start("duplicates");
+		app.awaitDone("duplicates");
+		assertThat(app.listeners(Listeners.class).batches).doesNotContainKey("duplicates");
+	}
+
+	@ParameterizedTest
+	@MethodSource("immediate")
+	void partOfTheBatch(String name) {
+		BatchApp app = run(name, "part");
+		// Up to c, which is the second that the method sees and the third delivered.
+		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(app.lag("part")).isEqualTo(2));
+		assertThat(app.record("part", "d").state()).isEqualTo(State.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@MethodSource("apps")
+	@Tag("promise-1")
+	void whatIsNotAcknowledgedComesAgainAndIsNotCompletedBefore(String name) {
+		BatchApp app = run(name, "nack");
+		app.awaitDone("nack");
+		List<String> batches = batches(app, "nack");
+		assertThat(batches.get(0)).isEqualTo("a c d");
+		assertThat(batches.get(batches.size() - 1)).isEqualTo("c d");
+		assertThat(app.record("nack", "a").attempt()).isEqualTo(1);
+		assertThat(app.record("nack", "c").attempt()).isEqualTo(2);
+	}
+
+	@ParameterizedTest
+	@MethodSource("apps")
+	@Tag("promise-1")
+	void acknowledgmentBeforeAFailureDoesNotCount(String name) {
+		BatchApp app = run(name, "failing");
+		app.awaitDone("failing");
+		assertThat(batches(app, "failing")).containsExactly("a c d", "a c d");
+	}
+
+	@ParameterizedTest
+	@MethodSource("apps")
+	@Tag("promise-1")
+	void waitingRecordsAreNotAcknowledgedWithTheOthers(String name) {
+		BatchApp app = this.apps.get(name);
+		app.hold("waiting", "b", Duration.ofSeconds(4));
+		app.send("waiting", "a b c", "x");
+		app.start("waiting");
+		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(app.lag("waiting")).isEqualTo(2));
+		app.awaitDone("waiting");
+		assertThat(batches(app, "waiting").stream().flatMap((one) -> Stream.of(one.split(" "))))
+			.containsExactlyInAnyOrder("a", "x", "b", "c");
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Listeners {
+
+		private final Map<String, Batches> batches = new ConcurrentHashMap<>();
+
+		private int add(String name, List<String> values) {
+			return this.batches.computeIfAbsent(name, (unused) -> new Batches()).add(values);
+		}
+
+		@Idempotent(scope = "${prefix}-all")
+		@KafkaListener(id = "${prefix}-all", topics = "${prefix}-all", batch = "true")
+		void all(List<String> values, Acknowledgment acknowledgment) {
+			add("all", values);
+			acknowledgment.acknowledge();
+		}
+
+		@Idempotent(scope = "${prefix}-duplicates")
+		@KafkaListener(id = "${prefix}-duplicates", topics = "${prefix}-duplicates", batch = "true")
+		void duplicates(List<String> values, Acknowledgment acknowledgment) {
+			add("duplicates", values);
+			acknowledgment.acknowledge();
+		}
+
+		@Idempotent(scope = "${prefix}-part")
+		@KafkaListener(id = "${prefix}-part", topics = "${prefix}-part", batch = "true")
+		void part(List<String> values, Acknowledgment acknowledgment) {
+			add("part", values);
+			acknowledgment.acknowledge(1);
+		}
+
+		@Idempotent(scope = "${prefix}-nack")
+		@KafkaListener(id = "${prefix}-nack", topics = "${prefix}-nack", batch = "true")
+		void nack(List<String> values, Acknowledgment acknowledgment) {
+			if (add("nack", values) == 1) {
+				acknowledgment.nack(1, Duration.ofMillis(100));
+			}
+			else {
+				acknowledgment.acknowledge();
+			}
+		}
+
+		@Idempotent(scope = "${prefix}-failing")
+		@KafkaListener(id = "${prefix}-failing", topics = "${prefix}-failing", batch = "true")
+		void failing(List<String> values, Acknowledgment acknowledgment) {
+			acknowledgment.acknowledge();
+			if (add("failing", values) == 1) {
+				throw new IllegalStateException("after the acknowledgment");
+			}
+		}
+
+		@Idempotent(scope = "${prefix}-waiting")
+		@KafkaListener(id = "${prefix}-waiting", topics = "${prefix}-waiting", batch = "true")
+		void waiting(List<String> values, Acknowledgment acknowledgment) {
+			add("waiting", values);
+			acknowledgment.acknowledge();
+		}
+
+	}
+
+}

@@ -1,0 +1,111 @@
+package dev.idempotency.listener;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.messaging.handler.annotation.SendTo;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.listener.BatchApp.Batches;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link ProtectedBatchListener}: duplicates answer like the first, in their
+ * places among those that run.
+ */
+@Tag("promise-8")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class BatchReplyTests {
+
+	private static final List<String> MODES = List.of("leased", "transactional", "redis");
+
+	private final Map<String, BatchApp> apps = new ConcurrentHashMap<>();
+
+	@BeforeAll
+	void start() {
+		for (String mode : MODES) {
+			this.apps.put(mode, new BatchApp(Listeners.class, mode, "spring.kafka.producer.value-serializer="
+					+ "org.springframework.kafka.support.serializer.JacksonJsonSerializer"));
+		}
+	}
+
+	@AfterAll
+	void stop() {
+		this.apps.values().forEach(BatchApp::close);
+	}
+
+	static Stream<String> modes() {
+		return MODES.stream();
+	}
+
+	@ParameterizedTest
+	@MethodSource("modes")
+	void repliesKeepTheirPlaces(String mode) {
+		BatchApp app = this.apps.get(mode);
+		Servers.addTopics(1, app.name("list") + "-out");
+		app.complete("list", "b", "{\"text\":\"old b\"}");
+		app.send("list", "a b c a");
+		app.start("list");
+		app.awaitDone("list");
+		assertThat(app.listeners(Listeners.class).batches.list()).containsExactly("a c");
+		await().untilAsserted(() -> assertThat(Kafka.read(app.name("list") + "-out")).extracting(ConsumerRecord::value)
+			.containsExactly("{\"text\":\"re a\"}", "{\"text\":\"old b\"}", "{\"text\":\"re c\"}",
+					"{\"text\":\"re a\"}"));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = "leased")
+	void batchOfDuplicatesReplies(String mode) {
+		BatchApp app = this.apps.get(mode);
+		Servers.addTopics(1, app.name("other") + "-out");
+		app.complete("other", "b", "{\"text\":\"old b\"}");
+		app.send("other", "b b");
+		app.start("other");
+		app.awaitDone("other");
+		await().untilAsserted(() -> assertThat(Kafka.read(app.name("other") + "-out")).extracting(ConsumerRecord::value)
+			.containsExactly("{\"text\":\"old b\"}", "{\"text\":\"old b\"}"));
+	}
+
+	record Reply(String text) {
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Listeners {
+
+		private final Batches batches = new Batches();
+
+		@Idempotent(scope = "${prefix}-list")
+		@SendTo("${prefix}-list-out")
+		@KafkaListener(id = "${prefix}-list", topics = "${prefix}-list", batch = "true")
+		List<Reply> list(List<String> values) {
+			this.batches.add(values);
+			return values.stream().map((value) -> new Reply("re " + value)).toList();
+		}
+
+		@Idempotent(scope = "${prefix}-other")
+		@SendTo("${prefix}-other-out")
+		@KafkaListener(id = "${prefix}-other", topics = "${prefix}-other", batch = "true")
+		List<Reply> other(List<String> values) {
+			throw new IllegalStateException("nothing is due");
+		}
+
+	}
+
+}
