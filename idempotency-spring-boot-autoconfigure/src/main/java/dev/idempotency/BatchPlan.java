@@ -69,6 +69,7 @@ final class BatchPlan<T> {
 	 * @param reason why
 	 */
 	void blockRest(OperationBlockedException reason) {
+		unclaim();
 		this.parts.stream().filter(BatchPart::isUnanswered).forEach((part) -> part.block(reason));
 		decide();
 	}
@@ -140,6 +141,10 @@ final class BatchPlan<T> {
 	 */
 	List<Integer> due() {
 		return which((i) -> part(i).isDue());
+	}
+
+	boolean isWaiting() {
+		return this.parts.stream().anyMatch(BatchPart::isWaiting);
 	}
 
 	/**

@@ -50,6 +50,11 @@ final class LeasedBatch<T> {
 		claim();
 		this.plan.decide();
 		try {
+			if (this.deferral != null && this.plan.isWaiting()) {
+				// The transaction will be rolled back for those that wait.
+				release(List.copyOf(this.owned.keySet()));
+				return;
+			}
 			release(this.plan.surplus());
 			List<Integer> due = this.plan.due();
 			if (!due.isEmpty()) {

@@ -38,4 +38,11 @@ import org.springframework.kafka.annotation.TopicPartition;
 	@AliasFor(annotation = KafkaListener.class, attribute = "id")
 	String value();
 
+	/**
+	 * Whether it gets batches.
+	 * @return {@code "true"} if it does
+	 */
+	@AliasFor(annotation = KafkaListener.class, attribute = "batch")
+	String batch() default "";
+
 }

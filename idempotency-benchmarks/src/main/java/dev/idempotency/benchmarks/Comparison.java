@@ -87,7 +87,8 @@ final class Comparison {
 	}
 
 	private RoundTrips roundTrips(ConfigurableApplicationContext context) {
-		return (this.work.kind() == Kind.REDIS) ? new RedisCommands(context.getBean(RedisConnectionFactory.class))
+		return "redis".equals(this.work.kind().properties().get("idempotency.store.type"))
+				? new RedisCommands(context.getBean(RedisConnectionFactory.class))
 				: (CountedDataSource) context.getBean(DataSource.class);
 	}
 

@@ -37,6 +37,24 @@ enum Kind {
 	},
 
 	/**
+	 * The transactions of a batch, and the records, in one transaction.
+	 */
+	TRANSACTIONAL_BATCH("transactional, PostgreSQL, batches of 500", "the same listener unprotected",
+			"the same listener unprotected", Map.of("idempotency.store.type", "jdbc"), BatchTransferListeners.class),
+
+	/**
+	 * A batch beside single records, in PostgreSQL.
+	 */
+	LEASED_BATCH("leased, PostgreSQL, batches of 500", "the same for single records", "the same for single records",
+			Map.of("idempotency.store.type", "jdbc"), BatchListeners.class),
+
+	/**
+	 * A batch beside single records, in Redis.
+	 */
+	REDIS_BATCH("leased, Redis, batches of 500", "the same for single records", "the same for single records",
+			Map.of("idempotency.store.type", "redis"), BatchListeners.class),
+
+	/**
 	 * Completed keys in the memory of the process.
 	 */
 	CACHED("leased, PostgreSQL, cache", "an empty listener", "an empty listener",

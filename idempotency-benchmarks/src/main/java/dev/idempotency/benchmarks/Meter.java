@@ -2,7 +2,9 @@ package dev.idempotency.benchmarks;
 
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.listener.BatchInterceptor;
 import org.springframework.kafka.listener.RecordInterceptor;
 
 /**
@@ -10,7 +12,7 @@ import org.springframework.kafka.listener.RecordInterceptor;
  * lies inside, and polling and committing offsets outside. Boot takes an interceptor of
  * these types only.
  */
-final class Meter implements RecordInterceptor<Object, Object> {
+final class Meter implements RecordInterceptor<Object, Object>, BatchInterceptor<Object, Object> {
 
 	private final ThreadLocal<long[]> started = ThreadLocal.withInitial(() -> new long[1]);
 
@@ -31,11 +33,31 @@ final class Meter implements RecordInterceptor<Object, Object> {
 	@Override
 	public void success(ConsumerRecord<Object, Object> record, Consumer<Object, Object> consumer) {
 		long end = System.nanoTime();
-		window().ended(record, this.started.get()[0], end);
+		window().ended(record, this.started.get()[0], end, 1);
 	}
 
 	@Override
 	public void failure(ConsumerRecord<Object, Object> record, Exception exception, Consumer<Object, Object> consumer) {
+		window().failed(exception);
+	}
+
+	@Override
+	public ConsumerRecords<Object, Object> intercept(ConsumerRecords<Object, Object> records,
+			Consumer<Object, Object> consumer) {
+		records.forEach((record) -> window().begins(record));
+		this.started.get()[0] = System.nanoTime();
+		return records;
+	}
+
+	@Override
+	public void success(ConsumerRecords<Object, Object> records, Consumer<Object, Object> consumer) {
+		long end = System.nanoTime();
+		records.forEach((record) -> window().ended(record, this.started.get()[0], end, records.count()));
+	}
+
+	@Override
+	public void failure(ConsumerRecords<Object, Object> records, Exception exception,
+			Consumer<Object, Object> consumer) {
 		window().failed(exception);
 	}
 

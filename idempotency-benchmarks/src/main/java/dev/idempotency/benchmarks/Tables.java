@@ -43,17 +43,21 @@ final class Tables {
 						""");
 		for (Measured row : rows) {
 			add(table,
-					"| %s | %d | %,.0f | %.0f, %.0f | %.2f | %,.0f | %.0f, %.0f | %.2f | %+.0f, %+.0f | %.2f (%.2f–%.2f) |",
+					"| %s | %d | %,.0f | %.0f, %.0f | %s | %,.0f | %.0f, %.0f | %s | %+.0f, %+.0f | %.2f (%.2f–%.2f) |",
 					row.work(), row.threads(), row.median((round) -> round.limit().rate()),
 					row.median((round) -> round.limit().p50()), row.median((round) -> round.limit().p99()),
-					row.counted().limit().roundTrips(), row.median((round) -> round.guarded().rate()),
+					trips(row.counted().limit()), row.median((round) -> round.guarded().rate()),
 					row.median((round) -> round.guarded().p50()), row.median((round) -> round.guarded().p99()),
-					row.counted().guarded().roundTrips(),
-					row.median((round) -> round.guarded().p50() - round.limit().p50()),
+					trips(row.counted().guarded()), row.median((round) -> round.guarded().p50() - round.limit().p50()),
 					row.median((round) -> round.guarded().p99() - round.limit().p99()), row.ratio(),
 					row.least(Round::ratio), row.most(Round::ratio));
 		}
 		return table.toString();
+	}
+
+	// Of a batch they are few for each record.
+	private static String trips(Phase phase) {
+		return String.format(Locale.ROOT, (phase.roundTrips() < 0.1) ? "%.4f" : "%.2f", phase.roundTrips());
 	}
 
 	static String inProcess(List<Delivered> rows) {

@@ -54,13 +54,20 @@ final class Window {
 		}
 	}
 
-	void ended(ConsumerRecord<?, ?> record, long startTime, long endTime) {
+	/**
+	 * A delivery has ended.
+	 * @param record a record of it
+	 * @param startTime when it began
+	 * @param endTime when it ended
+	 * @param count the number of its records, which share its time
+	 */
+	void ended(ConsumerRecord<?, ?> record, long startTime, long endTime, int count) {
 		if (!this.workload.contains(record)) {
 			failed(new IllegalStateException("A record of another round was delivered"));
 			return;
 		}
 		if (Workload.isMeasured(record)) {
-			this.durations[this.measured.getAndIncrement()] = endTime - startTime;
+			this.durations[this.measured.getAndIncrement()] = (endTime - startTime) / count;
 			this.start.accumulate(startTime);
 			this.end.accumulate(endTime);
 		}

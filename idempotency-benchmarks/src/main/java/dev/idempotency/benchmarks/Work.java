@@ -19,7 +19,9 @@ record Work(Kind kind, int duplicates, @Nullable Goal goal) {
 				new Work(Kind.LEASED, 1, null), new Work(Kind.LEASED, 50, null),
 				new Work(Kind.LEASED, 100, Goal.ratio(0.5, 0.64)), new Work(Kind.REDIS, 0, Goal.ratio(0.8, 0.9)),
 				new Work(Kind.REDIS, 1, null), new Work(Kind.REDIS, 50, null),
-				new Work(Kind.REDIS, 100, Goal.ratio(0.7, 0.85)), new Work(Kind.CACHED, 100, Goal.ratio(0.85, 0.95)));
+				new Work(Kind.REDIS, 100, Goal.ratio(0.7, 0.85)), new Work(Kind.CACHED, 100, Goal.ratio(0.85, 0.95)),
+				new Work(Kind.TRANSACTIONAL_BATCH, 0, Goal.ratio(0.9, 0.97)),
+				new Work(Kind.LEASED_BATCH, 20, Goal.ratio(5, 10)), new Work(Kind.REDIS_BATCH, 20, Goal.ratio(5, 9)));
 	}
 
 	/**

@@ -104,21 +104,26 @@ final class BatchEnd {
 		if (index < 0) {
 			return failure;
 		}
+		if (this.transactional) {
+			return withoutIndex(failure);
+		}
 		ConsumerRecord<?, ?> record = this.delivery.records().get(index);
-		if (failure instanceof OperationRejectedException rejected) {
-			return new RejectedRecordException(rejected, record);
-		}
+		return (failure instanceof OperationRejectedException rejected) ? new RejectedRecordException(rejected, record)
+				: new BatchListenerFailedException(String.valueOf(failure.getMessage()), failure, record);
+	}
+
+	// An error handler that knows the record would commit what comes before it, but its
+	// output goes with the transaction.
+	private static Throwable withoutIndex(Throwable failure) {
 		BatchListenerFailedException indexed = BatchCall.indexed(failure);
-		if (this.transactional && indexed != null) {
-			// An error handler that knows the record would commit what comes before it,
-			// but its output goes with the transaction.
-			KafkaException whole = new KafkaException(
-					"A record of a batch failed, and its transaction is rolled back: " + indexed.getMessage(),
-					indexed.getCause());
-			whole.addSuppressed(failure);
-			return whole;
+		if (indexed == null) {
+			return failure;
 		}
-		return new BatchListenerFailedException(String.valueOf(failure.getMessage()), failure, record);
+		KafkaException whole = new KafkaException(
+				"A record of a batch failed, and its transaction is rolled back: " + indexed.getMessage(),
+				indexed.getCause());
+		whole.addSuppressed(failure);
+		return whole;
 	}
 
 }

@@ -1,0 +1,36 @@
+package dev.idempotency.benchmarks;
+
+import java.util.List;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.transaction.annotation.Transactional;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+
+/**
+ * The business transactions of a batch in one.
+ */
+class BatchTransferListeners {
+
+	private final Transfers transfers;
+
+	BatchTransferListeners(JdbcTemplate jdbc) {
+		this.transfers = new Transfers(jdbc);
+	}
+
+	@BenchmarkListener(value = BenchmarkListener.LIMIT, batch = "true")
+	@Transactional
+	void unprotectedTransfers(List<ConsumerRecord<String, String>> records) {
+		this.transfers.transferAll(records);
+	}
+
+	@BenchmarkListener(value = BenchmarkListener.PROTECTED, batch = "true")
+	@Idempotent(mode = Mode.TRANSACTIONAL)
+	@Transactional
+	void protectedTransfers(List<ConsumerRecord<String, String>> records) {
+		this.transfers.transferAll(records);
+	}
+
+}

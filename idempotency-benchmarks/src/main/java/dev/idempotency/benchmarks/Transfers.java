@@ -1,0 +1,50 @@
+package dev.idempotency.benchmarks;
+
+import java.util.Comparator;
+import java.util.List;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+/**
+ * The writes of a business transaction: two statements.
+ */
+final class Transfers {
+
+	private static final int ACCOUNTS = 10_000;
+
+	private static final String UPDATE = "UPDATE account SET balance = balance + ? WHERE id = ?";
+
+	private static final String INSERT = "INSERT INTO ledger (account, amount, payment) VALUES (?, ?, ?)";
+
+	private final JdbcTemplate jdbc;
+
+	Transfers(JdbcTemplate jdbc) {
+		this.jdbc = jdbc;
+		jdbc.execute("CREATE TABLE account (id int PRIMARY KEY, balance bigint NOT NULL)");
+		jdbc.execute("CREATE TABLE ledger (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
+				+ "account int NOT NULL, amount int NOT NULL, payment text NOT NULL)");
+		jdbc.update("INSERT INTO account SELECT i, 0 FROM generate_series(0, ?) i", ACCOUNTS - 1);
+		jdbc.execute("ANALYZE account");
+	}
+
+	void transfer(String payment) {
+		this.jdbc.update(UPDATE, 5, account(payment));
+		this.jdbc.update(INSERT, account(payment), 5, payment);
+	}
+
+	void transferAll(List<ConsumerRecord<String, String>> records) {
+		// In the order of the accounts, so that two batches do not wait for each other.
+		List<String> payments = records.stream()
+			.map(Workload::key)
+			.sorted(Comparator.comparing(Transfers::account))
+			.toList();
+		this.jdbc.batchUpdate(UPDATE, payments.stream().map((one) -> new Object[] { 5, account(one) }).toList());
+		this.jdbc.batchUpdate(INSERT, payments.stream().map((one) -> new Object[] { account(one), 5, one }).toList());
+	}
+
+	private static int account(String payment) {
+		return Math.floorMod(payment.hashCode(), ACCOUNTS);
+	}
+
+}
