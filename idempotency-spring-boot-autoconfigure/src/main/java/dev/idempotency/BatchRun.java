@@ -35,6 +35,16 @@ final class BatchRun<T> {
 		return this.plan;
 	}
 
+	void answerFrom(CompletionCache cache) {
+		for (int index : this.plan.unanswered()) {
+			IdempotentOperation operation = this.plan.part(index).operation();
+			Claim.Completed known = cache.find(operation.key(), operation.fingerprint());
+			if (known != null) {
+				this.plan.part(index).answer(known);
+			}
+		}
+	}
+
 	boolean started() {
 		return this.started;
 	}

@@ -235,13 +235,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		ObservedBatch observed = new ObservedBatch(this.listener, items);
 		BatchRun<T> run = new BatchRun<>(items, codec, handler);
 		BatchPlan<T> plan = run.plan();
-		for (int index : plan.unanswered()) {
-			IdempotentOperation operation = plan.part(index).operation();
-			Claim.Completed known = this.cache.find(operation.key(), operation.fingerprint());
-			if (known != null) {
-				plan.part(index).answer(known);
-			}
-		}
+		run.answerFrom(this.cache);
 		try {
 			if (observed.mode() == Mode.LEASED) {
 				this.leased.executeAll(run, boundary.deferral());

@@ -5,7 +5,6 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
@@ -35,7 +34,7 @@ final class LeasedBatch<T> {
 	// What a transaction that commits later decides about.
 	private final @Nullable Consumer<PendingCompletion> deferral;
 
-	private final Map<Integer, OwnedClaim> owned = new LinkedHashMap<>();
+	private final OwnedClaims owned = new OwnedClaims();
 
 	LeasedBatch(LeasedClaims claims, BatchClaims batch, BatchRun<T> run,
 			@Nullable Consumer<PendingCompletion> deferral) {
@@ -52,7 +51,7 @@ final class LeasedBatch<T> {
 		try {
 			if (this.deferral != null && this.plan.isWaiting()) {
 				// The transaction will be rolled back for those that wait.
-				release(List.copyOf(this.owned.keySet()));
+				release(this.owned.parts());
 				return;
 			}
 			release(this.plan.surplus());
@@ -62,7 +61,7 @@ final class LeasedBatch<T> {
 			}
 		}
 		finally {
-			this.owned.values().forEach(this.claims::forget);
+			this.owned.all().forEach(this.claims::forget);
 		}
 	}
 
@@ -88,14 +87,9 @@ final class LeasedBatch<T> {
 	}
 
 	private void run(List<Integer> due) {
-		List<@Nullable IdempotentExecution> executions = new ArrayList<>(due.size());
-		for (int index : due) {
-			OwnedClaim claim = this.owned.get(index);
-			executions.add((claim != null) ? claim.execution() : null);
-		}
 		List<@Nullable T> results;
 		try {
-			results = this.run.run(due, executions);
+			results = this.run.run(due, this.owned.executions(due));
 		}
 		catch (Throwable ex) {
 			failed(due, ex);
@@ -130,7 +124,7 @@ final class LeasedBatch<T> {
 	}
 
 	private void complete(List<Integer> done, List<@Nullable T> results) {
-		List<Integer> mine = mine(done);
+		List<Integer> mine = this.owned.among(done);
 		List<Completion> completions = new ArrayList<>(mine.size());
 		for (int i = 0; i < done.size(); i++) {
 			OwnedClaim claim = this.owned.get(done.get(i));
@@ -141,7 +135,7 @@ final class LeasedBatch<T> {
 			this.plan.done(done.get(i), results.get(i));
 		}
 		if (this.deferral != null) {
-			this.deferral.accept(new DeferredCompletion(this.claims, this.batch, take(mine), completions));
+			this.deferral.accept(new DeferredCompletion(this.claims, this.batch, this.owned.take(mine), completions));
 		}
 		else if (!mine.isEmpty()) {
 			settled(mine, completions);
@@ -150,7 +144,8 @@ final class LeasedBatch<T> {
 
 	private void settled(List<Integer> mine, List<Completion> completions) {
 		try {
-			List<Settlement> settlements = this.batch.complete(this.run.subject(mine), claims(mine), completions);
+			List<Settlement> settlements = this.batch.complete(this.run.subject(mine), this.owned.of(mine),
+					completions);
 			for (int i = 0; i < mine.size(); i++) {
 				if (settlements.get(i) == Settlement.LOST) {
 					lost(mine.get(i));
@@ -166,11 +161,11 @@ final class LeasedBatch<T> {
 	}
 
 	private void fail(List<Integer> failed, Throwable error) {
-		List<Integer> mine = mine(failed);
+		List<Integer> mine = this.owned.among(failed);
 		if (mine.isEmpty()) {
 			return;
 		}
-		List<Settlement> settlements = this.batch.fail(this.run.subject(mine), claims(mine), error);
+		List<Settlement> settlements = this.batch.fail(this.run.subject(mine), this.owned.of(mine), error);
 		for (int i = 0; i < mine.size(); i++) {
 			if (settlements.get(i) == Settlement.LOST) {
 				lost(mine.get(i));
@@ -179,26 +174,14 @@ final class LeasedBatch<T> {
 	}
 
 	private void lost(int index) {
-		this.plan.undone(index, LeasedClaims.told(Objects.requireNonNull(this.owned.get(index)).lost()));
+		this.plan.undone(index, LeasedClaims.told(this.owned.of(List.of(index)).get(0).lost()));
 	}
 
 	private void release(List<Integer> parts) {
-		List<Integer> mine = mine(parts);
+		List<Integer> mine = this.owned.among(parts);
 		if (!mine.isEmpty()) {
-			this.batch.release(this.run.subject(mine), claims(mine));
+			this.batch.release(this.run.subject(mine), this.owned.of(mine));
 		}
-	}
-
-	private List<Integer> mine(List<Integer> parts) {
-		return parts.stream().filter(this.owned::containsKey).toList();
-	}
-
-	private List<OwnedClaim> claims(List<Integer> mine) {
-		return mine.stream().map((i) -> Objects.requireNonNull(this.owned.get(i))).toList();
-	}
-
-	private List<OwnedClaim> take(List<Integer> mine) {
-		return mine.stream().map((i) -> Objects.requireNonNull(this.owned.remove(i))).toList();
 	}
 
 }

@@ -4,12 +4,10 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
-import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyListener.StoreCall;
 
@@ -38,9 +36,7 @@ final class TransactionalBatch<T> {
 
 	private final BatchPlan<T> plan;
 
-	private final TransactionDefinition definition;
-
-	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
+	private final TransactionalBatchClaims claims;
 
 	TransactionalBatch(TransactionalIdempotencyStore store, StoreCalls calls, CompletionCache cache,
 			Transactions transactions, BatchRun<T> run, TransactionDefinition definition) {
@@ -50,7 +46,7 @@ final class TransactionalBatch<T> {
 		this.transactions = transactions;
 		this.run = run;
 		this.plan = run.plan();
-		this.definition = definition;
+		this.claims = new TransactionalBatchClaims(store, calls, transactions, run, definition);
 	}
 
 	void execute() {
@@ -62,15 +58,7 @@ final class TransactionalBatch<T> {
 	}
 
 	private boolean executeOnce() {
-		List<Integer> asked = this.plan.unanswered();
-		this.calls.permit(this.run.subject(this.plan.due()));
-		TransactionStatus transaction = begin();
-		if (asked.isEmpty()) {
-			this.calls.release();
-		}
-		else {
-			transaction = claim(asked, transaction);
-		}
+		TransactionStatus transaction = this.claims.claim();
 		this.plan.decide();
 		List<Integer> due = this.plan.due();
 		if (due.isEmpty() || !this.plan.surplus().isEmpty()) {
@@ -79,56 +67,6 @@ final class TransactionalBatch<T> {
 			return true;
 		}
 		return run(due, transaction);
-	}
-
-	private TransactionStatus begin() {
-		TransactionStatus transaction = this.transactions.begin(this.run.subject(this.plan.due()), this.definition);
-		if (!transaction.isNewTransaction()) {
-			this.calls.release();
-			Assert.state(false, "A batch cannot join a transaction: it needs one that it may roll back");
-		}
-		return transaction;
-	}
-
-	private TransactionStatus claim(List<Integer> asked, TransactionStatus transaction) {
-		this.requests.clear();
-		asked.forEach((i) -> this.requests.put(i, this.plan.part(i).operation().newRequest()));
-		TransactionStatus current = transaction;
-		try {
-			try {
-				List<Claim> answers = this.calls.call(StoreCall.CLAIM, this.run.subject(asked),
-						() -> this.store.claimAllInTransaction(List.copyOf(this.requests.values()), false));
-				for (int i = 0; i < answers.size(); i++) {
-					this.plan.part(asked.get(i)).answer(answers.get(i));
-				}
-			}
-			catch (OperationInProgressException ex) {
-				this.transactions.rollback(current, ex);
-				current = begin();
-				this.requests.forEach(this::claimOne);
-			}
-			return current;
-		}
-		catch (RuntimeException ex) {
-			this.transactions.rollback(current, ex);
-			throw ex;
-		}
-	}
-
-	// Somebody's key is in the way, and the store cannot say whose: only that part and
-	// what comes after it in its lane have to wait.
-	private void claimOne(int index, ClaimRequest request) {
-		BatchPart part = this.plan.part(index);
-		if (this.plan.isBehind(index)) {
-			return;
-		}
-		try {
-			part.answer(this.calls.call(StoreCall.CLAIM, part.operation(),
-					() -> this.store.claimInTransaction(request, true)));
-		}
-		catch (OperationInProgressException ex) {
-			part.block(ex);
-		}
 	}
 
 	private boolean run(List<Integer> due, TransactionStatus transaction) {
@@ -162,7 +100,8 @@ final class TransactionalBatch<T> {
 		for (int i = 0; i < due.size(); i++) {
 			int index = due.get(i);
 			if (this.plan.part(index).isClaimed()) {
-				completions.put(index, new Completion(request(index), this.run.codec().write(results.get(i))));
+				completions.put(index,
+						new Completion(this.claims.request(index), this.run.codec().write(results.get(i))));
 			}
 		}
 		List<Completion> kept = completions.values().stream().filter((one) -> one.result() != null).toList();
@@ -173,10 +112,6 @@ final class TransactionalBatch<T> {
 			});
 		}
 		return completions;
-	}
-
-	private ClaimRequest request(int index) {
-		return Objects.requireNonNull(this.requests.get(index));
 	}
 
 	private boolean failed(List<Integer> due, Throwable error) {
@@ -206,7 +141,7 @@ final class TransactionalBatch<T> {
 			return;
 		}
 		Failure failure = Failure.of(error);
-		List<ClaimRequest> claims = failed.stream().map((i) -> request(i)).toList();
+		List<ClaimRequest> claims = failed.stream().map(this.claims::request).toList();
 		List<Settlement> noted = this.calls.call(StoreCall.FAIL, this.run.subject(failed),
 				() -> this.store.noteFailures(claims, failure));
 		if (noted.contains(Settlement.LOST)) {

@@ -1,0 +1,112 @@
+package dev.idempotency;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionStatus;
+import org.springframework.util.Assert;
+
+import dev.idempotency.IdempotencyListener.StoreCall;
+
+/**
+ * Begins the transaction of a batch, and claims in it what is not known yet.
+ */
+final class TransactionalBatchClaims {
+
+	private final TransactionalIdempotencyStore store;
+
+	private final StoreCalls calls;
+
+	private final Transactions transactions;
+
+	private final BatchRun<?> run;
+
+	private final BatchPlan<?> plan;
+
+	private final TransactionDefinition definition;
+
+	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
+
+	TransactionalBatchClaims(TransactionalIdempotencyStore store, StoreCalls calls, Transactions transactions,
+			BatchRun<?> run, TransactionDefinition definition) {
+		this.store = store;
+		this.calls = calls;
+		this.transactions = transactions;
+		this.run = run;
+		this.plan = run.plan();
+		this.definition = definition;
+	}
+
+	ClaimRequest request(int index) {
+		return Objects.requireNonNull(this.requests.get(index));
+	}
+
+	/**
+	 * Begin a transaction and claim.
+	 * @return the transaction, which has to be ended
+	 */
+	TransactionStatus claim() {
+		List<Integer> asked = this.plan.unanswered();
+		this.calls.permit(this.run.subject(this.plan.due()));
+		TransactionStatus transaction = begin();
+		if (asked.isEmpty()) {
+			this.calls.release();
+			return transaction;
+		}
+		return claim(asked, transaction);
+	}
+
+	private TransactionStatus begin() {
+		TransactionStatus transaction = this.transactions.begin(this.run.subject(this.plan.due()), this.definition);
+		if (!transaction.isNewTransaction()) {
+			this.calls.release();
+			Assert.state(false, "A batch cannot join a transaction: it needs one that it may roll back");
+		}
+		return transaction;
+	}
+
+	private TransactionStatus claim(List<Integer> asked, TransactionStatus transaction) {
+		this.requests.clear();
+		asked.forEach((i) -> this.requests.put(i, this.plan.part(i).operation().newRequest()));
+		TransactionStatus current = transaction;
+		try {
+			try {
+				List<Claim> answers = this.calls.call(StoreCall.CLAIM, this.run.subject(asked),
+						() -> this.store.claimAllInTransaction(List.copyOf(this.requests.values()), false));
+				for (int i = 0; i < answers.size(); i++) {
+					this.plan.part(asked.get(i)).answer(answers.get(i));
+				}
+			}
+			catch (OperationInProgressException ex) {
+				this.transactions.rollback(current, ex);
+				current = begin();
+				this.requests.forEach(this::claimOne);
+			}
+			return current;
+		}
+		catch (RuntimeException ex) {
+			this.transactions.rollback(current, ex);
+			throw ex;
+		}
+	}
+
+	// Somebody's key is in the way, and the store cannot say whose: only that part and
+	// what comes after it in its lane have to wait.
+	private void claimOne(int index, ClaimRequest request) {
+		BatchPart part = this.plan.part(index);
+		if (this.plan.isBehind(index)) {
+			return;
+		}
+		try {
+			part.answer(this.calls.call(StoreCall.CLAIM, part.operation(),
+					() -> this.store.claimInTransaction(request, true)));
+		}
+		catch (OperationInProgressException ex) {
+			part.block(ex);
+		}
+	}
+
+}
