@@ -27,7 +27,7 @@ class AsyncCrashListeners {
 		this.effects = effects;
 	}
 
-	@Idempotent(mode = Mode.LEASED, lease = "${lease}")
+	@Idempotent(mode = Mode.LEASED, lease = "${lease}", scope = "leased-running")
 	@KafkaListener(topics = "${topic}-leased-running", groupId = "${topic}-leased-running")
 	CompletableFuture<Void> leasedRunning(String value) {
 		int fence = IdempotentExecution.current().fence();
@@ -39,7 +39,7 @@ class AsyncCrashListeners {
 		}, this.executor);
 	}
 
-	@Idempotent(mode = Mode.LEASED, lease = "${lease}")
+	@Idempotent(mode = Mode.LEASED, lease = "${lease}", scope = "leased-after-effect")
 	@KafkaListener(topics = "${topic}-leased-after-effect", groupId = "${topic}-leased-after-effect")
 	CompletableFuture<Void> leasedAfterEffect(String value) {
 		int fence = IdempotentExecution.current().fence();

@@ -1,10 +1,13 @@
 package dev.idempotency.listener;
 
 import java.util.List;
+import java.util.Objects;
 
+import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 
 /**
@@ -25,19 +28,16 @@ class BatchCrashListeners {
 	@KafkaListener(topics = "${topic}-transactional-running", groupId = "${topic}-transactional-running",
 			batch = "true")
 	void transactionalRunning(List<String> values) {
-		values.forEach((value) -> {
-			effect("transactional-running", value);
-			if (value.equals("second")) {
-				this.crash.reach("transactional-running");
-			}
-		});
+		effects("transactional-running", values, 0, 2);
+		this.crash.reach("transactional-running");
+		effects("transactional-running", values, 2, 3);
 	}
 
 	@Idempotent(mode = Mode.TRANSACTIONAL)
 	@KafkaListener(topics = "${topic}-transactional-before-commit", groupId = "${topic}-transactional-before-commit",
 			batch = "true")
 	void transactionalBeforeCommit(List<String> values) {
-		values.forEach((value) -> effect("transactional-before-commit", value));
+		effects("transactional-before-commit", values, 0, 3);
 		this.crash.reachBeforeCommit("transactional-before-commit");
 	}
 
@@ -45,25 +45,29 @@ class BatchCrashListeners {
 	@KafkaListener(topics = "${topic}-transactional-after-commit", groupId = "${topic}-transactional-after-commit",
 			batch = "true")
 	void transactionalAfterCommit(List<String> values) {
-		values.forEach((value) -> effect("transactional-after-commit", value));
+		effects("transactional-after-commit", values, 0, 3);
 		this.crash.reachAfterCommit("transactional-after-commit");
 	}
 
 	@Idempotent(mode = Mode.LEASED, lease = "${lease}")
 	@KafkaListener(topics = "${topic}-leased-running", groupId = "${topic}-leased-running", batch = "true")
 	void leasedRunning(List<String> values) {
-		values.forEach((value) -> {
-			if (value.equals("second")) {
-				this.crash.reach("leased-running");
-			}
-			effect("leased-running", value);
-		});
+		effects("leased-running", values, 0, 1);
+		this.crash.reach("leased-running");
+		effects("leased-running", values, 1, 3);
+	}
+
+	@Idempotent(mode = Mode.LEASED, lease = "${lease}")
+	@KafkaListener(topics = "${topic}-leased-before-effect", groupId = "${topic}-leased-before-effect", batch = "true")
+	void leasedBeforeEffect(List<String> values) {
+		this.crash.reach("leased-before-effect");
+		effects("leased-before-effect", values, 0, 3);
 	}
 
 	@Idempotent(mode = Mode.LEASED, lease = "${lease}")
 	@KafkaListener(topics = "${topic}-leased-after-effect", groupId = "${topic}-leased-after-effect", batch = "true")
 	void leasedAfterEffect(List<String> values) {
-		values.forEach((value) -> effect("leased-after-effect", value));
+		effects("leased-after-effect", values, 0, 3);
 		this.crash.reach("leased-after-effect");
 	}
 
@@ -71,11 +75,15 @@ class BatchCrashListeners {
 	@KafkaListener(topics = "${topic}-leased-after-completion", groupId = "${topic}-leased-after-completion",
 			batch = "true")
 	void leasedAfterCompletion(List<String> values) {
-		values.forEach((value) -> effect("leased-after-completion", value));
+		effects("leased-after-completion", values, 0, 3);
 	}
 
-	private void effect(String name, String value) {
-		this.effects.add(name, value, null);
+	private void effects(String name, List<String> values, int from, int to) {
+		List<@Nullable IdempotentExecution> executions = IdempotentExecution.currentBatch();
+		for (int i = from; i < to; i++) {
+			IdempotentExecution execution = Objects.requireNonNull(executions.get(i), "All records have keys");
+			this.effects.add(name, values.get(i), execution.fence());
+		}
 	}
 
 }

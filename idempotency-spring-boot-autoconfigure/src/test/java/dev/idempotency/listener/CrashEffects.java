@@ -2,7 +2,6 @@ package dev.idempotency.listener;
 
 import java.util.List;
 
-import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
@@ -15,7 +14,7 @@ record CrashEffects(JdbcTemplate jdbc) {
 				"CREATE TABLE effect (name text, value text, fence int, at timestamptz DEFAULT clock_timestamp())");
 	}
 
-	void add(String name, String value, @Nullable Integer fence) {
+	void add(String name, String value, int fence) {
 		this.jdbc.update("INSERT INTO effect (name, value, fence) VALUES (?, ?, ?)", name, value, fence);
 	}
 

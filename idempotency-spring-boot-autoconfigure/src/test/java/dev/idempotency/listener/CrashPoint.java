@@ -12,9 +12,16 @@ record CrashPoint(boolean active) {
 
 	static final String REACHED = "REACHED ";
 
-	void reach(String name) {
+	// To the process that will kill this one.
+	void say(String line) {
 		if (this.active) {
-			System.out.println(REACHED + name);
+			System.out.println(line);
+		}
+	}
+
+	void reach(String name) {
+		say(REACHED + name);
+		if (this.active) {
 			try {
 				new CountDownLatch(1).await();
 			}

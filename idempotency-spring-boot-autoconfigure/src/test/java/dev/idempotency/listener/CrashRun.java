@@ -49,17 +49,23 @@ final class CrashRun implements AutoCloseable {
 		this.effects.create();
 		try (ForkedApp first = app().with("crash", true).forkApp()) {
 			await().atMost(PATIENCE)
-				.untilAsserted(() -> assertThat(first.lines())
-					.containsAll(this.shape.points().stream().map((point) -> CrashPoint.REACHED + point).toList()));
+				.untilAsserted(() -> assertThat(first.lines()).containsAll(this.shape.linesBeforeCrash()));
 		}
 		long killed = System.nanoTime();
 		this.second = app().run();
-		await().atMost(PATIENCE).untilAsserted(() -> {
-			for (String point : this.shape.points()) {
-				assertThat(Kafka.lag(topic(point), topic(point))).as(point).isZero();
-			}
-		});
+		this.shape.points().forEach(this::awaitConsumed);
 		this.takeover = Duration.ofNanos(System.nanoTime() - killed);
+	}
+
+	// A copy of a record, for the second process.
+	void sendAgain(String point, String value) {
+		Kafka.send(topic(point), value, value);
+		awaitConsumed(point);
+	}
+
+	private void awaitConsumed(String point) {
+		await().atMost(PATIENCE)
+			.untilAsserted(() -> assertThat(Kafka.lag(topic(point), topic(point))).as(point).isZero());
 	}
 
 	private TestApp app() {

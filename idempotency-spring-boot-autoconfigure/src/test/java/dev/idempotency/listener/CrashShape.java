@@ -1,5 +1,6 @@
 package dev.idempotency.listener;
 
+import java.util.ArrayList;
 import java.util.List;
 
 import dev.idempotency.test.TestApp;
@@ -19,18 +20,32 @@ enum CrashShape {
 	 * All in one batch: running means in the middle of it.
 	 */
 	BATCH(BatchCrashListeners.class, "third", "transactional-running", "transactional-before-commit",
-			"transactional-after-commit", "leased-running", "leased-after-effect", "leased-after-completion"),
+			"transactional-after-commit", "leased-before-effect", "leased-running", "leased-after-effect",
+			CrashingApp.AFTER_COMPLETION),
 
 	/**
-	 * One by one, by another thread.
+	 * One by one, by another thread: the second and the third are done while the first is
+	 * stuck.
 	 */
-	ASYNC(AsyncCrashListeners.class, "first", "leased-running", "leased-after-effect", "leased-after-completion"),
+	ASYNC(AsyncCrashListeners.class, "first", "leased-running", "leased-after-effect", CrashingApp.AFTER_COMPLETION) {
+
+		@Override
+		List<String> linesBeforeCrash() {
+			List<String> lines = new ArrayList<>(super.linesBeforeCrash());
+			points().forEach((point) -> {
+				lines.add(CrashingApp.PROCESSED + point + " second");
+				lines.add(CrashingApp.PROCESSED + point + " third");
+			});
+			return lines;
+		}
+
+	},
 
 	/**
 	 * One by one, in a transaction of Kafka.
 	 */
 	KAFKA_TRANSACTION(KafkaTransactionCrashListeners.class, "first", "leased-running", "leased-after-effect",
-			"leased-after-completion") {
+			"leased-before-commit", "leased-after-commit", CrashingApp.AFTER_COMPLETION) {
 
 		@Override
 		TestApp configure(TestApp app) {
@@ -65,6 +80,11 @@ enum CrashShape {
 
 	List<String> points() {
 		return this.points;
+	}
+
+	// What the first process says before it is killed.
+	List<String> linesBeforeCrash() {
+		return this.points.stream().map((point) -> CrashPoint.REACHED + point).toList();
 	}
 
 	TestApp configure(TestApp app) {

@@ -1,33 +1,17 @@
 package dev.idempotency.listener;
 
-import java.io.IOException;
-import java.util.List;
-
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for a consumer process that is killed, with Boot's default error handler: a first
- * process stops dead at six points, is killed, and a second takes over.
+ * Tests for a consumer process that is killed while it handles record by record.
  */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class CrashTests {
+class CrashTests extends AbstractCrashTests {
 
-	private final CrashRun run = new CrashRun(CrashShape.RECORD);
-
-	@BeforeAll
-	void killTheFirstProcessAndStartTheSecond() throws IOException {
-		this.run.killTheFirstProcessAndStartTheSecond();
-	}
-
-	@AfterAll
-	void stop() {
-		this.run.close();
+	CrashTests() {
+		super(CrashShape.RECORD);
 	}
 
 	@Test
@@ -72,21 +56,6 @@ class CrashTests {
 	@Tag("promise-3")
 	void killedBetweenCompletionAndOffsetALeasedHandlerDoesNotRunAgain() {
 		assertThat(effects("leased-after-completion")).containsExactly("first", "second", "third");
-	}
-
-	// The session time-out of the dead consumer, the lease, and one round of waiting.
-	@Test
-	@Tag("promise-7")
-	void aCrashedOwnerIsReplacedAtMostOneLeaseLater() {
-		assertThat(this.run.takeover()).isLessThan(CrashRun.LEASE.plusSeconds(12));
-	}
-
-	private List<String> effects(String point) {
-		return this.run.effects().values(point);
-	}
-
-	private List<Integer> fences(String point) {
-		return this.run.effects().fences(point);
 	}
 
 }

@@ -6,6 +6,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.JdbcTemplate;
 
+import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyListener;
 import dev.idempotency.test.TestApp;
 
@@ -15,6 +16,8 @@ import dev.idempotency.test.TestApp;
  */
 @Configuration(proxyBeanMethods = false)
 public class CrashingApp {
+
+	static final String PROCESSED = "PROCESSED ";
 
 	static final String AFTER_COMPLETION = "leased-after-completion";
 
@@ -40,9 +43,12 @@ public class CrashingApp {
 
 			@Override
 			public void executed(Execution execution) {
-				if (execution.outcome() == Outcome.PROCESSED && execution.key() != null
-						&& execution.key().scope().equals(AFTER_COMPLETION)
-						&& execution.key().value().equals(shape.lastCompleted())) {
+				IdempotencyKey key = execution.key();
+				if (execution.outcome() != Outcome.PROCESSED || key == null) {
+					return;
+				}
+				crashPoint.say(PROCESSED + key.scope() + " " + key.value());
+				if (key.scope().equals(AFTER_COMPLETION) && key.value().equals(shape.lastCompleted())) {
 					crashPoint.reach(AFTER_COMPLETION);
 				}
 			}

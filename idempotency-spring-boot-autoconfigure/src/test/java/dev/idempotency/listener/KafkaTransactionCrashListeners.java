@@ -1,17 +1,24 @@
 package dev.idempotency.listener;
 
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.core.KafkaTemplate;
+import org.springframework.kafka.transaction.KafkaTransactionManager;
+import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.TransactionExecutionListener;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 
 /**
  * One listener for each point of {@link CrashShape#KAFKA_TRANSACTION}; its first record
  * gets there. The effect of a record is a record in another topic.
  */
-class KafkaTransactionCrashListeners {
+class KafkaTransactionCrashListeners implements TransactionExecutionListener {
+
+	private final ThreadLocal<@Nullable String> committing = new ThreadLocal<>();
 
 	private final CrashPoint crash;
 
@@ -20,14 +27,16 @@ class KafkaTransactionCrashListeners {
 	private final String topic;
 
 	KafkaTransactionCrashListeners(CrashPoint crash, KafkaTemplate<Object, Object> kafka,
-			@Value("${topic}") String topic) {
+			KafkaTransactionManager<?, ?> transactions, @Value("${topic}") String topic) {
 		this.crash = crash;
 		this.kafka = kafka;
 		this.topic = topic;
+		// The library adds its listener behind this one, when the containers are built.
+		transactions.addListener(this);
 	}
 
-	static String output(String topic, String point) {
-		return topic + "-" + point + "-output";
+	static String output(String topic) {
+		return topic + "-output";
 	}
 
 	@Idempotent(mode = Mode.LEASED, lease = "${lease}")
@@ -48,14 +57,54 @@ class KafkaTransactionCrashListeners {
 		}
 	}
 
-	@Idempotent(mode = Mode.LEASED, lease = "${lease}", scope = CrashingApp.AFTER_COMPLETION)
+	@Idempotent(mode = Mode.LEASED, lease = "${lease}")
+	@KafkaListener(topics = "${topic}-leased-before-commit", groupId = "${topic}-leased-before-commit")
+	void leasedBeforeCommit(String value) {
+		effect("leased-before-commit", value);
+		this.committing.set("leased-before-commit");
+	}
+
+	@Idempotent(mode = Mode.LEASED, lease = "${lease}")
+	@KafkaListener(topics = "${topic}-leased-after-commit", groupId = "${topic}-leased-after-commit")
+	void leasedAfterCommit(String value) {
+		effect("leased-after-commit", value);
+		this.committing.set("leased-after-commit");
+	}
+
+	// Not the scope at which the end of the handler is the point: its completion comes
+	// after it.
+	@Idempotent(mode = Mode.LEASED, lease = "${lease}", scope = "completed")
 	@KafkaListener(topics = "${topic}-leased-after-completion", groupId = "${topic}-leased-after-completion")
 	void leasedAfterCompletion(String value) {
 		effect("leased-after-completion", value);
+		this.committing.set(CrashingApp.AFTER_COMPLETION);
+	}
+
+	@Override
+	public void beforeCommit(TransactionExecution transaction) {
+		if ("leased-before-commit".equals(this.committing.get())) {
+			this.crash.reach("leased-before-commit");
+		}
+	}
+
+	@Override
+	public void afterCommit(TransactionExecution transaction, @Nullable Throwable commitFailure) {
+		if ("leased-after-commit".equals(this.committing.get())) {
+			this.crash.reach("leased-after-commit");
+		}
+	}
+
+	// Of the second record: that of the first is completed.
+	@Override
+	public void beforeBegin(TransactionExecution transaction) {
+		if (CrashingApp.AFTER_COMPLETION.equals(this.committing.get())) {
+			this.crash.reach(CrashingApp.AFTER_COMPLETION);
+		}
 	}
 
 	private void effect(String point, String value) {
-		this.kafka.send(output(this.topic, point), value);
+		// On the broker before the process is killed.
+		this.kafka.send(output(this.topic + "-" + point), IdempotentExecution.current().fence() + " " + value).join();
 	}
 
 }

@@ -8,22 +8,15 @@ import dev.idempotency.IdempotentExecution;
  * @param payment which
  * @param amount how much
  * @param process who charged it
- * @param fence the fence number of the execution, 0 if it is not known
- * @param attempt the attempt of the execution, 0 if it is not known
+ * @param fence the fence number of the execution
+ * @param attempt the attempt of the execution
  */
 record Charge(String payment, long amount, long process, int fence, int attempt) {
 
 	// A payment is its number and its amount.
 	static Charge of(String payment, IdempotentExecution execution) {
-		return of(payment, execution.fence(), execution.attempt());
-	}
-
-	static Charge of(String payment) {
-		return of(payment, 0, 0);
-	}
-
-	private static Charge of(String payment, int fence, int attempt) {
-		return parse(payment + " " + ProcessHandle.current().pid() + " " + fence + " " + attempt);
+		return parse(
+				payment + " " + ProcessHandle.current().pid() + " " + execution.fence() + " " + execution.attempt());
 	}
 
 	static Charge parse(String text) {

@@ -43,19 +43,20 @@ final class Charges {
 
 	// Only a process that died between effect and completion leaves a charge to be made
 	// again, and each of its threads had so many payments in hand at that instant.
-	void assertDoubledByDeathsOnly(Set<Long> killed, int openPerProcess) {
+	void assertDoubledByDeathsOnly(Set<Long> killed, int openPerProcess, String window) {
 		this.doubled.values().forEach((ofOne) -> {
 			assertThat(ofOne).extracting(Charge::fence).isSorted();
 			Charge last = ofOne.get(ofOne.size() - 1);
 			assertThat(last.attempt()).as(ofOne.toString()).isNotEqualTo(1);
-			assertThat(killed).as("killed, " + ofOne)
+			assertThat(killed).as("processes that were killed, for only then " + window + ": " + ofOne)
 				.containsAll(ofOne.subList(0, ofOne.size() - 1).stream().map(Charge::process).toList());
 		});
 		assertThat(this.doubled.values()
 			.stream()
 			.flatMap((ofOne) -> ofOne.subList(0, ofOne.size() - 1).stream())
 			.collect(Collectors.groupingBy(Charge::process, Collectors.counting()))
-			.values()).allMatch((open) -> open <= openPerProcess);
+			.values()).as("so many payments a killed process may have left of which " + window)
+			.allMatch((open) -> open <= openPerProcess);
 	}
 
 }

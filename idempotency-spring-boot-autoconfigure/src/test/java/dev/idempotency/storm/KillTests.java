@@ -21,43 +21,48 @@ class KillTests {
 	private final Random random = new Random();
 
 	@ParameterizedTest
-	@CsvSource({ "TRANSACTIONAL, JDBC" })
+	@CsvSource({ "TRANSACTIONAL, JDBC", "BATCH_TRANSACTIONAL, JDBC" })
 	@Tag("promise-1")
 	@Tag("promise-5")
 	@Tag("promise-7")
 	void killedUnderTrafficItChargesExactlyOnce(Shape shape, Store store) throws Exception {
 		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
 			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-			Charges charges = killAgainAndAgain(processes, traffic);
+			Charges charges = killAgainAndAgain(processes, traffic, shape.speed() * PAYMENTS);
 			charges.assertNoneLost(traffic.payments());
 			charges.assertNoneDoubled(traffic.payments());
 		}
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "RECORD, JDBC", "RECORD, REDIS" })
+	@CsvSource({ "RECORD, JDBC", "RECORD, REDIS", "BATCH, JDBC", "BATCH, REDIS", "ASYNC, JDBC",
+			"KAFKA_TRANSACTION, JDBC" })
 	@Tag("promise-1")
 	@Tag("promise-6")
 	@Tag("promise-7")
 	void killedUnderTrafficItLosesNothingAndDoublesWhatItHadInHandOnly(Shape shape, Store store) throws Exception {
 		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
 			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-			Charges charges = killAgainAndAgain(processes, traffic);
+			Charges charges = killAgainAndAgain(processes, traffic, shape.speed() * PAYMENTS);
 			charges.assertNoneLost(traffic.payments());
-			charges.assertDoubledByDeathsOnly(processes.killed(), processes.openPerProcess());
+			processes.assertDoubledByDeathsOnly(charges);
 		}
 	}
 
-	private Charges killAgainAndAgain(PaymentProcesses processes, PaymentTraffic traffic) throws Exception {
+	private Charges killAgainAndAgain(PaymentProcesses processes, PaymentTraffic traffic, int payments)
+			throws Exception {
 		for (int round = 0; round < ROUNDS; round++) {
 			processes.add();
-			traffic.send(PAYMENTS, Duration.ZERO);
+			traffic.send(payments, Duration.ZERO);
 			processes.awaitLag((long) (processes.lag() * this.random.nextDouble(0.2, 0.95)));
 			processes.kill();
 			assertThat(processes.lag()).as("records left for the next process").isPositive();
 		}
 		processes.add();
-		return processes.end();
+		Charges charges = processes.end();
+		System.out.printf("%s: %d payments in %d records, killed %d processes, %d doubled%n", processes.name(),
+				traffic.payments().size(), traffic.records(), processes.killed().size(), charges.doubles());
+		return charges;
 	}
 
 }

@@ -1,11 +1,14 @@
 package dev.idempotency.storm;
 
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
+import java.util.function.Consumer;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.core.KafkaTemplate;
@@ -24,6 +27,14 @@ final class PaymentListeners {
 
 	static String output(String topic) {
 		return topic + "-charges";
+	}
+
+	private static void charge(List<ConsumerRecord<String, String>> payments, Consumer<Charge> charges) {
+		List<@Nullable IdempotentExecution> executions = IdempotentExecution.currentBatch();
+		for (int i = 0; i < payments.size(); i++) {
+			IdempotentExecution execution = Objects.requireNonNull(executions.get(i), "Payments have keys");
+			charges.accept(Charge.of(payments.get(i).value(), execution));
+		}
 	}
 
 	/**
@@ -78,7 +89,7 @@ final class PaymentListeners {
 		@Idempotent(mode = Mode.LEASED)
 		@KafkaListener(topics = "${topic}", groupId = "${topic}", batch = "true")
 		void pay(List<ConsumerRecord<String, String>> payments) {
-			payments.forEach((payment) -> this.charges.commit(Charge.of(payment.value())));
+			charge(payments, this.charges::commit);
 		}
 
 	}
@@ -97,7 +108,7 @@ final class PaymentListeners {
 		@Idempotent(mode = Mode.TRANSACTIONAL)
 		@KafkaListener(topics = "${topic}", groupId = "${topic}", batch = "true")
 		void pay(List<ConsumerRecord<String, String>> payments) {
-			payments.forEach((payment) -> this.charges.join(Charge.of(payment.value())));
+			charge(payments, this.charges::join);
 		}
 
 	}

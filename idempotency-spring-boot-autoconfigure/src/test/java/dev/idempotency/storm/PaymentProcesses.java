@@ -34,6 +34,8 @@ final class PaymentProcesses implements AutoCloseable {
 
 	private final Shape shape;
 
+	private final Store store;
+
 	private final Random random;
 
 	private final TestApp app;
@@ -50,6 +52,7 @@ final class PaymentProcesses implements AutoCloseable {
 
 	PaymentProcesses(Shape shape, Store store, Random random) {
 		this.shape = shape;
+		this.store = store;
 		this.random = random;
 		String database = Servers.newDatabase();
 		this.jdbc = Servers.jdbc(database);
@@ -65,6 +68,10 @@ final class PaymentProcesses implements AutoCloseable {
 
 	String topic() {
 		return this.topic;
+	}
+
+	String name() {
+		return this.shape + ", " + this.store;
 	}
 
 	void add() throws IOException {
@@ -146,8 +153,8 @@ final class PaymentProcesses implements AutoCloseable {
 		return new Charges(this.shape.charges(this.topic, this.jdbc));
 	}
 
-	int openPerProcess() {
-		return THREADS * this.shape.openPerThread();
+	void assertDoubledByDeathsOnly(Charges charges) {
+		charges.assertDoubledByDeathsOnly(this.killed, THREADS * this.shape.openPerThread(), this.shape.window());
 	}
 
 	@Override

@@ -9,6 +9,7 @@ import java.util.concurrent.TimeoutException;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -17,7 +18,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for three processes of four threads that are killed, ended, restarted and
  * replaced every few seconds while payments come in. {@code -Dtest.storm=PT2M} makes the
- * storm last longer.
+ * storm last longer, and adds those of leased mode.
  */
 class RebalanceStormTests {
 
@@ -36,16 +37,29 @@ class RebalanceStormTests {
 	@Tag("promise-2")
 	@Tag("promise-5")
 	void transactionalPaymentsAreChargedExactlyOnce() throws Exception {
-		try (PaymentProcesses processes = new PaymentProcesses(Shape.TRANSACTIONAL, Store.JDBC, this.random)) {
+		assertChargedExactlyOnce(Shape.TRANSACTIONAL);
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-2")
+	@Tag("promise-5")
+	void paymentsOfTransactionalBatchesAreChargedExactlyOnce() throws Exception {
+		assertChargedExactlyOnce(Shape.BATCH_TRANSACTIONAL);
+	}
+
+	private void assertChargedExactlyOnce(Shape shape) throws Exception {
+		try (PaymentProcesses processes = new PaymentProcesses(shape, Store.JDBC, this.random)) {
 			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-			Charges charges = storm(processes, traffic, "transactional, JDBC");
+			Charges charges = storm(processes, traffic);
 			charges.assertNoneLost(traffic.payments());
 			charges.assertNoneDoubled(traffic.payments());
 		}
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "RECORD, JDBC", "RECORD, REDIS" })
+	@EnabledIfSystemProperty(named = "test.storm", matches = ".+")
+	@CsvSource({ "RECORD, JDBC", "RECORD, REDIS", "BATCH, JDBC" })
 	@Tag("promise-1")
 	@Tag("promise-2")
 	@Tag("promise-6")
@@ -53,13 +67,13 @@ class RebalanceStormTests {
 	void leasedPaymentsAreNotLostAndDoubledByDeathsOnly(Shape shape, Store store) throws Exception {
 		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
 			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-			Charges charges = storm(processes, traffic, shape + ", " + store);
+			Charges charges = storm(processes, traffic);
 			charges.assertNoneLost(traffic.payments());
-			charges.assertDoubledByDeathsOnly(processes.killed(), processes.openPerProcess());
+			processes.assertDoubledByDeathsOnly(charges);
 		}
 	}
 
-	private Charges storm(PaymentProcesses processes, PaymentTraffic traffic, String name) throws Exception {
+	private Charges storm(PaymentProcesses processes, PaymentTraffic traffic) throws Exception {
 		for (int process = 0; process < PROCESSES; process++) {
 			processes.add();
 		}
@@ -90,7 +104,7 @@ class RebalanceStormTests {
 		System.out.printf(
 				"Storm of %s: %d payments in %d records within %d s, consumed after %d s; killed %d processes, "
 						+ "ended %d, restarted the containers of %d, added %d; %d rebalances; %d doubled%n",
-				name, traffic.payments().size(), traffic.records(), stormy.toSeconds(), all.toSeconds(),
+				processes.name(), traffic.payments().size(), traffic.records(), stormy.toSeconds(), all.toSeconds(),
 				processes.killed().size(), terminated, restarted, processes.added() - PROCESSES, processes.rebalances(),
 				charges.doubles());
 		assertThat(processes.killed()).isNotEmpty();

@@ -33,12 +33,24 @@ enum Shape {
 			return MAX_POLL_RECORDS;
 		}
 
+		@Override
+		int speed() {
+			return BATCH_SPEED;
+		}
+
 	},
 
 	/**
 	 * A batch at a time, in a transaction of the database.
 	 */
-	BATCH_TRANSACTIONAL(PaymentListeners.TransactionalBatch.class),
+	BATCH_TRANSACTIONAL(PaymentListeners.TransactionalBatch.class) {
+
+		@Override
+		int speed() {
+			return BATCH_SPEED;
+		}
+
+	},
 
 	/**
 	 * One by one, leased, by other threads.
@@ -66,6 +78,11 @@ enum Shape {
 		}
 
 		@Override
+		String window() {
+			return "the Kafka transaction was committed, but the process was killed before it recorded the completion";
+		}
+
+		@Override
 		List<Charge> charges(String topic, JdbcTemplate jdbc) {
 			return Kafka.readCommitted(PaymentListeners.output(topic))
 				.stream()
@@ -78,6 +95,8 @@ enum Shape {
 
 	// Small, for an eager rebalance waits for the records of a poll.
 	static final int MAX_POLL_RECORDS = 50;
+
+	private static final int BATCH_SPEED = 5;
 
 	private final Class<?> listener;
 
@@ -99,6 +118,16 @@ enum Shape {
 
 	// How many payments a consumer thread may have charged but not completed.
 	int openPerThread() {
+		return 1;
+	}
+
+	// Why a payment may be charged again.
+	String window() {
+		return "the payment was charged, but the process was killed before it recorded the completion";
+	}
+
+	// How many payments it takes to be killed among them, compared to one by one.
+	int speed() {
 		return 1;
 	}
 

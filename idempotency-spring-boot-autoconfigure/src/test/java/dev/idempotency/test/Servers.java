@@ -36,7 +36,8 @@ public final class Servers {
 		EmbeddedKafkaBroker broker = new EmbeddedKafkaKraftBroker(1, 1)
 			.brokerProperties(Map.of("auto.create.topics.enable", "true", "group.initial.rebalance.delay.ms", "0",
 					"group.min.session.timeout.ms", "1000", "offsets.topic.num.partitions", "4",
-					"transaction.state.log.replication.factor", "1", "transaction.state.log.min.isr", "1"));
+					"transaction.state.log.replication.factor", "1", "transaction.state.log.min.isr", "1",
+					"transaction.abort.timed.out.transaction.cleanup.interval.ms", "1000"));
 		broker.afterPropertiesSet();
 		Runtime.getRuntime().addShutdownHook(new Thread(broker::destroy));
 		return broker;

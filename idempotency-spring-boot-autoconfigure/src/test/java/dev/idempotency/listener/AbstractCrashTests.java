@@ -1,0 +1,56 @@
+package dev.idempotency.listener;
+
+import java.io.IOException;
+import java.util.List;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * For tests for a consumer process that is killed, with Boot's default error handler: a
+ * first process stops dead at all points of a shape, is killed, and a second takes over.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class AbstractCrashTests {
+
+	private final CrashRun run;
+
+	AbstractCrashTests(CrashShape shape) {
+		this.run = new CrashRun(shape);
+	}
+
+	@BeforeAll
+	void killTheFirstProcessAndStartTheSecond() throws IOException {
+		this.run.killTheFirstProcessAndStartTheSecond();
+	}
+
+	@AfterAll
+	void stop() {
+		this.run.close();
+	}
+
+	// The session time-out of the dead consumer, the lease, and one round of waiting.
+	@Test
+	@Tag("promise-7")
+	void aCrashedOwnerIsReplacedAtMostOneLeaseLater() {
+		assertThat(this.run.takeover()).isLessThan(CrashRun.LEASE.plusSeconds(12));
+	}
+
+	CrashRun run() {
+		return this.run;
+	}
+
+	List<String> effects(String point) {
+		return this.run.effects().values(point);
+	}
+
+	List<Integer> fences(String point) {
+		return this.run.effects().fences(point);
+	}
+
+}

@@ -1,0 +1,45 @@
+package dev.idempotency.listener;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for a consumer process that is killed while another thread handles the first of
+ * three records, and the others are completed.
+ */
+class AsyncCrashTests extends AbstractCrashTests {
+
+	AsyncCrashTests() {
+		super(CrashShape.ASYNC);
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-3")
+	@Tag("promise-7")
+	void killedBeforeTheEffectTheRecordIsTakenOverAndTheCompletedOnesDoNotRunAgain() {
+		assertThat(effects("leased-running")).containsExactlyInAnyOrder("first", "second", "third").endsWith("first");
+		assertThat(fences("leased-running")).containsExactly(1, 1, 2);
+	}
+
+	// The window of leased mode: the fence tells the second execution from the first.
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-6")
+	@Tag("promise-7")
+	void killedBetweenEffectAndCompletionTheHandlerRunsAgainWithTheNextFence() {
+		assertThat(effects("leased-after-effect")).containsExactlyInAnyOrder("first", "second", "third", "first")
+			.endsWith("first");
+		assertThat(fences("leased-after-effect")).containsExactly(1, 1, 1, 2);
+	}
+
+	@Test
+	@Tag("promise-3")
+	void killedBetweenCompletionAndOffsetTheHandlerDoesNotRunAgain() {
+		assertThat(effects("leased-after-completion")).containsExactlyInAnyOrder("first", "second", "third");
+		assertThat(fences("leased-after-completion")).containsExactly(1, 1, 1);
+	}
+
+}

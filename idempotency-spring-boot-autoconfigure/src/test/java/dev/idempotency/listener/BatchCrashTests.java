@@ -1,0 +1,73 @@
+package dev.idempotency.listener;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for a consumer process that is killed while it handles a batch of three records.
+ */
+class BatchCrashTests extends AbstractCrashTests {
+
+	BatchCrashTests() {
+		super(CrashShape.BATCH);
+	}
+
+	@Test
+	@Tag("promise-5")
+	@Tag("promise-7")
+	void killedInTheMiddleOfATransactionalBatchAllItsEffectsHappenOnce() {
+		assertThat(effects("transactional-running")).containsExactly("first", "second", "third");
+	}
+
+	@Test
+	@Tag("promise-5")
+	void killedBetweenHandlerAndCommitTheEffectsHappenOnce() {
+		assertThat(effects("transactional-before-commit")).containsExactly("first", "second", "third");
+	}
+
+	@Test
+	@Tag("promise-5")
+	@Tag("promise-3")
+	void killedBetweenCommitAndOffsetTheEffectsHappenOnce() {
+		assertThat(effects("transactional-after-commit")).containsExactly("first", "second", "third");
+		assertThat(fences("transactional-after-commit")).containsExactly(1, 1, 1);
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-7")
+	void killedBeforeTheEffectsOfALeasedBatchItIsTakenOver() {
+		assertThat(effects("leased-before-effect")).containsExactly("first", "second", "third");
+		assertThat(fences("leased-before-effect")).containsExactly(2, 2, 2);
+	}
+
+	// The window of leased mode: all records of the batch run again.
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-6")
+	@Tag("promise-7")
+	void killedInTheMiddleOfALeasedBatchItRunsAgainWithTheNextFences() {
+		assertThat(effects("leased-running")).containsExactly("first", "first", "second", "third");
+		assertThat(fences("leased-running")).containsExactly(1, 2, 2, 2);
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-6")
+	@Tag("promise-7")
+	void killedBetweenEffectsAndCompletionALeasedBatchRunsAgainWithTheNextFences() {
+		assertThat(effects("leased-after-effect")).containsExactly("first", "second", "third", "first", "second",
+				"third");
+		assertThat(fences("leased-after-effect")).containsExactly(1, 1, 1, 2, 2, 2);
+	}
+
+	@Test
+	@Tag("promise-3")
+	void killedBetweenCompletionAndOffsetALeasedBatchDoesNotRunAgain() {
+		assertThat(effects("leased-after-completion")).containsExactly("first", "second", "third");
+		assertThat(fences("leased-after-completion")).containsExactly(1, 1, 1);
+	}
+
+}

@@ -1,0 +1,80 @@
+package dev.idempotency.listener;
+
+import java.util.List;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.test.Kafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for a consumer process that is killed while it handles record by record, each in
+ * a transaction of Kafka. Its effects are a fence number and a value in another topic.
+ */
+class KafkaTransactionCrashTests extends AbstractCrashTests {
+
+	KafkaTransactionCrashTests() {
+		super(CrashShape.KAFKA_TRANSACTION);
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-7")
+	void killedBeforeTheEffectTheRecordIsTakenOver() {
+		assertThat(output("leased-running")).containsExactly("2 first", "1 second", "1 third");
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-6")
+	@Tag("promise-7")
+	void killedBetweenEffectAndEndOfTheHandlerOnlyTheSecondExecutionIsCommitted() {
+		assertThat(output("leased-after-effect")).containsExactly("2 first", "1 second", "1 third");
+		assertThat(values(Kafka.read(outputTopic("leased-after-effect")))).startsWith("1 first");
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-6")
+	@Tag("promise-7")
+	void killedBetweenHandlerAndCommitOnlyTheSecondExecutionIsCommitted() {
+		assertThat(output("leased-before-commit")).containsExactly("2 first", "1 second", "1 third");
+		assertThat(values(Kafka.read(outputTopic("leased-before-commit")))).startsWith("1 first");
+	}
+
+	// The window of leased mode: the offset is committed with the effect, so the record
+	// itself does not come again, but a copy of it runs.
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-6")
+	@Tag("promise-7")
+	void killedBetweenCommitAndCompletionTheEffectHappensOnceUnlessACopyComes() {
+		assertThat(output("leased-after-commit")).containsExactly("1 first", "1 second", "1 third");
+		run().sendAgain("leased-after-commit", "first");
+		assertThat(output("leased-after-commit")).containsExactly("1 first", "1 second", "1 third", "2 first");
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-3")
+	void killedAfterTheCompletionNoCopyRuns() {
+		run().sendAgain("leased-after-completion", "first");
+		assertThat(output("leased-after-completion")).containsExactly("1 first", "1 second", "1 third");
+	}
+
+	private List<String> output(String point) {
+		return values(Kafka.readCommitted(outputTopic(point)));
+	}
+
+	private String outputTopic(String point) {
+		return KafkaTransactionCrashListeners.output(run().topic(point));
+	}
+
+	private static List<String> values(List<ConsumerRecord<String, String>> records) {
+		return records.stream().map(ConsumerRecord::value).toList();
+	}
+
+}
