@@ -117,7 +117,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		Attempt<T, E> attempt = new Attempt<>(operation, handler);
 		Observed observed = new Observed(this.listener, attempt);
 		try {
-			Executed<T> executed = protect(attempt, codec, boundary);
+			Executed<T> executed = protect(attempt, codec, boundary, observed);
 			observed.ended(executed);
 			return executed;
 		}
@@ -138,13 +138,14 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		}
 	}
 
-	private <T, E extends Throwable> Executed<T> protect(Attempt<T, E> attempt, ResultCodec<T> codec, Boundary boundary)
-			throws E {
+	private <T, E extends Throwable> Executed<T> protect(Attempt<T, E> attempt, ResultCodec<T> codec, Boundary boundary,
+			Observed observed) throws E {
 		Executed<T> known = known(attempt.operation(), codec);
 		if (known != null) {
 			return known;
 		}
-		return (attempt.operation().mode() == Mode.LEASED) ? this.leased.execute(attempt, codec, boundary.deferral())
+		return (attempt.operation().mode() == Mode.LEASED)
+				? this.leased.execute(attempt, codec, observed.deferred(boundary.deferral()))
 				: transactional().execute(attempt, codec, boundary.definition());
 	}
 
@@ -238,7 +239,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		run.answerFrom(this.cache);
 		try {
 			if (observed.mode() == Mode.LEASED) {
-				this.leased.executeAll(run, boundary.deferral());
+				this.leased.executeAll(run, observed.deferred(boundary.deferral()));
 			}
 			else {
 				transactional().executeAll(run, boundary.definition());

@@ -1,6 +1,7 @@
 package dev.idempotency;
 
 import java.time.Duration;
+import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +23,8 @@ final class Observed {
 
 	private boolean unprotected;
 
+	private boolean deferred;
+
 	Observed(IdempotencyListener listener, Attempt<?, ?> attempt) {
 		this.listener = listener;
 		this.attempt = attempt;
@@ -33,6 +36,22 @@ final class Observed {
 
 	void unprotected() {
 		this.unprotected = true;
+	}
+
+	/**
+	 * Wait with what is told until the transaction of the caller has ended.
+	 * @param deferral who gets the completion, if there is such a transaction
+	 * @return the same, but observed
+	 */
+	@Nullable Consumer<PendingCompletion> deferred(@Nullable Consumer<PendingCompletion> deferral) {
+		return (deferral == null) ? null : (pending) -> {
+			this.deferred = true;
+			deferral.accept(new ObservedCompletion(pending, (completed) -> {
+				this.deferred = false;
+				this.outcome = completed ? Outcome.PROCESSED : Outcome.FAILED;
+				tell();
+			}));
+		};
 	}
 
 	void failed(Throwable error) {
@@ -55,6 +74,9 @@ final class Observed {
 	}
 
 	void tell() {
+		if (this.deferred) {
+			return;
+		}
 		this.listener.executed(new Execution(this.attempt.operation().name(), this.attempt.operation().mode(),
 				this.attempt.operation().key(), this.unprotected ? Outcome.UNPROTECTED : this.outcome,
 				Duration.ofNanos(System.nanoTime() - this.start)));

@@ -3,6 +3,7 @@ package dev.idempotency;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
@@ -26,6 +27,12 @@ final class ObservedBatch {
 
 	private boolean unprotected;
 
+	private boolean deferred;
+
+	private Outcome done = Outcome.PROCESSED;
+
+	private @Nullable BatchExecuted<?> executed;
+
 	ObservedBatch(IdempotencyListener listener, List<BatchItem> items) {
 		this.listener = listener;
 		this.items = items;
@@ -47,7 +54,29 @@ final class ObservedBatch {
 		this.unprotected = true;
 	}
 
-	<T> void tell(BatchExecuted<T> executed) {
+	/**
+	 * Wait with what is told until the transaction of the caller has ended.
+	 * @param deferral who gets the completions, if there is such a transaction
+	 * @return the same, but observed
+	 */
+	@Nullable Consumer<PendingCompletion> deferred(@Nullable Consumer<PendingCompletion> deferral) {
+		return (deferral == null) ? null : (pending) -> {
+			this.deferred = true;
+			deferral.accept(new ObservedCompletion(pending, (completed) -> {
+				this.done = completed ? Outcome.PROCESSED : Outcome.FAILED;
+				this.deferred = false;
+				if (this.executed != null) {
+					tell(this.executed);
+				}
+			}));
+		};
+	}
+
+	void tell(BatchExecuted<?> executed) {
+		this.executed = executed;
+		if (this.deferred) {
+			return;
+		}
 		Duration share = Duration.ofNanos((System.nanoTime() - this.start) / Math.max(1, this.items.size()));
 		for (int i = 0; i < this.items.size(); i++) {
 			IdempotentOperation operation = this.items.get(i).operation();
@@ -60,11 +89,10 @@ final class ObservedBatch {
 	}
 
 	// None for a part whose turn has not come.
-	private <T> @Nullable Outcome outcome(int index, BatchExecuted<T> executed) {
-		Executed<T> answer = executed.answers().get(index);
+	private @Nullable Outcome outcome(int index, BatchExecuted<?> executed) {
+		Executed<?> answer = executed.answers().get(index);
 		if (answer != null) {
-			return answer.duplicate() ? Outcome.DUPLICATE
-					: (this.unprotected ? Outcome.UNPROTECTED : Outcome.PROCESSED);
+			return answer.duplicate() ? Outcome.DUPLICATE : (this.unprotected ? Outcome.UNPROTECTED : this.done);
 		}
 		Throwable error = executed.waiting().get(index);
 		if (error == null && executed.failedAt() == index) {
