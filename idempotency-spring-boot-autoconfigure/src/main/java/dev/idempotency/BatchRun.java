@@ -107,7 +107,15 @@ final class BatchRun<T> {
 					+ " records, so duplicates will get none: " + subject(due)
 					+ "; return one for each record, in their order");
 		}
-		return new ArrayList<>(Collections.nCopies(due.size(), null));
+		return noResults(due.size());
+	}
+
+	static <T> List<@Nullable T> noResults(int count) {
+		List<@Nullable T> results = new ArrayList<>(count);
+		for (int i = 0; i < count; i++) {
+			results.add(null);
+		}
+		return results;
 	}
 
 	/**

@@ -116,7 +116,7 @@ final class LeasedBatch<T> {
 			release(before);
 		}
 		else {
-			complete(before, new ArrayList<>(Collections.nCopies(position, null)));
+			complete(before, BatchRun.noResults(position));
 		}
 		fail(due.subList(position, position + 1), error);
 		release(due.subList(position + 1, due.size()));

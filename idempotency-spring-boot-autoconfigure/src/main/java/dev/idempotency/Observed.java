@@ -44,7 +44,10 @@ final class Observed {
 	 * @return the same, but observed
 	 */
 	@Nullable Consumer<PendingCompletion> deferred(@Nullable Consumer<PendingCompletion> deferral) {
-		return (deferral == null) ? null : (pending) -> {
+		if (deferral == null) {
+			return null;
+		}
+		return (pending) -> {
 			this.deferred = true;
 			deferral.accept(new ObservedCompletion(pending, (completed) -> {
 				this.deferred = false;

@@ -60,7 +60,10 @@ final class ObservedBatch {
 	 * @return the same, but observed
 	 */
 	@Nullable Consumer<PendingCompletion> deferred(@Nullable Consumer<PendingCompletion> deferral) {
-		return (deferral == null) ? null : (pending) -> {
+		if (deferral == null) {
+			return null;
+		}
+		return (pending) -> {
 			this.deferred = true;
 			deferral.accept(new ObservedCompletion(pending, (completed) -> {
 				this.done = completed ? Outcome.PROCESSED : Outcome.FAILED;

@@ -1,8 +1,8 @@
 package dev.idempotency.listener;
 
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -51,16 +51,16 @@ class ListenerStartupTests {
 	}
 
 	@Test
-	void batchListenerIsRefused() {
-		assertRefused(Batch.class, "it is a batch listener, which is not supported yet",
-				"Set 'batch' of @KafkaListener to \"false\"");
+	void futureThatSpringKafkaDoesNotWaitForIsRefused() {
+		assertRefused(Futures.class, "it returns a Future, which Spring Kafka does not wait for",
+				"Return a CompletableFuture or a Mono.");
 	}
 
 	@Test
-	void futureIsRefused() {
-		assertRefused(Futures.class,
-				"it, or a method of the same listener class, is asynchronous, which is not supported yet",
-				"Return the result itself");
+	void futureInContainerWithKafkaTransactionIsRefused() {
+		assertRefused(this.runner.withPropertyValues("spring.kafka.producer.transaction-id-prefix=tx"),
+				CompletableFutures.class, "its container has a Kafka transaction, which ends when the method returns",
+				"Return the result itself, or use a container factory without a Kafka transaction manager.");
 	}
 
 	@Test
@@ -72,12 +72,6 @@ class ListenerStartupTests {
 	@Test
 	void asyncMethodIsRefused() {
 		assertRefused(AsyncMethod.class, "@Async takes it off the thread of the container", "Remove @Async.");
-	}
-
-	@Test
-	void containerWithKafkaTransactionIsRefused() {
-		assertRefused(this.runner.withPropertyValues("spring.kafka.producer.transaction-id-prefix=tx"), Plain.class,
-				"its container has a Kafka transaction", "Use a container factory without a Kafka transaction manager");
 	}
 
 	@Test
@@ -107,15 +101,6 @@ class ListenerStartupTests {
 		return analysis[0];
 	}
 
-	static class Plain {
-
-		@Idempotent
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(String value) {
-		}
-
-	}
-
 	static class PrivateMethod {
 
 		@Idempotent
@@ -143,16 +128,17 @@ class ListenerStartupTests {
 
 	}
 
-	static class Batch {
+	static class Futures {
 
 		@Idempotent
-		@KafkaListener(topics = "topic", groupId = "group", batch = "true")
-		void listen(List<String> values) {
+		@KafkaListener(topics = "topic", groupId = "group")
+		Future<String> listen(String value) {
+			return CompletableFuture.completedFuture(value);
 		}
 
 	}
 
-	static class Futures {
+	static class CompletableFutures {
 
 		@Idempotent
 		@KafkaListener(topics = "topic", groupId = "group")

@@ -1,0 +1,107 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.config.ContainerCustomizer;
+import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.test.Kafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for the group protocol in which the broker assigns partitions: a consumer that
+ * waits with a record stays in its group.
+ */
+@Tag("promise-1")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ConsumerProtocolTests {
+
+	private static final Duration INTERVAL = Duration.ofSeconds(3);
+
+	private BatchApp app;
+
+	@BeforeAll
+	void start() {
+		this.app = new BatchApp(new Class<?>[] { Listeners.class, Assignments.class }, "leased",
+				"spring.kafka.consumer.properties.group.protocol=consumer",
+				"spring.kafka.consumer.properties.max.poll.interval.ms=" + INTERVAL.toMillis());
+	}
+
+	@AfterAll
+	void stop() {
+		this.app.close();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "record", "batch" })
+	void waitsLongerThanAConsumerMayBeSilent(String name) {
+		this.app.hold(name, "b", INTERVAL.multipliedBy(2));
+		this.app.send(name, "a b c", "x");
+		long start = System.nanoTime();
+		this.app.start(name);
+		Queue<String> seen = this.app.listeners(WaitingLog.class).seen(name);
+		await().atMost(INTERVAL).untilAsserted(() -> assertThat(seen).containsExactlyInAnyOrder("a", "x"));
+		await().pollDelay(INTERVAL).atMost(INTERVAL.plusSeconds(1)).until(() -> this.app.lag(name) == 2);
+		Kafka.send(Kafka.record(this.app.name(name), 1, "y", "y"));
+		await().untilAsserted(() -> assertThat(seen).contains("y"));
+		assertThat(seen).as("after %s", Duration.ofNanos(System.nanoTime() - start)).doesNotContain("b", "c");
+		this.app.awaitDone(name);
+		assertThat(seen).filteredOn((value) -> List.of("a", "b", "c").contains(value)).containsExactly("a", "b", "c");
+		assertThat(seen).hasSize(5);
+		assertThat(this.app.listeners(WaitingLog.class).assignments(this.app.name(name))).hasValue(1);
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Listeners {
+
+		private final WaitingLog log;
+
+		Listeners(WaitingLog log) {
+			this.log = log;
+		}
+
+		@Idempotent(scope = "${prefix}-record")
+		@KafkaListener(id = "${prefix}-record", topics = "${prefix}-record")
+		void record(String value) {
+			this.log.seen("record").add(value);
+		}
+
+		@Idempotent(scope = "${prefix}-batch")
+		@KafkaListener(id = "${prefix}-batch", topics = "${prefix}-batch", batch = "true")
+		void batch(List<String> values) {
+			this.log.seen("batch").addAll(values);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Assignments {
+
+		@Bean
+		static WaitingLog waitingLog() {
+			return new WaitingLog();
+		}
+
+		@Bean
+		static ContainerCustomizer<Object, Object, ConcurrentMessageListenerContainer<Object, Object>> assignments(
+				WaitingLog log) {
+			return new WaitingConfiguration().countAssignments(log);
+		}
+
+	}
+
+}

@@ -1,0 +1,161 @@
+package dev.idempotency.listener;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.context.annotation.Bean;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.listener.DefaultErrorHandler;
+import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.util.backoff.FixedBackOff;
+
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.Idempotent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for handlers with a transaction of their own: what a failed one wrote is rolled
+ * back, and what a successful one wrote is there once.
+ */
+@Tag("promise-5")
+@Tag("promise-6")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class HandlerTransactionTests {
+
+	private final Map<String, BatchApp> apps = new ConcurrentHashMap<>();
+
+	@BeforeAll
+	void start() {
+		for (String mode : List.of("leased", "transactional")) {
+			this.apps.put(mode, new BatchApp(new Class<?>[] { Effects.class, OnMethod.class, OnClass.class }, mode));
+		}
+	}
+
+	@AfterAll
+	void stop() {
+		this.apps.values().forEach(BatchApp::close);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "leased, method", "leased, class", "transactional, method", "transactional, class" })
+	void recordHasOneEffectOrNone(String mode, String name) {
+		BatchApp app = this.apps.get(mode);
+		app.send(name, "a a heals heals bad b a");
+		app.start(name);
+		app.awaitDone(name);
+		Effects effects = app.listeners(Effects.class);
+		assertThat(effects.runs(name)).containsExactly("a", "heals", "heals", "bad", "bad", "b");
+		assertThat(effects.rows(name)).containsExactly("a", "heals", "b");
+		assertThat(app.record(name, "heals").state()).isEqualTo(State.COMPLETED);
+		assertThat(app.record(name, "bad").state()).isEqualTo(State.FAILED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "leased", "transactional" })
+	void batchHasOneEffect(String mode) {
+		BatchApp app = this.apps.get(mode);
+		app.complete("batch", "c", null);
+		app.send("batch", "a b a c heals");
+		app.start("batch");
+		app.awaitDone("batch");
+		Effects effects = app.listeners(Effects.class);
+		assertThat(effects.runs("batch")).containsExactly("a", "b", "heals", "a", "b", "heals");
+		assertThat(effects.rows("batch")).containsExactly("a", "b", "heals");
+		assertThat(app.record("batch", "heals").state()).isEqualTo(State.COMPLETED);
+	}
+
+	/**
+	 * A table that handlers write to.
+	 */
+	static class Effects {
+
+		private final Map<String, Queue<String>> runs = new ConcurrentHashMap<>();
+
+		private final JdbcTemplate jdbc;
+
+		Effects(JdbcTemplate jdbc) {
+			this.jdbc = jdbc;
+			jdbc.execute("CREATE TABLE effect (number serial, name text, value text)");
+		}
+
+		@Bean
+		static DefaultErrorHandler errorHandler() {
+			return new DefaultErrorHandler(new FixedBackOff(0, 1));
+		}
+
+		void write(String name, String value) {
+			assertThat(TransactionSynchronizationManager.isActualTransactionActive()).isTrue();
+			boolean first = !runs(name).contains(value);
+			runs(name).add(value);
+			this.jdbc.update("INSERT INTO effect (name, value) VALUES (?, ?)", name, value);
+			if (value.equals("bad") || (first && value.equals("heals"))) {
+				throw new IllegalStateException("fails");
+			}
+		}
+
+		Queue<String> runs(String name) {
+			return this.runs.computeIfAbsent(name, (unused) -> new ConcurrentLinkedQueue<>());
+		}
+
+		List<String> rows(String name) {
+			return this.jdbc.queryForList("SELECT value FROM effect WHERE name = ? ORDER BY number", String.class,
+					name);
+		}
+
+	}
+
+	static class OnMethod {
+
+		private final Effects effects;
+
+		OnMethod(Effects effects) {
+			this.effects = effects;
+		}
+
+		@Transactional
+		@Idempotent(scope = "${prefix}-method")
+		@KafkaListener(id = "${prefix}-method", topics = "${prefix}-method")
+		void handle(String value) {
+			this.effects.write("method", value);
+		}
+
+		@Transactional
+		@Idempotent(scope = "${prefix}-batch")
+		@KafkaListener(id = "${prefix}-batch", topics = "${prefix}-batch", batch = "true")
+		void handle(List<String> values) {
+			values.forEach((value) -> this.effects.write("batch", value));
+		}
+
+	}
+
+	@Transactional
+	static class OnClass {
+
+		private final Effects effects;
+
+		OnClass(Effects effects) {
+			this.effects = effects;
+		}
+
+		@Idempotent(scope = "${prefix}-class")
+		@KafkaListener(id = "${prefix}-class", topics = "${prefix}-class")
+		void handle(String value) {
+			this.effects.write("class", value);
+		}
+
+	}
+
+}

@@ -1,0 +1,112 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+import org.apache.kafka.common.TopicPartition;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.listener.MessageListenerContainer;
+
+import dev.idempotency.Idempotent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link PartitionPauses}: a partition that the application has paused itself
+ * stays so, also when a record of it waits.
+ */
+@Tag("promise-13")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class UsersPauseTests {
+
+	private BatchApp app;
+
+	@BeforeAll
+	void start() {
+		this.app = new BatchApp(Listeners.class, "leased");
+	}
+
+	@AfterAll
+	void stop() {
+		this.app.close();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "record", "batch" })
+	void pausedPartitionIsResumedByItsUserOnly(String name) {
+		Duration lease = Duration.ofSeconds(4);
+		this.app.hold(name, "b", lease);
+		this.app.send(name, "a b c");
+		this.app.start(name);
+		Listeners listeners = this.app.listeners(Listeners.class);
+		await().atMost(Duration.ofSeconds(20)).until(() -> this.app.lag(name) == 2);
+		Duration longer = lease.plusSeconds(1);
+		await().during(longer).atMost(longer.plusSeconds(2)).until(() -> listeners.seen(name).size() == 1);
+		listeners.container(name).resumePartition(listeners.partition(name));
+		this.app.awaitDone(name);
+		assertThat(listeners.seen(name)).containsExactly("a", "b", "c");
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Listeners {
+
+		private final Map<String, Queue<String>> seen = new ConcurrentHashMap<>();
+
+		private final ObjectProvider<KafkaListenerEndpointRegistry> registry;
+
+		private final String prefix;
+
+		Listeners(ObjectProvider<KafkaListenerEndpointRegistry> registry, @Value("${prefix}") String prefix) {
+			this.registry = registry;
+			this.prefix = prefix;
+		}
+
+		@Idempotent(scope = "${prefix}-record")
+		@KafkaListener(id = "${prefix}-record", topics = "${prefix}-record")
+		void record(String value) {
+			handle("record", List.of(value));
+		}
+
+		@Idempotent(scope = "${prefix}-batch")
+		@KafkaListener(id = "${prefix}-batch", topics = "${prefix}-batch", batch = "true")
+		void batch(List<String> values) {
+			handle("batch", values);
+		}
+
+		private void handle(String name, List<String> values) {
+			seen(name).addAll(values);
+			if (values.contains("a")) {
+				container(name).pausePartition(partition(name));
+			}
+		}
+
+		Queue<String> seen(String name) {
+			return this.seen.computeIfAbsent(name, (unused) -> new ConcurrentLinkedQueue<>());
+		}
+
+		MessageListenerContainer container(String name) {
+			return this.registry.getObject().getListenerContainer(this.prefix + "-" + name);
+		}
+
+		TopicPartition partition(String name) {
+			return new TopicPartition(this.prefix + "-" + name, 0);
+		}
+
+	}
+
+}
