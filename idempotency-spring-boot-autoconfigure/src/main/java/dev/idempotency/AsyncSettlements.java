@@ -77,6 +77,10 @@ final class AsyncSettlements implements AutoCloseable {
 						+ "; its key is free when its lease has run out");
 			}
 		});
+		return cancelling(stage, answer);
+	}
+
+	private static <T> CompletableFuture<T> cancelling(CompletionStage<?> stage, CompletableFuture<T> answer) {
 		answer.whenComplete((executed, error) -> {
 			if (answer.isCancelled()) {
 				stage.toCompletableFuture().cancel(true);
@@ -85,12 +89,15 @@ final class AsyncSettlements implements AutoCloseable {
 		return answer;
 	}
 
+	private static Throwable cause(Throwable error) {
+		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
+	}
+
 	private <T> void settle(@Nullable T result, @Nullable Throwable error, OwnedClaim claim, ResultCodec<T> codec,
 			CompletableFuture<Executed<T>> answer) {
 		try {
 			if (error != null) {
-				Throwable cause = (error instanceof CompletionException && error.getCause() != null) ? error.getCause()
-						: error;
+				Throwable cause = cause(error);
 				this.claims.fail(claim, cause);
 				answer.completeExceptionally(cause);
 				return;
@@ -122,7 +129,16 @@ final class AsyncSettlements implements AutoCloseable {
 		if (stage == null) {
 			return CompletableFuture.completedFuture(new Executed<>(null, false));
 		}
-		return stage.thenApply((result) -> new Executed<T>(result, false)).toCompletableFuture();
+		CompletableFuture<Executed<T>> answer = new CompletableFuture<>();
+		stage.whenComplete((result, error) -> {
+			if (error != null) {
+				answer.completeExceptionally(cause(error));
+			}
+			else {
+				answer.complete(new Executed<>(result, false));
+			}
+		});
+		return cancelling(stage, answer);
 	}
 
 	/**

@@ -195,7 +195,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				throw ex;
 			}
 			observed.unprotected();
-			answer = AsyncSettlements.unprotected(handler.handle());
+			answer = unprotected(handler, observed);
 		}
 		catch (Throwable ex) {
 			observed.failed(ex);
@@ -204,6 +204,17 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		}
 		answer.whenComplete(observed::signalled);
 		return answer;
+	}
+
+	private static <T, E extends Throwable> CompletableFuture<Executed<T>> unprotected(
+			Handler<CompletionStage<T>, E> handler, Observed observed) throws E {
+		try {
+			return AsyncSettlements.unprotected(handler.handle());
+		}
+		catch (Throwable ex) {
+			observed.tell();
+			throw ex;
+		}
 	}
 
 	/**

@@ -3,7 +3,8 @@ package dev.idempotency;
 /**
  * What a handler has done, while it is not yet known whether that holds: to be settled
  * when the transaction that it took part in has ended. Until then its lease is renewed.
- * Exactly one of the methods is to be called, once.
+ * Exactly one of the methods is to be called, once; only a release may follow when nobody
+ * knew at first.
  *
  * @since 0.1.0
  */
@@ -23,8 +24,8 @@ public interface PendingCompletion {
 	void release();
 
 	/**
-	 * Nobody knows what became of the transaction: leave the keys until their leases have
-	 * run out.
+	 * Nobody knows what became of the transaction: renew the leases no more, and leave
+	 * the keys until they have run out.
 	 */
 	void abandon();
 

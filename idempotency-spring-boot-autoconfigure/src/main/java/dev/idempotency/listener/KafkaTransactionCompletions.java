@@ -43,6 +43,8 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 		if (pending != null) {
 			PENDING.remove();
 			pending.abandon();
+			logger.warn("Nobody knows whether the Kafka transaction of " + pending
+					+ " was committed; the key is free when its lease has run out");
 		}
 	}
 

@@ -17,7 +17,11 @@ record MonoResult(boolean suspending) implements AsyncResult {
 	@Override
 	@SuppressWarnings("unchecked")
 	public CompletionStage<Object> stage(@Nullable Object returned) {
-		return (returned != null) ? ((Mono<Object>) returned).toFuture() : CompletableFuture.completedFuture(null);
+		if (returned == null) {
+			return CompletableFuture.completedFuture(null);
+		}
+		CompletionStage<?> stage = ((Mono<?>) returned).toFuture();
+		return (CompletionStage<Object>) stage;
 	}
 
 	@Override

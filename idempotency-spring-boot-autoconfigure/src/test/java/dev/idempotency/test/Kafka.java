@@ -92,16 +92,49 @@ public final class Kafka {
 	 * @return the number of records
 	 */
 	public static long lag(String group, String topic) {
-		Map<TopicPartition, OffsetAndMetadata> committed = get(ADMIN.obtain()
+		return lags(group, topic).values().stream().mapToLong(Long::longValue).sum();
+	}
+
+	private static Map<TopicPartition, Long> lags(String group, String topic) {
+		Map<TopicPartition, Long> committed = committed(group);
+		return ends(topic).entrySet()
+			.stream()
+			.collect(Collectors.toMap(Map.Entry::getKey,
+					(end) -> end.getValue() - committed.getOrDefault(end.getKey(), 0L)));
+	}
+
+	/**
+	 * What a group has committed.
+	 * @param group the group
+	 * @param topic the topic
+	 * @param partition the partition
+	 * @return the offset, 0 if there is none
+	 */
+	public static long committed(String group, String topic, int partition) {
+		return committed(group).getOrDefault(new TopicPartition(topic, partition), 0L);
+	}
+
+	private static Map<TopicPartition, Long> committed(String group) {
+		Map<TopicPartition, OffsetAndMetadata> offsets = get(ADMIN.obtain()
 			.listConsumerGroupOffsets(group)
 			.partitionsToOffsetAndMetadata()
 			.toCompletionStage()
 			.toCompletableFuture());
-		return ends(topic).entrySet()
+		return offsets.entrySet()
 			.stream()
-			.mapToLong((end) -> end.getValue()
-					- ((committed.get(end.getKey()) != null) ? committed.get(end.getKey()).offset() : 0))
-			.sum();
+			.filter((entry) -> entry.getValue() != null)
+			.collect(Collectors.toMap(Map.Entry::getKey, (entry) -> entry.getValue().offset()));
+	}
+
+	/**
+	 * How many records of a partition a group has not committed yet.
+	 * @param group the group
+	 * @param topic the topic
+	 * @param partition the partition
+	 * @return the number of records
+	 */
+	public static long lag(String group, String topic, int partition) {
+		return lags(group, topic).get(new TopicPartition(topic, partition));
 	}
 
 	private static Map<TopicPartition, Long> ends(String topic) {

@@ -37,7 +37,8 @@ public final class Servers {
 			.brokerProperties(Map.of("auto.create.topics.enable", "true", "group.initial.rebalance.delay.ms", "0",
 					"group.min.session.timeout.ms", "1000", "offsets.topic.num.partitions", "4",
 					"transaction.state.log.replication.factor", "1", "transaction.state.log.min.isr", "1",
-					"transaction.abort.timed.out.transaction.cleanup.interval.ms", "1000"));
+					"transaction.abort.timed.out.transaction.cleanup.interval.ms", "1000",
+					"transaction.state.log.num.partitions", "4"));
 		broker.afterPropertiesSet();
 		Runtime.getRuntime().addShutdownHook(new Thread(broker::destroy));
 		return broker;

@@ -1,0 +1,179 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+import javax.sql.DataSource;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.listener.MessageListenerContainer;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyListener.StoreCall;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.Idempotent;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.jdbc.TableName;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for asynchronous listeners whose container, application or store goes away.
+ */
+@Execution(ExecutionMode.CONCURRENT)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class AsyncLifecycleTests {
+
+	private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+	private final TestDatabase database = TestDatabase.create();
+
+	@AfterAll
+	void closeDatabase() {
+		this.database.close();
+	}
+
+	private ConfigurableApplicationContext start(String topic) {
+		return TestApp.of(Listeners.class).database(this.database.url()).with("topic", topic).run();
+	}
+
+	private State state(String topic) {
+		return this.database.record(IdempotencyKey.of(topic, topic)).state();
+	}
+
+	private static void awaitRun(Listeners listeners, String value) {
+		await().atMost(PATIENCE).until(() -> listeners.runs.contains(value));
+	}
+
+	private static void awaitLag(String topic, long lag) {
+		await().atMost(PATIENCE).untilAsserted(() -> assertThat(Kafka.lag(topic, topic)).isEqualTo(lag));
+	}
+
+	@Test
+	@Tag("promise-7")
+	void signalAfterTheContainerHasStoppedIsRecorded() {
+		String topic = Servers.newTopic("stopping", 1);
+		try (ConfigurableApplicationContext context = start(topic)) {
+			Listeners listeners = TestApp.target(context, Listeners.class);
+			MessageListenerContainer container = context.getBean(KafkaListenerEndpointRegistry.class)
+				.getListenerContainer("listener");
+			Kafka.send(topic, topic, "pending");
+			awaitRun(listeners, "pending");
+			container.stop();
+			listeners.signal("pending").complete(null);
+			await().atMost(PATIENCE).until(() -> state(topic) == State.COMPLETED);
+			assertThat(Kafka.lag(topic, topic)).isOne();
+			container.start();
+			awaitLag(topic, 0);
+			assertThat(listeners.runs).containsExactly("pending");
+		}
+	}
+
+	@Test
+	@Tag("promise-7")
+	void recordWhoseSignalDoesNotComeIsProcessedByTheNextStart() {
+		String topic = Servers.newTopic("closing", 1);
+		Listeners first;
+		try (ConfigurableApplicationContext context = start(topic)) {
+			first = TestApp.target(context, Listeners.class);
+			Kafka.send(topic, topic, "pending");
+			awaitRun(first, "pending");
+		}
+		first.signal("pending").complete(null);
+		assertThat(Kafka.lag(topic, topic)).isOne();
+		assertThat(state(topic)).isEqualTo(State.IN_PROGRESS);
+		try (ConfigurableApplicationContext context = start(topic)) {
+			Listeners second = TestApp.target(context, Listeners.class);
+			second.signal("pending").complete(null);
+			awaitLag(topic, 0);
+			assertThat(second.runs).containsExactly("pending");
+			assertThat(state(topic)).isEqualTo(State.COMPLETED);
+		}
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-11")
+	void recordWaitsWhileTheStoreIsDown() {
+		String topic = Servers.newTopic("down", 1);
+		try (ConfigurableApplicationContext context = start(topic)) {
+			Listeners listeners = TestApp.target(context, Listeners.class);
+			UnreliableStore store = context.getBean(UnreliableStore.class);
+			store.fail(StoreCall.CLAIM);
+			listeners.signal("value").complete(null);
+			Kafka.send(topic, topic, "value");
+			await().during(Duration.ofSeconds(2)).atMost(PATIENCE).until(() -> Kafka.lag(topic, topic) == 1);
+			assertThat(listeners.runs).isEmpty();
+			store.recover();
+			awaitLag(topic, 0);
+			assertThat(listeners.runs).containsExactly("value");
+		}
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-11")
+	void recordIsAcknowledgedOnlyWhenTheStoreHasItsCompletion() {
+		String topic = Servers.newTopic("untold", 1);
+		try (ConfigurableApplicationContext context = start(topic)) {
+			Listeners listeners = TestApp.target(context, Listeners.class);
+			UnreliableStore store = context.getBean(UnreliableStore.class);
+			store.fail(StoreCall.COMPLETE);
+			Kafka.send(topic, topic, "value");
+			awaitRun(listeners, "value");
+			listeners.signal("value").complete(null);
+			await().during(Duration.ofSeconds(2)).atMost(PATIENCE).until(() -> Kafka.lag(topic, topic) == 1);
+			store.recover();
+			awaitLag(topic, 0);
+			assertThat(state(topic)).isEqualTo(State.COMPLETED);
+			assertThat(listeners.runs).containsExactly("value");
+		}
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Listeners {
+
+		private final Queue<String> runs = new ConcurrentLinkedQueue<>();
+
+		private final Map<String, CompletableFuture<Void>> pending = new ConcurrentHashMap<>();
+
+		@Bean
+		static UnreliableStore unreliableStore(DataSource dataSource) {
+			return new UnreliableStore(
+					new JdbcIdempotencyStore(dataSource, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT));
+		}
+
+		CompletableFuture<Void> signal(String value) {
+			return this.pending.computeIfAbsent(value, (key) -> new CompletableFuture<>());
+		}
+
+		@Idempotent(scope = "${topic}", lease = "2s")
+		@KafkaListener(id = "listener", idIsGroup = false, topics = "${topic}", groupId = "${topic}")
+		CompletableFuture<Void> listen(String value) {
+			this.runs.add(value);
+			return signal(value);
+		}
+
+	}
+
+}

@@ -1,0 +1,271 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.listener.MessageListenerContainer;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link KafkaTransactionCompletions} and
+ * {@link BlockedAwareAfterRollbackProcessor}, on a real broker.
+ */
+@Execution(ExecutionMode.CONCURRENT)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class KafkaTransactionTests {
+
+	private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+	private final String prefix = Servers.unique("transactions");
+
+	private JdbcTemplate jdbc;
+
+	private ConfigurableApplicationContext context;
+
+	private KafkaTransactionListeners listeners;
+
+	private IdempotencyStore store;
+
+	@BeforeAll
+	void start() {
+		String database = Servers.newDatabase();
+		this.jdbc = Servers.jdbc(database);
+		this.context = start(TestApp.of(KafkaTransactionListeners.class, KafkaTransactionConfiguration.class)
+			.database(database)
+			// Less than any record waits here.
+			.with("spring.kafka.consumer.properties.max.poll.interval.ms", 4000), this.prefix);
+		this.listeners = TestApp.target(this.context, KafkaTransactionListeners.class);
+		this.store = this.context.getBean(IdempotencyStore.class);
+	}
+
+	private static ConfigurableApplicationContext start(TestApp app, String prefix) {
+		Servers.addTopics(1, prefix + "-plain", prefix + "-rollback", prefix + "-recovered", prefix + "-handler",
+				prefix + "-batch", prefix + "-fenced", prefix + "-out");
+		Servers.kafka()
+			.addTopics(new NewTopic(prefix + "-small", 1, (short) 1).configs(Map.of("max.message.bytes", "1000")));
+		ConfigurableApplicationContext context = app.with("prefix", prefix)
+			.with("spring.kafka.producer.transaction-id-prefix", prefix)
+			.run();
+		context.getBean(CommitHooks.class).look(context.getBean(IdempotencyStore.class), prefix);
+		return context;
+	}
+
+	@AfterAll
+	void stop() {
+		this.context.close();
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-3")
+	void recordIsCompletedAfterItsTransaction() {
+		send("plain", "plain", "plain", "plain");
+		assertConsumed("plain");
+		assertThat(output("plain")).containsExactly("plain");
+		assertThat(this.listeners.runs("plain")).isOne();
+		assertThat(this.context.getBean(CommitHooks.class).states("plain")).containsExactly("IN_PROGRESS",
+				"IN_PROGRESS");
+		assertThat(record("plain")).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-3")
+	void transactionThatTheBrokerRefusesFreesTheKeyBeforeTheNextDelivery() {
+		send("plain", "refused", "refused");
+		assertConsumed("plain");
+		assertThat(output("refused")).containsExactly("refused");
+		assertThat(this.listeners.runs("refused")).isEqualTo(2);
+		assertThat(this.context.getBean(KafkaTransactionConfiguration.class).blocked).doesNotContainKey("refused");
+		assertThat(record("refused")).isEqualTo(State.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "plain", "rollback", "recovered", "handler" })
+	@Tag("promise-1")
+	@Tag("promise-3")
+	void handlerThatFailsTwiceSucceedsAtTheThirdAttempt(String container) {
+		send(container, "heals-" + container, "after-" + container, "heals-" + container);
+		assertConsumed(container);
+		assertThat(output("heals-" + container)).containsExactly("heals-" + container);
+		assertThat(output("after-" + container)).containsExactly("after-" + container);
+		assertThat(this.listeners.handled)
+			.filteredOn((value) -> value.endsWith("s-" + container) || value.equals("after-" + container))
+			.containsExactly("heals-" + container, "heals-" + container, "heals-" + container, "after-" + container);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "rollback", "recovered", "handler" })
+	@Tag("promise-1")
+	void blockedDeliveriesUseUpNoAttempts(String container) {
+		String value = "broken-" + container;
+		KafkaTransactionConfiguration configuration = this.context.getBean(KafkaTransactionConfiguration.class);
+		send(container, value);
+		await().atMost(PATIENCE).until(() -> configuration.recovered.contains(value));
+		assertThat(this.listeners.runs(value)).isEqualTo(3);
+		assertThat(configuration.recovered).containsOnlyOnce(value);
+		assertThat(configuration.blocked.get(value)).hasValueGreaterThanOrEqualTo(2);
+		// Not every processor commits what it has recovered; the next record does.
+		send(container, "next-" + container);
+		assertConsumed(container);
+		assertThat(record(value)).isNotEqualTo(State.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "plain", "recovered", "handler" })
+	@Tag("promise-1")
+	void recordThatSomebodyElseIsAtWaitsWithoutARebalance(String container) {
+		String held = "held-" + container;
+		holdElsewhere(held, Duration.ofMinutes(1));
+		send(container, "w1-" + container, held, "w2-" + container);
+		Map<String, AtomicInteger> blocked = this.context.getBean(KafkaTransactionConfiguration.class).blocked;
+		await().atMost(PATIENCE).until(() -> blocked.containsKey(held) && blocked.get(held).get() >= 2);
+		assertThat(this.listeners.handled).contains("w1-" + container).doesNotContain(held, "w2-" + container);
+		this.jdbc.update("UPDATE idempotency_record SET lease_until = clock_timestamp() WHERE key = ?", held);
+		assertConsumed(container);
+		assertThat(this.listeners.handled).filteredOn((value) -> value.matches("(w.|held)-" + container))
+			.containsExactly("w1-" + container, held, "w2-" + container);
+		assertThat(output(held)).containsExactly(held);
+		assertThat(this.context.getBean(KafkaTransactionConfiguration.class).assignments.get(topic(container)))
+			.hasValue(1);
+	}
+
+	@Test
+	@Tag("promise-1")
+	void commitInDoubtLeavesTheKeyToItsLease() {
+		send("plain", "timeout");
+		CommitHooks hooks = this.context.getBean(CommitHooks.class);
+		await().atMost(PATIENCE).until(() -> !hooks.states("timeout").isEmpty());
+		Set<String> leases = new HashSet<>();
+		await().atMost(PATIENCE).until(() -> {
+			leases.add(this.jdbc.queryForObject(
+					"SELECT lease_until::text || fence FROM idempotency_record WHERE key = 'timeout'", String.class));
+			return this.listeners.runs("timeout") == 2;
+		});
+		assertConsumed("plain");
+		// That of the first owner, and perhaps that of the second.
+		assertThat(leases).hasSizeLessThanOrEqualTo(2);
+		assertThat(this.context.getBean(KafkaTransactionConfiguration.class).blocked.get("timeout"))
+			.hasValueGreaterThan(0);
+		assertThat(output("timeout")).containsExactly("timeout");
+		assertThat(record("timeout")).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-1")
+	void fencedTransactionFreesTheKeyAtOnce() {
+		MessageListenerContainer container = this.context.getBean(KafkaListenerEndpointRegistry.class)
+			.getListenerContainer("fenced");
+		send("fenced", "fenced");
+		await().atMost(PATIENCE).until(() -> this.listeners.runs("fenced") == 1);
+		await().atMost(Duration.ofSeconds(2)).until(() -> record("fenced") == State.FAILED);
+		// Spring Kafka delivers it again only to the next owner of the partition.
+		container.stop();
+		container.start();
+		await().atMost(PATIENCE)
+			.untilAsserted(() -> assertThat(Kafka.lag(this.prefix + "-fenced", topic("fenced"))).isZero());
+		assertThat(output("fenced")).containsExactly("fenced");
+		assertThat(record("fenced")).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-3")
+	void blockedRecordHoldsItsWholeBatchBack() {
+		holdElsewhere("b-held", Duration.ofSeconds(4));
+		send("batch", "b-1", "b-2", "b-1", "b-held", "b-3", "b-2");
+		this.context.getBean(KafkaListenerEndpointRegistry.class).getListenerContainer("batch").start();
+		KafkaTransactionConfiguration configuration = this.context.getBean(KafkaTransactionConfiguration.class);
+		await().atMost(PATIENCE).until(() -> configuration.blocked.containsKey("b-held"));
+		assertThat(outputOf(this.prefix)).noneMatch((value) -> value.startsWith("b-"));
+		await().atMost(PATIENCE)
+			.untilAsserted(() -> assertThat(Kafka.lag(this.prefix + "-batch", topic("batch"))).isZero());
+		assertThat(outputOf(this.prefix)).filteredOn((value) -> value.startsWith("b-"))
+			.containsExactly("b-1", "b-2", "b-held", "b-3");
+		assertThat(List.of("b-1", "b-2", "b-held", "b-3")).extracting(this::record).containsOnly(State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-3")
+	void redisStoreWorksAlike() {
+		String name = Servers.unique("transactions");
+		try (ConfigurableApplicationContext redis = start(
+				TestApp.of(KafkaTransactionListeners.class, KafkaTransactionConfiguration.class).redis(Servers.redis()),
+				name)) {
+			for (String value : List.of("plain", "plain", "refused", "refused", "heals", "heals")) {
+				Kafka.send(name + "-plain", value, value);
+			}
+			await().atMost(PATIENCE).untilAsserted(() -> assertThat(Kafka.lag(name, name + "-plain")).isZero());
+			assertThat(outputOf(name)).containsExactly("plain", "refused", "heals");
+			assertThat(redis.getBean(CommitHooks.class).states("plain")).containsExactly("IN_PROGRESS", "IN_PROGRESS");
+			IdempotencyStore redisStore = redis.getBean(IdempotencyStore.class);
+			assertThat(List.of("plain", "refused", "heals"))
+				.extracting((value) -> redisStore.find(IdempotencyKey.of(name, value)).orElseThrow().state())
+				.containsOnly(State.COMPLETED);
+		}
+	}
+
+	private void send(String container, String... values) {
+		for (String value : values) {
+			Kafka.send(topic(container), value, value);
+		}
+	}
+
+	private String topic(String container) {
+		return this.prefix + "-" + container;
+	}
+
+	private void assertConsumed(String container) {
+		await().atMost(PATIENCE).untilAsserted(() -> assertThat(Kafka.lag(this.prefix, topic(container))).isZero());
+	}
+
+	private List<String> output(String value) {
+		return outputOf(this.prefix).stream().filter(value::equals).toList();
+	}
+
+	private static List<String> outputOf(String name) {
+		return Kafka.readCommitted(name + "-out").stream().map(ConsumerRecord::value).toList();
+	}
+
+	private State record(String key) {
+		return this.store.find(IdempotencyKey.of(this.prefix, key)).orElseThrow().state();
+	}
+
+	// What a crashed owner leaves behind.
+	private void holdElsewhere(String key, Duration lease) {
+		this.jdbc.update(
+				"INSERT INTO idempotency_record (id, scope, key, state, fence, attempt, token, lease_until, "
+						+ "created_at, expires_at) VALUES (?, ?, ?, 'P', 1, 1, gen_random_uuid(), "
+						+ "clock_timestamp() + ? * interval '1 ms', now(), now() + interval '1 day')",
+				IdempotencyKey.of(this.prefix, key).id(), this.prefix, key, lease.toMillis());
+	}
+
+}
