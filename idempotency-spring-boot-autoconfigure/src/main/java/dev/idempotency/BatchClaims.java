@@ -43,10 +43,10 @@ final class BatchClaims {
 			return;
 		}
 		Object subject = run.subject(List.copyOf(requests.keySet()));
+		this.calls.permit(subject);
 		try {
 			List<Claim> answers;
 			try {
-				this.calls.permit(subject);
 				answers = this.calls.call(StoreCall.CLAIM, subject,
 						() -> this.store.claimAll(List.copyOf(requests.values())));
 			}

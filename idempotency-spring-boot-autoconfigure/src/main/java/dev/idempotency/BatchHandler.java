@@ -30,4 +30,13 @@ public interface BatchHandler<T> {
 		return -1;
 	}
 
+	/**
+	 * Say whether a transaction of the caller commits although the handler failed.
+	 * @param error what it threw
+	 * @return whether what was done before the part that failed holds
+	 */
+	default boolean isCommitted(Throwable error) {
+		return false;
+	}
+
 }

@@ -143,8 +143,9 @@ final class BatchPlan<T> {
 		return which((i) -> part(i).isDue());
 	}
 
-	boolean isWaiting() {
-		return this.parts.stream().anyMatch(BatchPart::isWaiting);
+	// Something waits, or can never be handled.
+	boolean isIncomplete() {
+		return this.failure != null || this.parts.stream().anyMatch(BatchPart::isWaiting);
 	}
 
 	/**

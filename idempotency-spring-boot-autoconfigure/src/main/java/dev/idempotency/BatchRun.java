@@ -118,6 +118,10 @@ final class BatchRun<T> {
 		return results;
 	}
 
+	boolean isCommitted(Throwable error) {
+		return this.handler.isCommitted(error);
+	}
+
 	/**
 	 * Which part failed.
 	 * @param due the parts that the handler got

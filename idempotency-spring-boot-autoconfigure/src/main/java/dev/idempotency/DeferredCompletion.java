@@ -1,6 +1,7 @@
 package dev.idempotency;
 
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -28,19 +29,22 @@ final class DeferredCompletion implements PendingCompletion {
 	}
 
 	@Override
-	public void complete() {
+	public Settlement complete() {
+		AtomicBoolean lost = new AtomicBoolean();
 		settle(() -> {
 			List<Settlement> settlements = this.batch.complete(this, this.claims, this.completions);
 			for (int i = 0; i < settlements.size(); i++) {
 				OwnedClaim claim = this.claims.get(i);
 				if (settlements.get(i) == Settlement.LOST) {
 					LeasedClaims.told(claim.lost());
+					lost.set(true);
 				}
 				else {
 					this.leased.completed(claim.operation(), this.completions.get(i).result());
 				}
 			}
 		});
+		return lost.get() ? Settlement.LOST : Settlement.SETTLED;
 	}
 
 	@Override

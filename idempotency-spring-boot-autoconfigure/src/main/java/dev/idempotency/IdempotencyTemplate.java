@@ -256,8 +256,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				transactional().executeAll(run, boundary.definition());
 			}
 		}
-		catch (IdempotencyStoreUnavailableException ex) {
-			if (this.failOpen && !run.started()) {
+		catch (OperationBlockedException ex) {
+			if (ex instanceof IdempotencyStoreUnavailableException && this.failOpen && !run.started()) {
 				observed.unprotected();
 				run.executeUnprotected();
 			}

@@ -45,11 +45,11 @@ final class LeasedBatch<T> {
 	}
 
 	void execute() {
-		claim();
-		this.plan.decide();
 		try {
-			if (this.deferral != null && this.plan.isWaiting()) {
-				// The transaction will be rolled back for those that wait.
+			claim();
+			this.plan.decide();
+			if (this.deferral != null && this.plan.isIncomplete()) {
+				// The transaction will be rolled back for those that wait or are rejected.
 				release(this.owned.parts());
 				return;
 			}
@@ -99,23 +99,30 @@ final class LeasedBatch<T> {
 
 	private void failed(List<Integer> due, Throwable error) {
 		int position = this.run.failedAt(due, error);
+		OperationBlockedException blocked = OperationBlockedException.in(error);
 		if (position < 0) {
-			fail(due, error);
-			if (error instanceof OperationBlockedException blocked) {
+			if (blocked != null) {
+				release(due);
 				due.forEach((index) -> this.plan.undone(index, blocked));
 			}
 			else {
+				fail(due, error);
 				this.plan.fail(-1, error);
 			}
 			return;
 		}
 		List<Integer> before = due.subList(0, position);
-		if (this.deferral != null) {
+		if (this.deferral != null && !this.run.isCommitted(error)) {
 			// Their effects go with the transaction.
 			release(before);
 		}
 		else {
 			complete(before, BatchRun.noResults(position));
+		}
+		if (blocked != null) {
+			release(due.subList(position, due.size()));
+			this.plan.undone(due.get(position), blocked);
+			return;
 		}
 		fail(due.subList(position, position + 1), error);
 		release(due.subList(position + 1, due.size()));
@@ -133,12 +140,25 @@ final class LeasedBatch<T> {
 			}
 			this.plan.done(done.get(i), results.get(i));
 		}
+		if (mine.isEmpty()) {
+			return;
+		}
 		if (this.deferral != null) {
-			this.deferral.accept(new DeferredCompletion(this.claims, this.batch, this.owned.take(mine), completions));
+			defer(this.deferral, mine, completions);
+			return;
 		}
-		else if (!mine.isEmpty()) {
-			settled(mine, completions);
+		settled(mine, completions);
+	}
+
+	// Output of somebody who has lost the key must not be committed.
+	private void defer(Consumer<PendingCompletion> who, List<Integer> mine, List<Completion> completions) {
+		List<Integer> lost = mine.stream().filter((index) -> this.owned.isLost(index)).toList();
+		if (lost.isEmpty()) {
+			who.accept(new DeferredCompletion(this.claims, this.batch, this.owned.take(mine), completions));
+			return;
 		}
+		release(mine.stream().filter((index) -> !lost.contains(index)).toList());
+		lost.forEach(this::lost);
 	}
 
 	private void settled(List<Integer> mine, List<Completion> completions) {

@@ -46,6 +46,10 @@ final class LeasedProtocol {
 			T result = run(attempt, owned);
 			byte[] bytes = LeasedClaims.write(operation, result, codec);
 			if (deferral != null) {
+				if (owned.execution().ownershipLost()) {
+					// Its output must not be committed.
+					throw LeasedClaims.told(owned.lost());
+				}
 				deferral.accept(new DeferredCompletion(this.claims, this.batch, List.of(owned),
 						List.of(new Completion(request, bytes))));
 				deferred = true;
@@ -76,9 +80,10 @@ final class LeasedProtocol {
 		boolean running = false;
 		try {
 			CompletionStage<T> stage = run(attempt, owned);
+			CompletableFuture<Executed<T>> answer = this.asynchronous
+				.settle((stage != null) ? stage : CompletableFuture.completedFuture(null), owned, codec);
 			running = true;
-			return this.asynchronous.settle((stage != null) ? stage : CompletableFuture.completedFuture(null), owned,
-					codec);
+			return answer;
 		}
 		finally {
 			if (!running) {

@@ -49,9 +49,9 @@ final class Observed {
 		}
 		return (pending) -> {
 			this.deferred = true;
-			deferral.accept(new ObservedCompletion(pending, (completed) -> {
+			deferral.accept(new ObservedCompletion(pending, (ended) -> {
 				this.deferred = false;
-				this.outcome = completed ? Outcome.PROCESSED : Outcome.FAILED;
+				this.outcome = ended;
 				tell();
 			}));
 		};

@@ -65,8 +65,9 @@ final class ObservedBatch {
 		}
 		return (pending) -> {
 			this.deferred = true;
-			deferral.accept(new ObservedCompletion(pending, (completed) -> {
-				this.done = completed ? Outcome.PROCESSED : Outcome.FAILED;
+			deferral.accept(new ObservedCompletion(pending, (ended) -> {
+				// Which of them somebody else has taken over is in the log.
+				this.done = (ended == Outcome.LOST) ? Outcome.PROCESSED : ended;
 				this.deferred = false;
 				if (this.executed != null) {
 					tell(this.executed);

@@ -2,6 +2,8 @@ package dev.idempotency;
 
 import java.util.function.Consumer;
 
+import dev.idempotency.IdempotencyListener.Outcome;
+
 /**
  * Tells what became of a pending completion, once.
  */
@@ -9,42 +11,43 @@ final class ObservedCompletion implements PendingCompletion {
 
 	private final PendingCompletion delegate;
 
-	private final Consumer<Boolean> observer;
+	private final Consumer<Outcome> observer;
 
 	private boolean told;
 
 	/**
 	 * Create a completion.
 	 * @param delegate what is pending
-	 * @param observer told whether it holds
+	 * @param observer told how it ended
 	 */
-	ObservedCompletion(PendingCompletion delegate, Consumer<Boolean> observer) {
+	ObservedCompletion(PendingCompletion delegate, Consumer<Outcome> observer) {
 		this.delegate = delegate;
 		this.observer = observer;
 	}
 
 	@Override
-	public void complete() {
-		this.delegate.complete();
-		tell(true);
+	public Settlement complete() {
+		Settlement settlement = this.delegate.complete();
+		tell((settlement == Settlement.SETTLED) ? Outcome.PROCESSED : Outcome.LOST);
+		return settlement;
 	}
 
 	@Override
 	public void release() {
 		this.delegate.release();
-		tell(false);
+		tell(Outcome.FAILED);
 	}
 
 	@Override
 	public void abandon() {
 		this.delegate.abandon();
-		tell(false);
+		tell(Outcome.FAILED);
 	}
 
-	private void tell(boolean completed) {
+	private void tell(Outcome outcome) {
 		if (!this.told) {
 			this.told = true;
-			this.observer.accept(completed);
+			this.observer.accept(outcome);
 		}
 	}
 

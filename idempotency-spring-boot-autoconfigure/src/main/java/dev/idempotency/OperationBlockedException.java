@@ -13,11 +13,29 @@ import org.jspecify.annotations.Nullable;
 public abstract sealed class OperationBlockedException extends RuntimeException permits OperationInProgressException,
 		IdempotencyStoreUnavailableException, IdempotencyRecordUnreadableException, OwnershipLostException {
 
+	// Causes may form a ring.
+	private static final int MAX_DEPTH = 50;
+
 	private final Duration retryAfter;
 
 	OperationBlockedException(String message, Duration retryAfter, @Nullable Throwable cause) {
 		super(message, cause);
 		this.retryAfter = retryAfter;
+	}
+
+	/**
+	 * Find this condition in what somebody else has thrown because of it.
+	 * @param error the error
+	 * @return the condition, {@code null} if it is not among the causes
+	 */
+	public static @Nullable OperationBlockedException in(@Nullable Throwable error) {
+		Throwable cause = error;
+		for (int depth = 0; cause != null && depth < MAX_DEPTH; depth++, cause = cause.getCause()) {
+			if (cause instanceof OperationBlockedException blocked) {
+				return blocked;
+			}
+		}
+		return null;
 	}
 
 	/**

@@ -24,6 +24,10 @@ final class OwnedClaims {
 		return this.claims.get(part);
 	}
 
+	boolean isLost(int part) {
+		return Objects.requireNonNull(this.claims.get(part)).execution().ownershipLost();
+	}
+
 	Collection<OwnedClaim> all() {
 		return this.claims.values();
 	}

@@ -14,8 +14,9 @@ public interface PendingCompletion {
 	 * The transaction has committed: remember the operations as completed. What the store
 	 * does not take now is repeated until it does, or this process ends; an operation
 	 * that somebody else has taken over is logged.
+	 * @return {@link Settlement#LOST} if that was so for one of them
 	 */
-	void complete();
+	Settlement complete();
 
 	/**
 	 * The transaction has been rolled back: give the keys back, so that the operations

@@ -59,7 +59,7 @@ final class TransactionalBatch<T> {
 
 	private boolean executeOnce() {
 		TransactionStatus transaction = this.claims.claim();
-		this.plan.decide();
+		decide(transaction);
 		List<Integer> due = this.plan.due();
 		if (due.isEmpty() || !this.plan.surplus().isEmpty()) {
 			this.transactions.rollback(transaction, null);
@@ -67,6 +67,16 @@ final class TransactionalBatch<T> {
 			return true;
 		}
 		return run(due, transaction);
+	}
+
+	private void decide(TransactionStatus transaction) {
+		try {
+			this.plan.decide();
+		}
+		catch (Throwable ex) {
+			this.transactions.rollback(transaction, ex);
+			throw ex;
+		}
 	}
 
 	private boolean run(List<Integer> due, TransactionStatus transaction) {
@@ -116,6 +126,13 @@ final class TransactionalBatch<T> {
 
 	private boolean failed(List<Integer> due, Throwable error) {
 		int position = this.run.failedAt(due, error);
+		OperationBlockedException blocked = OperationBlockedException.in(error);
+		if (blocked != null && position >= 0) {
+			// Only that part waits, and what comes after it in its lane.
+			this.plan.unclaim();
+			this.plan.part(due.get(position)).block(blocked);
+			return true;
+		}
 		List<Integer> failed = ((position < 0) ? due : List.of(due.get(position))).stream()
 			.filter((i) -> this.plan.part(i).isClaimed())
 			.toList();
@@ -127,7 +144,7 @@ final class TransactionalBatch<T> {
 			due.forEach((index) -> this.plan.undone(index, ex));
 			return false;
 		}
-		if (error instanceof OperationBlockedException blocked) {
+		if (blocked != null) {
 			due.forEach((index) -> this.plan.undone(index, blocked));
 			return false;
 		}

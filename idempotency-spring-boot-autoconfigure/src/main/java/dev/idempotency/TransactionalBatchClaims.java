@@ -87,7 +87,7 @@ final class TransactionalBatchClaims {
 			}
 			return current;
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | Error ex) {
 			this.transactions.rollback(current, ex);
 			throw ex;
 		}

@@ -133,11 +133,13 @@ final class PostgresDialect implements Dialect {
 	@Override
 	public Statements statements(TableName table, Duration lockWait) {
 		String wait = lockWait.toMillis() + "ms";
+		// Of a batch the waits for several keys may add up.
+		String batchWait = lockWait.dividedBy(4).toMillis() + "ms";
 		return new Statements(INSERT.formatted(table, wait),
 				List.of(CLAIM.formatted(table, wait, FREE, OWN.formatted("i"), OWN.formatted("excluded"))),
 				COMPLETE.formatted(table), STORE_RESULT.formatted(table), FAIL.formatted(table),
 				NOTE_FAILURE.formatted(table, wait, FREE), RELEASE.formatted(table), RENEW.formatted(table),
-				PostgresBatches.statements(table, wait, FREE, OWN), FIND.formatted(table),
+				PostgresBatches.statements(table, batchWait, FREE, OWN), FIND.formatted(table),
 				DELETE_EXPIRED.formatted(table));
 	}
 

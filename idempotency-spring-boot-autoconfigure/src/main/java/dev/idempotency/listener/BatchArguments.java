@@ -52,20 +52,22 @@ final class BatchArguments {
 			if (arguments[i] instanceof Acknowledgment && acknowledgment != null) {
 				filtered[i] = acknowledgment;
 			}
-			else if (kept.size() < delivered) {
-				filtered[i] = keep(arguments[i], kept);
+			else {
+				// Lists are copied in any case: the method may change them.
+				filtered[i] = keep(arguments[i], kept, delivered);
 			}
 		}
 		return filtered;
 	}
 
-	private static @Nullable Object keep(@Nullable Object argument, List<Integer> kept) {
+	private static @Nullable Object keep(@Nullable Object argument, List<Integer> kept, int delivered) {
 		if (argument instanceof List<?> list) {
 			List<@Nullable Object> some = new ArrayList<>(kept.size());
 			kept.forEach((index) -> some.add(list.get(index)));
 			return some;
 		}
-		return (argument instanceof ConsumerRecords<?, ?> records) ? records(records, kept) : argument;
+		return (argument instanceof ConsumerRecords<?, ?> records && kept.size() < delivered) ? records(records, kept)
+				: argument;
 	}
 
 	private static <K, V> ConsumerRecords<K, V> records(ConsumerRecords<K, V> records, List<Integer> kept) {

@@ -84,6 +84,12 @@ final class BatchCall implements BatchHandler<Object> {
 		return (record != null) ? position(record) : failed.getIndex();
 	}
 
+	// The container commits what has not been thrown.
+	@Override
+	public boolean isCommitted(Throwable error) {
+		return error instanceof NackedException;
+	}
+
 	private int position(ConsumerRecord<?, ?> record) {
 		for (int i = 0; i < this.due.size(); i++) {
 			ConsumerRecord<?, ?> candidate = this.delivery.records().get(this.due.get(i));
@@ -96,13 +102,7 @@ final class BatchCall implements BatchHandler<Object> {
 	}
 
 	static @Nullable BatchListenerFailedException indexed(Throwable error) {
-		Throwable cause = error;
-		for (int depth = 0; cause != null && depth < Blocked.MAX_DEPTH; depth++, cause = cause.getCause()) {
-			if (cause instanceof BatchListenerFailedException failed) {
-				return failed;
-			}
-		}
-		return null;
+		return Blocked.find(BatchListenerFailedException.class, error);
 	}
 
 }

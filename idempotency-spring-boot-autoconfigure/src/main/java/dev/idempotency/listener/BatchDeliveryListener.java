@@ -62,7 +62,7 @@ final class BatchDeliveryListener<K, V> extends AbstractDelegatingMessageListene
 		DeliveryAcknowledgment held = DeliveryAcknowledgment.of(acknowledgment);
 		Delivery delivery = new Delivery(this.listeners, records, held);
 		if (this.transactional) {
-			KafkaTransactionCompletions.forget();
+			KafkaTransactionCompletions.begin();
 		}
 		Delivery previous = Delivery.bind(delivery);
 		try {

@@ -62,6 +62,7 @@ final class BatchEnd {
 			throw heldBack(acknowledgment, failure);
 		}
 		if (failure instanceof NackedException) {
+			this.delivery.end();
 			this.delivery.nack(this.executed.failedAt(), this.call.sleep());
 		}
 		else if (failure != null) {
@@ -70,12 +71,12 @@ final class BatchEnd {
 		else if (this.rejection != null) {
 			throw failed(this.rejection, this.executed.answers().size());
 		}
-		else if (acknowledgment != null) {
-			acknowledgment.completed();
-		}
 		else {
-			// The method, which would have acknowledged them, did not run.
-			this.delivery.completed(true);
+			// A method that did not run could not acknowledge them.
+			this.delivery.completed(acknowledgment == null);
+			if (acknowledgment != null) {
+				acknowledgment.completed();
+			}
 		}
 	}
 
@@ -101,10 +102,7 @@ final class BatchEnd {
 	}
 
 	private Throwable failed(Throwable failure, int index) {
-		if (index < 0) {
-			return failure;
-		}
-		if (this.transactional) {
+		if (index < 0 || this.transactional) {
 			return withoutIndex(failure);
 		}
 		ConsumerRecord<?, ?> record = this.delivery.records().get(index);
@@ -112,15 +110,16 @@ final class BatchEnd {
 				: new BatchListenerFailedException(String.valueOf(failure.getMessage()), failure, record);
 	}
 
-	// An error handler that knows the record would commit what comes before it, but its
-	// output goes with the transaction.
+	// An index that names none of the records that the method has got would be taken for one
+	// of the delivered batch. In a transaction an error handler that knows the record would
+	// commit what comes before it, but its output is rolled back.
 	private static Throwable withoutIndex(Throwable failure) {
 		BatchListenerFailedException indexed = BatchCall.indexed(failure);
 		if (indexed == null) {
 			return failure;
 		}
 		KafkaException whole = new KafkaException(
-				"A record of a batch failed, and its transaction is rolled back: " + indexed.getMessage(),
+				"A batch failed as a whole: " + indexed.getMessage(),
 				indexed.getCause());
 		whole.addSuppressed(failure);
 		return whole;

@@ -19,7 +19,7 @@ final class Delivery {
 	private final ProtectedListeners listeners;
 
 	// A filter may take some out before the method is called.
-	private final List<? extends ConsumerRecord<?, ?>> records;
+	private List<? extends ConsumerRecord<?, ?>> records;
 
 	private final @Nullable DeliveryAcknowledgment acknowledgment;
 
@@ -45,6 +45,15 @@ final class Delivery {
 
 	ConsumerRecord<?, ?> record() {
 		return this.records.get(0);
+	}
+
+	/**
+	 * What the method is about to get, whatever it does to its arguments.
+	 * @return the records
+	 */
+	List<? extends ConsumerRecord<?, ?>> freeze() {
+		this.records = List.copyOf(this.records);
+		return this.records;
 	}
 
 	List<? extends ConsumerRecord<?, ?>> records() {

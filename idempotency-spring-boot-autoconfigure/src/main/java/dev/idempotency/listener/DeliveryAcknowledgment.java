@@ -4,6 +4,7 @@ import java.time.Duration;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.support.Acknowledgment;
+import org.springframework.util.Assert;
 
 /**
  * The acknowledgment of a record, in the manual modes. What the method says while it runs
@@ -31,6 +32,7 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 	}
 
 	void hold() {
+		this.acknowledged = false;
 		this.held = true;
 	}
 
@@ -74,6 +76,7 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 
 	@Override
 	public void acknowledge(int index) {
+		checkIndex();
 		if (!this.refused) {
 			this.delegate.acknowledge(index);
 		}
@@ -81,8 +84,14 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 
 	@Override
 	public void nack(int index, Duration sleep) {
+		checkIndex();
 		this.delegate.nack(index, sleep);
 		this.nacked = true;
+	}
+
+	// An index counts what was delivered, not what the method has got.
+	private void checkIndex() {
+		Assert.state(!this.held, "Take the Acknowledgment as a parameter: that of a header does not know the indexes");
 	}
 
 	@Override

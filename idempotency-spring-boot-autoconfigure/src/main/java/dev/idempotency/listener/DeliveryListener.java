@@ -37,7 +37,7 @@ final class DeliveryListener<K, V> extends AbstractDelegatingMessageListenerAdap
 		DeliveryAcknowledgment held = DeliveryAcknowledgment.of(acknowledgment);
 		Delivery delivery = new Delivery(this.listeners, List.of(record), held);
 		if (this.transactional) {
-			KafkaTransactionCompletions.forget();
+			KafkaTransactionCompletions.begin();
 		}
 		Delivery previous = Delivery.bind(delivery);
 		try {

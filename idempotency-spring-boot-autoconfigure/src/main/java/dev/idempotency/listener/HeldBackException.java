@@ -40,13 +40,7 @@ final class HeldBackException extends RuntimeException {
 	}
 
 	static @Nullable HeldBackException in(@Nullable Throwable error) {
-		Throwable cause = error;
-		for (int depth = 0; cause != null && depth < Blocked.MAX_DEPTH; depth++, cause = cause.getCause()) {
-			if (cause instanceof HeldBackException held) {
-				return held;
-			}
-		}
-		return null;
+		return Blocked.find(HeldBackException.class, error);
 	}
 
 	private static TopicPartition partition(ConsumerRecord<?, ?> record) {

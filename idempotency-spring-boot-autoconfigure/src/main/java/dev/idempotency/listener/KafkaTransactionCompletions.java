@@ -1,5 +1,8 @@
 package dev.idempotency.listener;
 
+import java.util.ArrayDeque;
+import java.util.Deque;
+
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.common.errors.InterruptException;
@@ -21,97 +24,131 @@ import dev.idempotency.PendingCompletion;
  */
 final class KafkaTransactionCompletions implements TransactionExecutionListener {
 
-	private static final Log logger = LogFactory.getLog(KafkaTransactionCompletions.class);
-
-	private static final ThreadLocal<@Nullable PendingCompletion> PENDING = new ThreadLocal<>();
-
-	private static final ThreadLocal<@Nullable Boolean> COMMITTING = new ThreadLocal<>();
-
 	static final KafkaTransactionCompletions LISTENER = new KafkaTransactionCompletions();
 
+	private static final Log logger = LogFactory.getLog(KafkaTransactionCompletions.class);
+
+	private static final ThreadLocal<State> STATE = ThreadLocal.withInitial(State::new);
+
+	private KafkaTransactionCompletions() {
+	}
+
 	static void hold(PendingCompletion pending) {
-		PENDING.set(pending);
-		COMMITTING.remove();
+		State state = STATE.get();
+		state.pending = pending;
+		state.committing = false;
+		// Of transactions within each other the outermost is the container's.
+		state.owner = state.open.peekLast();
 	}
 
 	/**
-	 * Forget what an earlier delivery on this thread has left, as when its producer was
-	 * fenced.
+	 * A delivery begins. Forget what an earlier one on this thread has left, as when its
+	 * producer was fenced.
 	 */
-	static void forget() {
-		PendingCompletion pending = PENDING.get();
-		if (pending != null) {
-			PENDING.remove();
-			pending.abandon();
-			logger.warn("Nobody knows whether the Kafka transaction of " + pending
+	static void begin() {
+		State state = STATE.get();
+		TransactionExecution current = state.open.peekFirst();
+		state.open.clear();
+		if (current != null) {
+			state.open.push(current);
+		}
+		PendingCompletion left = state.take();
+		if (left != null) {
+			left.abandon();
+			logger.warn("Nobody knows whether the Kafka transaction of " + left
 					+ " was committed; the key is free when its lease has run out");
 		}
 	}
 
 	/**
-	 * Give back what is in doubt, unless the transaction may have been committed.
+	 * Give back what is in doubt, unless the transaction may have been committed. Never
+	 * fails: the records have to come again.
 	 * @param reason why the commit failed
 	 */
 	static void resolve(Throwable reason) {
-		PendingCompletion pending = PENDING.get();
+		PendingCompletion pending = STATE.get().take();
 		if (pending == null) {
 			return;
 		}
-		PENDING.remove();
-		if (isUnknown(reason)) {
+		try {
+			if (Blocked.find(TimeoutException.class, reason) == null
+					&& Blocked.find(InterruptException.class, reason) == null) {
+				pending.release();
+				return;
+			}
 			logger.warn("Nobody knows whether the Kafka transaction of " + pending
 					+ " was committed; the key is free when its lease has run out. Look whether the brokers are reachable",
 					reason);
 		}
-		else {
-			pending.release();
+		catch (RuntimeException ex) {
+			logger.error("A key could not be given back; it is free when its lease has run out", ex);
 		}
 	}
 
-	private static boolean isUnknown(Throwable reason) {
-		Throwable cause = reason;
-		for (int depth = 0; cause != null && depth < Blocked.MAX_DEPTH; depth++, cause = cause.getCause()) {
-			if (cause instanceof TimeoutException || cause instanceof InterruptException) {
-				return true;
-			}
+	@Override
+	public void afterBegin(TransactionExecution transaction, @Nullable Throwable beginFailure) {
+		if (beginFailure == null) {
+			STATE.get().open.push(transaction);
 		}
-		return false;
-	}
-
-	private KafkaTransactionCompletions() {
 	}
 
 	@Override
 	public void beforeCommit(TransactionExecution transaction) {
-		COMMITTING.set(true);
+		State state = STATE.get();
+		state.committing |= transaction == state.owner;
 	}
 
 	@Override
 	public void afterCommit(TransactionExecution transaction, @Nullable Throwable commitFailure) {
-		PendingCompletion pending = PENDING.get();
-		if (pending == null) {
-			return;
+		PendingCompletion pending = ended(transaction, commitFailure != null);
+		if (pending != null) {
+			pending.complete();
 		}
-		if (commitFailure != null) {
-			pending.abandon();
-			return;
-		}
-		PENDING.remove();
-		pending.complete();
 	}
 
 	@Override
 	public void afterRollback(TransactionExecution transaction, @Nullable Throwable rollbackFailure) {
-		PendingCompletion pending = PENDING.get();
-		if (pending == null) {
-			return;
+		PendingCompletion pending = ended(transaction, STATE.get().committing);
+		if (pending != null) {
+			pending.release();
 		}
-		if (COMMITTING.get() != null) {
+	}
+
+	private static @Nullable PendingCompletion ended(TransactionExecution transaction, boolean inDoubt) {
+		State state = STATE.get();
+		state.open.remove(transaction);
+		PendingCompletion pending = state.pending;
+		if (pending == null || transaction != state.owner) {
+			return null;
+		}
+		if (inDoubt) {
 			pending.abandon();
-			return;
+			return null;
 		}
-		PENDING.remove();
-		pending.release();
+		return state.take();
+	}
+
+	/**
+	 * What is open on one thread.
+	 */
+	private static final class State {
+
+		// The latest first.
+		private final Deque<TransactionExecution> open = new ArrayDeque<>();
+
+		private @Nullable PendingCompletion pending;
+
+		private @Nullable TransactionExecution owner;
+
+		private boolean committing;
+
+		private @Nullable PendingCompletion take() {
+			PendingCompletion taken = this.pending;
+			this.pending = null;
+			this.owner = null;
+			return taken;
+		}
+
 	}
 
 }

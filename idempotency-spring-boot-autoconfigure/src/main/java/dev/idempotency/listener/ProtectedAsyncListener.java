@@ -42,23 +42,32 @@ final class ProtectedAsyncListener implements ProtectedListener {
 			this.operations.executed(Outcome.UNPROTECTED, Duration.ZERO);
 			return invocation.proceed();
 		}
+		delivery.begin();
 		try {
-			return this.result.answer(value(this.settings.template()
+			return this.result.answer(value(delivery, this.settings.template()
 				.executeAsync(operation, this.settings.codec(), () -> this.result.stage(invocation.proceed()))));
 		}
 		catch (OperationBlockedException ex) {
+			delivery.end();
 			delivery.block(ex);
 			return this.result.wait(ex);
 		}
+		catch (Throwable ex) {
+			delivery.end();
+			throw ex;
+		}
 	}
 
-	private static CompletableFuture<Object> value(CompletableFuture<Executed<Object>> answer) {
+	// Before the adapter, which waits for the value, acknowledges.
+	private static CompletableFuture<Object> value(Delivery delivery, CompletableFuture<Executed<Object>> answer) {
 		CompletableFuture<Object> value = new CompletableFuture<>();
 		answer.whenComplete((executed, error) -> {
 			if (error != null) {
+				delivery.end();
 				value.completeExceptionally(error);
 			}
 			else {
+				delivery.completed(false);
 				value.complete(executed.result());
 			}
 		});

@@ -31,7 +31,7 @@ final class ProtectedBatchListener implements ProtectedListener {
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {
-		List<? extends ConsumerRecord<?, ?>> records = delivery.records();
+		List<? extends ConsumerRecord<?, ?>> records = delivery.freeze();
 		@Nullable Object[] arguments = invocation.getArguments();
 		BatchArguments.check(arguments, records.size());
 		if (records.isEmpty()) {
@@ -60,7 +60,22 @@ final class ProtectedBatchListener implements ProtectedListener {
 				rejection = ex;
 			}
 		}
-		BatchCall call = new BatchCall(invocation, delivery);
+		boolean transactional = this.settings.boundary().deferral() != null;
+		if (rejection != null && transactional) {
+			// The transaction will be rolled back.
+			throw rejection;
+		}
+		delivery.begin();
+		try {
+			return execute(new BatchCall(invocation, delivery), delivery, items, unprotected, rejection);
+		}
+		finally {
+			delivery.end();
+		}
+	}
+
+	private @Nullable Object execute(BatchCall call, Delivery delivery, List<BatchItem> items, boolean[] unprotected,
+			@Nullable OperationRejectedException rejection) throws Throwable {
 		long start = System.nanoTime();
 		BatchExecuted<Object> executed = this.settings.template()
 			.executeAll(items, this.settings.codec(), this.settings.boundary(), call);
