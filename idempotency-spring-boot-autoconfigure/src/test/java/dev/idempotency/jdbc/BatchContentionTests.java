@@ -113,7 +113,7 @@ class BatchContentionTests {
 			assertThatExceptionOfType(OperationInProgressException.class)
 				.isThrownBy(() -> store.claimAll(this.requests))
 				.withMessageContaining("55P03");
-			assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(TestDatabase.TIMEOUT.dividedBy(2),
+			assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(TestDatabase.TIMEOUT.dividedBy(8),
 					TestDatabase.TIMEOUT);
 			assertThat(store.find(this.requests.get(0).key())).isEmpty();
 		});
