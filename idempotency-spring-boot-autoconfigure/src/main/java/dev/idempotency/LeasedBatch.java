@@ -49,7 +49,8 @@ final class LeasedBatch<T> {
 			claim();
 			this.plan.decide();
 			if (this.deferral != null && this.plan.isIncomplete()) {
-				// The transaction will be rolled back for those that wait or are rejected.
+				// The transaction will be rolled back for those that wait or are
+				// rejected.
 				release(this.owned.parts());
 				return;
 			}

@@ -1,5 +1,6 @@
 package dev.idempotency;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -103,9 +104,10 @@ class SignalThreadTests {
 			CompletableFuture<String> thread = new CompletableFuture<>();
 			CompletableFuture<Executed<String>> answer = template.executeAsync(this.operation, new TextCodec(),
 					() -> this.handler);
-			commands.ping().thenAccept((pong) -> {
+			// The answer does not come before somebody waits for it.
+			commands.blpop(0.3, "nothing".getBytes(StandardCharsets.US_ASCII)).thenAccept((nothing) -> {
 				thread.complete(Thread.currentThread().getName());
-				this.handler.complete(pong);
+				this.handler.complete("PONG");
 			});
 			await().atMost(Duration.ofSeconds(5)).until(answer::isDone);
 			assertThat(answer.join().result()).isEqualTo("PONG");

@@ -110,16 +110,17 @@ final class BatchEnd {
 				: new BatchListenerFailedException(String.valueOf(failure.getMessage()), failure, record);
 	}
 
-	// An index that names none of the records that the method has got would be taken for one
-	// of the delivered batch. In a transaction an error handler that knows the record would
+	// An index that names none of the records that the method has got would be taken for
+	// one
+	// of the delivered batch. In a transaction an error handler that knows the record
+	// would
 	// commit what comes before it, but its output is rolled back.
 	private static Throwable withoutIndex(Throwable failure) {
 		BatchListenerFailedException indexed = BatchCall.indexed(failure);
 		if (indexed == null) {
 			return failure;
 		}
-		KafkaException whole = new KafkaException(
-				"A batch failed as a whole: " + indexed.getMessage(),
+		KafkaException whole = new KafkaException("A batch failed as a whole: " + indexed.getMessage(),
 				indexed.getCause());
 		whole.addSuppressed(failure);
 		return whole;

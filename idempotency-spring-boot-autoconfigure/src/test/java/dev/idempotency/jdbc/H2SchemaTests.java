@@ -44,6 +44,22 @@ class H2SchemaTests {
 		}
 	}
 
+	// H2 checks a constraint with the session that made it, if the constraint is a list
+	// of
+	// constants.
+	@Test
+	void tableOutlivesTheConnectionThatMadeIt() {
+		String url = "mem:" + Servers.unique("h2") + ";DB_CLOSE_DELAY=-1";
+		TableName table = TableName.of("records");
+		try (HikariDataSource pool = pool(url)) {
+			claim(pool, table);
+		}
+		try (HikariDataSource pool = pool(url)) {
+			JdbcIdempotencyStore store = new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT);
+			assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
+		}
+	}
+
 	@Test
 	@Tag("promise-3")
 	void fileRemembersOverARestart() {

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Stream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.junit.jupiter.api.AfterAll;
@@ -121,8 +120,7 @@ class BatchMisuseTests {
 		BatchApp app = this.apps.get("leased");
 		app.send("error", "a");
 		app.start("error");
-		await().atMost(Duration.ofSeconds(20))
-			.untilAsserted(() -> assertThat(batches(app, "error")).isNotEmpty());
+		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(batches(app, "error")).isNotEmpty());
 		await().atMost(Duration.ofSeconds(20))
 			.untilAsserted(() -> assertThat(app.record("error", "a").state()).isEqualTo(State.FAILED));
 	}

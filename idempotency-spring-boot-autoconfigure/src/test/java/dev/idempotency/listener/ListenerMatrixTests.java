@@ -34,8 +34,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Every shape of listener in every mode on every store: copies run once, reply as often as
- * they come, and are acknowledged. What else a shape does has tests of its own.
+ * Every shape of listener in every mode on every store: copies run once, reply as often
+ * as they come, and are acknowledged. What else a shape does has tests of its own.
  */
 @Tag("promise-3")
 @Tag("promise-8")
@@ -49,10 +49,9 @@ class ListenerMatrixTests {
 
 	private static final List<String> WITH_REPLY = List.of("record", "batch", "class", "future", "mono", "suspend");
 
-	private static final Map<String, List<String>> SHAPES = new TreeMap<>(Map.of("transactional", SYNCHRONOUS,
-			"leased", join(SYNCHRONOUS, ASYNCHRONOUS), "redis", join(SYNCHRONOUS, ASYNCHRONOUS),
-			"leased, Kafka transaction", List.of("record", "batch"), "redis, Kafka transaction",
-			List.of("record", "batch")));
+	private static final Map<String, List<String>> SHAPES = new TreeMap<>(Map.of("transactional", SYNCHRONOUS, "leased",
+			join(SYNCHRONOUS, ASYNCHRONOUS), "redis", join(SYNCHRONOUS, ASYNCHRONOUS), "leased, Kafka transaction",
+			List.of("record", "batch"), "redis, Kafka transaction", List.of("record", "batch")));
 
 	private final Map<String, ConfigurableApplicationContext> contexts = new TreeMap<>();
 

@@ -49,7 +49,8 @@ class ListenerNeighbourTests {
 
 	@Test
 	void asynchronousSiblingIsRefused() {
-		assertRefused(AsynchronousSibling.class, "some methods of its listener class are asynchronous and others are not");
+		assertRefused(AsynchronousSibling.class,
+				"some methods of its listener class are asynchronous and others are not");
 	}
 
 	@Test

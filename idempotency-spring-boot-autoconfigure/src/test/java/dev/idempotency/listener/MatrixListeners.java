@@ -9,12 +9,12 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BiFunction;
 
 import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.annotation.BackOff;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.annotation.RetryableTopic;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.messaging.handler.annotation.SendTo;
-import org.springframework.kafka.annotation.BackOff;
 import reactor.core.publisher.Mono;
 
 import dev.idempotency.Idempotent;
@@ -129,8 +129,8 @@ final class MatrixListeners {
 		}
 
 		@Idempotent
-		@KafkaListener(topics = "${prefix}-manual", groupId = "${prefix}-manual",
-				containerFactory = "manualFactory", batch = "true")
+		@KafkaListener(topics = "${prefix}-manual", groupId = "${prefix}-manual", containerFactory = "manualFactory",
+				batch = "true")
 		void manual(List<String> values, Acknowledgment acknowledgment) {
 			values.forEach((value) -> this.runs.run("manual", value));
 			acknowledgment.acknowledge();

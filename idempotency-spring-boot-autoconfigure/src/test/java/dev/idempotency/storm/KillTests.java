@@ -14,7 +14,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class KillTests {
 
-	private static final int ROUNDS = Integer.getInteger("test.kill.rounds", 3);
+	private static final int ROUNDS = Integer.getInteger("test.kill.rounds", 1);
 
 	private static final int PAYMENTS = 1000;
 
