@@ -60,8 +60,7 @@ final class ProtectedBatchListener implements ProtectedListener {
 				rejection = ex;
 			}
 		}
-		boolean transactional = this.settings.boundary().deferral() != null;
-		if (rejection != null && transactional) {
+		if (rejection != null && hasKafkaTransaction()) {
 			// The transaction will be rolled back.
 			throw rejection;
 		}
@@ -80,9 +79,13 @@ final class ProtectedBatchListener implements ProtectedListener {
 		BatchExecuted<Object> executed = this.settings.template()
 			.executeAll(items, this.settings.codec(), this.settings.boundary(), call);
 		tellUnprotected(executed, unprotected, System.nanoTime() - start);
-		BatchEnd end = new BatchEnd(delivery, executed, rejection, call, this.settings.boundary().deferral() != null);
+		BatchEnd end = new BatchEnd(delivery, executed, rejection, call, hasKafkaTransaction());
 		end.throwIfUndone();
 		return end.isNacked() ? null : answer(executed, call);
+	}
+
+	private boolean hasKafkaTransaction() {
+		return this.settings.boundary().deferral() != null;
 	}
 
 	private void tellUnprotected(BatchExecuted<Object> executed, boolean[] unprotected, long nanos) {

@@ -2,6 +2,7 @@ package dev.idempotency.autoconfigure;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
@@ -19,6 +20,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link IdempotencyMemoryAutoConfiguration}.
  */
+@Isolated("It reads the log")
 class IdempotencyMemoryAutoConfigurationTests {
 
 	private final ApplicationContextRunner withoutDatabase = Contexts.without(DataSourceAutoConfiguration.class);

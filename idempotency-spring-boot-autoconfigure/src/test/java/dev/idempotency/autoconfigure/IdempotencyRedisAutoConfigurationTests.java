@@ -6,6 +6,7 @@ import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
@@ -48,6 +49,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests for {@link IdempotencyRedisAutoConfiguration}.
  */
+@Isolated("It reads the log")
 class IdempotencyRedisAutoConfigurationTests {
 
 	private final ApplicationContextRunner runner = Contexts.without(DataSourceAutoConfiguration.class)

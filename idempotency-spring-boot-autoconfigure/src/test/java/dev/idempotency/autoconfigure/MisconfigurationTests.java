@@ -4,6 +4,7 @@ import javax.sql.DataSource;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.kafka.autoconfigure.ConcurrentKafkaListenerContainerFactoryConfigurer;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * transaction manager.
  */
 @Tag("promise-12")
+@Isolated("It reads the log")
 class MisconfigurationTests {
 
 	private static final String KAFKA_TRANSACTION = "spring.kafka.producer.transaction-id-prefix=tx";

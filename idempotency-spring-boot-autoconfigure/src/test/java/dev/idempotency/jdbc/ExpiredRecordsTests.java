@@ -88,7 +88,7 @@ class ExpiredRecordsTests {
 	void onlyExpiredEntriesOfTheIndexAreRead() {
 		database.jdbc()
 			.execute("INSERT INTO idempotency_record (id, scope, key, state, fence, attempt, created_at, expires_at) "
-					+ "SELECT gen_random_uuid(), 's', i::text, 'C', 1, 1, now(), now() + i * interval '1 s' "
+					+ "SELECT gen_random_uuid(), 's', i::text, 'C', 1, 1, now(), now() + i * interval '1 min' "
 					+ "FROM generate_series(-10, 20000) i");
 		database.jdbc().execute("ANALYZE idempotency_record");
 		long before = entriesRead();

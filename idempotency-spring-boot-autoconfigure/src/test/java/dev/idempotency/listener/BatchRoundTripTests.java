@@ -5,6 +5,8 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.context.annotation.Bean;
@@ -23,6 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * which are copies in the batch, is claimed with one call and completed with one.
  * {@code BatchStatementTests} and {@code RoundTripTests} count what a call sends.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class BatchRoundTripTests {
 
 	@ParameterizedTest
@@ -30,7 +33,7 @@ class BatchRoundTripTests {
 	void batchOfFiveHundredIsClaimedOnceAndCompletedOnce(String mode, String calls) {
 		try (BatchApp app = new BatchApp(Listeners.class, mode, "spring.kafka.consumer.max-poll-records=500",
 				"spring.kafka.consumer.fetch-min-size=1MB",
-				"spring.kafka.consumer.properties.fetch.max.wait.ms=5000")) {
+				"spring.kafka.consumer.properties.fetch.max.wait.ms=2000")) {
 			Servers.addTopics(1, app.name("many"));
 			for (int i = 0; i < 500; i++) {
 				// 400 new keys, 50 copies of them, 50 of keys that have completed before.

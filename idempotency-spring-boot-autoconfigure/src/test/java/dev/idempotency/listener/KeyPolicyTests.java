@@ -10,6 +10,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
@@ -35,6 +36,7 @@ import static org.awaitility.Awaitility.await;
  */
 @Tag("promise-10")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@Isolated("It reads the log")
 class KeyPolicyTests {
 
 	private final String coordinates = Servers.newTopic("coordinates", 1);

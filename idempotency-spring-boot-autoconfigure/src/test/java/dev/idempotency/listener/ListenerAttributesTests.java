@@ -2,6 +2,7 @@ package dev.idempotency.listener;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.kafka.annotation.KafkaListener;
@@ -16,6 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link ListenerSettingsFactory}: wrong attributes do not start.
  */
 @Tag("promise-12")
+@Isolated("It reads the log")
 class ListenerAttributesTests {
 
 	private final ApplicationContextRunner runner = Contexts.all();

@@ -6,6 +6,7 @@ import javax.sql.DataSource;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
@@ -27,6 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for what stands next to {@code @Idempotent} and would break its promises unseen.
  */
 @Tag("promise-12")
+@Isolated("It reads the log")
 class ListenerNeighbourTests {
 
 	private final ApplicationContextRunner runner = Contexts.all();

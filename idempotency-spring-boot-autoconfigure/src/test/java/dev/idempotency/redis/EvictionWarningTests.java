@@ -4,6 +4,7 @@ import java.time.Duration;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.RedisProcess;
@@ -16,6 +17,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for {@link EvictionWarning}.
  */
 @Tag("promise-12")
+@Isolated("It reads the log")
 class EvictionWarningTests {
 
 	@Test
