@@ -173,7 +173,7 @@ class TraceComparisonTests {
 		for (String lane : LANES) {
 			assertThat(Kafka.lag(prefix + "-" + lane, prefix + "-" + lane)).as(lane).isZero();
 		}
-		assertThat(trace.count("async", "after P-async/4")).isEqualTo(2);
+		assertThat(trace.count("async", "after P-async/4")).isEqualTo(1);
 		assertThat(trace.count("retry", "dead letter")).isOne();
 		assertThat(trace.count("retry", "handled P-retry-retry/0=heals")).isOne();
 	}

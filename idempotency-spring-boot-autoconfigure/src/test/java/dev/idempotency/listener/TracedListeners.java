@@ -73,11 +73,8 @@ class TracedListeners {
 
 	@KafkaListener(id = "async", topics = "${prefix}-async", groupId = "${prefix}-async")
 	CompletableFuture<Void> async(ConsumerRecord<String, String> record) {
-		return CompletableFuture.runAsync(() -> {
-			if (record.value().equals("last") && run(record) < 2) {
-				throw new IllegalStateException("fails");
-			}
-		});
+		// None fails: what Spring Kafka does then depends on who is faster.
+		return CompletableFuture.runAsync(() -> run(record));
 	}
 
 	@SendTo("${prefix}-reply-out")
