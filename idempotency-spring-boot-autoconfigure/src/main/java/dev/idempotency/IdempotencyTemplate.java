@@ -182,7 +182,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		Assert.isTrue(operation.mode() == Mode.LEASED, "A transaction ends when its method returns; use leased mode");
 		Attempt<CompletionStage<T>, E> attempt = new Attempt<>(operation, handler);
 		Observed observed = new Observed(this.listener, attempt);
-		CompletableFuture<Executed<T>> answer;
+		CompletableFuture<Executed<T>> answer = null;
 		try {
 			Executed<T> known = known(operation, codec);
 			answer = (known != null) ? CompletableFuture.completedFuture(known)
@@ -191,30 +191,22 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		catch (IdempotencyStoreUnavailableException ex) {
 			if (!this.failOpen || attempt.started()) {
 				observed.failed(ex);
-				observed.tell();
 				throw ex;
 			}
 			observed.unprotected();
-			answer = unprotected(handler, observed);
+			answer = AsyncSettlements.unprotected(handler.handle());
 		}
 		catch (Throwable ex) {
 			observed.failed(ex);
-			observed.tell();
 			throw ex;
+		}
+		finally {
+			if (answer == null) {
+				observed.tell();
+			}
 		}
 		answer.whenComplete(observed::signalled);
 		return answer;
-	}
-
-	private static <T, E extends Throwable> CompletableFuture<Executed<T>> unprotected(
-			Handler<CompletionStage<T>, E> handler, Observed observed) throws E {
-		try {
-			return AsyncSettlements.unprotected(handler.handle());
-		}
-		catch (Throwable ex) {
-			observed.tell();
-			throw ex;
-		}
 	}
 
 	/**

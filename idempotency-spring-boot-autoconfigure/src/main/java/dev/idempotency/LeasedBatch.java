@@ -1,6 +1,5 @@
 package dev.idempotency;
 
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +34,8 @@ final class LeasedBatch<T> {
 
 	private final OwnedClaims owned = new OwnedClaims();
 
+	private final BatchSettlement<T> settlement;
+
 	LeasedBatch(LeasedClaims claims, BatchClaims batch, BatchRun<T> run,
 			@Nullable Consumer<PendingCompletion> deferral) {
 		this.claims = claims;
@@ -42,6 +43,7 @@ final class LeasedBatch<T> {
 		this.run = run;
 		this.plan = run.plan();
 		this.deferral = deferral;
+		this.settlement = new BatchSettlement<>(claims, batch, run, deferral, this.owned);
 	}
 
 	void execute() {
@@ -51,10 +53,10 @@ final class LeasedBatch<T> {
 			if (this.deferral != null && this.plan.isIncomplete()) {
 				// The transaction will be rolled back for those that wait or are
 				// rejected.
-				release(this.owned.parts());
+				this.settlement.release(this.owned.parts());
 				return;
 			}
-			release(this.plan.surplus());
+			this.settlement.release(this.plan.surplus());
 			List<Integer> due = this.plan.due();
 			if (!due.isEmpty()) {
 				run(due);
@@ -95,7 +97,7 @@ final class LeasedBatch<T> {
 			failed(due, ex);
 			return;
 		}
-		complete(due, results);
+		this.settlement.complete(due, results);
 	}
 
 	private void failed(List<Integer> due, Throwable error) {
@@ -103,11 +105,11 @@ final class LeasedBatch<T> {
 		OperationBlockedException blocked = OperationBlockedException.in(error);
 		if (position < 0) {
 			if (blocked != null) {
-				release(due);
+				this.settlement.release(due);
 				due.forEach((index) -> this.plan.undone(index, blocked));
 			}
 			else {
-				fail(due, error);
+				this.settlement.fail(due, error);
 				this.plan.fail(-1, error);
 			}
 			return;
@@ -115,93 +117,19 @@ final class LeasedBatch<T> {
 		List<Integer> before = due.subList(0, position);
 		if (this.deferral != null && !this.run.isCommitted(error)) {
 			// Their effects go with the transaction.
-			release(before);
+			this.settlement.release(before);
 		}
 		else {
-			complete(before, BatchRun.noResults(position));
+			this.settlement.complete(before, BatchRun.noResults(position));
 		}
 		if (blocked != null) {
-			release(due.subList(position, due.size()));
+			this.settlement.release(due.subList(position, due.size()));
 			this.plan.undone(due.get(position), blocked);
 			return;
 		}
-		fail(due.subList(position, position + 1), error);
-		release(due.subList(position + 1, due.size()));
+		this.settlement.fail(due.subList(position, position + 1), error);
+		this.settlement.release(due.subList(position + 1, due.size()));
 		this.plan.fail(due.get(position), error);
-	}
-
-	private void complete(List<Integer> done, List<@Nullable T> results) {
-		List<Integer> mine = this.owned.among(done);
-		List<Completion> completions = new ArrayList<>(mine.size());
-		for (int i = 0; i < done.size(); i++) {
-			OwnedClaim claim = this.owned.get(done.get(i));
-			if (claim != null) {
-				this.claims.settling(claim);
-				completions.add(new Completion(claim.request(), this.run.write(done.get(i), results.get(i))));
-			}
-			this.plan.done(done.get(i), results.get(i));
-		}
-		if (mine.isEmpty()) {
-			return;
-		}
-		if (this.deferral != null) {
-			defer(this.deferral, mine, completions);
-			return;
-		}
-		settled(mine, completions);
-	}
-
-	// Output of somebody who has lost the key must not be committed.
-	private void defer(Consumer<PendingCompletion> who, List<Integer> mine, List<Completion> completions) {
-		List<Integer> lost = mine.stream().filter((index) -> this.owned.isLost(index)).toList();
-		if (lost.isEmpty()) {
-			who.accept(new DeferredCompletion(this.claims, this.batch, this.owned.take(mine), completions));
-			return;
-		}
-		release(mine.stream().filter((index) -> !lost.contains(index)).toList());
-		lost.forEach(this::lost);
-	}
-
-	private void settled(List<Integer> mine, List<Completion> completions) {
-		try {
-			List<Settlement> settlements = this.batch.complete(this.run.subject(mine), this.owned.of(mine),
-					completions);
-			for (int i = 0; i < mine.size(); i++) {
-				if (settlements.get(i) == Settlement.LOST) {
-					lost(mine.get(i));
-				}
-				else {
-					this.claims.completed(this.plan.part(mine.get(i)).operation(), completions.get(i).result());
-				}
-			}
-		}
-		catch (OperationBlockedException ex) {
-			mine.forEach((index) -> this.plan.undone(index, ex));
-		}
-	}
-
-	private void fail(List<Integer> failed, Throwable error) {
-		List<Integer> mine = this.owned.among(failed);
-		if (mine.isEmpty()) {
-			return;
-		}
-		List<Settlement> settlements = this.batch.fail(this.run.subject(mine), this.owned.of(mine), error);
-		for (int i = 0; i < mine.size(); i++) {
-			if (settlements.get(i) == Settlement.LOST) {
-				lost(mine.get(i));
-			}
-		}
-	}
-
-	private void lost(int index) {
-		this.plan.undone(index, LeasedClaims.told(this.owned.of(List.of(index)).get(0).lost()));
-	}
-
-	private void release(List<Integer> parts) {
-		List<Integer> mine = this.owned.among(parts);
-		if (!mine.isEmpty()) {
-			this.batch.release(this.run.subject(mine), this.owned.of(mine));
-		}
 	}
 
 }

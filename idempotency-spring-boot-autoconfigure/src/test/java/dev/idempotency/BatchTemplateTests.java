@@ -186,12 +186,9 @@ class BatchTemplateTests {
 	}
 
 	@ParameterizedTest
-	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	@EnumSource(names = "LEASED")
 	@Tag("promise-4")
 	void whatSomebodyElseHasTakenOverIsToldAndComesAgain(Mode mode) {
-		if (mode == Mode.TRANSACTIONAL) {
-			return;
-		}
 		BatchOf batch = batch(mode);
 		BatchExecuted<String> executed = batch.run("a b c", (seen) -> {
 			database.endLease(batch.key("b"));

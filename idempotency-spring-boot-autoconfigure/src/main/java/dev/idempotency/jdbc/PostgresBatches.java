@@ -26,34 +26,27 @@ final class PostgresBatches {
 			  WHERE c.wait IS NOT NULL),
 			cur AS MATERIALIZED (
 			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
-			    (r.id IS NULL OR ((%3$s OR %4$s) AND (r.state = 'C' OR r.fingerprint = i.fp OR r.fingerprint IS NULL OR i.fp IS NULL)))
-			      AS claimable
+			""" + PostgresDialect.CLAIMABLE + """
 			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
 			got AS (
 			  INSERT INTO %1$s AS r
 			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
 			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention
 			  FROM cur WHERE claimable ORDER BY id
-			  ON CONFLICT (id) DO UPDATE SET state = excluded.state, fence = CASE WHEN %5$s THEN r.fence ELSE r.fence + 1 END,
-			    attempt = CASE WHEN %5$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END,
-			    token = excluded.token, fingerprint = excluded.fingerprint,
-			    lease_until = clock_timestamp() + (excluded.lease_until - excluded.created_at),
-			    expires_at = clock_timestamp() + (excluded.expires_at - excluded.created_at),
-			    result = NULL, error_type = NULL, error_message = NULL
-			  WHERE (%3$s OR %5$s) AND (r.state = 'C' OR r.fingerprint = excluded.fingerprint OR r.fingerprint IS NULL
-			    OR excluded.fingerprint IS NULL)
-			  RETURNING r.id, r.fence, r.attempt),
-			done AS MATERIALIZED (
-			  SELECT set_config('lock_timeout', CASE WHEN g.written >= 0 THEN c.prev END, true) AS restored
-			  FROM c CROSS JOIN (SELECT count(*) AS written FROM got) g)
-			SELECT id, 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
-			FROM got
-			UNION ALL
-			SELECT id, known::text, fence, attempt, fingerprint, result,
-			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
-			FROM cur WHERE NOT claimable
-			UNION ALL
-			SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM done WHERE restored IS NULL""";
+			""" + PostgresDialect.TAKE_OVER
+			+ """
+					  RETURNING r.id, r.fence, r.attempt),
+					done AS MATERIALIZED (
+					  SELECT set_config('lock_timeout', CASE WHEN g.written >= 0 THEN c.prev END, true) AS restored
+					  FROM c CROSS JOIN (SELECT count(*) AS written FROM got) g)
+					SELECT id, 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
+					FROM got
+					UNION ALL
+					SELECT id, known::text, fence, attempt, fingerprint, result,
+					  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
+					FROM cur WHERE NOT claimable
+					UNION ALL
+					SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM done WHERE restored IS NULL""";
 
 	// The records that are the caller's, locked.
 	private static final String HELD = """
@@ -94,11 +87,10 @@ final class PostgresBatches {
 			  clock_timestamp() + u.retention * interval '1 ms', c.type, c.message
 			FROM c CROSS JOIN unnest(?::uuid[], ?::text[], ?::text[], ?::bytea[], ?::bigint[]) AS u(id, scope, key, fp, retention)
 			WHERE c.wait IS NOT NULL ORDER BY u.id
-			ON CONFLICT (id) DO UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL, result = NULL,
-			  attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = excluded.fingerprint,
-			  expires_at = excluded.expires_at, error_type = excluded.error_type, error_message = excluded.error_message
-			WHERE %3$s
-			RETURNING r.id""";
+			"""
+			+ PostgresDialect.NOTE_OVER + """
+
+					RETURNING r.id""";
 
 	private static final String STORE_RESULTS = """
 			UPDATE %1$s AS t SET result = u.result

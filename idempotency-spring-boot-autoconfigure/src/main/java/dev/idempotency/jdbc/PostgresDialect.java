@@ -21,6 +21,31 @@ final class PostgresDialect implements Dialect {
 	// Lock not available, query cancelled, serialization failure, deadlock.
 	private static final Set<String> CONTENTION = Set.of("55P03", "57014", "40001", "40P01");
 
+	// Whether a key may be claimed, by what is known about it.
+	static final String CLAIMABLE = """
+			    (r.id IS NULL OR ((%3$s OR %4$s) AND (r.state = 'C' OR r.fingerprint = i.fp OR r.fingerprint IS NULL OR i.fp IS NULL)))
+			      AS claimable
+			""";
+
+	// What a claim makes of a record that is still free when it is locked.
+	static final String TAKE_OVER = """
+			  ON CONFLICT (id) DO UPDATE SET state = excluded.state, fence = CASE WHEN %5$s THEN r.fence ELSE r.fence + 1 END,
+			    attempt = CASE WHEN %5$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END,
+			    token = excluded.token, fingerprint = excluded.fingerprint,
+			    lease_until = clock_timestamp() + (excluded.lease_until - excluded.created_at),
+			    expires_at = clock_timestamp() + (excluded.expires_at - excluded.created_at),
+			    result = NULL, error_type = NULL, error_message = NULL
+			  WHERE (%3$s OR %5$s) AND (r.state = 'C' OR r.fingerprint = excluded.fingerprint OR r.fingerprint IS NULL
+			    OR excluded.fingerprint IS NULL)
+			""";
+
+	// What a noted failure makes of a free record.
+	static final String NOTE_OVER = """
+			ON CONFLICT (id) DO UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL, result = NULL,
+			  attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = excluded.fingerprint,
+			  expires_at = excluded.expires_at, error_type = excluded.error_type, error_message = excluded.error_message
+			WHERE %3$s""";
+
 	private static final String INSERT = """
 			WITH c AS MATERIALIZED (
 			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', '%2$s', true) AS wait)
@@ -42,32 +67,26 @@ final class PostgresDialect implements Dialect {
 			    ?::bigint * interval '1 ms' AS lease, ?::bigint * interval '1 ms' AS retention, clock_timestamp() AS n),
 			cur AS MATERIALIZED (
 			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
-			    (r.id IS NULL OR ((%3$s OR %4$s) AND (r.state = 'C' OR r.fingerprint = i.fp OR r.fingerprint IS NULL OR i.fp IS NULL)))
-			      AS claimable
-			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
-			got AS (
-			  INSERT INTO %1$s AS r
-			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
-			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention
-			  FROM cur WHERE claimable AND wait IS NOT NULL
-			  ON CONFLICT (id) DO UPDATE SET state = excluded.state, fence = CASE WHEN %5$s THEN r.fence ELSE r.fence + 1 END,
-			    attempt = CASE WHEN %5$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END,
-			    token = excluded.token, fingerprint = excluded.fingerprint,
-			    lease_until = clock_timestamp() + (excluded.lease_until - excluded.created_at),
-			    expires_at = clock_timestamp() + (excluded.expires_at - excluded.created_at),
-			    result = NULL, error_type = NULL, error_message = NULL
-			  WHERE (%3$s OR %5$s) AND (r.state = 'C' OR r.fingerprint = excluded.fingerprint OR r.fingerprint IS NULL
-			    OR excluded.fingerprint IS NULL)
-			  RETURNING r.fence, r.attempt, (SELECT set_config('lock_timeout', prev, true) FROM i) AS restored)
-			SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
-			FROM got WHERE restored IS NOT NULL
-			UNION ALL
-			SELECT known::text, fence, attempt, fingerprint, result,
-			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
-			FROM cur WHERE NOT claimable
-			UNION ALL
-			SELECT CASE WHEN set_config('lock_timeout', prev, true) IS NOT NULL THEN 'R' END, NULL, NULL, NULL, NULL, NULL
-			FROM i WHERE NOT EXISTS (SELECT FROM got) AND NOT EXISTS (SELECT FROM cur WHERE NOT claimable)""";
+			"""
+			+ CLAIMABLE + """
+					  FROM i LEFT JOIN %1$s r ON r.id = i.id),
+					got AS (
+					  INSERT INTO %1$s AS r
+					    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
+					  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention
+					  FROM cur WHERE claimable AND wait IS NOT NULL
+					""" + TAKE_OVER
+			+ """
+					  RETURNING r.fence, r.attempt, (SELECT set_config('lock_timeout', prev, true) FROM i) AS restored)
+					SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
+					FROM got WHERE restored IS NOT NULL
+					UNION ALL
+					SELECT known::text, fence, attempt, fingerprint, result,
+					  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
+					FROM cur WHERE NOT claimable
+					UNION ALL
+					SELECT CASE WHEN set_config('lock_timeout', prev, true) IS NOT NULL THEN 'R' END, NULL, NULL, NULL, NULL, NULL
+					FROM i WHERE NOT EXISTS (SELECT FROM got) AND NOT EXISTS (SELECT FROM cur WHERE NOT claimable)""";
 
 	private static final String FREE = """
 			(r.state = 'F' OR (r.state = 'P' AND r.lease_until <= clock_timestamp())
@@ -97,10 +116,7 @@ final class PostgresDialect implements Dialect {
 			  error_type, error_message)
 			SELECT ?::uuid, ?::text, ?::text, 'F', 1, 1, ?::bytea, clock_timestamp(),
 			  clock_timestamp() + ?::bigint * interval '1 ms', ?::text, ?::text FROM c WHERE c.wait IS NOT NULL
-			ON CONFLICT (id) DO UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL, result = NULL,
-			  attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = excluded.fingerprint,
-			  expires_at = excluded.expires_at, error_type = excluded.error_type, error_message = excluded.error_message
-			WHERE %3$s""";
+			""" + NOTE_OVER;
 
 	private static final String RELEASE = """
 			UPDATE %1$s SET state = 'F', lease_until = NULL,

@@ -61,8 +61,8 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 		if (this.batch) {
 			return new ProtectedBatchListener(settings, operations);
 		}
-		return (this.async != null) ? new ProtectedAsyncListener(settings, operations, this.async)
-				: new ProtectedRecordListener(settings, operations);
+		return new ProtectedRecordListener(settings, operations,
+				(this.async != null) ? new AsyncExecution(settings, this.async) : new DirectExecution(settings));
 	}
 
 	/**

@@ -5,13 +5,11 @@ import java.time.Duration;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Executed;
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotentOperation;
-import dev.idempotency.OperationBlockedException;
 
 /**
- * A method that gets one record and is done when it returns.
+ * A method that gets one record.
  */
 final class ProtectedRecordListener implements ProtectedListener {
 
@@ -19,9 +17,12 @@ final class ProtectedRecordListener implements ProtectedListener {
 
 	private final OperationResolver operations;
 
-	ProtectedRecordListener(ListenerSettings settings, OperationResolver operations) {
+	private final RecordExecution execution;
+
+	ProtectedRecordListener(ListenerSettings settings, OperationResolver operations, RecordExecution execution) {
 		this.settings = settings;
 		this.operations = operations;
+		this.execution = execution;
 	}
 
 	@Override
@@ -33,31 +34,7 @@ final class ProtectedRecordListener implements ProtectedListener {
 			return invocation.proceed();
 		}
 		IdempotentOperation operation = this.operations.resolve(context, origin);
-		if (operation == null) {
-			return unprotected(invocation);
-		}
-		delivery.begin();
-		try {
-			Executed<Object> executed = this.settings.template()
-				.execute(operation, this.settings.codec(), this.settings.boundary(), () -> {
-					Object result = invocation.proceed();
-					delivery.checkNotNacked();
-					return result;
-				});
-			delivery.completed(executed.duplicate());
-			return executed.result();
-		}
-		catch (NackedException ex) {
-			// The container has been told by the method itself.
-			return null;
-		}
-		catch (OperationBlockedException ex) {
-			delivery.block(ex);
-			throw ex;
-		}
-		finally {
-			delivery.end();
-		}
+		return (operation != null) ? this.execution.execute(operation, invocation, delivery) : unprotected(invocation);
 	}
 
 	private @Nullable Object unprotected(MethodInvocation invocation) throws Throwable {

@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link ProtectedAsyncListener} on a real broker and PostgreSQL.
+ * Tests for {@link AsyncExecution} on a real broker and PostgreSQL.
  */
 @Execution(ExecutionMode.CONCURRENT)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

@@ -1,47 +1,25 @@
 package dev.idempotency.listener;
 
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 import org.aopalliance.intercept.MethodInvocation;
-import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.Executed;
-import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotentOperation;
 import dev.idempotency.OperationBlockedException;
 
 /**
- * A method that gets one record and is done when its answer arrives. Spring Kafka
- * acknowledges the record then, which for a duplicate is at once.
+ * Of a method that is done when its answer arrives. Spring Kafka acknowledges the record
+ * then, which for a duplicate is at once.
+ *
+ * @param settings what the annotation says
+ * @param result how the method answers
  */
-final class ProtectedAsyncListener implements ProtectedListener {
-
-	private final ListenerSettings settings;
-
-	private final OperationResolver operations;
-
-	private final AsyncResult result;
-
-	ProtectedAsyncListener(ListenerSettings settings, OperationResolver operations, AsyncResult result) {
-		this.settings = settings;
-		this.operations = operations;
-		this.result = result;
-	}
+record AsyncExecution(ListenerSettings settings, AsyncResult result) implements RecordExecution {
 
 	@Override
-	public @Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {
-		RecordContext context = new RecordContext(this.settings.parameters(), delivery.record(),
-				invocation.getArguments());
-		Origin origin = new Origin(this.settings.name(), delivery.record());
-		if (this.operations.isExcluded(context, origin)) {
-			return invocation.proceed();
-		}
-		IdempotentOperation operation = this.operations.resolve(context, origin);
-		if (operation == null) {
-			this.operations.executed(Outcome.UNPROTECTED, Duration.ZERO);
-			return invocation.proceed();
-		}
+	public Object execute(IdempotentOperation operation, MethodInvocation invocation, Delivery delivery)
+			throws Throwable {
 		delivery.begin();
 		try {
 			return this.result.answer(value(delivery, this.settings.template()
