@@ -23,13 +23,17 @@ import org.springframework.util.Assert;
  * <ol>
  * <li>a round in which round trips are counted, which also shows how many records fill a
  * round;</li>
- * <li>a round to warm up;</li>
+ * <li>two rounds to warm up: in the second the faster of the two gets enough records,
+ * too, for its code to be compiled;</li>
  * <li>the measured rounds, in which the two take turns to be first.</li>
  * </ol>
  */
 final class Comparison {
 
 	private static final int COUNTED_RECORDS = 400;
+
+	// How much longer than the faster one the slower one may take to warm up.
+	private static final int PATIENCE = 12;
 
 	private final Work work;
 
@@ -60,11 +64,12 @@ final class Comparison {
 			if (!this.work.kind().isEffective(counted.guarded().roundTrips())) {
 				return Optional.empty();
 			}
-			Round warmUp = round(context, 1, records(counted, this.options.phaseSeconds() / 2), null);
+			Round first = round(context, 1, records(counted, this.options.phaseSeconds() / 2), null);
+			Round warmUp = round(context, 2, warmUpRecords(first), null);
 			int records = records(warmUp, this.options.phaseSeconds());
 			List<Round> rounds = new ArrayList<>();
 			for (int i = 0; i < this.options.rounds(); i++) {
-				Round round = round(context, i + 2, records, null);
+				Round round = round(context, i + 3, records, null);
 				System.out.printf("         round %d of %d: %,9.0f/s %,9.0f/s  %.2f%n", i + 1, this.options.rounds(),
 						round.limit().rate(), round.guarded().rate(), round.ratio());
 				rounds.add(round);
@@ -94,6 +99,12 @@ final class Comparison {
 
 	private static int records(Round round, double seconds) {
 		return (int) (Math.min(round.limit().rate(), round.guarded().rate()) * seconds);
+	}
+
+	private int warmUpRecords(Round round) {
+		double fast = Math.max(round.limit().rate(), round.guarded().rate());
+		return Math.min((int) (fast * this.options.warmUpSeconds()),
+				records(round, this.options.warmUpSeconds() * PATIENCE));
 	}
 
 	private Round round(ConfigurableApplicationContext context, int number, int records,

@@ -55,6 +55,11 @@ record Options(boolean quick, @Nullable String only) {
 		return this.quick ? 0.2 : 1;
 	}
 
+	// Of the faster variant.
+	double warmUpSeconds() {
+		return this.quick ? 0.1 : 3;
+	}
+
 	// A part of the rows, or a short run, must not replace the figures of a whole one.
 	Path directory() {
 		return Path.of((this.quick || this.only != null) ? "idempotency-benchmarks/target" : "docs");

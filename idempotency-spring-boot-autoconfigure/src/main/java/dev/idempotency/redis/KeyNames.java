@@ -1,6 +1,7 @@
 package dev.idempotency.redis;
 
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.UUID;
 import java.util.regex.Pattern;
 
@@ -17,6 +18,8 @@ record KeyNames(String prefix) {
 	// A brace in the prefix would be the hash tag, and put all keys on one node.
 	private static final Pattern PREFIX = Pattern.compile("[!-z|~]{1,200}");
 
+	private static final HexFormat HEX = HexFormat.of();
+
 	KeyNames {
 		if (!PREFIX.matcher(prefix).matches()) {
 			throw new IdempotencyConfigurationException(
@@ -28,8 +31,8 @@ record KeyNames(String prefix) {
 
 	String name(IdempotencyKey key) {
 		UUID id = key.id();
-		return this.prefix + "{"
-				+ String.format("%016x%016x", id.getMostSignificantBits(), id.getLeastSignificantBits()) + "}";
+		return this.prefix + '{' + HEX.toHexDigits(id.getMostSignificantBits())
+				+ HEX.toHexDigits(id.getLeastSignificantBits()) + '}';
 	}
 
 	byte[] bytes(IdempotencyKey key) {

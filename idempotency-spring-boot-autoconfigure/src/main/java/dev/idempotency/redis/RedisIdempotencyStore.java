@@ -141,7 +141,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 		}
 	}
 
-	private List<Object> run(Invocation invocation) {
+	private byte[] run(Invocation invocation) {
 		return this.connections.shared((commands, deadline) -> ScriptCall.run(commands, invocation, deadline));
 	}
 
@@ -150,7 +150,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	}
 
 	// All are sent before the first answer is awaited.
-	private <T> List<List<Object>> runAll(List<T> asked, Function<T, Invocation> transition) {
+	private <T> List<byte[]> runAll(List<T> asked, Function<T, Invocation> transition) {
 		return asked.isEmpty() ? List.of() : this.connections.shared((commands, deadline) -> {
 			List<ScriptCall> calls = asked.stream()
 				.map((each) -> new ScriptCall(commands, transition.apply(each)))

@@ -60,8 +60,7 @@ final class ReplicatedConnection {
 
 	// All are sent before the first answer is awaited, and what was written through one
 	// connection is confirmed to it at once.
-	List<List<Object>> run(List<Invocation> invocations, Deadline deadline)
-			throws ExecutionException, TimeoutException {
+	List<byte[]> run(List<Invocation> invocations, Deadline deadline) throws ExecutionException, TimeoutException {
 		List<StatefulRedisConnection<byte[], byte[]>> connections = new ArrayList<>();
 		for (Invocation invocation : invocations) {
 			connections.add(connection(invocation.key(), deadline));
@@ -72,7 +71,7 @@ final class ReplicatedConnection {
 		for (int i = 0; i < invocations.size(); i++) {
 			calls.add(new ScriptCall(connections.get(i).async(), invocations.get(i)));
 		}
-		List<List<Object>> answers = ScriptCall.awaitAll(calls, deadline);
+		List<byte[]> answers = ScriptCall.awaitAll(calls, deadline);
 		Set<StatefulRedisConnection<byte[], byte[]>> written = new HashSet<>();
 		for (int i = 0; i < answers.size(); i++) {
 			if (Replies.isSettled(answers.get(i))) {

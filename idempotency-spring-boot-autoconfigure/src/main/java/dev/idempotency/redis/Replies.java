@@ -1,9 +1,8 @@
 package dev.idempotency.redis;
 
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
+import java.util.Arrays;
 
 import org.jspecify.annotations.Nullable;
 
@@ -14,51 +13,83 @@ import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.Settlement;
 
 /**
- * Reads what the scripts answer.
+ * Reads what the scripts answer: one text each. A server writes every answer of several
+ * parts to the network by itself, which takes longer than the script.
  */
 final class Replies {
 
 	private Replies() {
 	}
 
-	static Claim claim(List<Object> reply) {
-		return switch (text(reply, 0)) {
-			case "acquired" -> new Claim.Acquired((int) number(reply, 1), (int) number(reply, 2));
-			case "completed" -> new Claim.Completed(Outcome.result((byte[]) reply.get(1)));
-			case "mismatch" -> new Claim.Mismatch();
-			default -> new Claim.InProgress(Duration.ofMillis(number(reply, 1)));
+	static Claim claim(byte[] reply) {
+		Reader reader = new Reader(reply);
+		return switch (reader.letter()) {
+			case 'A' -> new Claim.Acquired((int) reader.number(), (int) reader.number());
+			case 'C' -> new Claim.Completed(Outcome.result(reader.rest()));
+			case 'M' -> new Claim.Mismatch();
+			default -> new Claim.InProgress(Duration.ofMillis(reader.number()));
 		};
 	}
 
-	static boolean isSettled(List<Object> reply) {
-		return text(reply, 0).equals("settled");
+	static boolean isSettled(byte[] reply) {
+		return reply[0] == 'S';
 	}
 
-	static Settlement settlement(List<Object> reply) {
+	static Settlement settlement(byte[] reply) {
 		return isSettled(reply) ? Settlement.SETTLED : Settlement.LOST;
 	}
 
-	static @Nullable IdempotencyRecord record(IdempotencyKey key, List<Object> reply) {
-		if (reply.isEmpty()) {
+	static @Nullable IdempotencyRecord record(IdempotencyKey key, byte[] reply) {
+		if (reply.length == 0) {
 			return null;
 		}
-		State state = switch (text(reply, 0)) {
-			case "P" -> State.IN_PROGRESS;
-			case "C" -> State.COMPLETED;
+		Reader reader = new Reader(reply);
+		State state = switch (reader.letter()) {
+			case 'P' -> State.IN_PROGRESS;
+			case 'C' -> State.COMPLETED;
 			default -> State.FAILED;
 		};
-		Instant claimedUntil = (state == State.IN_PROGRESS) ? Instant.ofEpochMilli(number(reply, 3)) : null;
-		return new IdempotencyRecord(key, state, (int) number(reply, 1), (int) number(reply, 2), claimedUntil,
-				Instant.ofEpochMilli(number(reply, 4)), Instant.ofEpochMilli(number(reply, 5)),
-				Outcome.failure((byte[]) reply.get(6)));
+		int fence = (int) reader.number();
+		int attempt = (int) reader.number();
+		Instant lease = reader.instant();
+		return new IdempotencyRecord(key, state, fence, attempt, (state == State.IN_PROGRESS) ? lease : null,
+				reader.instant(), reader.instant(), Outcome.failure(reader.rest()));
 	}
 
-	private static String text(List<Object> reply, int index) {
-		return new String((byte[]) reply.get(index), StandardCharsets.US_ASCII);
-	}
+	/**
+	 * Reads from the left: a letter, numbers with a space between them, and the rest.
+	 */
+	private static final class Reader {
 
-	private static long number(List<Object> reply, int index) {
-		return (Long) reply.get(index);
+		private final byte[] reply;
+
+		private int position;
+
+		Reader(byte[] reply) {
+			this.reply = reply;
+		}
+
+		char letter() {
+			return (char) this.reply[this.position++];
+		}
+
+		long number() {
+			long number = 0;
+			while (this.position < this.reply.length && this.reply[this.position] != ' ') {
+				number = 10 * number + this.reply[this.position++] - '0';
+			}
+			this.position++;
+			return number;
+		}
+
+		Instant instant() {
+			return Instant.ofEpochMilli(number());
+		}
+
+		byte[] rest() {
+			return Arrays.copyOfRange(this.reply, this.position, this.reply.length);
+		}
+
 	}
 
 }

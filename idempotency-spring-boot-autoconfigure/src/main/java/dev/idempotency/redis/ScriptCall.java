@@ -23,25 +23,25 @@ final class ScriptCall {
 
 	private final Invocation invocation;
 
-	private final CompletableFuture<List<Object>> answer;
+	private final CompletableFuture<byte[]> answer;
 
-	private volatile RedisFuture<List<Object>> sent;
+	private volatile RedisFuture<byte[]> sent;
 
 	private volatile boolean cancelled;
 
 	ScriptCall(RedisClusterAsyncCommands<byte[], byte[]> commands, Invocation invocation) {
 		this.commands = commands;
 		this.invocation = invocation;
-		this.sent = commands.evalsha(invocation.script().digest(), ScriptOutputType.MULTI, keys(),
+		this.sent = commands.evalsha(invocation.script().digest(), ScriptOutputType.VALUE, keys(),
 				invocation.arguments());
 		this.answer = this.sent.exceptionallyCompose(this::repeat).toCompletableFuture();
 	}
 
-	private CompletionStage<List<Object>> repeat(Throwable error) {
+	private CompletionStage<byte[]> repeat(Throwable error) {
 		if (!(error instanceof RedisNoScriptException) || this.cancelled) {
 			return CompletableFuture.failedFuture(error);
 		}
-		this.sent = this.commands.eval(this.invocation.script().text(), ScriptOutputType.MULTI, keys(),
+		this.sent = this.commands.eval(this.invocation.script().text(), ScriptOutputType.VALUE, keys(),
 				this.invocation.arguments());
 		if (this.cancelled) {
 			this.sent.cancel(false);
@@ -53,8 +53,8 @@ final class ScriptCall {
 		return new byte[][] { this.invocation.key() };
 	}
 
-	static List<Object> run(RedisClusterAsyncCommands<byte[], byte[]> commands, Invocation invocation,
-			Deadline deadline) throws ExecutionException, TimeoutException {
+	static byte[] run(RedisClusterAsyncCommands<byte[], byte[]> commands, Invocation invocation, Deadline deadline)
+			throws ExecutionException, TimeoutException {
 		ScriptCall call = new ScriptCall(commands, invocation);
 		try {
 			return call.await(deadline);
@@ -65,13 +65,13 @@ final class ScriptCall {
 	}
 
 	// One that fails does not keep the others from being done.
-	static List<List<Object>> awaitAll(List<ScriptCall> calls, Deadline deadline)
+	static List<byte[]> awaitAll(List<ScriptCall> calls, Deadline deadline)
 			throws ExecutionException, TimeoutException {
 		try {
 			deadline.await(
 					CompletableFuture.allOf(calls.stream().map((call) -> call.answer).toArray(CompletableFuture[]::new))
 						.exceptionally((error) -> null));
-			List<List<Object>> answers = new ArrayList<>(calls.size());
+			List<byte[]> answers = new ArrayList<>(calls.size());
 			for (ScriptCall call : calls) {
 				answers.add(call.await(deadline));
 			}
@@ -82,7 +82,7 @@ final class ScriptCall {
 		}
 	}
 
-	private List<Object> await(Deadline deadline) throws ExecutionException, TimeoutException {
+	private byte[] await(Deadline deadline) throws ExecutionException, TimeoutException {
 		try {
 			return deadline.await(this.answer);
 		}

@@ -18,10 +18,10 @@ record Transitions(KeyNames keys) {
 	private static final Script CLAIM = Script.of("""
 			if state then
 			  local known = string.sub(value, body, body + f - 1)
-			  if #known > 0 and #ARGV[4] > 0 and known ~= ARGV[4] then return { 'mismatch' } end
-			  if state == 'C' then return { 'completed', string.sub(value, rest) } end
+			  if #known > 0 and #ARGV[4] > 0 and known ~= ARGV[4] then return 'M' end
+			  if state == 'C' then return 'C' .. string.sub(value, rest) end
 			  if state == 'F' or token ~= ARGV[1] then
-			    if state == 'P' and tonumber(lease) > now then return { 'live', lease - now } end
+			    if state == 'P' and tonumber(lease) > now then return string.format('P%.0f', lease - now) end
 			    fence, attempt = fence + 1, attempt + 1
 			  end
 			else
@@ -29,33 +29,33 @@ record Transitions(KeyNames keys) {
 			end
 			token, f, s, k = ARGV[1], #ARGV[4], #ARGV[5], #ARGV[6]
 			redis.call('SET', KEYS[1], head('P', now + ARGV[2]) .. ARGV[4] .. ARGV[5] .. ARGV[6] .. '-', 'PX', ARGV[3])
-			return { 'acquired', tonumber(fence), tonumber(attempt) }
+			return string.format('A%.0f %.0f', fence, attempt)
 			""");
 
 	// KEYS[1] the record; ARGV token, outcome. A repetition writes the same again: WAIT
 	// has something to wait for.
 	private static final Script COMPLETE = Script.withoutClock("""
-			if token ~= ARGV[1] or state == 'F' then return { 'lost' } end
+			if token ~= ARGV[1] or state == 'F' then return 'L' end
 			if state == 'P' then
 			  value = 'idem1 C' .. string.sub(value, 8, rest - 1) .. ARGV[2]
 			end
 			redis.call('SET', KEYS[1], value, 'KEEPTTL')
-			return { 'settled' }
+			return 'S'
 			""");
 
 	// KEYS[1] the record; ARGV token, outcome, attempts to give back
 	private static final Script FAIL = Script.of("""
-			if token ~= ARGV[1] or state == 'C' then return { 'lost' } end
+			if token ~= ARGV[1] or state == 'C' then return 'L' end
 			if state == 'P' then
 			  attempt = attempt - ARGV[3]
 			  redis.call('SET', KEYS[1], head('F', 0) .. string.sub(value, body, rest - 1) .. ARGV[2], 'KEEPTTL')
 			end
-			return { 'settled' }
+			return 'S'
 			""");
 
 	// KEYS[1] the record; ARGV token, lease
 	private static final Script RENEW = Script.of("""
-			if token ~= ARGV[1] or state ~= 'P' then return { 'lost' } end
+			if token ~= ARGV[1] or state ~= 'P' then return 'L' end
 			value = head('P', now + ARGV[2]) .. string.sub(value, body)
 			local left = redis.call('PTTL', KEYS[1])
 			if left >= 0 and left < tonumber(ARGV[2]) then
@@ -63,14 +63,14 @@ record Transitions(KeyNames keys) {
 			else
 			  redis.call('SET', KEYS[1], value, 'KEEPTTL')
 			end
-			return { 'settled' }
+			return 'S'
 			""");
 
 	// KEYS[1] the record
 	private static final Script FIND = Script.of("""
-			if not state then return {} end
-			return { state, tonumber(fence), tonumber(attempt), tonumber(lease), tonumber(created),
-			  now + redis.call('PTTL', KEYS[1]), string.sub(value, rest) }
+			if not state then return '' end
+			return string.format('%s%s %s %s %s %.0f ', state, fence, attempt, lease, created,
+			  now + redis.call('PTTL', KEYS[1])) .. string.sub(value, rest)
 			""");
 
 	Invocation claim(ClaimRequest request) {
