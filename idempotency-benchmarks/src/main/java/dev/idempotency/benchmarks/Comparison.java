@@ -33,7 +33,7 @@ final class Comparison {
 	private static final int COUNTED_RECORDS = 400;
 
 	// How much longer than the faster one the slower one may take to warm up.
-	private static final int PATIENCE = 12;
+	private static final int PATIENCE = 15;
 
 	private final Work work;
 

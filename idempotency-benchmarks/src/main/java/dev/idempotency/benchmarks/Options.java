@@ -57,7 +57,7 @@ record Options(boolean quick, @Nullable String only) {
 
 	// Of the faster variant.
 	double warmUpSeconds() {
-		return this.quick ? 0.1 : 3;
+		return this.quick ? 0.1 : 4;
 	}
 
 	// A part of the rows, or a short run, must not replace the figures of a whole one.
