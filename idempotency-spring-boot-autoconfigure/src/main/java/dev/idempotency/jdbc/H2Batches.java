@@ -10,18 +10,16 @@ final class H2Batches {
 
 	private static final String REQUESTS = """
 			(SELECT u.id, u.scope, u.name, CAST(? AS CHARACTER(1)) AS state, u.token, u.fp, u.lease, u.retention,
-			    s.EXECUTING_STATEMENT_START AS n
+			    CURRENT_TIMESTAMP AS n
 			  FROM UNNEST(CAST(? AS UUID ARRAY), CAST(? AS CHARACTER VARYING ARRAY), CAST(? AS CHARACTER VARYING ARRAY),
 			    CAST(? AS UUID ARRAY), CAST(? AS BINARY VARYING ARRAY), CAST(? AS BIGINT ARRAY), CAST(? AS BIGINT ARRAY))
-			    AS u(id, scope, name, token, fp, lease, retention)
-			  CROSS JOIN INFORMATION_SCHEMA.SESSIONS s WHERE s.SESSION_ID = SESSION_ID() ORDER BY u.id) i""";
+			    AS u(id, scope, name, token, fp, lease, retention) ORDER BY u.id) i""";
 
 	private static final String OWNED = """
 			SELECT id FROM FINAL TABLE (
 			  MERGE INTO %1$s r USING (
-			    SELECT u.*, s.EXECUTING_STATEMENT_START AS n
-			    FROM UNNEST(CAST(? AS UUID ARRAY), CAST(? AS UUID ARRAY)%3$s) AS u(id, token%2$s)
-			    CROSS JOIN INFORMATION_SCHEMA.SESSIONS s WHERE s.SESSION_ID = SESSION_ID() ORDER BY u.id) i
+			    SELECT u.*, CURRENT_TIMESTAMP AS n
+			    FROM UNNEST(CAST(? AS UUID ARRAY), CAST(? AS UUID ARRAY)%3$s) AS u(id, token%2$s) ORDER BY u.id) i
 			  ON r.id = i.id
 			""";
 
@@ -44,10 +42,9 @@ final class H2Batches {
 
 	private static final String FAILURES = """
 			(SELECT u.*, CAST(? AS CHARACTER VARYING) AS type, CAST(? AS CHARACTER VARYING) AS message,
-			    s.EXECUTING_STATEMENT_START AS n
+			    CURRENT_TIMESTAMP AS n
 			  FROM UNNEST(CAST(? AS UUID ARRAY), CAST(? AS CHARACTER VARYING ARRAY), CAST(? AS CHARACTER VARYING ARRAY),
-			    CAST(? AS BINARY VARYING ARRAY), CAST(? AS BIGINT ARRAY)) AS u(id, scope, name, fp, retention)
-			  CROSS JOIN INFORMATION_SCHEMA.SESSIONS s WHERE s.SESSION_ID = SESSION_ID() ORDER BY u.id) i""";
+			    CAST(? AS BINARY VARYING ARRAY), CAST(? AS BIGINT ARRAY)) AS u(id, scope, name, fp, retention) ORDER BY u.id) i""";
 
 	private static final String STORE_RESULTS = """
 			MERGE INTO %1$s r USING
