@@ -2,9 +2,7 @@ package dev.idempotency.storm;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Random;
@@ -12,7 +10,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
 
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.errors.TimeoutException;
 
 import dev.idempotency.test.Kafka;
 
@@ -34,7 +34,9 @@ final class PaymentTraffic {
 
 	private final Queue<String> later = new ArrayDeque<>();
 
-	private final List<Future<RecordMetadata>> sent = new ArrayList<>();
+	private final Queue<Sent> unconfirmed = new ArrayDeque<>();
+
+	private int records;
 
 	PaymentTraffic(String topic, Random random) {
 		this.topic = topic;
@@ -57,8 +59,24 @@ final class PaymentTraffic {
 		while (!this.later.isEmpty()) {
 			sendLater();
 		}
-		for (Future<RecordMetadata> future : this.sent) {
-			future.get();
+		confirm();
+	}
+
+	// What the broker has not confirmed in time is sent again, as every producer does
+	// that
+	// must not lose a payment: it may be there twice then.
+	private void confirm() throws InterruptedException, ExecutionException {
+		while (!this.unconfirmed.isEmpty()) {
+			Sent next = this.unconfirmed.remove();
+			try {
+				next.future().get();
+			}
+			catch (ExecutionException ex) {
+				if (!(ex.getCause() instanceof TimeoutException)) {
+					throw ex;
+				}
+				send(next.record());
+			}
 		}
 	}
 
@@ -84,7 +102,12 @@ final class PaymentTraffic {
 
 	private void send(int partition, String payment) {
 		String id = payment.substring(0, payment.indexOf(' '));
-		this.sent.add(Kafka.sendSoon(Kafka.record(this.topic, partition, id, payment)));
+		send(Kafka.record(this.topic, partition, id, payment));
+	}
+
+	private void send(ProducerRecord<String, String> record) {
+		this.unconfirmed.add(new Sent(record, Kafka.sendSoon(record)));
+		this.records++;
 	}
 
 	// The amounts by payment.
@@ -93,7 +116,11 @@ final class PaymentTraffic {
 	}
 
 	int records() {
-		return this.sent.size();
+		return this.records;
+	}
+
+	private record Sent(ProducerRecord<String, String> record, Future<RecordMetadata> future) {
+
 	}
 
 }

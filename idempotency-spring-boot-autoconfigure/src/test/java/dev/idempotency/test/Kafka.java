@@ -32,8 +32,9 @@ public final class Kafka {
 	public static final String KEY_HEADER = "Idempotency-Key";
 
 	private static final SingletonSupplier<Producer<String, String>> PRODUCER = SingletonSupplier
-		.of(() -> new KafkaProducer<>(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString()),
-				new StringSerializer(), new StringSerializer()));
+		.of(() -> new KafkaProducer<>(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString(),
+				"request.timeout.ms", 10_000, "delivery.timeout.ms", 30_000), new StringSerializer(),
+				new StringSerializer()));
 
 	private static final SingletonSupplier<Admin> ADMIN = SingletonSupplier
 		.of(() -> Admin.create(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString())));
