@@ -18,6 +18,8 @@ final class Attempt<T, E extends Throwable> {
 
 	private boolean started;
 
+	private boolean bypassed;
+
 	private @Nullable Throwable failure;
 
 	Attempt(IdempotentOperation operation, IdempotencyTemplate.Handler<T, E> handler) {
@@ -36,6 +38,16 @@ final class Attempt<T, E extends Throwable> {
 	// In an earlier delivery to this process.
 	void hasRun() {
 		this.started = true;
+	}
+
+	// A completed operation is processed again.
+	boolean bypassed() {
+		return this.bypassed;
+	}
+
+	@Nullable T runAgain(IdempotentExecution execution) throws E {
+		this.bypassed = true;
+		return run(execution);
 	}
 
 	boolean failedWith(Throwable error) {

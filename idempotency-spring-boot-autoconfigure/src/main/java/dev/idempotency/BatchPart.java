@@ -18,16 +18,22 @@ final class BatchPart {
 	// The first part with the same key, if it is not this one.
 	private final @Nullable BatchPart origin;
 
+	private final Bypass bypass;
+
 	private @Nullable Claim claim;
 
 	// Nobody can say whose the key is.
 	private @Nullable OperationBlockedException blocked;
 
+	// Completed, and to be processed again.
+	private boolean bypassed;
+
 	private Fate fate = Fate.DUE;
 
 	private @Nullable OperationBlockedException reason;
 
-	BatchPart(int index, BatchItem item, @Nullable BatchPart origin) {
+	BatchPart(int index, BatchItem item, @Nullable BatchPart origin, Bypass bypass) {
+		this.bypass = bypass;
 		this.index = index;
 		this.item = item;
 		this.origin = origin;
@@ -60,6 +66,11 @@ final class BatchPart {
 
 	void answer(Claim answer) {
 		this.claim = answer;
+		this.bypassed = this.bypass.applies(answer, operation().key());
+	}
+
+	boolean isBypassed() {
+		return this.bypassed;
 	}
 
 	@Nullable Claim claim() {
@@ -97,7 +108,7 @@ final class BatchPart {
 		if (this.origin != null) {
 			return decideAsCopy(this.origin);
 		}
-		this.fate = (isProtected() && !isClaimed() && this.claim != null) ? Fate.ANSWERED : Fate.DUE;
+		this.fate = (isProtected() && !isClaimed() && this.claim != null && !this.bypassed) ? Fate.ANSWERED : Fate.DUE;
 		return (this.fate == Fate.ANSWERED) ? this.claim : null;
 	}
 

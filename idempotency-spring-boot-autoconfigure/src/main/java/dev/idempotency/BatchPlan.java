@@ -32,7 +32,7 @@ final class BatchPlan<T> {
 
 	private @Nullable Throwable failure;
 
-	BatchPlan(List<BatchItem> items, ResultCodec<T> codec) {
+	BatchPlan(List<BatchItem> items, ResultCodec<T> codec, Bypass bypass) {
 		this.codec = codec;
 		this.answers = new ArrayList<>(Collections.nCopies(items.size(), null));
 		this.end = items.size();
@@ -40,7 +40,7 @@ final class BatchPlan<T> {
 		for (BatchItem item : items) {
 			IdempotentOperation operation = item.operation();
 			BatchPart origin = (operation != null) ? known.get(operation.key()) : null;
-			BatchPart part = new BatchPart(this.parts.size(), item, origin);
+			BatchPart part = new BatchPart(this.parts.size(), item, origin, bypass);
 			if (operation != null && origin == null) {
 				known.put(operation.key(), part);
 			}

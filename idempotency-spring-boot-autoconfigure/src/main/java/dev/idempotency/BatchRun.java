@@ -25,8 +25,8 @@ final class BatchRun<T> {
 
 	private boolean started;
 
-	BatchRun(List<BatchItem> items, ResultCodec<T> codec, BatchHandler<T> handler) {
-		this.plan = new BatchPlan<>(items, codec);
+	BatchRun(List<BatchItem> items, ResultCodec<T> codec, BatchHandler<T> handler, Bypass bypass) {
+		this.plan = new BatchPlan<>(items, codec, bypass);
 		this.codec = codec;
 		this.handler = handler;
 	}

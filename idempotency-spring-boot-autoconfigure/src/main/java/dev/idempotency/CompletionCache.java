@@ -29,6 +29,10 @@ public interface CompletionCache {
 				Duration retention) {
 		}
 
+		@Override
+		public void remove(IdempotencyKey key) {
+		}
+
 	};
 
 	/**
@@ -48,5 +52,11 @@ public interface CompletionCache {
 	 * @param retention the longest time that it may be remembered
 	 */
 	void add(IdempotencyKey key, byte @Nullable [] fingerprint, byte @Nullable [] result, Duration retention);
+
+	/**
+	 * Forget a key.
+	 * @param key the key
+	 */
+	void remove(IdempotencyKey key);
 
 }

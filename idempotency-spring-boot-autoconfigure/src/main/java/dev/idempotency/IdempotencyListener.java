@@ -55,6 +55,31 @@ public interface IdempotencyListener {
 	}
 
 	/**
+	 * A handler has run, and the store did not take its completion: that is repeated.
+	 * @param listener the name of the listener
+	 * @param key the key
+	 */
+	default void completionFailed(String listener, IdempotencyKey key) {
+	}
+
+	/**
+	 * A completion that the store did not take at first has been settled.
+	 * @param listener the name of the listener
+	 * @param key the key
+	 * @param settlement {@link Settlement#LOST} if somebody else has taken the key over
+	 */
+	default void completionSettled(String listener, IdempotencyKey key, Settlement settlement) {
+	}
+
+	/**
+	 * Somebody has asked for a change by hand.
+	 * @param intervention what was asked for
+	 * @param done whether anything was changed
+	 */
+	default void intervened(Intervention intervention, boolean done) {
+	}
+
+	/**
 	 * The handling of one record.
 	 *
 	 * @param listener the name of the listener, from a bounded set
@@ -117,6 +142,28 @@ public interface IdempotencyListener {
 		 * comes again.
 		 */
 		UNREADABLE
+
+	}
+
+	/**
+	 * What people do by hand.
+	 */
+	enum Intervention {
+
+		/**
+		 * A key is made claimable.
+		 */
+		RELEASE,
+
+		/**
+		 * A record is deleted.
+		 */
+		EVICT,
+
+		/**
+		 * The completed operations of a scope are processed again, or no more.
+		 */
+		BYPASS
 
 	}
 

@@ -47,6 +47,21 @@ public final class IdempotencyListeners implements IdempotencyListener {
 		tell((listener) -> listener.cleanedUp(table, deleted));
 	}
 
+	@Override
+	public void completionFailed(String listenerName, IdempotencyKey key) {
+		tell((listener) -> listener.completionFailed(listenerName, key));
+	}
+
+	@Override
+	public void completionSettled(String listenerName, IdempotencyKey key, Settlement settlement) {
+		tell((listener) -> listener.completionSettled(listenerName, key, settlement));
+	}
+
+	@Override
+	public void intervened(Intervention intervention, boolean done) {
+		tell((listener) -> listener.intervened(intervention, done));
+	}
+
 	private void tell(Consumer<IdempotencyListener> event) {
 		for (IdempotencyListener listener : this.listeners) {
 			try {

@@ -36,7 +36,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final LooseEnds looseEnds;
 
-	private final CompletionCache cache;
+	private final LocalCompletions cache;
+
+	private final Bypass bypass = new Bypass();
+
+	private final IdempotencyOperator operator;
 
 	private final boolean failOpen;
 
@@ -49,18 +53,20 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public IdempotencyTemplate(IdempotencyStore store, TemplateSettings settings) {
 		this.store = store;
-		this.cache = settings.cache();
+		this.cache = new LocalCompletions(settings.cache(), this.bypass);
 		this.failOpen = settings.failOpen();
 		this.listener = new IdempotencyListeners(settings.listeners());
 		StoreCalls calls = new StoreCalls(store.name(), this.listener, settings.circuit(), settings.failOpen());
-		this.looseEnds = new LooseEnds(calls);
+		this.looseEnds = new LooseEnds(calls, this.listener);
+		this.operator = new IdempotencyOperator(store, this.cache, this.bypass, this.looseEnds, this.listener);
 		this.leases = new Leases(store, calls);
-		LeasedClaims claims = new LeasedClaims(store, calls, this.cache, this.leases, this.looseEnds);
+		LeasedClaims claims = new LeasedClaims(store, calls, this.cache, this.leases, this.looseEnds, this.bypass);
 		this.asynchronous = new AsyncSettlements(claims);
 		this.leased = new LeasedProtocol(claims, new BatchClaims(store, calls, this.looseEnds), this.asynchronous);
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
-				? new TransactionalProtocol(transactionalStore, calls, this.cache, new Transactions(calls, manager))
+				? new TransactionalProtocol(transactionalStore, calls, this.cache, new Transactions(calls, manager),
+						this.bypass)
 				: null;
 	}
 
@@ -70,6 +76,14 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public IdempotencyStore store() {
 		return this.store;
+	}
+
+	/**
+	 * What people may see of the operations, and do to them.
+	 * @return the operator
+	 */
+	public IdempotencyOperator operator() {
+		return this.operator;
 	}
 
 	/**
@@ -237,7 +251,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	public <T> BatchExecuted<T> executeAll(List<BatchItem> items, ResultCodec<T> codec, Boundary boundary,
 			BatchHandler<T> handler) {
 		ObservedBatch observed = new ObservedBatch(this.listener, items);
-		BatchRun<T> run = new BatchRun<>(items, codec, handler);
+		BatchRun<T> run = new BatchRun<>(items, codec, handler, this.bypass);
 		BatchPlan<T> plan = run.plan();
 		run.answerFrom(this.cache);
 		try {
@@ -258,7 +272,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			}
 		}
 		BatchExecuted<T> executed = plan.result();
-		observed.tell(executed);
+		observed.tell(executed, (index) -> plan.part(index).isBypassed());
 		return executed;
 	}
 

@@ -5,6 +5,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
+import dev.idempotency.IdempotencyListener.StoreCall;
+
 /**
  * The execution that the current handler runs under.
  *
@@ -23,6 +25,20 @@ public final class IdempotentExecution {
 	IdempotentExecution(IdempotencyKey key, Claim.Acquired claim) {
 		this.key = key;
 		this.claim = claim;
+	}
+
+	/**
+	 * Describe an operation that has completed and is processed again.
+	 * @param operation the operation
+	 * @param store where its key is completed
+	 * @param calls calls the store
+	 * @return an execution with the fence and the attempt of the last claim
+	 */
+	static IdempotentExecution again(IdempotentOperation operation, IdempotencyStore store, StoreCalls calls) {
+		Claim.Acquired last = calls.call(StoreCall.FIND, operation, () -> store.find(operation.key()))
+			.map((record) -> new Claim.Acquired(record.fence(), record.attempt()))
+			.orElse(new Claim.Acquired(1, 1));
+		return new IdempotentExecution(operation.key(), last);
 	}
 
 	/**

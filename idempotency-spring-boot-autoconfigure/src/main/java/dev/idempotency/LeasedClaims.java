@@ -27,7 +27,11 @@ final class LeasedClaims {
 
 	private final LooseEnds looseEnds;
 
-	LeasedClaims(IdempotencyStore store, StoreCalls calls, CompletionCache cache, Leases leases, LooseEnds looseEnds) {
+	private final Bypass bypass;
+
+	LeasedClaims(IdempotencyStore store, StoreCalls calls, CompletionCache cache, Leases leases, LooseEnds looseEnds,
+			Bypass bypass) {
+		this.bypass = bypass;
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
@@ -61,6 +65,18 @@ final class LeasedClaims {
 			this.looseEnds.add(StoreCall.RELEASE, operation, request.token(), () -> this.store.release(request));
 			throw ex;
 		}
+	}
+
+	/**
+	 * Look up the execution that has completed, if its operation is to be processed
+	 * again.
+	 * @param operation the operation
+	 * @param claim what the store has answered
+	 * @return the execution, {@code null} if the operation is not to be processed again
+	 */
+	@Nullable IdempotentExecution bypass(IdempotentOperation operation, Claim claim) {
+		return this.bypass.applies(claim, operation.key())
+				? IdempotentExecution.again(operation, this.store, this.calls) : null;
 	}
 
 	/**

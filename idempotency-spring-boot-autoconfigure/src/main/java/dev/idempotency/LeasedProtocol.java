@@ -38,7 +38,9 @@ final class LeasedProtocol {
 		long start = System.nanoTime();
 		Claim claim = this.claims.claim(attempt, request);
 		if (!(claim instanceof Claim.Acquired acquired)) {
-			return Answers.answer(operation, claim, codec);
+			IdempotentExecution again = this.claims.bypass(operation, claim);
+			return (again != null) ? new Executed<>(attempt.runAgain(again), false)
+					: Answers.answer(operation, claim, codec);
 		}
 		OwnedClaim owned = this.claims.keep(operation, request, acquired, start);
 		boolean deferred = false;
@@ -74,7 +76,9 @@ final class LeasedProtocol {
 		long start = System.nanoTime();
 		Claim claim = this.claims.claim(attempt, request);
 		if (!(claim instanceof Claim.Acquired acquired)) {
-			return CompletableFuture.completedFuture(Answers.answer(operation, claim, codec));
+			IdempotentExecution again = this.claims.bypass(operation, claim);
+			return (again != null) ? AsyncSettlements.unprotected(attempt.runAgain(again))
+					: CompletableFuture.completedFuture(Answers.answer(operation, claim, codec));
 		}
 		OwnedClaim owned = this.claims.keep(operation, request, acquired, start);
 		boolean running = false;

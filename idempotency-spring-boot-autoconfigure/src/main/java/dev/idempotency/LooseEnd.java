@@ -56,6 +56,15 @@ final class LooseEnd {
 		return this.call == StoreCall.RELEASE;
 	}
 
+	boolean isCompletion() {
+		return this.call == StoreCall.COMPLETE;
+	}
+
+	UnrecordedCompletion unrecorded() {
+		return new UnrecordedCompletion(this.operation.name(), this.operation.key(),
+				Duration.ofNanos(System.nanoTime() - this.since));
+	}
+
 	// The claim has run out by itself.
 	boolean isPointless() {
 		return isGiveBack() && System.nanoTime() - this.since > this.operation.lease().toNanos();

@@ -2,6 +2,7 @@ package dev.idempotency;
 
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -33,12 +34,15 @@ final class LooseEnds implements AutoCloseable {
 
 	private final StoreCalls calls;
 
+	private final IdempotencyListener listener;
+
 	private final Map<UUID, LooseEnd> ends = new ConcurrentHashMap<>();
 
 	private final Looks looks = new Looks("loose-ends", this::settleDue);
 
-	LooseEnds(StoreCalls calls) {
+	LooseEnds(StoreCalls calls, IdempotencyListener listener) {
 		this.calls = calls;
+		this.listener = listener;
 	}
 
 	void add(StoreCall call, IdempotentOperation operation, UUID token, Supplier<Settlement> settlement) {
@@ -53,6 +57,13 @@ final class LooseEnds implements AutoCloseable {
 		}
 		this.ends.put(token, new LooseEnd(call, operation, settlement, madeUpFor));
 		this.looks.every(Duration.ofSeconds(1));
+		if (call == StoreCall.COMPLETE) {
+			this.listener.completionFailed(operation.name(), operation.key());
+		}
+	}
+
+	List<UnrecordedCompletion> completions() {
+		return this.ends.values().stream().filter(LooseEnd::isCompletion).map(LooseEnd::unrecorded).toList();
 	}
 
 	boolean isEmpty() {
@@ -127,6 +138,9 @@ final class LooseEnds implements AutoCloseable {
 		}
 		if (!this.ends.remove(token, end) || end.isGiveBack()) {
 			return;
+		}
+		if (end.isCompletion()) {
+			this.listener.completionSettled(end.operation().name(), end.operation().key(), settlement);
 		}
 		end.madeUpFor().accept(settlement);
 		if (settlement == Settlement.SETTLED) {

@@ -81,7 +81,8 @@ final class Observed {
 			return;
 		}
 		this.listener.executed(new Execution(this.attempt.operation().name(), this.attempt.operation().mode(),
-				this.attempt.operation().key(), this.unprotected ? Outcome.UNPROTECTED : this.outcome,
+				this.attempt.operation().key(),
+				(this.unprotected || this.attempt.bypassed()) ? Outcome.UNPROTECTED : this.outcome,
 				Duration.ofNanos(System.nanoTime() - this.start)));
 	}
 

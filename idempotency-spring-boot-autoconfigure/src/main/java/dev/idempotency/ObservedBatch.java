@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.function.IntPredicate;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
@@ -26,6 +27,8 @@ final class ObservedBatch {
 	private final long start = System.nanoTime();
 
 	private boolean unprotected;
+
+	private IntPredicate bypassed = (index) -> false;
 
 	private boolean deferred;
 
@@ -76,7 +79,17 @@ final class ObservedBatch {
 		};
 	}
 
-	void tell(BatchExecuted<?> executed) {
+	/**
+	 * Tell what came of the batch, now or when the transaction of the caller has ended.
+	 * @param executed what came of it
+	 * @param again which parts were processed although they had completed
+	 */
+	void tell(BatchExecuted<?> executed, IntPredicate again) {
+		this.bypassed = again;
+		tell(executed);
+	}
+
+	private void tell(BatchExecuted<?> executed) {
 		this.executed = executed;
 		if (this.deferred) {
 			return;
@@ -96,7 +109,8 @@ final class ObservedBatch {
 	private @Nullable Outcome outcome(int index, BatchExecuted<?> executed) {
 		Executed<?> answer = executed.answers().get(index);
 		if (answer != null) {
-			return answer.duplicate() ? Outcome.DUPLICATE : (this.unprotected ? Outcome.UNPROTECTED : this.done);
+			return answer.duplicate() ? Outcome.DUPLICATE
+					: ((this.unprotected || this.bypassed.test(index)) ? Outcome.UNPROTECTED : this.done);
 		}
 		Throwable error = executed.waiting().get(index);
 		if (error == null && executed.failedAt() == index) {

@@ -31,8 +31,11 @@ final class TransactionalProtocol {
 
 	private final Transactions transactions;
 
+	private final Bypass bypass;
+
 	TransactionalProtocol(TransactionalIdempotencyStore store, StoreCalls calls, CompletionCache cache,
-			Transactions transactions) {
+			Transactions transactions, Bypass bypass) {
+		this.bypass = bypass;
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
@@ -63,7 +66,26 @@ final class TransactionalProtocol {
 				this.cache.add(operation.key(), operation.fingerprint(), completed.result(), operation.retention());
 			}
 		}
+		if (this.bypass.applies(claim, operation.key())) {
+			return runAgain(attempt, definition);
+		}
 		return Answers.answer(operation, claim, codec);
+	}
+
+	// In a transaction of its own, or in that of the caller.
+	private <T, E extends Throwable> Executed<T> runAgain(Attempt<T, E> attempt, TransactionDefinition definition)
+			throws E {
+		IdempotentExecution again = IdempotentExecution.again(attempt.operation(), this.store, this.calls);
+		TransactionStatus transaction = this.transactions.begin(attempt.operation(), definition);
+		try {
+			T result = attempt.runAgain(again);
+			this.transactions.commit(transaction);
+			return new Executed<>(result, false);
+		}
+		catch (Throwable ex) {
+			this.transactions.rollback(transaction, ex);
+			throw ex;
+		}
 	}
 
 	<T> void executeAll(BatchRun<T> run, TransactionDefinition definition) {

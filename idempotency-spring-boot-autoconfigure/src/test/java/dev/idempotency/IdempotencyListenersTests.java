@@ -6,6 +6,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 import dev.idempotency.IdempotencyListener.Execution;
+import dev.idempotency.IdempotencyListener.Intervention;
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyListener.StoreCall;
 import dev.idempotency.test.RecordingListener;
@@ -41,10 +42,41 @@ class IdempotencyListenersTests {
 		assertThat(this.last.storeCalls()).containsExactly("jdbc CLAIM unavailable");
 	}
 
+	@Test
+	void everyListenerIsToldAboutACompletion() {
+		IdempotencyKey key = IdempotencyKey.of("scope", "key");
+		this.listeners.completionFailed("payments", key);
+		this.listeners.completionSettled("payments", key, Settlement.LOST);
+		assertThat(this.first.completions()).containsExactly("failed key", "LOST key");
+		assertThat(this.last.completions()).containsExactly("failed key", "LOST key");
+	}
+
+	@Test
+	void everyListenerIsToldAboutAnIntervention() {
+		this.listeners.intervened(Intervention.EVICT, true);
+		assertThat(this.first.interventions()).containsExactly("EVICT done");
+		assertThat(this.last.interventions()).containsExactly("EVICT done");
+	}
+
 	private static final class ThrowingListener implements IdempotencyListener {
 
 		@Override
 		public void executed(Execution execution) {
+			throw new IllegalStateException("listener");
+		}
+
+		@Override
+		public void completionFailed(String listener, IdempotencyKey key) {
+			throw new IllegalStateException("listener");
+		}
+
+		@Override
+		public void completionSettled(String listener, IdempotencyKey key, Settlement settlement) {
+			throw new IllegalStateException("listener");
+		}
+
+		@Override
+		public void intervened(Intervention intervention, boolean done) {
 			throw new IllegalStateException("listener");
 		}
 

@@ -63,6 +63,11 @@ public final class CaffeineCompletionCache implements CompletionCache {
 		this.entries.put(key, new Entry(fingerprint, new Claim.Completed(result), shorter));
 	}
 
+	@Override
+	public void remove(IdempotencyKey key) {
+		this.entries.invalidate(key);
+	}
+
 	private record Entry(byte @Nullable [] fingerprint, Claim.Completed completed, Duration timeToLive) {
 
 	}

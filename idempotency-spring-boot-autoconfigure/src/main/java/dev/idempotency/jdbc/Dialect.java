@@ -28,6 +28,14 @@ interface Dialect {
 	Statements statements(TableName table, Duration lockWait);
 
 	/**
+	 * The statements for people.
+	 * @param table the table
+	 * @param lockWait how long a statement may wait for a lock
+	 * @return the statements
+	 */
+	RecordStatements records(TableName table, Duration lockWait);
+
+	/**
 	 * Limit the time of the statements to come.
 	 * @param connection their connection
 	 * @param timeout how long they may take

@@ -135,6 +135,11 @@ final class H2Dialect implements Dialect {
 		return NOTE_FAILURE.formatted(table, failures, FREE);
 	}
 
+	@Override
+	public RecordStatements records(TableName table, Duration lockWait) {
+		return RecordStatements.ofH2(table);
+	}
+
 	// Nothing but a lock can keep it from answering.
 	@Override
 	public int limit(Connection connection, Duration timeout) throws SQLException {

@@ -19,6 +19,7 @@ import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecords;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.Settlement;
 import dev.idempotency.TransactionalIdempotencyStore;
@@ -34,7 +35,7 @@ import dev.idempotency.cleanup.ExpiredRecords;
  *
  * @since 0.1.0
  */
-public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore, ExpiredRecords {
+public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore, IdempotencyRecords, ExpiredRecords {
 
 	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
 
@@ -56,6 +57,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private final Dialect dialect;
 
+	private final JdbcRecords records;
+
 	/**
 	 * Create a store.
 	 * @param dataSource the database, the same object that the transaction manager has
@@ -74,6 +77,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.table = table;
 		this.timeout = timeout;
 		this.claim = new ClaimStatement(this.sql.claim(), this.dialect);
+		this.records = new JdbcRecords(this.connections, this.dialect.records(table, timeout.dividedBy(2)), table,
+				timeout);
 		this.batches = new Batches(this.connections, this.sql.batches(), this.dialect, timeout);
 	}
 
@@ -202,6 +207,36 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 				return row.next() ? Optional.of(Rows.read(key, row)) : Optional.empty();
 			}
 		});
+	}
+
+	@Override
+	public Overview overview() {
+		return this.records.overview();
+	}
+
+	@Override
+	public Page stuck(int limit, @Nullable String after) {
+		return this.records.stuck(limit, after);
+	}
+
+	@Override
+	public Page failed(int limit, @Nullable String after) {
+		return this.records.failed(limit, after);
+	}
+
+	@Override
+	public Optional<byte[]> result(IdempotencyKey key) {
+		return this.records.result(key);
+	}
+
+	@Override
+	public Change release(IdempotencyKey key, boolean force) {
+		return this.records.release(key, force);
+	}
+
+	@Override
+	public Change evict(IdempotencyKey key, boolean force) {
+		return this.records.evict(key, force);
 	}
 
 	@Override

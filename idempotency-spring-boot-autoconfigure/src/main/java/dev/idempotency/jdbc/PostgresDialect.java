@@ -160,6 +160,11 @@ final class PostgresDialect implements Dialect {
 	}
 
 	@Override
+	public RecordStatements records(TableName table, Duration lockWait) {
+		return RecordStatements.ofPostgres(table, lockWait);
+	}
+
+	@Override
 	public int limit(Connection connection, Duration timeout) throws SQLException {
 		int previous = connection.getNetworkTimeout();
 		connection.setNetworkTimeout(Runnable::run, (int) timeout.toMillis());

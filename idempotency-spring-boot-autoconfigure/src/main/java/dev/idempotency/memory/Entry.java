@@ -64,6 +64,11 @@ record Entry(UUID token, State state, int fence, int attempt, byte @Nullable [] 
 				claimedUntil, this.createdAt, this.expiresAt);
 	}
 
+	Entry released() {
+		return new Entry(UUID.randomUUID(), State.FAILED, this.fence, this.attempt, this.fingerprint, null,
+				this.failure, this.claimedUntil, this.createdAt, this.expiresAt);
+	}
+
 	boolean isOwnedBy(ClaimRequest request) {
 		return this.token.equals(request.token());
 	}

@@ -17,6 +17,7 @@ import dev.idempotency.ClaimRequest;
 import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecords;
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.Settlement;
 import dev.idempotency.cleanup.ExpiredRecords;
@@ -27,11 +28,13 @@ import dev.idempotency.cleanup.ExpiredRecords;
  *
  * @since 0.1.0
  */
-public final class InMemoryIdempotencyStore implements IdempotencyStore, ExpiredRecords {
+public final class InMemoryIdempotencyStore implements IdempotencyStore, IdempotencyRecords, ExpiredRecords {
 
 	private final Map<IdempotencyKey, Entry> entries = new ConcurrentHashMap<>();
 
 	private final InstantSource clock;
+
+	private final InMemoryRecords records;
 
 	/**
 	 * Create an empty store on the system's clock.
@@ -46,6 +49,7 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	 */
 	public InMemoryIdempotencyStore(InstantSource clock) {
 		this.clock = clock;
+		this.records = new InMemoryRecords(this.entries, clock);
 	}
 
 	@Override
@@ -86,6 +90,36 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return Optional.ofNullable(this.entries.get(key)).map((entry) -> entry.toRecord(key));
+	}
+
+	@Override
+	public Overview overview() {
+		return this.records.overview();
+	}
+
+	@Override
+	public Page stuck(int limit, @Nullable String after) {
+		return this.records.stuck(limit, after);
+	}
+
+	@Override
+	public Page failed(int limit, @Nullable String after) {
+		return this.records.failed(limit, after);
+	}
+
+	@Override
+	public Optional<byte[]> result(IdempotencyKey key) {
+		return this.records.result(key);
+	}
+
+	@Override
+	public Change release(IdempotencyKey key, boolean force) {
+		return this.records.release(key, force);
+	}
+
+	@Override
+	public Change evict(IdempotencyKey key, boolean force) {
+		return this.records.evict(key, force);
 	}
 
 	@Override

@@ -11,6 +11,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 
+import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyListener;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
@@ -25,6 +26,10 @@ import dev.idempotency.StoreCircuit;
  * ({@code ok}, {@code unavailable})</li>
  * <li>{@code idempotency.circuit.open}, gauge, 1 while the circuit breaker is open or
  * half open: {@code store}</li>
+ * <li>{@code idempotency.completion.failed}, counter: {@code listener}</li>
+ * <li>{@code idempotency.endpoint.writes}, counter: {@code operation} (see
+ * {@link dev.idempotency.IdempotencyListener.Intervention}), {@code outcome}
+ * ({@code done}, {@code refused})</li>
  * <li>{@code idempotency.key.missing}, counter: {@code listener}, {@code policy}</li>
  * <li>{@code idempotency.cleanup.deleted}, counter: {@code table}</li>
  * </ul>
@@ -69,6 +74,25 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 			.tag("store", store)
 			.register(this.registry);
 		return open;
+	}
+
+	@Override
+	public void completionFailed(String listener, IdempotencyKey key) {
+		Counter.builder("idempotency.completion.failed")
+			.description("Handlers that have run and whose completion the store did not take at first")
+			.tag("listener", listener)
+			.register(this.registry)
+			.increment();
+	}
+
+	@Override
+	public void intervened(Intervention intervention, boolean done) {
+		Counter.builder("idempotency.endpoint.writes")
+			.description("Changes that somebody has asked for by hand")
+			.tag("operation", value(intervention))
+			.tag("outcome", done ? "done" : "refused")
+			.register(this.registry)
+			.increment();
 	}
 
 	@Override

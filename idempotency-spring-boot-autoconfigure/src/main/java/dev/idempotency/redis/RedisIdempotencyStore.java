@@ -15,6 +15,7 @@ import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecords;
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.Settlement;
 
@@ -28,7 +29,7 @@ import dev.idempotency.Settlement;
  *
  * @since 0.1.0
  */
-public final class RedisIdempotencyStore implements IdempotencyStore, AutoCloseable {
+public final class RedisIdempotencyStore implements IdempotencyStore, IdempotencyRecords, AutoCloseable {
 
 	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
 
@@ -37,6 +38,8 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	private final Connections connections;
 
 	private final Transitions transitions;
+
+	private final RedisRecords records;
 
 	private final @Nullable ReplicatedConnection replicated;
 
@@ -58,6 +61,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 		}
 		this.transitions = new Transitions(new KeyNames(keyPrefix));
 		this.connections = new Connections(factory, timeout);
+		this.records = new RedisRecords(this.connections, new KeyNames(keyPrefix), timeout);
 		this.replicated = (replicas > 0) ? new ReplicatedConnection(factory, replicas, timeout) : null;
 	}
 
@@ -127,6 +131,36 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return Optional.ofNullable(Replies.record(key, run(this.transitions.find(key))));
+	}
+
+	@Override
+	public Overview overview() {
+		return this.records.overview();
+	}
+
+	@Override
+	public Page stuck(int limit, @Nullable String after) {
+		return this.records.stuck(limit, after);
+	}
+
+	@Override
+	public Page failed(int limit, @Nullable String after) {
+		return this.records.failed(limit, after);
+	}
+
+	@Override
+	public Optional<byte[]> result(IdempotencyKey key) {
+		return this.records.result(key);
+	}
+
+	@Override
+	public Change release(IdempotencyKey key, boolean force) {
+		return this.records.release(key, force);
+	}
+
+	@Override
+	public Change evict(IdempotencyKey key, boolean force) {
+		return this.records.evict(key, force);
 	}
 
 	@Override

@@ -1,5 +1,6 @@
 package dev.idempotency.redis;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
@@ -40,10 +41,10 @@ final class Replies {
 	}
 
 	static @Nullable IdempotencyRecord record(IdempotencyKey key, byte[] reply) {
-		if (reply.length == 0) {
-			return null;
-		}
-		Reader reader = new Reader(reply);
+		return (reply.length > 0) ? record(key, new Reader(reply)) : null;
+	}
+
+	private static IdempotencyRecord record(IdempotencyKey key, Reader reader) {
 		State state = switch (reader.letter()) {
 			case 'P' -> State.IN_PROGRESS;
 			case 'C' -> State.COMPLETED;
@@ -54,6 +55,30 @@ final class Replies {
 		Instant lease = reader.instant();
 		return new IdempotencyRecord(key, state, fence, attempt, (state == State.IN_PROGRESS) ? lease : null,
 				reader.instant(), reader.instant(), Outcome.failure(reader.rest()));
+	}
+
+	static byte @Nullable [] result(byte[] reply) {
+		if (reply.length == 0) {
+			return null;
+		}
+		Reader reader = new Reader(reply);
+		reader.letter();
+		for (int i = 0; i < 5; i++) {
+			reader.number();
+		}
+		return Outcome.result(reader.rest());
+	}
+
+	static @Nullable Seen seen(byte[] reply) {
+		if (reply.length == 0) {
+			return null;
+		}
+		Reader reader = new Reader(reply);
+		boolean stuck = reader.letter() == 'S';
+		Instant now = reader.instant();
+		String scope = reader.text((int) reader.number());
+		String key = reader.text((int) reader.number());
+		return new Seen(record(IdempotencyKey.of(scope, key), reader), stuck, now);
 	}
 
 	/**
@@ -84,6 +109,12 @@ final class Replies {
 
 		Instant instant() {
 			return Instant.ofEpochMilli(number());
+		}
+
+		String text(int length) {
+			String text = new String(this.reply, this.position, length, StandardCharsets.UTF_8);
+			this.position += length;
+			return text;
 		}
 
 		byte[] rest() {

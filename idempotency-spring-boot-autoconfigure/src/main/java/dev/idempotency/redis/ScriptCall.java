@@ -82,7 +82,7 @@ final class ScriptCall {
 		}
 	}
 
-	private byte[] await(Deadline deadline) throws ExecutionException, TimeoutException {
+	byte[] await(Deadline deadline) throws ExecutionException, TimeoutException {
 		try {
 			return deadline.await(this.answer);
 		}

@@ -1,6 +1,7 @@
 package dev.idempotency.autoconfigure;
 
 import org.junit.jupiter.api.Test;
+import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.jackson.autoconfigure.JacksonAutoConfiguration;
@@ -16,6 +17,8 @@ import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Serialization;
+import dev.idempotency.actuate.IdempotencyEndpoint;
+import dev.idempotency.actuate.IdempotencyEndpointWebExtension;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jackson.JacksonSerialization;
@@ -26,8 +29,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Tests for {@link IdempotencyJacksonAutoConfiguration},
- * {@link IdempotencyMetricsAutoConfiguration}, {@link IdempotencyHealthAutoConfiguration}
- * and {@link IdempotencyCleanupAutoConfiguration}.
+ * {@link IdempotencyMetricsAutoConfiguration},
+ * {@link IdempotencyHealthAutoConfiguration},
+ * {@link IdempotencyEndpointAutoConfiguration} and
+ * {@link IdempotencyCleanupAutoConfiguration}.
  */
 class OptionalTechnologiesTests {
 
@@ -96,6 +101,31 @@ class OptionalTechnologiesTests {
 		this.runner.withClassLoader(new FilteredClassLoader(HealthIndicator.class))
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
 				.doesNotHaveBean("idempotencyHealthIndicator"));
+	}
+
+	@Test
+	void endpointIsThereWhenItIsExposed() {
+		this.runner.run((context) -> assertThat(context).doesNotHaveBean(IdempotencyEndpoint.class));
+		this.runner.withPropertyValues("management.endpoints.web.exposure.include=idempotency")
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyEndpoint.class)
+				.hasSingleBean(IdempotencyEndpointWebExtension.class));
+	}
+
+	@Test
+	void endpointCanBeDisabled() {
+		this.runner
+			.withPropertyValues("management.endpoints.web.exposure.include=*",
+					"management.endpoint.idempotency.access=NONE")
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
+				.doesNotHaveBean(IdempotencyEndpoint.class));
+	}
+
+	@Test
+	void applicationWithoutActuatorStarts() {
+		this.runner.withPropertyValues("management.endpoints.web.exposure.include=*")
+			.withClassLoader(new FilteredClassLoader(ConditionalOnAvailableEndpoint.class))
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
+				.doesNotHaveBean("idempotencyEndpoint"));
 	}
 
 	@Test

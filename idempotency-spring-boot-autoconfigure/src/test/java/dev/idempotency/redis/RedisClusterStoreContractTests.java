@@ -16,17 +16,25 @@ import dev.idempotency.test.TestRedis;
 class RedisClusterStoreContractTests extends IdempotencyStoreContract {
 
 	// Left open: jqwik, which runs a part of it, does not end what Jupiter begins.
-	private static final RedisIdempotencyStore store = start();
+	private static final LettuceConnectionFactory factory = start();
 
-	private static RedisIdempotencyStore start() {
+	private static final RedisIdempotencyStore store = TestRedis.store(factory, 0);
+
+	static {
+		TestRedis.awaitContact(store);
+	}
+
+	// Also for the contract of the records: six servers take their time.
+	static LettuceConnectionFactory factory() {
+		return factory;
+	}
+
+	private static LettuceConnectionFactory start() {
 		RedisClusterConfiguration configuration = new RedisClusterConfiguration();
 		for (RedisProcess node : new RedisCluster().nodes()) {
 			configuration.clusterNode(node.host(), node.port());
 		}
-		RedisIdempotencyStore store = TestRedis.store(TestRedis.started(new LettuceConnectionFactory(configuration)),
-				0);
-		TestRedis.awaitContact(store);
-		return store;
+		return TestRedis.started(new LettuceConnectionFactory(configuration));
 	}
 
 	@Override

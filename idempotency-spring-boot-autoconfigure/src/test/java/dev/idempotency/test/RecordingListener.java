@@ -4,7 +4,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
+import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyListener;
+import dev.idempotency.Settlement;
 import dev.idempotency.StoreCircuit;
 
 /**
@@ -17,6 +19,37 @@ public final class RecordingListener implements IdempotencyListener {
 	private final List<String> storeCalls = new CopyOnWriteArrayList<>();
 
 	private final List<String> circuits = new CopyOnWriteArrayList<>();
+
+	private final List<String> completions = new CopyOnWriteArrayList<>();
+
+	private final List<String> interventions = new CopyOnWriteArrayList<>();
+
+	@Override
+	public void completionFailed(String listener, IdempotencyKey key) {
+		this.completions.add("failed " + key.value());
+	}
+
+	@Override
+	public void completionSettled(String listener, IdempotencyKey key, Settlement settlement) {
+		this.completions.add(settlement + " " + key.value());
+	}
+
+	@Override
+	public void intervened(Intervention intervention, boolean done) {
+		this.interventions.add(intervention + (done ? " done" : " refused"));
+	}
+
+	/**
+	 * Completions that the store did not take at first, and what came of them.
+	 * @return what was told
+	 */
+	public List<String> completions() {
+		return this.completions;
+	}
+
+	public List<String> interventions() {
+		return this.interventions;
+	}
 
 	@Override
 	public void circuitChanged(String store, StoreCircuit.State state) {

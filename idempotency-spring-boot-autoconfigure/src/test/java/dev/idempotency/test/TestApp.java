@@ -28,6 +28,8 @@ public final class TestApp {
 
 	private final Class<?>[] configuration;
 
+	private WebApplicationType type = WebApplicationType.NONE;
+
 	private TestApp(Class<?>... configuration) {
 		this.configuration = configuration;
 		with("spring.main.banner-mode", "off");
@@ -87,6 +89,15 @@ public final class TestApp {
 	}
 
 	/**
+	 * With a web server on a free port.
+	 * @return this
+	 */
+	public TestApp web() {
+		this.type = WebApplicationType.SERVLET;
+		return with("server.port", 0);
+	}
+
+	/**
 	 * Start it in this process; with a database of its own if none was named.
 	 * @return its context
 	 */
@@ -99,7 +110,7 @@ public final class TestApp {
 		System.arraycopy(this.configuration, 0, sources, 1, this.configuration.length);
 		// Each start sets the logging of the whole JVM up anew.
 		synchronized (TestApp.class) {
-			return new SpringApplicationBuilder(sources).web(WebApplicationType.NONE)
+			return new SpringApplicationBuilder(sources).web(this.type)
 				.registerShutdownHook(false)
 				.properties(this.properties)
 				.run();

@@ -1,0 +1,15 @@
+package dev.idempotency;
+
+import java.time.Duration;
+
+/**
+ * A handler has run, and the store did not take its completion yet.
+ *
+ * @param listener the name of the listener, from a bounded set
+ * @param key the key
+ * @param age how long ago that was
+ * @since 0.1.0
+ */
+public record UnrecordedCompletion(String listener, IdempotencyKey key, Duration age) {
+
+}

@@ -1,0 +1,135 @@
+package dev.idempotency.actuate;
+
+import java.security.Principal;
+import java.util.Set;
+import java.util.function.Supplier;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.aot.hint.annotation.RegisterReflectionForBinding;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
+import org.springframework.boot.actuate.endpoint.Show;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.boot.actuate.endpoint.web.annotation.EndpointWebExtension;
+
+import dev.idempotency.IdempotencyOperator;
+import dev.idempotency.IdempotencyRecords.Change;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.actuate.Descriptors.Bypassed;
+import dev.idempotency.actuate.Descriptors.Changed;
+import dev.idempotency.actuate.Descriptors.Overview;
+import dev.idempotency.actuate.Descriptors.Problem;
+import dev.idempotency.actuate.Descriptors.RecordDescriptor;
+import dev.idempotency.actuate.Descriptors.RecordList;
+
+/**
+ * The {@link IdempotencyEndpoint} over HTTP, with the status that suits the answer.
+ *
+ * @since 0.1.0
+ */
+@EndpointWebExtension(endpoint = IdempotencyEndpoint.class)
+@RegisterReflectionForBinding({ Overview.class, RecordList.class, RecordDescriptor.class, Changed.class, Bypassed.class,
+		Problem.class })
+public final class IdempotencyEndpointWebExtension {
+
+	private static final int CONFLICT = 409;
+
+	private static final int NOT_IMPLEMENTED = 501;
+
+	private final IdempotencyEndpoint delegate;
+
+	private final IdempotencyOperator operator;
+
+	private final Show showValues;
+
+	private final Set<String> roles;
+
+	/**
+	 * Create an extension.
+	 * @param delegate the endpoint
+	 * @param operator what may be seen and done
+	 * @param showValues when messages of errors and results are shown
+	 * @param roles to whom, if only to authorized users
+	 */
+	public IdempotencyEndpointWebExtension(IdempotencyEndpoint delegate, IdempotencyOperator operator, Show showValues,
+			Set<String> roles) {
+		this.delegate = delegate;
+		this.operator = operator;
+		this.showValues = showValues;
+		this.roles = roles;
+	}
+
+	@ReadOperation
+	public WebEndpointResponse<?> overview() {
+		return answer(this.delegate::overview);
+	}
+
+	@ReadOperation
+	public WebEndpointResponse<?> view(SecurityContext context, @Selector String view, @Nullable String scope,
+			@Nullable String key, @Nullable Integer limit, @Nullable String after) {
+		boolean values = this.showValues.isShown(context, this.roles);
+		return answer(() -> {
+			try {
+				return this.delegate.view(view, scope, key, limit, after, values);
+			}
+			catch (IdempotencyStoreUnavailableException ex) {
+				if (!view.equals("stuck")) {
+					throw ex;
+				}
+				// What this instance has to make up for is known without the store.
+				return RecordList.unavailable(this.operator, ex.getMessage());
+			}
+		});
+	}
+
+	@WriteOperation
+	public WebEndpointResponse<?> change(@Selector String action, @Nullable String scope, @Nullable String key,
+			@Nullable Boolean force, @Nullable Boolean enabled, SecurityContext context) {
+		return answer(() -> {
+			if (scope == null) {
+				throw new IllegalArgumentException("'scope' is needed");
+			}
+			Principal principal = context.getPrincipal();
+			return this.delegate.change(action, scope, key, force, enabled,
+					(principal != null) ? principal.getName() : null);
+		});
+	}
+
+	private static WebEndpointResponse<?> answer(Supplier<@Nullable Object> answer) {
+		try {
+			Object body = answer.get();
+			return (body != null) ? new WebEndpointResponse<>(body, status(body))
+					: problem("Nothing is known about that", WebEndpointResponse.STATUS_NOT_FOUND);
+		}
+		catch (IllegalArgumentException ex) {
+			return problem(ex.getMessage(), WebEndpointResponse.STATUS_BAD_REQUEST);
+		}
+		catch (UnsupportedOperationException ex) {
+			return problem(ex.getMessage(), NOT_IMPLEMENTED);
+		}
+		catch (OperationInProgressException ex) {
+			return problem(ex.getMessage(), CONFLICT);
+		}
+		catch (IdempotencyStoreUnavailableException ex) {
+			return problem(ex.getMessage(), WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
+		}
+	}
+
+	private static int status(Object body) {
+		if (body instanceof RecordList list && list.error() != null) {
+			return WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE;
+		}
+		if (!(body instanceof Changed changed) || changed.outcome() == Change.DONE) {
+			return WebEndpointResponse.STATUS_OK;
+		}
+		return (changed.outcome() == Change.ABSENT) ? WebEndpointResponse.STATUS_NOT_FOUND : CONFLICT;
+	}
+
+	private static WebEndpointResponse<Problem> problem(@Nullable String sentence, int status) {
+		return new WebEndpointResponse<>(new Problem(String.valueOf(sentence)), status);
+	}
+
+}

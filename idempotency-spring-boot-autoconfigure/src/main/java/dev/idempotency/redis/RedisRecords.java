@@ -1,0 +1,139 @@
+package dev.idempotency.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Predicate;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.IdempotencyRecords;
+
+/**
+ * The records of Redis, for people. There is no order among them: a list that is not
+ * complete cannot be continued.
+ */
+final class RedisRecords implements IdempotencyRecords {
+
+	private final Connections connections;
+
+	private final Interventions interventions;
+
+	private final Transitions transitions;
+
+	private final Duration timeout;
+
+	RedisRecords(Connections connections, KeyNames keys, Duration timeout) {
+		this.connections = connections;
+		this.interventions = new Interventions(keys);
+		this.transitions = new Transitions(keys);
+		this.timeout = timeout;
+	}
+
+	@Override
+	public Overview overview() {
+		return this.connections.shared((commands, deadline) -> {
+			Map<String, Tally> scopes = new TreeMap<>();
+			boolean complete = new Walk(commands, this.interventions, deadline, this.timeout).go((seen) -> {
+				scopes.computeIfAbsent(seen.record().key().scope(), (scope) -> new Tally()).add(seen);
+				return true;
+			});
+			List<Scope> counted = scopes.entrySet()
+				.stream()
+				.map((scope) -> scope.getValue().of(scope.getKey()))
+				.toList();
+			return new Overview(counted, complete, complete ? null : deadline.await(commands.dbsize()));
+		});
+	}
+
+	@Override
+	public Page stuck(int limit, @Nullable String after) {
+		return list(Seen::stuck, limit, after);
+	}
+
+	@Override
+	public Page failed(int limit, @Nullable String after) {
+		return list((seen) -> seen.record().failure() != null, limit, after);
+	}
+
+	private Page list(Predicate<Seen> condition, int limit, @Nullable String after) {
+		if (after != null) {
+			throw new IllegalArgumentException("Redis has no order of records, so its lists cannot be continued");
+		}
+		return this.connections.shared((commands, deadline) -> {
+			List<IdempotencyRecord> found = new ArrayList<>();
+			boolean complete = new Walk(commands, this.interventions, deadline, this.timeout).go((seen) -> {
+				if (condition.test(seen) && found.size() < limit) {
+					found.add(seen.record());
+					return true;
+				}
+				return !condition.test(seen);
+			});
+			return new Page(found, complete, null);
+		});
+	}
+
+	@Override
+	public Optional<byte[]> result(IdempotencyKey key) {
+		return Optional.ofNullable(Replies.result(run(this.transitions.find(key))));
+	}
+
+	@Override
+	public Change release(IdempotencyKey key, boolean force) {
+		return change(this.interventions.release(key, force));
+	}
+
+	@Override
+	public Change evict(IdempotencyKey key, boolean force) {
+		return change(this.interventions.evict(key, force));
+	}
+
+	private Change change(Invocation invocation) {
+		return Change.valueOf(new String(run(invocation), StandardCharsets.US_ASCII));
+	}
+
+	private byte[] run(Invocation invocation) {
+		return this.connections.shared((commands, deadline) -> ScriptCall.run(commands, invocation, deadline));
+	}
+
+	/**
+	 * Counts the records of a scope.
+	 */
+	private static final class Tally {
+
+		private long inProgress;
+
+		private long stuck;
+
+		private long failed;
+
+		private long completed;
+
+		private @Nullable Duration oldest;
+
+		void add(Seen seen) {
+			State state = seen.record().state();
+			this.failed += (state == State.FAILED) ? 1 : 0;
+			this.completed += (state == State.COMPLETED) ? 1 : 0;
+			this.stuck += seen.stuck() ? 1 : 0;
+			if (state == State.IN_PROGRESS) {
+				this.inProgress++;
+				Duration age = Duration.between(seen.record().createdAt(), seen.now());
+				this.oldest = (this.oldest == null || age.compareTo(this.oldest) > 0) ? age : this.oldest;
+			}
+		}
+
+		Scope of(String name) {
+			return new Scope(name, this.inProgress, this.stuck, this.failed, this.completed, this.oldest);
+		}
+
+	}
+
+}

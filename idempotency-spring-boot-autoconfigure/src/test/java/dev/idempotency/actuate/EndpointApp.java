@@ -1,0 +1,141 @@
+package dev.idempotency.actuate;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+
+import org.springframework.context.ConfigurableApplicationContext;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.test.TestApp;
+import dev.idempotency.test.TestDatabase;
+
+/**
+ * An application whose endpoint is asked over HTTP.
+ */
+final class EndpointApp implements AutoCloseable {
+
+	static final String PATH = "/actuator/idempotency";
+
+	static final String RESULT = "{\"charged\":10}";
+
+	static final Failure FAILURE = new Failure("com.example.CardRefused", "card 4711 of John Doe");
+
+	private final ConfigurableApplicationContext context;
+
+	private final HttpClient http = HttpClient.newHttpClient();
+
+	private final TestDatabase database;
+
+	private EndpointApp(ConfigurableApplicationContext context, TestDatabase database) {
+		this.context = context;
+		this.database = database;
+	}
+
+	/**
+	 * Start one.
+	 * @param database where its records are
+	 * @param properties settings of the endpoint
+	 * @return the application
+	 */
+	static EndpointApp start(TestDatabase database, String... properties) {
+		TestApp app = TestApp.of()
+			.web()
+			.database(database.url())
+			.with("management.endpoints.web.exposure.include", "idempotency");
+		for (String property : properties) {
+			String[] parts = property.split("=");
+			app.with("management.endpoint.idempotency." + parts[0], parts[1]);
+		}
+		return new EndpointApp(app.run(), database);
+	}
+
+	JdbcIdempotencyStore store() {
+		return this.database.store();
+	}
+
+	IdempotencyTemplate template() {
+		return this.context.getBean(IdempotencyTemplate.class);
+	}
+
+	ConfigurableApplicationContext context() {
+		return this.context;
+	}
+
+	HttpResponse<String> get(String path) {
+		return send(request(path));
+	}
+
+	HttpResponse<String> post(String path, String json) {
+		return send(request(path).header("Content-Type", "application/json").POST(BodyPublishers.ofString(json)));
+	}
+
+	private HttpRequest.Builder request(String path) {
+		return HttpRequest.newBuilder(URI.create(
+				"http://localhost:" + this.context.getEnvironment().getProperty("local.server.port") + PATH + path));
+	}
+
+	private HttpResponse<String> send(HttpRequest.Builder request) {
+		try {
+			return this.http.send(request.build(), BodyHandlers.ofString());
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	static JsonNode json(HttpResponse<String> response) {
+		return JsonMapper.shared().readTree(response.body());
+	}
+
+	static String query(IdempotencyKey key) {
+		return "?scope=" + URLEncoder.encode(key.scope(), StandardCharsets.UTF_8) + "&key="
+				+ URLEncoder.encode(key.value(), StandardCharsets.UTF_8);
+	}
+
+	static String body(IdempotencyKey key, String more) {
+		return "{\"scope\":\"" + key.scope() + "\",\"key\":\"" + key.value() + "\"" + more + "}";
+	}
+
+	ClaimRequest claimed(IdempotencyKey key) {
+		ClaimRequest request = TestDatabase.request(key);
+		store().claim(request);
+		return request;
+	}
+
+	ClaimRequest stuck(IdempotencyKey key) {
+		ClaimRequest request = claimed(key);
+		this.database.endLease(key);
+		return request;
+	}
+
+	void failed(IdempotencyKey key) {
+		store().fail(claimed(key), FAILURE);
+	}
+
+	void completed(IdempotencyKey key) {
+		store().complete(claimed(key), RESULT.getBytes(StandardCharsets.UTF_8));
+	}
+
+	@Override
+	public void close() {
+		this.context.close();
+	}
+
+}

@@ -1,0 +1,119 @@
+package dev.idempotency.actuate;
+
+import java.io.IOException;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Runs the commands of {@code docs/endpoint.md}, one after the other, and compares the
+ * answers with what stands there. With {@code -Dtest.write-docs} they are written there
+ * instead.
+ */
+class EndpointDocumentTests {
+
+	private static final Path DOCUMENT = Path.of("../docs/endpoint.md");
+
+	private static final Pattern BLOCK = Pattern.compile("```console\n\\$ (curl (?:.*\\\\\n)*.*)\n[^`]*```");
+
+	private static final Pattern URL = Pattern.compile("localhost:8080" + EndpointApp.PATH + "([^' \n]*)");
+
+	private static final Pattern DATA = Pattern.compile("-d '([^']*)'");
+
+	private static final int WIDTH = 116;
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	@Test
+	void answersStandInTheDocument() throws IOException {
+		String document = Files.readString(DOCUMENT);
+		try (EndpointApp app = EndpointApp.start(database, "access=unrestricted")) {
+			prepare(app);
+			String run = BLOCK.matcher(document).replaceAll((block) -> Matcher.quoteReplacement(run(app, block)));
+			if (System.getProperty("test.write-docs") != null) {
+				Files.writeString(DOCUMENT, run);
+				return;
+			}
+			assertThat(run).as("docs/endpoint.md; -Dtest.write-docs writes it").isEqualTo(document);
+		}
+	}
+
+	@Test
+	void everyOperationIsShown() throws IOException {
+		String commands = BLOCK.matcher(Files.readString(DOCUMENT))
+			.results()
+			.map((block) -> block.group(1))
+			.collect(Collectors.joining("\n"));
+		assertThat(URL.matcher(commands).results().map((url) -> url.group(1).replaceAll("\\?.*", "")).distinct())
+			.containsExactlyInAnyOrder("", "/record", "/stuck", "/failed", "/release", "/evict", "/bypass");
+	}
+
+	private static void prepare(EndpointApp app) {
+		app.completed(IdempotencyKey.of("ledger", "payment/1"));
+		app.failed(IdempotencyKey.of("ledger", "payment/2"));
+		app.failed(IdempotencyKey.of("ledger", "payment/2"));
+		app.stuck(IdempotencyKey.of("ledger", "payment/3"));
+		app.claimed(IdempotencyKey.of("ledger", "payment/4"));
+	}
+
+	private static String run(EndpointApp app, MatchResult block) {
+		String command = block.group(1);
+		Matcher url = URL.matcher(command);
+		assertThat(url.find()).as(command).isTrue();
+		Matcher data = DATA.matcher(command);
+		HttpResponse<String> answer = data.find() ? app.post(url.group(1), data.group(1)) : app.get(url.group(1));
+		return "```console\n$ " + command + "\n" + masked(answer.body()) + "\n```";
+	}
+
+	// What differs from run to run.
+	private static String masked(String json) {
+		return folded(JsonMapper.shared()
+			.readTree(json.replaceAll("\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z", "<time>")
+				.replaceAll("<time>_[0-9a-f-]{36}", "<position>")
+				.replaceAll("\"PT[0-9HMS.]+\"", "\"<duration>\"")), "");
+	}
+
+	// On one line if it fits.
+	private static String folded(JsonNode node, String indent) {
+		String line = node.toString().replaceAll("([,:])(?=[\"\\[{\\dtfn])", "$1 ");
+		if (node.isValueNode() || line.length() + indent.length() <= WIDTH) {
+			return line;
+		}
+		String next = indent + "  ";
+		Stream<String> parts = node.isArray() ? node.valueStream().map((value) -> folded(value, next))
+				: node.propertyStream().map((field) -> '"' + field.getKey() + "\": " + folded(field.getValue(), next));
+		return (node.isArray() ? "[" : "{") + filled(parts.toList(), next) + "\n" + indent
+				+ (node.isArray() ? "]" : "}");
+	}
+
+	// As many on a line as fit.
+	private static String filled(List<String> parts, String indent) {
+		StringBuilder text = new StringBuilder();
+		int room = 0;
+		for (int i = 0; i < parts.size(); i++) {
+			String part = parts.get(i) + ((i < parts.size() - 1) ? "," : "");
+			boolean fits = !part.contains("\n") && part.length() < room;
+			text.append(fits ? " " : "\n" + indent).append(part);
+			room = part.contains("\n") ? 0 : (fits ? room : WIDTH - indent.length()) - part.length() - 1;
+		}
+		return text.toString();
+	}
+
+}

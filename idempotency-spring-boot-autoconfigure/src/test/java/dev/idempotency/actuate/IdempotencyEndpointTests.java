@@ -1,0 +1,270 @@
+package dev.idempotency.actuate;
+
+import java.net.http.HttpResponse;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.util.stream.Stream;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Executed;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.Mode;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link IdempotencyEndpoint} over HTTP.
+ */
+class IdempotencyEndpointTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	// As it is by default.
+	static EndpointApp reader;
+
+	static EndpointApp writer;
+
+	private final IdempotencyKey key = IdempotencyKey.of(Servers.unique("scope"), "tenant/1 & payment?=ü#7");
+
+	@BeforeAll
+	static void start() {
+		reader = EndpointApp.start(database);
+		writer = EndpointApp.start(database, "access=unrestricted", "show-values=always");
+	}
+
+	@AfterAll
+	static void stop() {
+		reader.close();
+		writer.close();
+	}
+
+	static Stream<EndpointApp> apps() {
+		return Stream.of(reader, writer);
+	}
+
+	private JsonNode entry(EndpointApp app, String list) {
+		HttpResponse<String> response = app.get(list + "?limit=1000");
+		assertThat(response.statusCode()).isEqualTo(200);
+		return EndpointApp.json(response)
+			.path("records")
+			.valueStream()
+			.filter((record) -> record.path("scope").asString().equals(this.key.scope()))
+			.findFirst()
+			.orElseThrow();
+	}
+
+	@ParameterizedTest(autoCloseArguments = false)
+	@MethodSource("apps")
+	void overviewCountsEachScope(EndpointApp app) {
+		app.stuck(this.key);
+		HttpResponse<String> response = app.get("");
+		assertThat(response.statusCode()).isEqualTo(200);
+		JsonNode overview = EndpointApp.json(response);
+		assertThat(overview.path("store").asString()).isEqualTo("jdbc");
+		assertThat(overview.path("complete").booleanValue()).isTrue();
+		JsonNode scope = overview.path("scopes")
+			.valueStream()
+			.filter((each) -> each.path("name").asString().equals(this.key.scope()))
+			.findFirst()
+			.orElseThrow();
+		assertThat(scope.path("inProgress").intValue()).isOne();
+		assertThat(scope.path("stuck").intValue()).isOne();
+		assertThat(scope.path("oldestInProgress").asString()).startsWith("PT");
+	}
+
+	@ParameterizedTest(autoCloseArguments = false)
+	@MethodSource("apps")
+	void keyWithSlashesIsFound(EndpointApp app) {
+		app.completed(this.key);
+		HttpResponse<String> response = app.get("/record" + EndpointApp.query(this.key));
+		assertThat(response.statusCode()).isEqualTo(200);
+		JsonNode record = EndpointApp.json(response);
+		assertThat(record.path("key").asString()).isEqualTo(this.key.value());
+		assertThat(record.path("state").asString()).isEqualTo("COMPLETED");
+		assertThat(record.path("expiresAt").asString()).matches("\\d{4}-\\d\\d-\\d\\dT.*Z");
+	}
+
+	@ParameterizedTest(autoCloseArguments = false)
+	@MethodSource("apps")
+	void stuckKeyIsListed(EndpointApp app) {
+		app.stuck(this.key);
+		assertThat(entry(app, "/stuck").path("claimedUntil").asString()).isNotEmpty();
+	}
+
+	@ParameterizedTest(autoCloseArguments = false)
+	@MethodSource("apps")
+	void failedKeyIsListedWithTypeAndAttempts(EndpointApp app) {
+		app.failed(this.key);
+		app.failed(this.key);
+		JsonNode record = entry(app, "/failed");
+		assertThat(record.path("attempt").intValue()).isEqualTo(2);
+		assertThat(record.at("/error/type").asString()).isEqualTo("com.example.CardRefused");
+	}
+
+	@Test
+	void valuesAreHiddenByDefault() {
+		reader.failed(this.key);
+		IdempotencyKey done = IdempotencyKey.of(this.key.scope(), "done");
+		reader.completed(done);
+		assertThat(Stream
+			.of("/failed?limit=1000", "/record" + EndpointApp.query(this.key), "/record" + EndpointApp.query(done), "",
+					"/stuck")
+			.map((path) -> reader.get(path).body())).noneMatch((body) -> body.contains("4711"))
+			.noneMatch((body) -> body.contains("charged"));
+	}
+
+	@Test
+	void valuesAreShownWhereThatIsAllowed() {
+		writer.failed(this.key);
+		assertThat(entry(writer, "/failed").at("/error/message").asString()).isEqualTo(EndpointApp.FAILURE.message());
+		IdempotencyKey done = IdempotencyKey.of(this.key.scope(), "done");
+		writer.completed(done);
+		assertThat(EndpointApp.json(writer.get("/record" + EndpointApp.query(done))).path("result").asString())
+			.isEqualTo(EndpointApp.RESULT);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "/record?scope=a&key=absent,404", "/record?scope=a,400", "/record?scope=a&key=%20,400", "/nothing,404",
+			"/stuck?limit=0,400", "/failed?limit=1001,400", "/failed?limit=x,400", "/stuck?after=nowhere,400" })
+	void questionThatHasNoAnswerIsRefused(String path, int status) {
+		assertThat(reader.get(path).statusCode()).isEqualTo(status);
+	}
+
+	@Test
+	void listIsContinued() {
+		for (int i = 0; i < 3; i++) {
+			reader.failed(IdempotencyKey.of(this.key.scope(), "key" + i));
+		}
+		JsonNode page = EndpointApp.json(reader.get("/failed?limit=1"));
+		assertThat(page.path("records")).hasSize(1);
+		assertThat(page.path("complete").booleanValue()).isFalse();
+		String next = page.path("next").asString();
+		assertThat(EndpointApp.json(reader.get("/failed?limit=1&after=" + next)).at("/records/0/key").asString())
+			.isNotEqualTo(page.at("/records/0/key").asString());
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "release", "evict", "bypass" })
+	void writingIsNotAllowedByDefault(String action) {
+		reader.stuck(this.key);
+		String row = database.row(this.key);
+		assertThat(reader.post("/" + action, EndpointApp.body(this.key, ",\"enabled\":true")).statusCode())
+			.isEqualTo(405);
+		assertThat(database.row(this.key)).isEqualTo(row);
+		assertThat(reader.template().operator().bypassed()).isEmpty();
+	}
+
+	@Test
+	void stuckKeyIsReleased() {
+		ClaimRequest zombie = writer.stuck(this.key);
+		HttpResponse<String> response = writer.post("/release", EndpointApp.body(this.key, ""));
+		assertThat(response.statusCode()).isEqualTo(200);
+		assertThat(EndpointApp.json(response).path("outcome").asString()).isEqualTo("DONE");
+		assertThat(writer.store().complete(zombie, null)).isEqualTo(Settlement.LOST);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "release", "evict" })
+	void liveClaimIsChangedByForceOnly(String action) {
+		ClaimRequest owner = writer.claimed(this.key);
+		HttpResponse<String> refused = writer.post("/" + action, EndpointApp.body(this.key, ",\"force\":false"));
+		assertThat(refused.statusCode()).isEqualTo(409);
+		assertThat(EndpointApp.json(refused).path("outcome").asString()).isEqualTo("ALIVE");
+		assertThat(database.record(this.key).state()).isEqualTo(State.IN_PROGRESS);
+		assertThat(writer.post("/" + action, EndpointApp.body(this.key, ",\"force\":true")).statusCode())
+			.isEqualTo(200);
+		assertThat(writer.store().renew(owner)).isEqualTo(Settlement.LOST);
+	}
+
+	@Test
+	void completedKeyIsEvictedAndNotReleased() {
+		writer.completed(this.key);
+		assertThat(writer.post("/release", EndpointApp.body(this.key, "")).statusCode()).isEqualTo(409);
+		assertThat(writer.post("/evict", EndpointApp.body(this.key, "")).statusCode()).isEqualTo(200);
+		assertThat(writer.store().find(this.key)).isEmpty();
+		assertThat(writer.post("/evict", EndpointApp.body(this.key, "")).statusCode()).isEqualTo(404);
+	}
+
+	@Test
+	void scopeIsBypassedUntilThatIsTurnedOff() {
+		writer.completed(this.key);
+		HttpResponse<String> on = writer.post("/bypass", EndpointApp.body(this.key, ",\"enabled\":true"));
+		assertThat(EndpointApp.json(on).path("bypassed").valueStream().map(JsonNode::asString))
+			.containsExactly(this.key.scope());
+		assertThat(EndpointApp.json(writer.get("")).at("/bypassed/0").asString()).isEqualTo(this.key.scope());
+		assertThat(run()).isEqualTo(new Executed<>("again", false));
+		writer.post("/bypass", EndpointApp.body(this.key, ",\"enabled\":false"));
+		assertThat(run()).isEqualTo(new Executed<>(EndpointApp.RESULT, true));
+	}
+
+	private Executed<String> run() {
+		return writer.template().execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(), () -> "again");
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = ' ', value = { "release {\"key\":\"a\"}", "evict {\"scope\":\"a\"}",
+			"bypass {\"scope\":\"a\"}", "bypass {\"enabled\":true}" })
+	void incompleteRequestIsRefusedWithASentence(String action, String body) {
+		HttpResponse<String> response = writer.post("/" + action, body);
+		assertThat(response.statusCode()).isEqualTo(400);
+		assertThat(EndpointApp.json(response).path("error").asString()).contains("'");
+	}
+
+	@Test
+	void unknownActionIsNotFound() {
+		assertThat(writer.post("/delete", EndpointApp.body(this.key, "")).statusCode()).isEqualTo(404);
+	}
+
+	@Test
+	void writesAreCounted() {
+		double before = refused();
+		writer.claimed(this.key);
+		writer.post("/release", EndpointApp.body(this.key, ""));
+		assertThat(refused()).isEqualTo(before + 1);
+	}
+
+	private static double refused() {
+		Counter counter = writer.context()
+			.getBean(MeterRegistry.class)
+			.find("idempotency.endpoint.writes")
+			.tags("operation", "release", "outcome", "refused")
+			.counter();
+		return (counter != null) ? counter.count() : 0;
+	}
+
+	@Test
+	void keyThatATransactionHoldsIsInUse() throws Exception {
+		writer.stuck(this.key);
+		try (Connection connection = database.pool().getConnection()) {
+			connection.setAutoCommit(false);
+			try (PreparedStatement lock = connection
+				.prepareStatement("SELECT 1 FROM " + TestDatabase.TABLE + " WHERE id = ? FOR UPDATE")) {
+				lock.setObject(1, this.key.id());
+				lock.execute();
+				HttpResponse<String> response = writer.post("/release", EndpointApp.body(this.key, ""));
+				assertThat(response.statusCode()).isEqualTo(409);
+				assertThat(EndpointApp.json(response).path("error").asString()).contains("holds the record");
+			}
+			connection.rollback();
+		}
+	}
+
+}

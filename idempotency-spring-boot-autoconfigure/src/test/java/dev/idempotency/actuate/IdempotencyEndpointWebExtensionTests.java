@@ -1,0 +1,177 @@
+package dev.idempotency.actuate;
+
+import java.security.Principal;
+import java.util.List;
+import java.util.Set;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
+import org.springframework.boot.actuate.endpoint.Show;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.Mode;
+import dev.idempotency.ResultCodec;
+import dev.idempotency.TemplateSettings;
+import dev.idempotency.actuate.Descriptors.Pending;
+import dev.idempotency.actuate.Descriptors.Problem;
+import dev.idempotency.actuate.Descriptors.RecordDescriptor;
+import dev.idempotency.actuate.Descriptors.RecordList;
+import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for {@link IdempotencyEndpointWebExtension}.
+ */
+class IdempotencyEndpointWebExtensionTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private @Nullable IdempotencyTemplate template;
+
+	@AfterEach
+	void close() {
+		if (this.template != null) {
+			this.template.close();
+		}
+	}
+
+	private IdempotencyEndpointWebExtension endpoint(IdempotencyStore store, Show show, String... roles) {
+		this.template = new IdempotencyTemplate(store, new TemplateSettings(null, false, List.of()));
+		return new IdempotencyEndpointWebExtension(new IdempotencyEndpoint(this.template.operator(), show),
+				this.template.operator(), show, Set.of(roles));
+	}
+
+	private static WebEndpointResponse<?> view(IdempotencyEndpointWebExtension endpoint, String view) {
+		return endpoint.view(SecurityContext.NONE, view, null, null, null, null);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "stuck", "failed" })
+	void storeThatCannotListIsNamed(String view) {
+		IdempotencyEndpointWebExtension endpoint = endpoint(new UnreliableStore(database.store()), Show.ALWAYS);
+		assertThat(view(endpoint, view).getStatus()).isEqualTo(501);
+		assertThat(((Problem) endpoint.overview().getBody()).error())
+			.contains("'unreliable' does not implement IdempotencyRecords");
+		assertThat(endpoint.change("evict", "a", "b", true, null, SecurityContext.NONE).getStatus()).isEqualTo(501);
+	}
+
+	@Test
+	void storeThatCannotListFindsAKeyAndIsBypassed() {
+		IdempotencyEndpointWebExtension endpoint = endpoint(new UnreliableStore(database.store()), Show.ALWAYS);
+		database.store().claim(TestDatabase.request(this.key));
+		assertThat(endpoint.view(SecurityContext.NONE, "record", this.key.scope(), this.key.value(), null, null)
+			.getStatus()).isEqualTo(200);
+		assertThat(endpoint.change("bypass", "a", null, null, true, SecurityContext.NONE).getStatus()).isEqualTo(200);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "alice,operator,operator,true", "alice,,,true", "alice,guest,operator,false", ",,,false" })
+	void messageIsShownToTheAuthorized(@Nullable String name, @Nullable String role, @Nullable String required,
+			boolean shown) {
+		InMemoryIdempotencyStore store = new InMemoryIdempotencyStore();
+		ClaimRequest request = TestDatabase.request(this.key);
+		store.claim(request);
+		store.fail(request, new Failure("Refused", "card 4711"));
+		IdempotencyEndpointWebExtension endpoint = (required != null) ? endpoint(store, Show.WHEN_AUTHORIZED, required)
+				: endpoint(store, Show.WHEN_AUTHORIZED);
+		RecordList list = (RecordList) endpoint.view(new User(name, role), "failed", null, null, null, null).getBody();
+		RecordDescriptor record = list.records().get(0);
+		assertThat(record.error().type()).isEqualTo("Refused");
+		assertThat(record.error().message()).isEqualTo(shown ? "card 4711" : null);
+	}
+
+	@Test
+	void whoWritesIsLogged() {
+		IdempotencyEndpointWebExtension endpoint = endpoint(database.store(), Show.NEVER);
+		try (Logs logs = new Logs()) {
+			endpoint.change("evict", "a", "b", null, null, new User("alice", null));
+			assertThat(logs.messages("INFO")).singleElement().asString().contains("'b' in scope 'a' by 'alice'");
+		}
+	}
+
+	@Test
+	@Tag("promise-6")
+	void completionThatIsPendingIsInTheListOfStuckKeysUntilItIsSettled() {
+		IdempotencyEndpointWebExtension endpoint = endpoint(database.store(), Show.NEVER);
+		runWhile(() -> {
+			database.endLease(this.key);
+			database.jdbc().execute("""
+					CREATE FUNCTION refuse() RETURNS trigger AS 'BEGIN RAISE EXCEPTION ''no''; END' LANGUAGE plpgsql;
+					CREATE TRIGGER refuse BEFORE UPDATE ON idempotency_record EXECUTE FUNCTION refuse()""");
+		});
+		RecordList list = (RecordList) view(endpoint, "stuck").getBody();
+		assertThat(list.records()).singleElement()
+			.satisfies((record) -> assertThat(record.completionPending()).isTrue());
+		assertThat(list.completionsPending()).extracting(Pending::key).containsExactly(this.key.value());
+		database.jdbc().execute("DROP FUNCTION refuse() CASCADE");
+		this.template.settle();
+		list = (RecordList) view(endpoint, "stuck").getBody();
+		assertThat(list.records()).isEmpty();
+		assertThat(list.completionsPending()).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-11")
+	void completionThatIsPendingIsToldWhileTheStoreIsDown() {
+		IdempotencyEndpointWebExtension endpoint = endpoint(database.store(), Show.NEVER);
+		runWhile(() -> database.jdbc().execute("ALTER TABLE idempotency_record RENAME TO away"));
+		WebEndpointResponse<?> stuck = view(endpoint, "stuck");
+		WebEndpointResponse<?> failed = view(endpoint, "failed");
+		database.jdbc().execute("ALTER TABLE away RENAME TO idempotency_record");
+		assertThat(stuck.getStatus()).isEqualTo(503);
+		assertThat(((RecordList) stuck.getBody()).error()).isNotBlank();
+		assertThat(((RecordList) stuck.getBody()).completionsPending()).extracting(Pending::key)
+			.containsExactly(this.key.value());
+		assertThat(failed.getStatus()).isEqualTo(503);
+	}
+
+	private void runWhile(Runnable outage) {
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(
+				() -> this.template.execute(TestDatabase.operation(this.key, Mode.LEASED), ResultCodec.none(), () -> {
+					outage.run();
+					return null;
+				}));
+	}
+
+	/**
+	 * Somebody who may have a name and a role.
+	 *
+	 * @param name the name
+	 * @param role the role
+	 */
+	private record User(@Nullable String name, @Nullable String role) implements SecurityContext {
+
+		@Override
+		public @Nullable Principal getPrincipal() {
+			return (this.name != null) ? () -> this.name : null;
+		}
+
+		@Override
+		public boolean isUserInRole(String candidate) {
+			return candidate.equals(this.role);
+		}
+
+	}
+
+}

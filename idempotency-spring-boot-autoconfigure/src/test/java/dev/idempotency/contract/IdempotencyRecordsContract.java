@@ -1,0 +1,64 @@
+package dev.idempotency.contract;
+
+import java.time.Duration;
+
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+import dev.idempotency.IdempotencyRecords;
+import dev.idempotency.IdempotencyStore;
+
+/**
+ * What every {@link IdempotencyRecords} must do. Not tested, because it takes more than a
+ * store: that calls end in time, and what is left out of a large one.
+ *
+ * @since 0.1.0
+ */
+@Execution(ExecutionMode.CONCURRENT)
+public abstract class IdempotencyRecordsContract implements InterventionContract, ListContract, OverviewContract {
+
+	/**
+	 * The store under test, which has some hundred records at most.
+	 * @return the same store each time
+	 */
+	@Override
+	public abstract IdempotencyStore store();
+
+	@Override
+	public IdempotencyRecords records() {
+		return (IdempotencyRecords) store();
+	}
+
+	/**
+	 * A short lease, for tests that wait until it has run out.
+	 * @return the shortest lease that the store can keep, or a bit more
+	 */
+	@Override
+	public Duration lease() {
+		return Duration.ofMillis(100);
+	}
+
+	/**
+	 * A short retention, for tests that wait until it is over.
+	 * @return the shortest retention that the store can keep, or a bit more
+	 */
+	@Override
+	public Duration retention() {
+		return Duration.ofMillis(500);
+	}
+
+	/**
+	 * By how much a time may differ because of the unit in which the store keeps it.
+	 * @return the unit
+	 */
+	@Override
+	public Duration precision() {
+		return Duration.ofMillis(1);
+	}
+
+	@Override
+	public Duration competition() {
+		return Duration.ZERO;
+	}
+
+}

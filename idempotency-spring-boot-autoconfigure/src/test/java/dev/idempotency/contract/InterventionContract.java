@@ -1,0 +1,133 @@
+package dev.idempotency.contract;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.IdempotencyRecords.Change;
+import dev.idempotency.Settlement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What people may change by hand.
+ */
+interface InterventionContract extends RecordsContract {
+
+	private void assertLost(ClaimRequest zombie) {
+		IdempotencyRecord before = store().find(zombie.key()).orElse(null);
+		for (Mutation mutation : Mutation.values()) {
+			assertThat(mutation.apply(store(), zombie)).as(mutation.name()).isEqualTo(Settlement.LOST);
+		}
+		if (before != null) {
+			assertUnchanged(zombie.key(), before);
+		}
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "RUN_OUT,false,2", "LIVE,true,2", "FAILED,false,2", "RELEASED,true,1" })
+	@Tag("promise-4")
+	default void releasedKeyIsClaimableAtOnceWithALargerFenceAndItsOwnerHasLost(Known known, boolean force,
+			int attempt) {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest zombie = known.reach(this, key);
+		int fence = record(key).fence();
+		assertThat(records().release(key, force)).isEqualTo(Change.DONE);
+		assertThat(record(key).state()).isEqualTo(State.FAILED);
+		assertLost(zombie);
+		Claim.Acquired claim = Requests.acquire(store(), Requests.request(key));
+		assertThat(claim.fence()).isGreaterThan(fence);
+		assertThat(claim.attempt()).isEqualTo(attempt);
+		assertLost(zombie);
+	}
+
+	@Test
+	default void ownerThatClaimsAReleasedKeyAgainIsANewOwner() {
+		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
+		int fence = record(owner.key()).fence();
+		records().release(owner.key(), true);
+		assertThat(Requests.acquire(store(), owner).fence()).isGreaterThan(fence);
+		assertThat(store().complete(owner, null)).isEqualTo(Settlement.SETTLED);
+	}
+
+	@Test
+	default void releaseKeepsTheFailureAndTheTimes() {
+		IdempotencyKey key = Requests.newKey();
+		Known.FAILED.reach(this, key);
+		IdempotencyRecord before = record(key);
+		records().release(key, false);
+		assertUnchanged(key, before);
+	}
+
+	@Test
+	@Tag("promise-9")
+	default void releasedKeyKeepsItsContent() {
+		IdempotencyKey key = Requests.newKey();
+		Known.RUN_OUT.reach(this, key, "a");
+		records().release(key, false);
+		assertThat(store().claim(Requests.request(key, "b", Requests.LEASE, Requests.RETENTION)))
+			.isInstanceOf(Claim.Mismatch.class);
+	}
+
+	@Test
+	@Tag("promise-2")
+	default void liveClaimIsNotChangedWithoutForce() {
+		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
+		IdempotencyRecord before = record(owner.key());
+		assertThat(records().release(owner.key(), false)).isEqualTo(Change.ALIVE);
+		assertThat(records().evict(owner.key(), false)).isEqualTo(Change.ALIVE);
+		assertUnchanged(owner.key(), before);
+		assertThat(store().complete(owner, null)).isEqualTo(Settlement.SETTLED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-3")
+	default void completedKeyIsNotReleased(boolean force) {
+		ClaimRequest owner = Known.COMPLETED.reach(this, Requests.newKey());
+		assertThat(records().release(owner.key(), force)).isEqualTo(Change.COMPLETED);
+		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOf(Claim.Completed.class);
+	}
+
+	@Test
+	default void absentKeyIsNotChanged() {
+		IdempotencyKey key = Requests.newKey();
+		assertThat(records().release(key, true)).isEqualTo(Change.ABSENT);
+		assertThat(records().evict(key, true)).isEqualTo(Change.ABSENT);
+		assertThat(store().find(key)).isEmpty();
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@Tag("promise-4")
+	default void evictedKeyHasNeverBeen(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest zombie = known.reach(this, key, "a");
+		assertThat(records().evict(key, known == Known.LIVE)).isEqualTo(Change.DONE);
+		assertThat(store().find(key)).isEmpty();
+		assertLost(zombie);
+		Claim.Acquired claim = Requests.acquire(store(),
+				Requests.request(key, "b", Requests.LEASE, Requests.RETENTION));
+		assertThat(claim).isEqualTo(new Claim.Acquired(1, 1));
+		assertLost(zombie);
+	}
+
+	@Test
+	@Tag("promise-8")
+	default void resultIsShown() {
+		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
+		assertThat(records().result(owner.key())).isEmpty();
+		store().complete(owner, new byte[] { 1, 0, -1 });
+		assertThat(records().result(owner.key())).hasValueSatisfying((it) -> assertThat(it).containsExactly(1, 0, -1));
+		assertThat(records().result(Requests.newKey())).isEmpty();
+	}
+
+}

@@ -1,0 +1,102 @@
+package dev.idempotency.contract;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecords.Page;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+/**
+ * Which records a store lists.
+ */
+interface ListContract extends RecordsContract {
+
+	private List<IdempotencyRecord> stuck(String scope) {
+		return all((after) -> records().stuck(1000, after)).stream()
+			.filter((record) -> record.key().scope().equals(scope))
+			.toList();
+	}
+
+	private List<IdempotencyRecord> failed(String scope) {
+		return all((after) -> records().failed(1000, after)).stream()
+			.filter((record) -> record.key().scope().equals(scope))
+			.toList();
+	}
+
+	@Test
+	default void onlyAClaimThatHasRunOutIsStuck() {
+		String scope = RecordsContract.newScope();
+		Stream.of(Known.values()).forEach((known) -> known.reach(this, RecordsContract.newKey(scope)));
+		IdempotencyKey key = RecordsContract.newKey(scope);
+		Known.RUN_OUT.reach(this, key);
+		Known.LIVE.reach(this, key);
+		assertThat(stuck(scope)).singleElement().satisfies((record) -> assertUnchanged(record.key(), record));
+	}
+
+	@Test
+	default void renewedClaimIsStuckNoMore() {
+		String scope = RecordsContract.newScope();
+		ClaimRequest owner = Known.RUN_OUT.reach(this, RecordsContract.newKey(scope));
+		assertThat(stuck(scope)).hasSize(1);
+		store().renew(new ClaimRequest(owner.key(), owner.token(), null, Requests.LEASE, Requests.RETENTION));
+		assertThat(stuck(scope)).isEmpty();
+	}
+
+	@Test
+	default void onlyAFailureIsListedAndNotAClaimThatWasGivenBack() {
+		String scope = RecordsContract.newScope();
+		Stream.of(Known.values()).forEach((known) -> known.reach(this, RecordsContract.newKey(scope)));
+		assertThat(failed(scope)).singleElement().satisfies((record) -> {
+			assertThat(record.failure()).isEqualTo(Requests.FAILURE);
+			assertUnchanged(record.key(), record);
+		});
+	}
+
+	@Test
+	default void attemptsOfAFailureAreTold() {
+		String scope = RecordsContract.newScope();
+		IdempotencyKey key = RecordsContract.newKey(scope);
+		Known.FAILED.reach(this, key);
+		Known.FAILED.reach(this, key);
+		assertThat(failed(scope)).singleElement().satisfies((record) -> assertThat(record.attempt()).isEqualTo(2));
+	}
+
+	@Test
+	default void listIsLimitedAndTellsThatThereIsMore() {
+		String scope = RecordsContract.newScope();
+		Stream.generate(() -> RecordsContract.newKey(scope)).limit(3).forEach((key) -> Known.FAILED.reach(this, key));
+		Page page = records().failed(2, null);
+		assertThat(page.records()).hasSize(2);
+		assertThat(page.complete()).isFalse();
+		assertThat(records().failed(1000, null).complete()).isTrue();
+	}
+
+	@Test
+	default void pagesHaveEachRecordOnceIfTheStoreCanGoOn() {
+		String scope = RecordsContract.newScope();
+		List<IdempotencyKey> keys = Stream.generate(() -> RecordsContract.newKey(scope)).limit(5).toList();
+		List<ClaimRequest> owners = keys.stream().map(Requests::request).toList();
+		// Of the same moment.
+		store().claimAll(owners);
+		store().failAll(owners, Requests.FAILURE);
+		if (records().failed(2, null).next() != null) {
+			assertThat(all((after) -> records().failed(2, after)).stream()
+				.map(IdempotencyRecord::key)
+				.filter((key) -> key.scope().equals(scope))).containsExactlyInAnyOrderElementsOf(keys);
+		}
+	}
+
+	@Test
+	default void endOfNoPageIsRefused() {
+		assertThatIllegalArgumentException().isThrownBy(() -> records().stuck(10, "nowhere"));
+		assertThatIllegalArgumentException().isThrownBy(() -> records().failed(10, ""));
+	}
+
+}

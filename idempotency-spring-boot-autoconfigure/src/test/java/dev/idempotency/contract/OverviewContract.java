@@ -1,0 +1,64 @@
+package dev.idempotency.contract;
+
+import java.time.Duration;
+import java.util.List;
+
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.IdempotencyRecords.Overview;
+import dev.idempotency.IdempotencyRecords.Scope;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * What a store tells about all of its records.
+ */
+interface OverviewContract extends RecordsContract {
+
+	private Scope scope(String name) {
+		return records().overview()
+			.scopes()
+			.stream()
+			.filter((scope) -> scope.name().equals(name))
+			.findFirst()
+			.orElseThrow();
+	}
+
+	@Test
+	default void recordsAreCountedByTheirState() {
+		String scope = RecordsContract.newScope();
+		List.of(Known.LIVE, Known.RUN_OUT, Known.FAILED, Known.RELEASED, Known.COMPLETED, Known.COMPLETED,
+				Known.COMPLETED)
+			.forEach((known) -> known.reach(this, RecordsContract.newKey(scope)));
+		assertThat(scope(scope)).usingRecursiveComparison()
+			.ignoringFields("oldestInProgress")
+			.isEqualTo(new Scope(scope, 2, 1, 2, 3, null));
+	}
+
+	@Test
+	default void scopesAreCountedApart() {
+		List<String> scopes = List.of(RecordsContract.newScope(),
+				RecordsContract.newScope() + "/with:other? signs %_*");
+		scopes.forEach((scope) -> Known.LIVE.reach(this, RecordsContract.newKey(scope)));
+		assertThat(scopes).allSatisfy((scope) -> assertThat(scope(scope).inProgress()).isOne());
+	}
+
+	@Test
+	default void ageOfTheOldestInProgressIsTold() {
+		String scope = RecordsContract.newScope();
+		Known.COMPLETED.reach(this, RecordsContract.newKey(scope));
+		assertThat(scope(scope).oldestInProgress()).isNull();
+		Known.LIVE.reach(this, RecordsContract.newKey(scope));
+		letPass(Duration.ofMillis(50));
+		Known.LIVE.reach(this, RecordsContract.newKey(scope));
+		assertThat(scope(scope).oldestInProgress()).isBetween(Duration.ofMillis(50), Duration.ofMinutes(1));
+	}
+
+	@Test
+	default void fewRecordsAreCountedCompletely() {
+		Overview overview = records().overview();
+		assertThat(overview.complete()).isTrue();
+		assertThat(overview.estimate()).isNull();
+	}
+
+}

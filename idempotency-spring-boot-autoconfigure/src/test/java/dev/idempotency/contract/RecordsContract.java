@@ -1,0 +1,45 @@
+package dev.idempotency.contract;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.Function;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecords;
+import dev.idempotency.IdempotencyRecords.Page;
+
+/**
+ * What the tests of {@link IdempotencyRecords} need.
+ */
+interface RecordsContract extends StoreContract {
+
+	IdempotencyRecords records();
+
+	static String newScope() {
+		return "records-" + UUID.randomUUID();
+	}
+
+	static IdempotencyKey newKey(String scope) {
+		return IdempotencyKey.of(scope, UUID.randomUUID().toString());
+	}
+
+	/**
+	 * Read a list to its end.
+	 * @param list reads a page
+	 * @return all records
+	 */
+	default List<IdempotencyRecord> all(Function<@Nullable String, Page> list) {
+		Page page = list.apply(null);
+		List<IdempotencyRecord> all = new ArrayList<>(page.records());
+		while (page.next() != null) {
+			page = list.apply(page.next());
+			all.addAll(page.records());
+		}
+		return all;
+	}
+
+}

@@ -1,0 +1,18 @@
+package dev.idempotency.jdbc;
+
+import dev.idempotency.contract.IdempotencyRecordsContract;
+import dev.idempotency.test.TestDatabase;
+
+/**
+ * The contract of {@link JdbcIdempotencyStore} for people on H2.
+ */
+class H2RecordsContractTests extends IdempotencyRecordsContract {
+
+	private static final TestDatabase database = TestDatabase.h2();
+
+	@Override
+	public JdbcIdempotencyStore store() {
+		return database.store();
+	}
+
+}

@@ -1,0 +1,18 @@
+package dev.idempotency.jdbc;
+
+import dev.idempotency.contract.IdempotencyRecordsContract;
+import dev.idempotency.test.TestDatabase;
+
+/**
+ * The contract of {@link JdbcIdempotencyStore} for people on PostgreSQL.
+ */
+class PostgresRecordsContractTests extends IdempotencyRecordsContract {
+
+	private static final TestDatabase database = TestDatabase.create();
+
+	@Override
+	public JdbcIdempotencyStore store() {
+		return database.store();
+	}
+
+}
