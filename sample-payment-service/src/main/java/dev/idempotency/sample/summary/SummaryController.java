@@ -28,15 +28,18 @@ class SummaryController {
 
 	private final Backlog backlog;
 
+	private final Outcomes outcomes;
+
 	private final IdempotencyStore store;
 
 	SummaryController(Totals totals, Deliveries deliveries, Suppressed suppressed, Overcharged overcharged,
-			Backlog backlog, IdempotencyStore store) {
+			Backlog backlog, Outcomes outcomes, IdempotencyStore store) {
 		this.totals = totals;
 		this.deliveries = deliveries;
 		this.suppressed = suppressed;
 		this.overcharged = overcharged;
 		this.backlog = backlog;
+		this.outcomes = outcomes;
 		this.store = store;
 	}
 
@@ -60,6 +63,11 @@ class SummaryController {
 	@GetMapping("/api/backlog")
 	Map<String, Long> backlog() {
 		return this.backlog.read();
+	}
+
+	@GetMapping("/api/outcomes")
+	Map<String, Map<String, Long>> outcomes() {
+		return this.outcomes.read();
 	}
 
 	@GetMapping("/api/store")

@@ -1,0 +1,67 @@
+"use strict";
+
+const ENDPOINT = "actuator/idempotency";
+const KEYS_POLL = 1000;
+
+function cell(text, className) {
+	const result = document.createElement("td");
+	result.textContent = text;
+	result.className = className || "";
+	return result;
+}
+
+function row(cells) {
+	const result = document.createElement("tr");
+	result.append(...cells);
+	return result;
+}
+
+function showOutcomes(outcomes) {
+	element("outcomes").tBodies[0].replaceChildren(...Object.entries(outcomes).map(([listener, counts]) => row([
+		cell(listener), ...Object.entries(counts).map(([outcome, count]) => cell(`${outcome.replace("_", " ")} ${number.format(count)}`)),
+	])));
+}
+
+async function release(record) {
+	const message = element("keys-message");
+	try {
+		await call(`${ENDPOINT}/release`, { scope: record.scope, key: record.key });
+		message.textContent = `${record.key} is released: its next delivery claims it at once.`;
+	}
+	catch (error) {
+		message.textContent = error.message;
+	}
+	await showKeys();
+}
+
+function keyRow(record, state) {
+	const button = document.createElement("button");
+	button.textContent = "Release";
+	button.addEventListener("click", () => release(record));
+	const last = cell("");
+	last.append(button);
+	const result = row([cell(record.key), cell(record.scope), cell(state, state), cell(record.attempt),
+		cell(record.error ? record.error.type.split(".").pop() : ""), last]);
+	result.dataset.key = record.key;
+	return result;
+}
+
+async function showKeys() {
+	const [stuck, failed] = await Promise.all([call(`${ENDPOINT}/stuck`), call(`${ENDPOINT}/failed`)]);
+	const rows = [...stuck.records.map((record) => keyRow(record, "stuck")),
+		...failed.records.map((record) => keyRow(record, "failed"))];
+	element("keys").tBodies[0].replaceChildren(...(rows.length ? rows : [row([cell("none")])]));
+}
+
+async function pollKeys() {
+	try {
+		showOutcomes(await call("api/outcomes"));
+		await showKeys();
+	}
+	catch (error) {
+		element("keys-message").textContent = error.message;
+	}
+	setTimeout(pollKeys, KEYS_POLL);
+}
+
+pollKeys();

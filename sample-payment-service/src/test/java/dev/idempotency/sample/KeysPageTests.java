@@ -1,0 +1,93 @@
+package dev.idempotency.sample;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.UUID;
+
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.boot.test.context.SpringBootTest.UseMainMethod;
+import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
+import org.springframework.boot.test.web.server.LocalServerPort;
+import org.springframework.jdbc.core.simple.JdbcClient;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.IdempotencyStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests of the page in a browser, where one is installed.
+ */
+@SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, useMainMethod = UseMainMethod.ALWAYS)
+class KeysPageTests {
+
+	@LocalServerPort
+	private int port;
+
+	@Autowired
+	private JdbcClient jdbc;
+
+	@Autowired
+	private IdempotencyStore store;
+
+	@BeforeAll
+	static void needBrowser() {
+		assumeThat(Browser.executable()).as("Chromium").isPresent();
+	}
+
+	@Test
+	void stuckKeyIsReleasedWithItsButton() throws IOException {
+		IdempotencyKey stuck = record("P", null);
+		IdempotencyKey failed = record("F", "java.lang.IllegalStateException");
+		new PaymentService(this.port).order(50, 0.2);
+		try (Browser browser = Browser.open("http://localhost:" + this.port + "/")) {
+			awaitText(browser, "#outcomes", "LedgerListener.charge", "processed", "duplicate");
+			awaitText(browser, row(stuck), stuck.scope(), "stuck");
+			awaitText(browser, row(failed), "failed", "IllegalStateException");
+			Files.write(Path.of("target/page.png"), browser.screenshot());
+			browser.evaluate("document.querySelector(\"" + row(stuck) + " button\").click()");
+			awaitText(browser, row(stuck), "failed");
+			awaitText(browser, "#keys-message", stuck.value(), "released");
+		}
+		assertThat(this.store.find(stuck)).map(IdempotencyRecord::state).contains(State.FAILED);
+	}
+
+	private IdempotencyKey record(String state, String error) {
+		IdempotencyKey key = IdempotencyKey.of("keys-page", UUID.randomUUID().toString());
+		this.jdbc.sql("""
+				insert into idempotency_record (id, scope, key, state, fence, attempt, token, lease_until, created_at,
+				  expires_at, error_type)
+				values (:id, :scope, :key, :state::"char", 2, 2, gen_random_uuid(), now() - interval '1 minute', now(),
+				  now() + interval '1 day', :error)
+				""")
+			.param("id", key.id())
+			.param("scope", key.scope())
+			.param("key", key.value())
+			.param("state", state)
+			.param("error", error)
+			.update();
+		return key;
+	}
+
+	private static String row(IdempotencyKey key) {
+		return "tr[data-key='" + key.value() + "']";
+	}
+
+	private static void awaitText(Browser browser, String selector, String... parts) {
+		await().atMost(Duration.ofSeconds(20))
+			.untilAsserted(() -> assertThat(
+					browser.evaluate("(document.querySelector(\"" + selector + "\") || {}).innerText || ''")
+						.stringValue())
+				.contains(parts));
+	}
+
+}
