@@ -26,6 +26,7 @@ import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
+import dev.idempotency.jdbc.Layout;
 import dev.idempotency.jdbc.TableName;
 
 /**
@@ -59,15 +60,16 @@ public final class IdempotencyJdbcAutoConfiguration {
 		TableName table = TableName.of(jdbc.table());
 		DataSource dataSource = dataSource(beanFactory, dataSources, jdbc.dataSource());
 		if (jdbc.schema() == Schema.MIGRATE) {
-			migrate(dataSource, table, beanFactory.getBeanClassLoader());
+			migrate(dataSource, table, jdbc.layout(), beanFactory.getBeanClassLoader());
 		}
 		if (jdbc.schema() != Schema.NONE) {
-			JdbcSchemaValidation.validate(dataSource, table);
+			JdbcSchemaValidation.validate(dataSource, table, jdbc.layout());
 		}
 		// The very object that the manager binds connections to.
 		DataSource managed = (transactions.manager() != null)
 				? JdbcTransactionManagers.dataSource(transactions.manager()) : null;
-		return new JdbcIdempotencyStore((managed != null) ? managed : dataSource, table, properties.store().timeout());
+		return new JdbcIdempotencyStore((managed != null) ? managed : dataSource, table, properties.store().timeout(),
+				jdbc.layout(), jdbc.partitionInterval());
 	}
 
 	@Bean
@@ -93,14 +95,15 @@ public final class IdempotencyJdbcAutoConfiguration {
 		return dataSource;
 	}
 
-	private static void migrate(DataSource dataSource, TableName table, @Nullable ClassLoader classLoader) {
+	private static void migrate(DataSource dataSource, TableName table, Layout layout,
+			@Nullable ClassLoader classLoader) {
 		if (!ClassUtils.isPresent("org.flywaydb.core.Flyway", classLoader)) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.jdbc.schema' is 'migrate', but there is no Flyway on the class path.",
 					"Add 'flyway-core' and its module for your database, or create the table yourself and set "
 							+ "'idempotency.jdbc.schema' to 'validate'.");
 		}
-		JdbcSchemaMigration.migrate(dataSource, table);
+		JdbcSchemaMigration.migrate(dataSource, table, layout);
 	}
 
 }

@@ -10,6 +10,7 @@ import org.springframework.util.unit.DataSize;
 
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.jdbc.Layout;
 
 /**
  * Properties of idempotent listeners.
@@ -76,9 +77,13 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * none is primary.
 	 * @param transactionManager Name of the transaction manager bean. Needed when several
 	 * manage the store's DataSource.
+	 * @param layout How the records are kept in the database.
+	 * @param partitionInterval How long a partition is filled, with the partitioned
+	 * layout.
 	 */
 	public record Jdbc(@DefaultValue("idempotency_record") String table, @DefaultValue("migrate") Schema schema,
-			@Nullable String dataSource, @Nullable String transactionManager) {
+			@Nullable String dataSource, @Nullable String transactionManager, @DefaultValue("single") Layout layout,
+			@DefaultValue("1d") Duration partitionInterval) {
 
 	}
 

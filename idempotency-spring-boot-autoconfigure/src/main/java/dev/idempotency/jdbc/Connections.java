@@ -26,6 +26,11 @@ final class Connections {
 	private static final String NO_TRANSACTION = "The current transaction does not bind a connection of the store's "
 			+ "DataSource; name its manager with 'idempotency.jdbc.transaction-manager', or use leased mode";
 
+	// With it a partitioned table refuses another isolation than READ COMMITTED. Not
+	// 0A000,
+	// at which pools give the connection up.
+	private static final String ISOLATION = "25004";
+
 	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
 	private final DataSource dataSource;
@@ -114,6 +119,11 @@ final class Connections {
 		if (this.dialect.isAborted(ex)) {
 			return new UnexpectedRollbackException("A statement of the handler failed and the handler went on, but its "
 					+ "transaction can only be rolled back; let the error pass, or use a savepoint", ex);
+		}
+		if (ISOLATION.equals(ex.getSQLState())) {
+			return new IdempotencyStoreUnavailableException("The database refused the statement (SQL state "
+					+ ex.getSQLState() + "): " + ex.getMessage() + "; set the isolation of the transaction, or of the "
+					+ "DataSource, to READ COMMITTED, or 'idempotency.jdbc.layout' to 'single'", ex);
 		}
 		return new IdempotencyStoreUnavailableException(
 				"The database did not answer or refused the statement (SQL state " + ex.getSQLState() + ")", ex);

@@ -17,8 +17,8 @@ final class Databases {
 	private Databases() {
 	}
 
-	static Dialect dialect(DataSource dataSource) {
-		return ask(dataSource, (metaData) -> Dialect.of(metaData.getDatabaseProductName()));
+	static Dialect dialect(DataSource dataSource, Layout layout) {
+		return ask(dataSource, (metaData) -> Dialect.of(metaData.getDatabaseProductName(), layout));
 	}
 
 	// How the database keeps a name that is not quoted; the argument is in lower case.

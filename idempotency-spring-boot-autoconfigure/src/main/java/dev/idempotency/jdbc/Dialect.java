@@ -3,6 +3,7 @@ package dev.idempotency.jdbc;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -14,10 +15,11 @@ import dev.idempotency.IdempotencyConfigurationException;
 interface Dialect {
 
 	/**
-	 * The folder on the class path that holds the migrations.
-	 * @return the folder
+	 * The folders on the class path that hold the migrations.
+	 * @return the folders, the migrations of all of which are run in the order of their
+	 * versions
 	 */
-	String migrations();
+	List<String> migrations();
 
 	/**
 	 * The statements for a table.
@@ -76,16 +78,22 @@ interface Dialect {
 	boolean isAborted(SQLException error);
 
 	/**
-	 * Make sure that the database can keep every key and every message.
+	 * Make sure that the database can keep every key and every message, and that the
+	 * table has the layout.
 	 * @param connection a connection
+	 * @param table the table, which exists
 	 * @throws SQLException if the database does not answer
 	 * @throws IdempotencyConfigurationException if it cannot
 	 */
-	void check(Connection connection) throws SQLException;
+	void check(Connection connection, TableName table) throws SQLException;
 
-	static Dialect of(String productName) {
+	static Dialect of(String productName, Layout layout) {
 		if (productName.toLowerCase(Locale.ROOT).contains("postgresql")) {
-			return new PostgresDialect();
+			return new PostgresDialect(layout);
+		}
+		if ("H2".equals(productName) && layout == Layout.PARTITIONED) {
+			throw new IdempotencyConfigurationException("H2 has no partitions.",
+					"Set 'idempotency.jdbc.layout' to 'single', or use PostgreSQL.");
 		}
 		if ("H2".equals(productName)) {
 			return new H2Dialect();

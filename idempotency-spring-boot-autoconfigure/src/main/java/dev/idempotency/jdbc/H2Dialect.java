@@ -115,8 +115,8 @@ final class H2Dialect implements Dialect {
 			  ORDER BY expires_at FETCH FIRST ? ROWS ONLY FOR UPDATE SKIP LOCKED)""";
 
 	@Override
-	public String migrations() {
-		return "dev/idempotency/jdbc/h2";
+	public List<String> migrations() {
+		return List.of("dev/idempotency/jdbc/h2");
 	}
 
 	@Override
@@ -178,7 +178,7 @@ final class H2Dialect implements Dialect {
 	}
 
 	@Override
-	public void check(Connection connection) {
+	public void check(Connection connection, TableName table) {
 	}
 
 }

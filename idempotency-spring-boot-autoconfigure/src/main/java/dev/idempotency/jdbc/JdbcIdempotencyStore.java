@@ -59,19 +59,35 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private final JdbcRecords records;
 
+	private final @Nullable Partitions partitions;
+
 	/**
-	 * Create a store.
+	 * Create a store in a single table.
 	 * @param dataSource the database, the same object that the transaction manager has
 	 * @param table the name of the table
 	 * @param timeout how long a call may take once it has a connection; half of it may be
 	 * spent waiting for a lock
 	 */
 	public JdbcIdempotencyStore(DataSource dataSource, TableName table, Duration timeout) {
+		this(dataSource, table, timeout, Layout.SINGLE, Duration.ZERO);
+	}
+
+	/**
+	 * Create a store.
+	 * @param dataSource the database, the same object that the transaction manager has
+	 * @param table the name of the table
+	 * @param timeout how long a call may take once it has a connection; half of it may be
+	 * spent waiting for a lock
+	 * @param layout how the records are kept
+	 * @param partitionInterval how long a partition is filled
+	 */
+	public JdbcIdempotencyStore(DataSource dataSource, TableName table, Duration timeout, Layout layout,
+			Duration partitionInterval) {
 		if (timeout.compareTo(MIN_TIMEOUT) < 0) {
 			throw new IdempotencyConfigurationException("The time-out of the idempotency store is " + timeout + ".",
 					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
 		}
-		this.dialect = Databases.dialect(dataSource);
+		this.dialect = Databases.dialect(dataSource, layout);
 		this.connections = new Connections(dataSource, this.dialect);
 		this.sql = this.dialect.statements(table, timeout.dividedBy(2));
 		this.table = table;
@@ -80,6 +96,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.records = new JdbcRecords(this.connections, this.dialect.records(table, timeout.dividedBy(2)), table,
 				timeout);
 		this.batches = new Batches(this.connections, this.sql.batches(), this.dialect, timeout);
+		this.partitions = (layout == Layout.PARTITIONED)
+				? new Partitions(this.connections, table, partitionInterval, CLEANUP_TIMEOUT) : null;
 	}
 
 	@Override
@@ -246,6 +264,12 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public int deleteExpired(int limit) {
+		if (this.partitions != null) {
+			this.partitions.maintain();
+			long expired = this.partitions.patience().toMillis();
+			return this.connections.autonomous(CLEANUP_TIMEOUT,
+					(connection) -> update(connection, this.sql.deleteExpired(), expired, limit));
+		}
 		return this.connections.autonomous(CLEANUP_TIMEOUT,
 				(connection) -> update(connection, this.sql.deleteExpired(), limit));
 	}
@@ -257,8 +281,16 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private static int update(Connection connection, String sql, @Nullable Object... parameters) throws SQLException {
 		try (PreparedStatement statement = Connections.prepare(connection, sql, parameters)) {
-			return statement.executeUpdate();
+			return statement.execute() ? rows(statement.getResultSet()) : statement.getUpdateCount();
 		}
+	}
+
+	private static int rows(ResultSet changed) throws SQLException {
+		int rows = 0;
+		while (changed.next()) {
+			rows++;
+		}
+		return rows;
 	}
 
 }

@@ -22,14 +22,29 @@ public final class JdbcSchemaMigration {
 	}
 
 	/**
-	 * Bring the schema up to date. Needs Flyway.
+	 * Bring the schema of a single table up to date. Needs Flyway.
 	 * @param dataSource the database
 	 * @param table the name of the table
 	 */
 	public static void migrate(DataSource dataSource, TableName table) {
+		migrate(dataSource, table, Layout.SINGLE);
+	}
+
+	/**
+	 * Bring the schema up to date. Needs Flyway.
+	 * @param dataSource the database
+	 * @param table the name of the table
+	 * @param layout how the records are kept; a single table is converted to a
+	 * partitioned one, and not back
+	 */
+	public static void migrate(DataSource dataSource, TableName table, Layout layout) {
 		FluentConfiguration configuration = Flyway.configure(JdbcSchemaMigration.class.getClassLoader())
 			.dataSource(dataSource)
-			.locations("classpath:" + Databases.dialect(dataSource).migrations())
+			.locations(Databases.dialect(dataSource, layout)
+				.migrations()
+				.stream()
+				.map((folder) -> "classpath:" + folder)
+				.toArray(String[]::new))
 			.table(table.historyTable())
 			.placeholders(Map.of("table", table.toString(), "name", table.table()))
 			// The application's tables are there first, and ours must not mind.

@@ -22,23 +22,35 @@ public final class JdbcSchemaValidation {
 	}
 
 	/**
-	 * Make sure that the table is there, with all its columns.
+	 * Make sure that the single table is there, with all its columns.
 	 * @param dataSource the database
 	 * @param table the name of the table
 	 * @throws IdempotencyConfigurationException if something is missing
 	 */
 	public static void validate(DataSource dataSource, TableName table) {
+		validate(dataSource, table, Layout.SINGLE);
+	}
+
+	/**
+	 * Make sure that the table is there, with its layout and all its columns.
+	 * @param dataSource the database
+	 * @param table the name of the table
+	 * @param layout how the records are kept
+	 * @throws IdempotencyConfigurationException if something is missing
+	 */
+	public static void validate(DataSource dataSource, TableName table, Layout layout) {
+		Dialect dialect = Databases.dialect(dataSource, layout);
 		try (Connection connection = dataSource.getConnection();
 				PreparedStatement statement = connection
 					.prepareStatement("SELECT " + COLUMNS + " FROM " + table + " WHERE 1 = 0")) {
 			statement.executeQuery().close();
-			Databases.dialect(dataSource).check(connection);
+			dialect.check(connection, table);
 		}
 		catch (SQLException ex) {
 			throw new IdempotencyConfigurationException(
 					"The idempotency table '" + table + "' cannot be used: " + ex.getMessage(),
 					"Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in '"
-							+ Databases.dialect(dataSource).migrations() + "' yourself.");
+							+ String.join("' and '", dialect.migrations()) + "' yourself.");
 		}
 	}
 

@@ -112,8 +112,7 @@ final class PostgresBatches {
 
 	// Keys that are still locked after the wait are being taken over: the others must not
 	// suffer from that.
-	private static List<String> settle(String update, TableName table, String wait, String column, String type,
-			String states) {
+	static List<String> settle(String update, TableName table, String wait, String column, String type, String states) {
 		String more = column.isEmpty() ? "" : ", ";
 		String array = type.isEmpty() ? "" : ", ?::" + type + "[]";
 		String selected = column.isEmpty() ? "" : ", u." + column;

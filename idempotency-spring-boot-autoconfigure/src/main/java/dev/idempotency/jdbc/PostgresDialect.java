@@ -8,6 +8,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 
+import org.jspecify.annotations.Nullable;
+
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
@@ -141,9 +143,17 @@ final class PostgresDialect implements Dialect {
 			SELECT state, fence, attempt, lease_until, created_at, expires_at, error_type, error_message
 			FROM %1$s WHERE id = ?""";
 
+	private final Layout layout;
+
+	PostgresDialect(Layout layout) {
+		this.layout = layout;
+	}
+
 	@Override
-	public String migrations() {
-		return "dev/idempotency/jdbc/postgresql";
+	public List<String> migrations() {
+		return (this.layout == Layout.PARTITIONED)
+				? List.of("dev/idempotency/jdbc/postgresql", "dev/idempotency/jdbc/postgresql-partitioned")
+				: List.of("dev/idempotency/jdbc/postgresql");
 	}
 
 	@Override
@@ -151,12 +161,14 @@ final class PostgresDialect implements Dialect {
 		String wait = lockWait.toMillis() + "ms";
 		// Of a batch the waits for several keys may add up.
 		String batchWait = lockWait.dividedBy(4).toMillis() + "ms";
-		return new Statements(INSERT.formatted(table, wait),
+		Statements single = new Statements(INSERT.formatted(table, wait),
 				List.of(CLAIM.formatted(table, wait, FREE, OWN.formatted("i"), OWN.formatted("excluded"))),
 				COMPLETE.formatted(table), STORE_RESULT.formatted(table), FAIL.formatted(table),
 				NOTE_FAILURE.formatted(table, wait, FREE), RELEASE.formatted(table), RENEW.formatted(table),
 				PostgresBatches.statements(table, batchWait, FREE, OWN), FIND.formatted(table),
 				DELETE_EXPIRED.formatted(table));
+		return (this.layout == Layout.PARTITIONED) ? PostgresPartitions.statements(table, wait, batchWait, single)
+				: single;
 	}
 
 	@Override
@@ -190,15 +202,22 @@ final class PostgresDialect implements Dialect {
 	// In another encoding a character that it lacks would look like an outage of the
 	// store.
 	@Override
-	public void check(Connection connection) throws SQLException {
-		try (PreparedStatement statement = connection.prepareStatement("SHOW server_encoding");
+	public void check(Connection connection, TableName table) throws SQLException {
+		String encoding = ask(connection, "SHOW server_encoding");
+		if (!"UTF8".equals(encoding)) {
+			throw new IdempotencyConfigurationException(
+					"The database of the idempotency store has the encoding " + encoding + ".",
+					"Use a database with the encoding UTF8.");
+		}
+		PostgresPartitions.check(this.layout, table,
+				"p".equals(ask(connection, "SELECT relkind FROM pg_class WHERE oid = ?::regclass", table.toString())),
+				ask(connection, PostgresPartitions.MISSING_FUNCTIONS, table.toString()));
+	}
+
+	private static @Nullable String ask(Connection connection, String sql, Object... parameters) throws SQLException {
+		try (PreparedStatement statement = Connections.prepare(connection, sql, parameters);
 				ResultSet row = statement.executeQuery()) {
-			row.next();
-			if (!"UTF8".equals(row.getString(1))) {
-				throw new IdempotencyConfigurationException(
-						"The database of the idempotency store has the encoding " + row.getString(1) + ".",
-						"Use a database with the encoding UTF8.");
-			}
+			return row.next() ? row.getString(1) : null;
 		}
 	}
 

@@ -22,7 +22,8 @@ import java.util.List;
  * @param batches those for several records
  * @param find id. Columns: state, fence, attempt, lease_until, created_at, expires_at,
  * error_type, error_message
- * @param deleteExpired limit
+ * @param deleteExpired limit; of a partitioned table how long the records have been
+ * expired, in milliseconds, and the limit
  */
 record Statements(String insert, List<String> claim, String complete, String storeResult, String fail,
 		String noteFailure, String release, String renew, BatchStatements batches, String find, String deleteExpired) {

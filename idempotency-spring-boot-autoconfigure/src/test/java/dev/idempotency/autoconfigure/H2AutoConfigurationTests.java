@@ -1,5 +1,6 @@
 package dev.idempotency.autoconfigure;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import dev.idempotency.IdempotencyTemplate;
@@ -16,6 +17,16 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link IdempotencyJdbcAutoConfiguration} on H2.
  */
 class H2AutoConfigurationTests {
+
+	@Test
+	@Tag("promise-12")
+	void partitionsOnH2AreRefused() {
+		assertThat(IdempotencyAutoConfigurationTests
+			.failure(Contexts.all()
+				.withPropertyValues("spring.datasource.url=jdbc:h2:mem:partitioned", "spring.datasource.username=sa",
+						"spring.datasource.password=", "idempotency.jdbc.layout=partitioned"))
+			.getAction()).isEqualTo("Set 'idempotency.jdbc.layout' to 'single', or use PostgreSQL.");
+	}
 
 	@Test
 	void storeOnH2IsTransactional() {

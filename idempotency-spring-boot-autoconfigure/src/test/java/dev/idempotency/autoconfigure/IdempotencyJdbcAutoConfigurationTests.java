@@ -98,6 +98,26 @@ class IdempotencyJdbcAutoConfigurationTests {
 	}
 
 	@Test
+	void tableIsPartitionedOnRequest() {
+		start(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
+				"idempotency.jdbc.partition-interval=6h"));
+		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2");
+		start(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
+				"idempotency.jdbc.schema=validate"));
+		assertThat(failure(this.runner).getDescription())
+			.isEqualTo("The idempotency table 'idempotency_record' is partitioned, but 'idempotency.jdbc.layout' is "
+					+ "'single'.");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void partitionIntervalOfNothingIsRefused() {
+		assertThat(failure(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
+				"idempotency.jdbc.partition-interval=0s"))
+			.getAction()).contains("Set 'idempotency.jdbc.partition-interval'");
+	}
+
+	@Test
 	@Tag("promise-12")
 	void validationRefusesAMissingTable() {
 		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.jdbc.schema=validate"));

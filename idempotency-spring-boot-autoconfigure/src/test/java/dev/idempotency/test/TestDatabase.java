@@ -19,6 +19,7 @@ import dev.idempotency.IdempotentOperation;
 import dev.idempotency.Mode;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
+import dev.idempotency.jdbc.Layout;
 import dev.idempotency.jdbc.TableName;
 
 /**
@@ -34,6 +35,8 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 
 	public static final Duration RETENTION = Duration.ofHours(1);
 
+	public static final Duration PARTITION_INTERVAL = Duration.ofDays(1);
+
 	private final String url;
 
 	private final HikariDataSource pool;
@@ -42,12 +45,12 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 
 	private final JdbcIdempotencyStore store;
 
-	private TestDatabase(String url, HikariDataSource pool, JdbcTemplate jdbc) {
+	private TestDatabase(String url, HikariDataSource pool, JdbcTemplate jdbc, Layout layout) {
 		this.url = url;
 		this.pool = pool;
 		this.jdbc = jdbc;
-		JdbcSchemaMigration.migrate(this.pool, TableName.of(TABLE));
-		this.store = new JdbcIdempotencyStore(this.pool, TableName.of(TABLE), TIMEOUT);
+		JdbcSchemaMigration.migrate(this.pool, TableName.of(TABLE), layout);
+		this.store = new JdbcIdempotencyStore(this.pool, TableName.of(TABLE), TIMEOUT, layout, PARTITION_INTERVAL);
 	}
 
 	/**
@@ -55,8 +58,20 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	 * @return the database
 	 */
 	public static TestDatabase create() {
+		return create(Layout.SINGLE);
+	}
+
+	/**
+	 * A database of one's own, with a partitioned table.
+	 * @return the database
+	 */
+	public static TestDatabase partitioned() {
+		return create(Layout.PARTITIONED);
+	}
+
+	private static TestDatabase create(Layout layout) {
 		String url = Servers.newDatabase();
-		return new TestDatabase(url, Servers.pool(url), Servers.jdbc(url));
+		return new TestDatabase(url, Servers.pool(url), Servers.jdbc(url), layout);
 	}
 
 	/**
@@ -78,7 +93,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 		config.setMaximumPoolSize(32);
 		config.setMinimumIdle(0);
 		return new TestDatabase(config.getJdbcUrl(), new HikariDataSource(config),
-				new JdbcTemplate(new DriverManagerDataSource(config.getJdbcUrl())));
+				new JdbcTemplate(new DriverManagerDataSource(config.getJdbcUrl())), Layout.SINGLE);
 	}
 
 	public static IdempotencyKey newKey() {
@@ -149,6 +164,32 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	 */
 	public void endRetention(IdempotencyKey key) {
 		this.jdbc.update("UPDATE " + TABLE + " SET expires_at = CURRENT_TIMESTAMP WHERE id = ?", key.id());
+	}
+
+	/**
+	 * Go on to the next partition; the one before may still be filled by open
+	 * transactions.
+	 */
+	public void openPartition() {
+		String done = null;
+		while (!"opened".equals(done)) {
+			done = rotate();
+		}
+	}
+
+	/**
+	 * Go on to the next partition, when no open transaction fills the one before.
+	 */
+	public void nextPartition() {
+		openPartition();
+		String done = null;
+		while (!"closed".equals(done)) {
+			done = rotate();
+		}
+	}
+
+	private @Nullable String rotate() {
+		return this.jdbc.queryForObject("SELECT " + TABLE + "_rotate(0)", String.class);
 	}
 
 	/**

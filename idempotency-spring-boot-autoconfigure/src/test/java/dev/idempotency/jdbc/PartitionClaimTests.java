@@ -1,0 +1,177 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+import javax.sql.DataSource;
+
+import net.ttddyy.dsproxy.support.ProxyDataSourceBuilder;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Completion;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for what claims of a partitioned table cost a transaction and leave behind in it.
+ */
+class PartitionClaimTests {
+
+	private static final Failure FAILURE = new Failure("x", null);
+
+	private static final AtomicInteger STATEMENTS = new AtomicInteger();
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.partitioned();
+
+	private static JdbcIdempotencyStore store;
+
+	private static TransactionTemplate transactions;
+
+	private final ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+
+	private final List<ClaimRequest> requests = Stream.generate(() -> TestDatabase.request(TestDatabase.newKey()))
+		.limit(100)
+		.toList();
+
+	@BeforeAll
+	static void createStore() {
+		database.nextPartition();
+		DataSource counted = ProxyDataSourceBuilder.create(database.pool())
+			.afterQuery((execution, queries) -> STATEMENTS.addAndGet(queries.size()))
+			.build();
+		store = store(counted);
+		transactions = new TransactionTemplate(new JdbcTransactionManager(counted));
+	}
+
+	private static JdbcIdempotencyStore store(DataSource dataSource) {
+		return new JdbcIdempotencyStore(dataSource, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT,
+				Layout.PARTITIONED, TestDatabase.PARTITION_INTERVAL);
+	}
+
+	@Test
+	void everyCallCostsOneStatement() {
+		assertThat(count(() -> store.claim(this.request))).isOne();
+		assertThat(count(() -> store.complete(this.request, null))).isOne();
+		assertThat(count(() -> assertThat(store.claim(this.request)).isInstanceOf(Claim.Completed.class))).isOne();
+		assertThat(count(() -> store.noteFailure(TestDatabase.request(TestDatabase.newKey()), FAILURE))).isOne();
+		transactions.executeWithoutResult((status) -> {
+			assertThat(count(() -> store.insert(TestDatabase.request(TestDatabase.newKey())))).isOne();
+			assertThat(count(() -> store.claimInTransaction(TestDatabase.request(TestDatabase.newKey()), false)))
+				.isOne();
+		});
+	}
+
+	@Test
+	void everyBatchCostsOneStatement() {
+		assertThat(count(() -> assertThat(store.claimAll(this.requests)).containsOnly(new Claim.Acquired(1, 1))))
+			.isOne();
+		assertThat(count(() -> store.renewAll(this.requests))).isOne();
+		assertThat(count(() -> assertThat(
+				store.completeAll(this.requests.stream().map((owner) -> new Completion(owner, null)).toList()))
+			.containsOnly(Settlement.SETTLED))).isOne();
+		assertThat(count(() -> store.noteFailures(this.requests, FAILURE))).isOne();
+	}
+
+	private static int count(Runnable action) {
+		int before = STATEMENTS.get();
+		action.run();
+		return STATEMENTS.get() - before;
+	}
+
+	@Test
+	@Tag("promise-2")
+	void claimWaitsHalfTheTimeoutForAConcurrentTransactionOfTheSamePartitionAndOfTheNext() {
+		transactions.executeWithoutResult((status) -> {
+			store.insert(this.request);
+			assertWaitsInVain();
+			database.openPartition();
+			assertWaitsInVain();
+		});
+		transactions.executeWithoutResult((status) -> assertThat(store.insert(this.request)).isEmpty());
+	}
+
+	private void assertWaitsInVain() {
+		long start = System.nanoTime();
+		CompletableFuture
+			.runAsync(() -> assertThatExceptionOfType(OperationInProgressException.class)
+				.isThrownBy(() -> store.claim(TestDatabase.request(this.request.key())))
+				.withMessageContaining("55P03"))
+			.orTimeout(5, TimeUnit.SECONDS)
+			.join();
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(TestDatabase.TIMEOUT.dividedBy(2),
+				TestDatabase.TIMEOUT);
+	}
+
+	@Test
+	@Tag("promise-13")
+	void lockTimeoutOfTheSessionIsBackAfterEveryCall() throws SQLException {
+		inSession((session) -> {
+			JdbcIdempotencyStore own = store(session);
+			own.claim(this.request);
+			own.claim(TestDatabase.request(this.request.key()));
+			own.claimAll(this.requests);
+			own.noteFailure(TestDatabase.request(TestDatabase.newKey()), FAILURE);
+			assertThat(lockTimeout(session)).isEqualTo("7s");
+			new TransactionTemplate(new JdbcTransactionManager(session)).executeWithoutResult((status) -> {
+				own.insert(TestDatabase.request(TestDatabase.newKey()));
+				own.insert(this.request);
+				own.claimInTransaction(this.request, true);
+				own.claimAllInTransaction(this.requests, false);
+				assertThat(lockTimeout(session)).isEqualTo("7s");
+			});
+		});
+	}
+
+	private static String lockTimeout(DataSource session) {
+		return new JdbcTemplate(session).queryForObject("SHOW lock_timeout", String.class);
+	}
+
+	private static void inSession(Consumer<DataSource> action) throws SQLException {
+		try (Connection connection = database.pool().getConnection()) {
+			SingleConnectionDataSource session = new SingleConnectionDataSource(connection, true);
+			new JdbcTemplate(session).execute("SET lock_timeout = '7s'");
+			try {
+				action.accept(session);
+			}
+			finally {
+				new JdbcTemplate(session).execute("RESET lock_timeout");
+			}
+		}
+	}
+
+	@Test
+	@Tag("promise-12")
+	void otherIsolationIsRefusedWithASentence() {
+		TransactionTemplate repeatable = new TransactionTemplate(transactions.getTransactionManager());
+		repeatable.setIsolationLevel(TransactionDefinition.ISOLATION_REPEATABLE_READ);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> repeatable.executeWithoutResult((status) -> store.insert(this.request)))
+			.withMessageContaining("the partitioned layout needs READ COMMITTED")
+			.withMessageContaining("set the isolation of the transaction");
+	}
+
+}

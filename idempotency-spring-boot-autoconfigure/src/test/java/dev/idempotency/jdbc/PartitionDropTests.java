@@ -1,0 +1,260 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for the end of partitions.
+ */
+class PartitionDropTests {
+
+	private static final Duration CLEANUP_TIMEOUT = Duration.ofSeconds(30);
+
+	private TestDatabase database;
+
+	private JdbcIdempotencyStore store;
+
+	private TransactionTemplate transactions;
+
+	private Partitions partitions;
+
+	@BeforeEach
+	void createDatabase() {
+		this.database = TestDatabase.partitioned();
+		this.store = this.database.store();
+		this.transactions = new TransactionTemplate(new JdbcTransactionManager(this.database.pool()));
+		this.partitions = new Partitions(new Connections(this.database.pool(), new PostgresDialect(Layout.PARTITIONED)),
+				TableName.of(TestDatabase.TABLE), TestDatabase.PARTITION_INTERVAL, CLEANUP_TIMEOUT);
+		// The single table that it began with.
+		this.partitions.drop();
+	}
+
+	@AfterEach
+	void closeDatabase() {
+		this.database.close();
+	}
+
+	private IdempotencyKey completed() {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		this.store.claim(request);
+		this.store.complete(request, null);
+		return request.key();
+	}
+
+	private void expire(IdempotencyKey key, String ago) {
+		this.database.jdbc()
+			.update("UPDATE idempotency_record SET expires_at = now() - ?::interval WHERE id = ?", ago, key.id());
+	}
+
+	private List<String> names() {
+		return this.database.jdbc()
+			.queryForList("SELECT inhrelid::regclass::text FROM pg_inherits "
+					+ "WHERE inhparent = 'idempotency_record'::regclass ORDER BY 1", String.class);
+	}
+
+	@Test
+	void partitionIsDroppedWhenNothingInItIsAlive() {
+		IdempotencyKey dead = completed();
+		IdempotencyKey alive = completed();
+		expire(dead, "1 min");
+		this.database.nextPartition();
+		assertThat(this.partitions.drop()).isNull();
+		expire(alive, "1 min");
+		assertThat(this.partitions.drop()).isEqualTo("idempotency_record_p1");
+		assertThat(this.store.find(dead)).isEmpty();
+		assertThat(this.partitions.drop()).isNull();
+	}
+
+	@Test
+	void partitionThatIsFilledStays() {
+		expire(completed(), "1 min");
+		assertThat(this.partitions.drop()).isNull();
+	}
+
+	@Test
+	@Tag("promise-2")
+	void partitionThatAnOpenTransactionStillFillsStays() {
+		this.transactions.executeWithoutResult((status) -> {
+			this.store.insert(TestDatabase.request(TestDatabase.newKey()));
+			this.database.openPartition();
+			assertThat(this.partitions.rotate()).isEqualTo("created");
+			assertThat(this.partitions.rotate()).isNull();
+			assertThat(this.partitions.drop()).isNull();
+		});
+		assertThat(this.partitions.rotate()).isEqualTo("closed");
+	}
+
+	@Test
+	@Tag("promise-2")
+	void claimThatOutlivesItsRetentionKeepsItsPartition() {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		this.store.claim(request);
+		expire(request.key(), "1 min");
+		this.store.renew(request);
+		this.database.nextPartition();
+		assertThat(this.partitions.drop()).isNull();
+		expire(request.key(), "1 min");
+		this.store.renewAll(List.of(request));
+		assertThat(this.partitions.drop()).isNull();
+	}
+
+	@Test
+	@Tag("promise-3")
+	void recordThatIsTakenOverBetweenCheckAndDropStays() {
+		IdempotencyKey key = completed();
+		expire(key, "1 min");
+		this.database.nextPartition();
+		CompletableFuture<String> drop = this.transactions.execute((status) -> {
+			assertThat(this.store.claimInTransaction(TestDatabase.request(key), false))
+				.isEqualTo(new Claim.Acquired(2, 1));
+			CompletableFuture<String> waiting = CompletableFuture.supplyAsync(() -> patient().drop());
+			await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(2)).until(this::sessionWaits);
+			return waiting;
+		});
+		assertThat(drop).succeedsWithin(5, TimeUnit.SECONDS).isNull();
+		assertThat(this.database.record(key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	// Otherwise its wait might be over before the transaction is.
+	private Partitions patient() {
+		String function = this.database.jdbc()
+			.queryForObject("SELECT pg_get_functiondef('idempotency_record_drop_dead'::regproc)", String.class);
+		this.database.jdbc().execute(function.replace("'50ms'", "'5s'"));
+		return this.partitions;
+	}
+
+	private boolean sessionWaits() {
+		return this.database.jdbc()
+			.queryForObject("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+					+ "AND wait_event_type = 'Lock'", Long.class) > 0;
+	}
+
+	@Test
+	void claimsDoNotWaitForADropThatWaits() {
+		expire(completed(), "1 min");
+		this.database.nextPartition();
+		Duration longest = this.transactions.execute((status) -> {
+			this.store.insert(TestDatabase.request(TestDatabase.newKey()));
+			CompletableFuture<Void> drops = CompletableFuture.runAsync(() -> {
+				for (int i = 0; i < 5; i++) {
+					assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this.partitions::drop)
+						.withMessageContaining("55P03");
+				}
+			});
+			Duration wait = Duration.ZERO;
+			while (!drops.isDone()) {
+				long start = System.nanoTime();
+				CompletableFuture.runAsync(this::completed).join();
+				Duration claim = Duration.ofNanos(System.nanoTime() - start);
+				wait = (claim.compareTo(wait) > 0) ? claim : wait;
+			}
+			drops.join();
+			return wait;
+		});
+		assertThat(longest).isLessThan(TestDatabase.TIMEOUT.dividedBy(2));
+		assertThat(this.partitions.drop()).isEqualTo("idempotency_record_p1");
+	}
+
+	@Test
+	void timeOfADropDoesNotDependOnTheNumberOfRecords() {
+		for (int rows : new int[] { 1_000, 1_000, 1_000, 200_000 }) {
+			fill(rows);
+			this.database.nextPartition();
+		}
+		drop();
+		Duration few = shorter(drop(), drop());
+		Duration many = drop();
+		assertThat(many).as("Against %s for 1000 records", few).isLessThan(few.multipliedBy(10).plusMillis(150));
+	}
+
+	private static Duration shorter(Duration left, Duration right) {
+		return (left.compareTo(right) < 0) ? left : right;
+	}
+
+	private void fill(int rows) {
+		this.database.jdbc()
+			.update("INSERT INTO idempotency_record (id, scope, key, state, fence, attempt, created_at, expires_at, period) "
+					+ "SELECT gen_random_uuid(), 'scope', i::text, 'C', 1, 1, now(), now() - i * interval '1 ms', p.period "
+					+ "FROM generate_series(1, ?) i, idempotency_record_period p", rows);
+	}
+
+	// Autovacuum may be in its way.
+	private Duration drop() {
+		for (int attempt = 0; attempt < 20; attempt++) {
+			try {
+				long start = System.nanoTime();
+				assertThat(this.partitions.drop()).isNotNull();
+				return Duration.ofNanos(System.nanoTime() - start);
+			}
+			catch (OperationInProgressException ex) {
+				this.partitions.rotate();
+			}
+		}
+		throw new AssertionError("The partition is always in use");
+	}
+
+	@Test
+	void cleanupOpensTheNextPartitionAndDropsTheDeadOne() {
+		expire(completed(), "1 min");
+		this.database.jdbc().update("UPDATE idempotency_record_period SET since = since - interval '25 hours'");
+		this.store.deleteExpired(10);
+		completed();
+		assertThat(names()).containsExactly("idempotency_record_p2", "idempotency_record_p3");
+		assertThat(this.database.jdbc().queryForMap("SELECT period, closing FROM idempotency_record_period"))
+			.containsEntry("period", 2)
+			.containsEntry("closing", null);
+		this.store.deleteExpired(10);
+		assertThat(names()).hasSize(2);
+	}
+
+	@Test
+	void recordsAreDeletedOneByOneWhenOthersKeepTheirPartitionForLong() {
+		IdempotencyKey recent = completed();
+		IdempotencyKey old = completed();
+		IdempotencyKey alive = completed();
+		this.database.nextPartition();
+		expire(recent, "47 hours");
+		expire(old, "49 hours");
+		assertThat(this.store.deleteExpired(10)).isOne();
+		assertThat(this.store.find(old)).isEmpty();
+		assertThat(this.store.find(recent)).isPresent();
+		assertThat(this.store.find(alive)).isPresent();
+	}
+
+	@Test
+	void oneProcessDoesTheWork() {
+		expire(completed(), "1 min");
+		this.database.nextPartition();
+		this.transactions.executeWithoutResult((status) -> {
+			new JdbcTemplate(this.database.pool())
+				.execute("SELECT pg_advisory_xact_lock(hashtext('dev.idempotency.partitions'), "
+						+ "hashoid('idempotency_record'::regclass))");
+			CompletableFuture.runAsync(this.partitions::maintain).orTimeout(5, TimeUnit.SECONDS).join();
+			assertThat(names()).contains("idempotency_record_p1");
+		});
+		this.partitions.maintain();
+		assertThat(names()).doesNotContain("idempotency_record_p1");
+	}
+
+}

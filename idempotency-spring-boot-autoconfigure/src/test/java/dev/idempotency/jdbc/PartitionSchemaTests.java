@@ -1,0 +1,176 @@
+package dev.idempotency.jdbc;
+
+import java.util.List;
+import java.util.Map;
+
+import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+
+/**
+ * Tests for the schema of a partitioned table, and the way to it from a single one.
+ */
+class PartitionSchemaTests {
+
+	private static final TableName TABLE = TableName.of("records");
+
+	private HikariDataSource pool;
+
+	private JdbcTemplate jdbc;
+
+	@BeforeEach
+	void createDatabase() {
+		String url = Servers.newDatabase();
+		this.pool = Servers.pool(url);
+		this.jdbc = Servers.jdbc(url);
+	}
+
+	@AfterEach
+	void closePool() {
+		this.pool.close();
+	}
+
+	private void migrate(Layout layout) {
+		JdbcSchemaMigration.migrate(this.pool, TABLE, layout);
+	}
+
+	private JdbcIdempotencyStore store(TableName table, Layout layout) {
+		return new JdbcIdempotencyStore(this.pool, table, TestDatabase.TIMEOUT, layout,
+				TestDatabase.PARTITION_INTERVAL);
+	}
+
+	@Test
+	@Tag("promise-3")
+	void recordsOfASingleTableAreTheSameAfterItsConversion() {
+		migrate(Layout.SINGLE);
+		JdbcIdempotencyStore single = store(TABLE, Layout.SINGLE);
+		ClaimRequest completed = TestDatabase.request(TestDatabase.newKey());
+		ClaimRequest failed = TestDatabase.request(TestDatabase.newKey());
+		ClaimRequest running = TestDatabase.request(TestDatabase.newKey());
+		single.claimAll(List.of(completed, failed, running));
+		single.complete(completed, new byte[] { 7 });
+		single.fail(failed, new Failure("x", "y"));
+		List<Map<String, Object>> before = rows();
+		migrate(Layout.PARTITIONED);
+		assertThat(rows()).isEqualTo(before);
+		JdbcIdempotencyStore partitioned = store(TABLE, Layout.PARTITIONED);
+		Claim duplicate = partitioned.claim(TestDatabase.request(completed.key()));
+		assertThat(((Claim.Completed) duplicate).result()).containsExactly(7);
+		assertThat(partitioned.claim(TestDatabase.request(failed.key()))).isEqualTo(new Claim.Acquired(2, 2));
+		assertThat(partitioned.claim(TestDatabase.request(running.key()))).isInstanceOf(Claim.InProgress.class);
+		assertThat(partitioned.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
+	}
+
+	private List<Map<String, Object>> rows() {
+		return this.jdbc.queryForList(
+				"SELECT id, scope, key, state::text, fence, attempt, token, encode(result, 'hex') AS result, lease_until, "
+						+ "created_at, expires_at, error_type, error_message FROM records ORDER BY id");
+	}
+
+	@Test
+	void claimsOfARunningInstanceAreSettledAfterTheConversionAndItsNewOnesWait() {
+		migrate(Layout.SINGLE);
+		JdbcIdempotencyStore old = store(TABLE, Layout.SINGLE);
+		ClaimRequest owner = TestDatabase.request(TestDatabase.newKey());
+		old.claim(owner);
+		migrate(Layout.PARTITIONED);
+		assertThat(old.renew(owner)).isEqualTo(Settlement.SETTLED);
+		assertThat(old.complete(owner, null)).isEqualTo(Settlement.SETTLED);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> old.claim(TestDatabase.request(TestDatabase.newKey())));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "records", "ops.records", "Ops.Records" })
+	void storeWorksOnATableOfAnyName(String name) {
+		this.jdbc.execute("CREATE SCHEMA ops");
+		TableName table = TableName.of(name);
+		JdbcSchemaMigration.migrate(this.pool, table, Layout.PARTITIONED);
+		JdbcSchemaValidation.validate(this.pool, table, Layout.PARTITIONED);
+		JdbcIdempotencyStore store = store(table, Layout.PARTITIONED);
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		assertThat(store.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(store.complete(request, null)).isEqualTo(Settlement.SETTLED);
+		this.jdbc.execute("UPDATE " + name + "_period SET since = since - interval '2 days'");
+		store.deleteExpired(10);
+		assertThat(store.claim(request)).isEqualTo(new Claim.Completed(null));
+		assertThat(this.jdbc.queryForList(
+				"SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = ?::regclass " + "ORDER BY 1",
+				String.class, name))
+			.containsExactly(partition(table, 1), partition(table, 2), partition(table, 3));
+	}
+
+	private static String partition(TableName table, int number) {
+		return table.toString().toLowerCase() + "_p" + number;
+	}
+
+	@Test
+	void repeatedMigrationChangesNothing() {
+		migrate(Layout.PARTITIONED);
+		store(TABLE, Layout.PARTITIONED).claim(TestDatabase.request(TestDatabase.newKey()));
+		migrate(Layout.PARTITIONED);
+		assertThat(rows()).hasSize(1);
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED));
+	}
+
+	@Test
+	@Tag("promise-12")
+	void partitionedTableIsInvalidForTheSingleLayout() {
+		migrate(Layout.PARTITIONED);
+		migrate(Layout.SINGLE);
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE))
+			.withMessageContaining("The idempotency table 'records' is partitioned");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void singleTableIsInvalidForThePartitionedLayout() {
+		migrate(Layout.SINGLE);
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED))
+			.withMessageContaining(
+					"'idempotency.jdbc.layout' is 'partitioned', but the idempotency table 'records' is not");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void missingFunctionIsNamed() {
+		migrate(Layout.PARTITIONED);
+		this.jdbc.execute("DROP FUNCTION records_drop_dead");
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED))
+			.withMessageContaining("lacks the functions records_drop_dead.");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void h2IsRefused() {
+		HikariDataSource h2 = new HikariDataSource();
+		h2.setJdbcUrl("jdbc:h2:mem:" + Servers.unique("partitions"));
+		try (h2) {
+			assertThatExceptionOfType(IdempotencyConfigurationException.class)
+				.isThrownBy(() -> JdbcSchemaMigration.migrate(h2, TABLE, Layout.PARTITIONED))
+				.withMessageContaining("H2 has no partitions");
+		}
+	}
+
+}

@@ -1,0 +1,49 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+
+import dev.idempotency.contract.TransactionalIdempotencyStoreContract;
+import dev.idempotency.test.TestDatabase;
+
+/**
+ * The contract of {@link JdbcIdempotencyStore} on a partitioned table, with the next
+ * partition being opened again and again meanwhile.
+ */
+class PartitionedStoreContractTests extends TransactionalIdempotencyStoreContract {
+
+	private static final int PARTITIONS = 8;
+
+	private static final TestDatabase database = TestDatabase.partitioned();
+
+	static {
+		for (int i = 0; i < 4; i++) {
+			database.nextPartition();
+		}
+		Partitions partitions = new Partitions(
+				new Connections(database.pool(), new PostgresDialect(Layout.PARTITIONED)),
+				TableName.of(TestDatabase.TABLE), Duration.ofMillis(500), TestDatabase.TIMEOUT);
+		Thread rotation = new Thread(() -> rotate(partitions));
+		rotation.setDaemon(true);
+		rotation.start();
+	}
+
+	private static void rotate(Partitions partitions) {
+		for (int opened = 0; opened < PARTITIONS;) {
+			opened += "opened".equals(partitions.rotate()) ? 1 : 0;
+		}
+	}
+
+	@Override
+	public JdbcIdempotencyStore store() {
+		return database.store();
+	}
+
+	@Override
+	public PlatformTransactionManager transactionManager() {
+		return new JdbcTransactionManager(database.pool());
+	}
+
+}
