@@ -20,6 +20,8 @@ final class Attempt<T, E extends Throwable> {
 
 	private boolean bypassed;
 
+	private int number;
+
 	private @Nullable Throwable failure;
 
 	Attempt(IdempotentOperation operation, IdempotencyTemplate.Handler<T, E> handler) {
@@ -50,12 +52,18 @@ final class Attempt<T, E extends Throwable> {
 		return run(execution);
 	}
 
+	// 0 before the handler has run under a claim.
+	int number() {
+		return this.number;
+	}
+
 	boolean failedWith(Throwable error) {
 		return this.failure == error;
 	}
 
 	@Nullable T run(IdempotentExecution execution) throws E {
 		this.started = true;
+		this.number = execution.attempt();
 		List<@Nullable IdempotentExecution> previous = IdempotentExecution.bind(List.of(execution));
 		try {
 			return this.handler.handle();

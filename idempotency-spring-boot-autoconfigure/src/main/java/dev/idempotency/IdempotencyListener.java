@@ -80,6 +80,16 @@ public interface IdempotencyListener {
 	}
 
 	/**
+	 * A run of the cleanup has ended, whatever it has deleted.
+	 * @param table the name of the table
+	 * @param duration how long it took
+	 * @param backlogAge how long the oldest record that is left has been expired, zero if
+	 * there is none
+	 */
+	default void cleanupEnded(String table, Duration duration, Duration backlogAge) {
+	}
+
+	/**
 	 * The handling of one record.
 	 *
 	 * @param listener the name of the listener, from a bounded set
@@ -87,8 +97,23 @@ public interface IdempotencyListener {
 	 * @param key the key, {@code null} if the record has none
 	 * @param outcome how it ended
 	 * @param duration how long it took, the handler included
+	 * @param attempt how often the operation has been started, this time included; 0 if
+	 * the handler did not run under a claim, and for a record of a batch
 	 */
-	record Execution(String listener, Mode mode, @Nullable IdempotencyKey key, Outcome outcome, Duration duration) {
+	record Execution(String listener, Mode mode, @Nullable IdempotencyKey key, Outcome outcome, Duration duration,
+			int attempt) {
+
+		/**
+		 * Of a handler that did not run under a claim.
+		 * @param listener the name of the listener, from a bounded set
+		 * @param mode how the operation is protected
+		 * @param key the key, {@code null} if the record has none
+		 * @param outcome how it ended
+		 * @param duration how long it took, the handler included
+		 */
+		public Execution(String listener, Mode mode, @Nullable IdempotencyKey key, Outcome outcome, Duration duration) {
+			this(listener, mode, key, outcome, duration, 0);
+		}
 
 	}
 

@@ -62,6 +62,11 @@ public final class IdempotencyListeners implements IdempotencyListener {
 		tell((listener) -> listener.intervened(intervention, done));
 	}
 
+	@Override
+	public void cleanupEnded(String table, Duration duration, Duration backlogAge) {
+		tell((listener) -> listener.cleanupEnded(table, duration, backlogAge));
+	}
+
 	private void tell(Consumer<IdempotencyListener> event) {
 		for (IdempotencyListener listener : this.listeners) {
 			try {

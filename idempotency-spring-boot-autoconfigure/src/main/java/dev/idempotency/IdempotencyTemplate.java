@@ -46,6 +46,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final IdempotencyListener listener;
 
+	private final OperationContext context;
+
 	/**
 	 * Create a template.
 	 * @param store where keys are claimed
@@ -56,6 +58,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.cache = new LocalCompletions(settings.cache(), this.bypass);
 		this.failOpen = settings.failOpen();
 		this.listener = new IdempotencyListeners(settings.listeners());
+		this.context = new OperationContexts(settings.contexts());
 		StoreCalls calls = new StoreCalls(store.name(), this.listener, settings.circuit(), settings.failOpen());
 		this.looseEnds = new LooseEnds(calls, this.listener);
 		this.operator = new IdempotencyOperator(store, this.cache, this.bypass, this.looseEnds, this.listener);
@@ -129,7 +132,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	public <T, E extends Throwable> Executed<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			Boundary boundary, Handler<T, E> handler) throws E {
 		Attempt<T, E> attempt = new Attempt<>(operation, handler);
-		Observed observed = new Observed(this.listener, attempt);
+		Observed observed = new Observed(this.listener, this.context, attempt);
 		try {
 			Executed<T> executed = protect(attempt, codec, boundary, observed);
 			observed.ended(executed);
@@ -149,6 +152,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		}
 		finally {
 			observed.tell();
+			observed.leave();
 		}
 	}
 
@@ -195,7 +199,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler) throws E {
 		Assert.isTrue(operation.mode() == Mode.LEASED, "A transaction ends when its method returns; use leased mode");
 		Attempt<CompletionStage<T>, E> attempt = new Attempt<>(operation, handler);
-		Observed observed = new Observed(this.listener, attempt);
+		Observed observed = new Observed(this.listener, this.context, attempt);
 		CompletableFuture<Executed<T>> answer = null;
 		try {
 			Executed<T> known = known(operation, codec);
@@ -218,9 +222,29 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			if (answer == null) {
 				observed.tell();
 			}
+			observed.leave();
 		}
-		answer.whenComplete(observed::signalled);
-		return answer;
+		return told(answer, observed);
+	}
+
+	// Who waits for the answer may end the observation of the record.
+	private static <T> CompletableFuture<Executed<T>> told(CompletableFuture<Executed<T>> answer, Observed observed) {
+		CompletableFuture<Executed<T>> told = new CompletableFuture<>();
+		answer.whenComplete((executed, error) -> {
+			observed.signalled(executed, error);
+			if (error != null) {
+				told.completeExceptionally(error);
+			}
+			else {
+				told.complete(executed);
+			}
+		});
+		told.whenComplete((executed, error) -> {
+			if (told.isCancelled()) {
+				answer.cancel(true);
+			}
+		});
+		return told;
 	}
 
 	/**
@@ -250,8 +274,16 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public <T> BatchExecuted<T> executeAll(List<BatchItem> items, ResultCodec<T> codec, Boundary boundary,
 			BatchHandler<T> handler) {
-		ObservedBatch observed = new ObservedBatch(this.listener, items);
-		BatchRun<T> run = new BatchRun<>(items, codec, handler, this.bypass);
+		ObservedBatch observed = new ObservedBatch(this.listener, this.context, items);
+		try {
+			return executeAll(new BatchRun<>(items, codec, handler, this.bypass), boundary, observed);
+		}
+		finally {
+			observed.leave();
+		}
+	}
+
+	private <T> BatchExecuted<T> executeAll(BatchRun<T> run, Boundary boundary, ObservedBatch observed) {
 		BatchPlan<T> plan = run.plan();
 		run.answerFrom(this.cache);
 		try {

@@ -17,6 +17,8 @@ final class Observed {
 
 	private final Attempt<?, ?> attempt;
 
+	private final OperationContext.@Nullable Scope scope;
+
 	private final long start = System.nanoTime();
 
 	private Outcome outcome = Outcome.FAILED;
@@ -25,9 +27,10 @@ final class Observed {
 
 	private boolean deferred;
 
-	Observed(IdempotencyListener listener, Attempt<?, ?> attempt) {
+	Observed(IdempotencyListener listener, OperationContext context, Attempt<?, ?> attempt) {
 		this.listener = listener;
 		this.attempt = attempt;
+		this.scope = context.begin(attempt.operation());
 	}
 
 	void ended(Executed<?> executed) {
@@ -80,10 +83,23 @@ final class Observed {
 		if (this.deferred) {
 			return;
 		}
-		this.listener.executed(new Execution(this.attempt.operation().name(), this.attempt.operation().mode(),
+		Execution execution = new Execution(this.attempt.operation().name(), this.attempt.operation().mode(),
 				this.attempt.operation().key(),
 				(this.unprotected || this.attempt.bypassed()) ? Outcome.UNPROTECTED : this.outcome,
-				Duration.ofNanos(System.nanoTime() - this.start)));
+				Duration.ofNanos(System.nanoTime() - this.start), this.attempt.number());
+		this.listener.executed(execution);
+		if (this.scope != null) {
+			this.scope.ended(execution);
+		}
+	}
+
+	/**
+	 * The thread that began the operation leaves it.
+	 */
+	void leave() {
+		if (this.scope != null) {
+			this.scope.close();
+		}
 	}
 
 	static Outcome outcome(Throwable error) {

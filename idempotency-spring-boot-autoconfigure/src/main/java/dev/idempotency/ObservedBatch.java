@@ -24,6 +24,8 @@ final class ObservedBatch {
 
 	private final Mode mode;
 
+	private final OperationContext.@Nullable Scope scope;
+
 	private final long start = System.nanoTime();
 
 	private boolean unprotected;
@@ -36,17 +38,18 @@ final class ObservedBatch {
 
 	private @Nullable BatchExecuted<?> executed;
 
-	ObservedBatch(IdempotencyListener listener, List<BatchItem> items) {
+	ObservedBatch(IdempotencyListener listener, OperationContext context, List<BatchItem> items) {
 		this.listener = listener;
 		this.items = items;
-		List<Mode> modes = items.stream()
+		List<IdempotentOperation> operations = items.stream()
 			.map(BatchItem::operation)
 			.filter(Objects::nonNull)
-			.map(IdempotentOperation::mode)
-			.distinct()
 			.toList();
+		List<Mode> modes = operations.stream().map(IdempotentOperation::mode).distinct().toList();
 		Assert.isTrue(modes.size() <= 1, "The operations of a batch must have one mode");
 		this.mode = modes.isEmpty() ? Mode.LEASED : modes.get(0);
+		// A listener has one for all.
+		this.scope = operations.isEmpty() ? null : context.beginBatch(operations.get(0).key().scope());
 	}
 
 	Mode mode() {
@@ -102,6 +105,15 @@ final class ObservedBatch {
 				this.listener
 					.executed(new Execution(operation.name(), operation.mode(), operation.key(), outcome, share));
 			}
+		}
+	}
+
+	/**
+	 * The thread that began the batch leaves it.
+	 */
+	void leave() {
+		if (this.scope != null) {
+			this.scope.close();
 		}
 	}
 

@@ -15,6 +15,7 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyListener;
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.OperationContext;
 import dev.idempotency.StoreCircuit;
 import dev.idempotency.TemplateSettings;
 import dev.idempotency.autoconfigure.IdempotencyProperties.OnUnavailable;
@@ -35,7 +36,7 @@ public final class IdempotencyAutoConfiguration {
 	IdempotencyTemplate idempotencyTemplate(ListableBeanFactory beanFactory, ObjectProvider<IdempotencyStore> stores,
 			ObjectProvider<StoreTransactions> transactions, IdempotencyProperties properties,
 			ObjectProvider<StoreCircuit> circuit, ObjectProvider<CompletionCache> cache,
-			ObjectProvider<IdempotencyListener> listeners) {
+			ObjectProvider<IdempotencyListener> listeners, ObjectProvider<OperationContext> contexts) {
 		IdempotencyStore store = stores.getIfUnique();
 		if (store == null) {
 			throw new IdempotencyConfigurationException(
@@ -48,7 +49,8 @@ public final class IdempotencyAutoConfiguration {
 				new TemplateSettings(storeTransactions.manager(),
 						properties.store().onUnavailable() == OnUnavailable.PROCESS,
 						circuit.getIfAvailable(() -> StoreCircuit.ALWAYS_CLOSED),
-						cache.getIfAvailable(() -> CompletionCache.NONE), listeners.orderedStream().toList()));
+						cache.getIfAvailable(() -> CompletionCache.NONE), listeners.orderedStream().toList(),
+						contexts.orderedStream().toList()));
 	}
 
 	@Bean

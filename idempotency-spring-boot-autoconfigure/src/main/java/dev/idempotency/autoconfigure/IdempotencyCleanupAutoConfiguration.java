@@ -11,6 +11,7 @@ import dev.idempotency.IdempotencyListener;
 import dev.idempotency.IdempotencyListeners;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Cleanup;
 import dev.idempotency.cleanup.CleanupJob;
+import dev.idempotency.cleanup.CleanupSettings;
 import dev.idempotency.cleanup.ExpiredRecords;
 
 /**
@@ -29,8 +30,9 @@ public final class IdempotencyCleanupAutoConfiguration {
 	CleanupJob idempotencyCleanupJob(ExpiredRecords records, IdempotencyProperties properties,
 			ObjectProvider<IdempotencyListener> listeners) {
 		Cleanup cleanup = properties.cleanup();
-		return new CleanupJob(records, cleanup.interval(), cleanup.batchSize(),
-				new IdempotencyListeners(listeners.orderedStream().toList()));
+		CleanupSettings settings = new CleanupSettings(cleanup.interval(), cleanup.timeBudget(), cleanup.batchSize(),
+				cleanup.pause());
+		return new CleanupJob(records, settings, new IdempotencyListeners(listeners.orderedStream().toList()));
 	}
 
 }

@@ -12,6 +12,7 @@ import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Role;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.core.KafkaAdmin;
 import org.springframework.transaction.TransactionManager;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -28,6 +29,7 @@ import dev.idempotency.listener.ListenerRegistryPostProcessor;
 import dev.idempotency.listener.ListenerSettingsFactory;
 import dev.idempotency.listener.ListenerStartupCheck;
 import dev.idempotency.listener.PartitionPauses;
+import dev.idempotency.listener.TopicRetentions;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for idempotent Kafka listeners.
@@ -58,13 +60,18 @@ public final class IdempotencyKafkaAutoConfiguration {
 		return new PartitionPauses();
 	}
 
+	@Bean
+	TopicRetentions idempotentTopicRetentions(ObjectProvider<KafkaAdmin> admins) {
+		return new TopicRetentions(admins);
+	}
+
 	// Lazy: an application without idempotent listeners needs no store.
 	@Bean
 	@Lazy
 	ContainerProtection idempotentContainerProtection(ObjectProvider<IdempotencyTemplate> templates,
 			ObjectProvider<Serialization> serialization, IdempotencyProperties properties,
 			ObjectProvider<IdempotencyListener> listeners, ConfigurableBeanFactory beanFactory,
-			ObjectProvider<StoreTransactions> transactions, PartitionPauses pauses) {
+			ObjectProvider<StoreTransactions> transactions, PartitionPauses pauses, TopicRetentions retentions) {
 		IdempotencyTemplate template = templates.getIfAvailable();
 		if (template == null) {
 			throw StoreCandidates.missing(properties.store().type());
@@ -78,7 +85,7 @@ public final class IdempotencyKafkaAutoConfiguration {
 				properties.key().headers(), properties.key().onMissing());
 		return new ContainerProtection(new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
 				new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
-				(qualifier) -> isStoreManager(beanFactory, transactions, qualifier)), pauses);
+				(qualifier) -> isStoreManager(beanFactory, transactions, qualifier)), pauses, retentions);
 	}
 
 	private static boolean isStoreManager(BeanFactory beanFactory, ObjectProvider<StoreTransactions> transactions,

@@ -130,11 +130,14 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * Settings of the cleanup.
 	 *
 	 * @param enabled Whether expired records are deleted.
-	 * @param interval Time between two runs.
+	 * @param interval Time between two runs, give or take a fifth.
+	 * @param timeBudget Longest time that a run may take.
 	 * @param batchSize Records that a statement deletes at most.
+	 * @param pause Time before each statement in which the database is left alone.
 	 */
 	public record Cleanup(@DefaultValue("true") boolean enabled, @DefaultValue("10m") Duration interval,
-			@DefaultValue("1000") int batchSize) {
+			@DefaultValue("1m") Duration timeBudget, @DefaultValue("1000") int batchSize,
+			@DefaultValue("20ms") Duration pause) {
 
 	}
 

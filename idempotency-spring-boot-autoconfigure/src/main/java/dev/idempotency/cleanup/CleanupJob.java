@@ -2,8 +2,8 @@ package dev.idempotency.cleanup;
 
 import java.time.Duration;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 import org.apache.commons.logging.Log;
@@ -16,8 +16,8 @@ import dev.idempotency.IdempotencyListener;
 
 /**
  * Deletes expired records on a thread of its own, batch by batch until a batch is not
- * full. The first run comes after a random part of the interval, so that instances that
- * start together do not clean together.
+ * full or the time of the run is over. Before each batch it leaves the database alone for
+ * a while; nobody else cleans meanwhile, so that several instances are as gentle as one.
  *
  * @since 0.1.0
  */
@@ -25,11 +25,12 @@ public final class CleanupJob implements SmartLifecycle {
 
 	private static final Log logger = LogFactory.getLog(CleanupJob.class);
 
+	// For the statement that runs, so that its connection is not closed under it.
+	private static final Duration LAST_WAIT = Duration.ofSeconds(5);
+
 	private final ExpiredRecords records;
 
-	private final Duration interval;
-
-	private final int batchSize;
+	private final CleanupSettings settings;
 
 	private final IdempotencyListener listener;
 
@@ -42,14 +43,12 @@ public final class CleanupJob implements SmartLifecycle {
 	/**
 	 * Create a job.
 	 * @param records what to delete
-	 * @param interval the time between the end of a run and the next
-	 * @param batchSize how many records a statement deletes at most
+	 * @param settings how
 	 * @param listener who is told
 	 */
-	public CleanupJob(ExpiredRecords records, Duration interval, int batchSize, IdempotencyListener listener) {
+	public CleanupJob(ExpiredRecords records, CleanupSettings settings, IdempotencyListener listener) {
 		this.records = records;
-		this.interval = interval;
-		this.batchSize = batchSize;
+		this.settings = settings;
 		this.listener = listener;
 	}
 
@@ -57,39 +56,78 @@ public final class CleanupJob implements SmartLifecycle {
 	public void start() {
 		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-cleanup-");
 		threads.setDaemon(true);
-		this.executor = Executors.newSingleThreadScheduledExecutor(threads);
+		ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor(threads);
+		this.executor = scheduler;
 		this.running = true;
 		this.stopped = false;
-		long millis = this.interval.toMillis();
-		this.executor.scheduleWithFixedDelay(this::run, ThreadLocalRandom.current().nextLong(millis + 1), millis,
-				TimeUnit.MILLISECONDS);
+		schedule(scheduler, this.settings.firstDelay());
+	}
+
+	private void schedule(ScheduledExecutorService scheduler, Duration delay) {
+		try {
+			scheduler.schedule(() -> {
+				run();
+				schedule(scheduler, this.settings.nextDelay());
+			}, delay.toMillis(), TimeUnit.MILLISECONDS);
+		}
+		catch (RejectedExecutionException ex) {
+			logger.debug("The cleanup has been stopped", ex);
+		}
 	}
 
 	/**
-	 * Delete all records that are expired now.
+	 * Delete the records that are expired now, as many as the time of a run allows.
 	 * @return the number of deleted records
 	 */
 	public int runOnce() {
+		long start = System.nanoTime();
 		int deleted = 0;
-		int batch = this.batchSize;
-		while (!this.stopped && batch == this.batchSize) {
-			batch = this.records.deleteExpired(this.batchSize);
-			deleted += batch;
+		int batch = this.settings.batchSize();
+		try {
+			while (!this.stopped && batch == this.settings.batchSize()
+					&& System.nanoTime() - start < this.settings.timeBudget().toNanos()) {
+				batch = this.records.deleteExpired(this.settings.batchSize(), this.settings.pause());
+				deleted += batch;
+			}
+			return deleted;
 		}
-		if (deleted > 0) {
-			logger.info("Deleted " + deleted + " expired idempotency records from " + this.records.table());
-			this.listener.cleanedUp(this.records.table(), deleted);
+		finally {
+			ended(deleted, Duration.ofNanos(System.nanoTime() - start));
 		}
-		return deleted;
 	}
 
+	private void ended(int deleted, Duration duration) {
+		String table = this.records.table();
+		if (deleted > 0) {
+			logger.info("Deleted " + deleted + " expired idempotency records from " + table + " in "
+					+ duration.toMillis() + " ms");
+			this.listener.cleanedUp(table, deleted);
+		}
+		if (this.stopped) {
+			return;
+		}
+		try {
+			this.listener.cleanupEnded(table, duration, this.records.backlogAge());
+		}
+		catch (RuntimeException ex) {
+			logger.warn("The oldest expired idempotency record could not be looked for in " + table
+					+ "; the next try comes after the next cleanup", ex);
+		}
+	}
+
+	// Whatever happens, the next run comes.
 	private void run() {
 		try {
 			runOnce();
 		}
-		catch (RuntimeException ex) {
+		catch (Throwable ex) {
+			if (this.stopped) {
+				logger.debug("The cleanup was stopped while it ran", ex);
+				return;
+			}
 			logger.warn("Expired idempotency records could not be deleted from " + this.records.table()
-					+ "; the next try comes in " + this.interval, ex);
+					+ "; the next try comes in about " + this.settings.interval()
+					+ ". Until it succeeds the table grows", ex);
 		}
 	}
 
@@ -97,8 +135,18 @@ public final class CleanupJob implements SmartLifecycle {
 	public void stop() {
 		this.running = false;
 		this.stopped = true;
-		if (this.executor != null) {
-			this.executor.shutdownNow();
+		if (this.executor == null) {
+			return;
+		}
+		this.executor.shutdownNow();
+		try {
+			if (!this.executor.awaitTermination(LAST_WAIT.toMillis(), TimeUnit.MILLISECONDS)) {
+				logger.warn("The cleanup of expired idempotency records did not end within " + LAST_WAIT
+						+ "; what it has not committed is rolled back");
+			}
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
 		}
 	}
 

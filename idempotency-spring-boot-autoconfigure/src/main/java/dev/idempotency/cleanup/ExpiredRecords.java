@@ -1,5 +1,7 @@
 package dev.idempotency.cleanup;
 
+import java.time.Duration;
+
 /**
  * Records whose retention may be over.
  *
@@ -14,11 +16,31 @@ public interface ExpiredRecords {
 	String table();
 
 	/**
-	 * Delete one batch. Deletes nothing while another process does the same, and never
-	 * waits for a record that is in use.
+	 * Wait a little, then delete one batch. Where the store can, the wait keeps other
+	 * processes out as the deletion does: who finds another one waiting or deleting
+	 * returns at once. No record is locked while it waits, and none that is in use is
+	 * waited for.
+	 * @param limit how many records at most
+	 * @param pause how long to wait; an interrupt ends it, and then nothing is deleted
+	 * @return the number of deleted records; less than the limit if nothing more is to be
+	 * done by this process now
+	 */
+	int deleteExpired(int limit, Duration pause);
+
+	/**
+	 * Delete one batch without waiting.
 	 * @param limit how many records at most
 	 * @return the number of deleted records
 	 */
-	int deleteExpired(int limit);
+	default int deleteExpired(int limit) {
+		return deleteExpired(limit, Duration.ZERO);
+	}
+
+	/**
+	 * How long the oldest record that may be deleted has been waiting for it. Cheap also
+	 * for many records.
+	 * @return the time since it expired, zero if there is none
+	 */
+	Duration backlogAge();
 
 }

@@ -102,7 +102,7 @@ final class Connections {
 	}
 
 	// Not every pool does so itself.
-	private static void rollback(Connection connection, Exception reason) {
+	static void rollback(Connection connection, Exception reason) {
 		try {
 			connection.rollback();
 		}

@@ -38,6 +38,22 @@ interface Dialect {
 	RecordStatements records(TableName table, Duration lockWait);
 
 	/**
+	 * The statement that takes the turn to clean up until its transaction ends, without
+	 * waiting. Column: whether it was free.
+	 * @param table the table
+	 * @return the statement
+	 */
+	String cleanupTurn(TableName table);
+
+	/**
+	 * The statement that finds the oldest row that may be deleted. Column: for how many
+	 * milliseconds.
+	 * @param table the table
+	 * @return the statement
+	 */
+	String backlog(TableName table);
+
+	/**
 	 * Limit the time of the statements to come.
 	 * @param connection their connection
 	 * @param timeout how long they may take

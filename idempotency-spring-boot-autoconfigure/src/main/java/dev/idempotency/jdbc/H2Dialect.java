@@ -109,10 +109,18 @@ final class H2Dialect implements Dialect {
 			SELECT state, fence, attempt, lease_until, created_at, expires_at, error_type, error_message
 			FROM %1$s WHERE id = ?""";
 
+	private static final String FORGETTABLE = """
+			expires_at <= CURRENT_TIMESTAMP AND NOT (state = 'P' AND lease_until > CURRENT_TIMESTAMP)""";
+
 	private static final String DELETE_EXPIRED = """
-			DELETE FROM %1$s WHERE id IN (
-			  SELECT id FROM %1$s WHERE expires_at <= CURRENT_TIMESTAMP AND NOT (state = 'P' AND lease_until > CURRENT_TIMESTAMP)
-			  ORDER BY expires_at FETCH FIRST ? ROWS ONLY FOR UPDATE SKIP LOCKED)""";
+			SELECT COUNT(*), MAX(expires_at) FROM OLD TABLE (DELETE FROM %1$s WHERE id IN (
+			  SELECT id FROM %1$s WHERE %2$s AND expires_at <= DATEADD(MILLISECOND, -CAST(? AS BIGINT), CURRENT_TIMESTAMP)
+			    AND expires_at >= COALESCE(CAST(? AS TIMESTAMP WITH TIME ZONE), expires_at)
+			  ORDER BY expires_at FETCH FIRST ? ROWS ONLY FOR UPDATE SKIP LOCKED))""";
+
+	private static final String BACKLOG = """
+			SELECT DATEDIFF(MILLISECOND, expires_at, CURRENT_TIMESTAMP)
+			FROM %1$s WHERE %2$s ORDER BY expires_at FETCH FIRST ROW ONLY""";
 
 	@Override
 	public List<String> migrations() {
@@ -124,7 +132,18 @@ final class H2Dialect implements Dialect {
 		return new Statements(INSERT.formatted(table), claim(table, REQUEST), COMPLETE.formatted(table),
 				STORE_RESULT.formatted(table), FAIL.formatted(table), noteFailure(table, FAILURE),
 				RELEASE.formatted(table), RENEW.formatted(table), H2Batches.statements(table), FIND.formatted(table),
-				DELETE_EXPIRED.formatted(table));
+				DELETE_EXPIRED.formatted(table, FORGETTABLE));
+	}
+
+	// It has no lock that another transaction could find taken without waiting.
+	@Override
+	public String cleanupTurn(TableName table) {
+		return "SELECT TRUE";
+	}
+
+	@Override
+	public String backlog(TableName table) {
+		return BACKLOG.formatted(table, FORGETTABLE);
 	}
 
 	static List<String> claim(TableName table, String requests) {

@@ -41,8 +41,6 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private static final Duration MIN_TIMEOUT = Duration.ofMillis(100);
 
-	private static final Duration CLEANUP_TIMEOUT = Duration.ofSeconds(30);
-
 	private final Connections connections;
 
 	private final Statements sql;
@@ -54,6 +52,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	private final Duration timeout;
 
 	private final Batches batches;
+
+	private final ExpiredRows expired;
 
 	private final Dialect dialect;
 
@@ -97,7 +97,9 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 				timeout);
 		this.batches = new Batches(this.connections, this.sql.batches(), this.dialect, timeout);
 		this.partitions = (layout == Layout.PARTITIONED)
-				? new Partitions(this.connections, table, partitionInterval, CLEANUP_TIMEOUT) : null;
+				? new Partitions(this.connections, table, partitionInterval, ExpiredRows.TIMEOUT) : null;
+		this.expired = new ExpiredRows(this.connections, this.dialect.cleanupTurn(table), this.sql.deleteExpired(),
+				this.dialect.backlog(table), (this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
 	}
 
 	@Override
@@ -263,15 +265,16 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public int deleteExpired(int limit) {
+	public int deleteExpired(int limit, Duration pause) {
 		if (this.partitions != null) {
 			this.partitions.maintain();
-			long expired = this.partitions.patience().toMillis();
-			return this.connections.autonomous(CLEANUP_TIMEOUT,
-					(connection) -> update(connection, this.sql.deleteExpired(), expired, limit));
 		}
-		return this.connections.autonomous(CLEANUP_TIMEOUT,
-				(connection) -> update(connection, this.sql.deleteExpired(), limit));
+		return this.expired.delete(limit, pause);
+	}
+
+	@Override
+	public Duration backlogAge() {
+		return this.expired.backlogAge();
 	}
 
 	private Settlement settle(String statement, @Nullable Object... parameters) {

@@ -129,15 +129,23 @@ final class PostgresDialect implements Dialect {
 			UPDATE %1$s SET lease_until = clock_timestamp() + ?::bigint * interval '1 ms'
 			WHERE id = ? AND token = ? AND state = 'P'""";
 
-	// now() because the index cannot be used with clock_timestamp(). The advisory lock
-	// lasts for the statement: one process cleans at a time.
+	private static final String CLEANUP_TURN = """
+			SELECT pg_try_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), hashtext('%1$s'))""";
+
+	// now() because the index cannot be used with clock_timestamp().
+	private static final String FORGETTABLE = "expires_at <= now() AND NOT (state = 'P' AND lease_until > now())";
+
 	private static final String DELETE_EXPIRED = """
-			WITH turn AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), hashtext('%1$s')) AS ours),
-			batch AS MATERIALIZED (
-			  SELECT ctid FROM %1$s WHERE expires_at <= now() AND (SELECT ours FROM turn)
-			    AND NOT (state = 'P' AND lease_until > now())
-			  ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED)
-			DELETE FROM %1$s WHERE ctid = ANY (ARRAY(SELECT ctid FROM batch))""";
+			WITH batch AS MATERIALIZED (
+			  SELECT ctid FROM %1$s WHERE %2$s AND expires_at <= now() - ?::bigint * interval '1 ms'
+			    AND expires_at >= coalesce(?::timestamptz, '-infinity')
+			  ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED),
+			gone AS (DELETE FROM %1$s WHERE ctid = ANY (ARRAY(SELECT ctid FROM batch)) RETURNING expires_at)
+			SELECT count(*), max(expires_at) FROM gone""";
+
+	private static final String BACKLOG = """
+			SELECT (extract(epoch FROM clock_timestamp() - expires_at) * 1000)::bigint
+			FROM %1$s WHERE %2$s ORDER BY expires_at LIMIT 1""";
 
 	private static final String FIND = """
 			SELECT state, fence, attempt, lease_until, created_at, expires_at, error_type, error_message
@@ -166,7 +174,7 @@ final class PostgresDialect implements Dialect {
 				COMPLETE.formatted(table), STORE_RESULT.formatted(table), FAIL.formatted(table),
 				NOTE_FAILURE.formatted(table, wait, FREE), RELEASE.formatted(table), RENEW.formatted(table),
 				PostgresBatches.statements(table, batchWait, FREE, OWN), FIND.formatted(table),
-				DELETE_EXPIRED.formatted(table));
+				DELETE_EXPIRED.formatted(table, FORGETTABLE));
 		return (this.layout == Layout.PARTITIONED) ? PostgresPartitions.statements(table, wait, batchWait, single)
 				: single;
 	}
@@ -174,6 +182,16 @@ final class PostgresDialect implements Dialect {
 	@Override
 	public RecordStatements records(TableName table, Duration lockWait) {
 		return RecordStatements.ofPostgres(table, lockWait);
+	}
+
+	@Override
+	public String cleanupTurn(TableName table) {
+		return CLEANUP_TURN.formatted(table);
+	}
+
+	@Override
+	public String backlog(TableName table) {
+		return BACKLOG.formatted(table, FORGETTABLE);
 	}
 
 	@Override

@@ -58,12 +58,12 @@ final class PostgresPartitions {
 
 	// A record goes with its partition. These are in one that others keep alive.
 	private static final String DELETE_EXPIRED = """
-			WITH turn AS MATERIALIZED (SELECT pg_try_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), hashtext('%1$s')) AS ours),
-			batch AS MATERIALIZED (
-			  SELECT id FROM %1$s WHERE expires_at <= now() - ?::bigint * interval '1 ms' AND (SELECT ours FROM turn)
-			    AND NOT (state = 'P' AND lease_until > now())
-			  ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED)
-			DELETE FROM %1$s WHERE id = ANY (ARRAY(SELECT id FROM batch))""";
+			WITH batch AS MATERIALIZED (
+			  SELECT id FROM %1$s WHERE expires_at <= now() - ?::bigint * interval '1 ms'
+			    AND expires_at >= coalesce(?::timestamptz, '-infinity') AND NOT (state = 'P' AND lease_until > now())
+			  ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED),
+			gone AS (DELETE FROM %1$s WHERE id = ANY (ARRAY(SELECT id FROM batch)) RETURNING expires_at)
+			SELECT count(*), max(expires_at) FROM gone""";
 
 	static final String MISSING_FUNCTIONS = """
 			SELECT string_agg(t.relname || '_' || f.name, ', ')

@@ -22,8 +22,9 @@ import java.util.List;
  * @param batches those for several records
  * @param find id. Columns: state, fence, attempt, lease_until, created_at, expires_at,
  * error_type, error_message
- * @param deleteExpired limit; of a partitioned table how long the records have been
- * expired, in milliseconds, and the limit
+ * @param deleteExpired deletes a batch: how long its rows have been expired at least, in
+ * milliseconds, when the last row of the batch before had expired, limit. Columns: number
+ * of deleted rows, when the last of them had expired
  */
 record Statements(String insert, List<String> claim, String complete, String storeResult, String fail,
 		String noteFailure, String release, String renew, BatchStatements batches, String find, String deleteExpired) {

@@ -40,13 +40,16 @@ public final class ContainerProtection {
 
 	private final PartitionPauses pauses;
 
+	private final TopicRetentions retentions;
+
 	private final Set<Method> methods = ConcurrentHashMap.newKeySet();
 
 	private final Map<String, Method> scopes = new ConcurrentHashMap<>();
 
-	public ContainerProtection(ListenerSettingsFactory settings, PartitionPauses pauses) {
+	public ContainerProtection(ListenerSettingsFactory settings, PartitionPauses pauses, TopicRetentions retentions) {
 		this.settings = settings;
 		this.pauses = pauses;
+		this.retentions = retentions;
 	}
 
 	/**
@@ -63,7 +66,7 @@ public final class ContainerProtection {
 			.anyMatch((candidate) -> annotation(candidate, AopUtils.getTargetClass(method.getBean())) != null);
 	}
 
-	void protect(MessageListenerContainer container, KafkaListenerEndpoint endpoint, boolean autoCommit,
+	void protect(MessageListenerContainer container, KafkaListenerEndpoint endpoint, ConsumerSettings consumers,
 			KafkaListenerEndpointRegistry registry) {
 		MethodKafkaListenerEndpoint<?, ?> methodEndpoint = (MethodKafkaListenerEndpoint<?, ?>) endpoint;
 		Object bean = methodEndpoint.getBean();
@@ -73,9 +76,17 @@ public final class ContainerProtection {
 			Idempotent annotation = annotation(candidate, targetClass);
 			if (annotation != null) {
 				Method method = AopUtils.getMostSpecificMethod(candidate, targetClass);
-				ListenerChecks.check(bean, method, container, autoCommit);
-				this.methods.add(method);
-				listeners.put(method, listener(annotation, method, targetClass, container, registry));
+				ListenerChecks.check(bean, method, container, consumers.autoCommit());
+				// Those of retry topics come later.
+				boolean first = this.methods.add(method);
+				ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass,
+						ListenerShape.of(method, container));
+				listeners.put(method, listener(annotation, method, targetClass, container, registry, listenerSettings));
+				if (first) {
+					LeaseCheck.warn(listenerSettings, consumers);
+				}
+				this.retentions.add(new RememberedKeys(listenerSettings.name(), container.getContainerProperties(),
+						listenerSettings.retention()));
 			}
 		}
 		ListenerChecks.checkNotMixed(methods(methodEndpoint), targetClass);
@@ -84,9 +95,9 @@ public final class ContainerProtection {
 	}
 
 	private ProtectedListener listener(Idempotent annotation, Method method, Class<?> targetClass,
-			MessageListenerContainer container, KafkaListenerEndpointRegistry registry) {
+			MessageListenerContainer container, KafkaListenerEndpointRegistry registry,
+			ListenerSettings listenerSettings) {
 		ListenerShape shape = ListenerShape.of(method, container);
-		ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass, shape);
 		String explicit = this.settings.resolve(annotation.scope());
 		String scope = StringUtils.hasText(explicit) ? explicit
 				: ListenerScope.of(method, targetClass, container, registry);

@@ -1,10 +1,8 @@
 package dev.idempotency.listener;
 
-import java.util.Properties;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
-import org.springframework.kafka.config.AbstractKafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerEndpoint;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
@@ -15,8 +13,6 @@ import org.springframework.kafka.support.TopicPartitionOffset;
  * Protects what another factory has created, when nothing is left to be done to it.
  */
 final class ProtectingContainerFactory implements KafkaListenerContainerFactory<MessageListenerContainer> {
-
-	private static final String AUTO_COMMIT = "enable.auto.commit";
 
 	private final KafkaListenerContainerFactory<?> delegate;
 
@@ -35,20 +31,10 @@ final class ProtectingContainerFactory implements KafkaListenerContainerFactory<
 	public MessageListenerContainer createListenerContainer(KafkaListenerEndpoint endpoint) {
 		MessageListenerContainer container = this.delegate.createListenerContainer(endpoint);
 		if (ContainerProtection.concerns(endpoint)) {
-			this.protection.get().protect(container, endpoint, isAutoCommit(endpoint), this.registry);
+			this.protection.get()
+				.protect(container, endpoint, ConsumerSettings.of(endpoint, this.delegate), this.registry);
 		}
 		return container;
-	}
-
-	// Spring Kafka turns it off unless somebody says otherwise.
-	private boolean isAutoCommit(KafkaListenerEndpoint endpoint) {
-		Properties properties = endpoint.getConsumerProperties();
-		Object setting = (properties != null) ? properties.get(AUTO_COMMIT) : null;
-		if (setting == null && this.delegate instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> factory
-				&& factory.getConsumerFactory() != null) {
-			setting = factory.getConsumerFactory().getConfigurationProperties().get(AUTO_COMMIT);
-		}
-		return setting != null && Boolean.parseBoolean(setting.toString());
 	}
 
 	@Override

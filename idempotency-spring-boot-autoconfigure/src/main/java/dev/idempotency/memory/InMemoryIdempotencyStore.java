@@ -1,8 +1,10 @@
 package dev.idempotency.memory;
 
 import java.time.Clock;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.Comparator;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -126,8 +128,9 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Idempot
 	public void ping() {
 	}
 
+	// Nobody else would be kept waiting by it.
 	@Override
-	public int deleteExpired(int limit) {
+	public int deleteExpired(int limit, Duration pause) {
 		int deleted = 0;
 		for (Map.Entry<IdempotencyKey, Entry> entry : this.entries.entrySet()) {
 			if (deleted < limit && entry.getValue().isForgettable(this.clock.instant())
@@ -136,6 +139,17 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Idempot
 			}
 		}
 		return deleted;
+	}
+
+	@Override
+	public Duration backlogAge() {
+		Instant now = this.clock.instant();
+		return this.entries.values()
+			.stream()
+			.filter((entry) -> entry.isForgettable(now))
+			.map((entry) -> Duration.between(entry.expiresAt(), now))
+			.max(Comparator.naturalOrder())
+			.orElse(Duration.ZERO);
 	}
 
 	// The clock is read while the key is held, so that its entries are in the order of

@@ -4,11 +4,14 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.TimeGauge;
 import io.micrometer.core.instrument.Timer;
 
 import dev.idempotency.IdempotencyKey;
@@ -32,6 +35,9 @@ import dev.idempotency.StoreCircuit;
  * ({@code done}, {@code refused})</li>
  * <li>{@code idempotency.key.missing}, counter: {@code listener}, {@code policy}</li>
  * <li>{@code idempotency.cleanup.deleted}, counter: {@code table}</li>
+ * <li>{@code idempotency.cleanup.duration}, timer: {@code table}</li>
+ * <li>{@code idempotency.cleanup.backlog.age}, gauge, seconds since the oldest record
+ * that the last run has left expired, 0 if there is none: {@code table}</li>
  * </ul>
  *
  * @since 0.1.0
@@ -45,6 +51,8 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 	private final Map<Called, Timer> called = new ConcurrentHashMap<>();
 
 	private final Map<String, AtomicInteger> circuits = new ConcurrentHashMap<>();
+
+	private final Map<String, AtomicLong> backlogs = new ConcurrentHashMap<>();
 
 	public MicrometerIdempotencyListener(MeterRegistry registry) {
 		this.registry = registry;
@@ -112,6 +120,25 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 			.tag("table", table)
 			.register(this.registry)
 			.increment(deleted);
+	}
+
+	@Override
+	public void cleanupEnded(String table, Duration duration, Duration backlogAge) {
+		Timer.builder("idempotency.cleanup.duration")
+			.description("Runs of the cleanup of expired idempotency records")
+			.tag("table", table)
+			.register(this.registry)
+			.record(duration);
+		this.backlogs.computeIfAbsent(table, this::backlog).set(backlogAge.toMillis());
+	}
+
+	private AtomicLong backlog(String table) {
+		AtomicLong millis = new AtomicLong();
+		TimeGauge.builder("idempotency.cleanup.backlog.age", millis::get, TimeUnit.MILLISECONDS)
+			.description("Time since the oldest idempotency record expired that the last cleanup has left")
+			.tag("table", table)
+			.register(this.registry);
+		return millis;
 	}
 
 	private Timer timer(Processed key) {

@@ -1,5 +1,6 @@
 package dev.idempotency.autoconfigure;
 
+import io.micrometer.observation.ObservationRegistry;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
@@ -23,6 +24,8 @@ import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jackson.JacksonSerialization;
 import dev.idempotency.micrometer.MicrometerIdempotencyListener;
+import dev.idempotency.micrometer.ObservationTags;
+import dev.idempotency.slf4j.MdcOperationContext;
 import dev.idempotency.test.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -82,6 +85,30 @@ class OptionalTechnologiesTests {
 			.withClassLoader(new FilteredClassLoader("io.micrometer.core"))
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
 				.doesNotHaveBean("micrometerIdempotencyListener"));
+	}
+
+	@Test
+	void observationRegistryGetsTags() {
+		this.runner.withBean(ObservationRegistry.class, ObservationRegistry::create)
+			.run((context) -> assertThat(context).hasSingleBean(ObservationTags.class));
+	}
+
+	@Test
+	void applicationWithoutObservationStarts() {
+		this.runner.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
+			.doesNotHaveBean(ObservationTags.class));
+	}
+
+	@Test
+	void logLinesGetKeyAndScope() {
+		this.runner.run((context) -> assertThat(context).hasSingleBean(MdcOperationContext.class));
+	}
+
+	@Test
+	void logLinesCanBeLeftAsTheyAre() {
+		this.runner.withPropertyValues("idempotency.mdc.enabled=false")
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
+				.doesNotHaveBean(MdcOperationContext.class));
 	}
 
 	@Test

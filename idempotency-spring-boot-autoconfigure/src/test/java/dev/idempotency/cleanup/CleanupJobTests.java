@@ -3,7 +3,11 @@ package dev.idempotency.cleanup;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -16,6 +20,7 @@ import dev.idempotency.IdempotencyListener;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -28,7 +33,13 @@ class CleanupJobTests {
 
 	private final List<String> events = new CopyOnWriteArrayList<>();
 
+	private final List<Duration> runs = new CopyOnWriteArrayList<>();
+
+	private final List<Duration> backlogs = new CopyOnWriteArrayList<>();
+
 	private final List<Integer> batches = new CopyOnWriteArrayList<>();
+
+	private final Queue<Throwable> errors = new ConcurrentLinkedQueue<>();
 
 	private final CleanupJob job = job(Duration.ofHours(1));
 
@@ -43,11 +54,21 @@ class CleanupJobTests {
 	}
 
 	private CleanupJob job(Duration interval) {
-		return new CleanupJob(new CountedBatches(), interval, 10, new IdempotencyListener() {
+		return job(new CleanupSettings(interval, Duration.ofMinutes(1), 10, Duration.ZERO));
+	}
+
+	private CleanupJob job(CleanupSettings settings) {
+		return new CleanupJob(new CountedBatches(), settings, new IdempotencyListener() {
 
 			@Override
 			public void cleanedUp(String table, int deleted) {
 				CleanupJobTests.this.events.add(table + " " + deleted);
+			}
+
+			@Override
+			public void cleanupEnded(String table, Duration duration, Duration backlogAge) {
+				CleanupJobTests.this.runs.add(duration);
+				CleanupJobTests.this.backlogs.add(backlogAge);
 			}
 
 		});
@@ -120,6 +141,94 @@ class CleanupJobTests {
 		assertThat(this.job.runOnce()).isZero();
 	}
 
+	@Test
+	void runEndsWhenItsTimeIsOver() {
+		expired(20);
+		CleanupJob hurried = job(
+				new CleanupSettings(Duration.ofHours(1), Duration.ofMillis(50), 1, Duration.ofMillis(20)));
+		assertThat(hurried.runOnce()).isBetween(1, 3);
+		assertThat(this.backlogs).singleElement().satisfies((age) -> assertThat(age).isPositive());
+		assertThat(this.job.runOnce()).isGreaterThanOrEqualTo(17);
+		assertThat(this.backlogs).hasSize(2).last().isEqualTo(Duration.ZERO);
+	}
+
+	@Test
+	void databaseIsLeftAloneBeforeEachBatch() {
+		expired(25);
+		job(new CleanupSettings(Duration.ofHours(1), Duration.ofMinutes(1), 10, Duration.ofMillis(40))).runOnce();
+		assertThat(this.batches).containsExactly(10, 10, 5);
+		assertThat(this.runs).singleElement()
+			.satisfies((duration) -> assertThat(duration).isGreaterThanOrEqualTo(Duration.ofMillis(120)));
+	}
+
+	@Test
+	void listenerIsToldAboutEachRun() {
+		this.job.runOnce();
+		assertThat(this.runs).hasSize(1);
+		assertThat(this.backlogs).containsExactly(Duration.ZERO);
+	}
+
+	@Test
+	void failedRunTellsWhatItLeaves() {
+		expired(1);
+		this.errors.add(new IllegalStateException("not now"));
+		assertThatIllegalStateException().isThrownBy(this.job::runOnce);
+		assertThat(this.backlogs).singleElement().satisfies((age) -> assertThat(age).isPositive());
+	}
+
+	@Test
+	void errorsDoNotEndTheSchedule() {
+		expired(1);
+		this.errors.addAll(List.of(new IllegalStateException("not now"), new NoClassDefFoundError("not now")));
+		CleanupJob frequent = job(Duration.ofMillis(20));
+		frequent.start();
+		try {
+			await().atMost(Duration.ofSeconds(5)).until(() -> !this.events.isEmpty());
+			assertThat(this.errors).isEmpty();
+		}
+		finally {
+			frequent.stop();
+		}
+	}
+
+	@Test
+	void jobStopsWhilePausing() {
+		expired(1);
+		CleanupJob slow = job(
+				new CleanupSettings(Duration.ofMillis(1), Duration.ofHours(1), 10, Duration.ofMinutes(1)));
+		slow.start();
+		await().atMost(Duration.ofSeconds(5))
+			.until(() -> database.pool().getHikariPoolMXBean().getActiveConnections() > 0);
+		slow.stop();
+		assertThat(database.pool().getHikariPoolMXBean().getActiveConnections()).isZero();
+		assertThat(this.events).isEmpty();
+		assertThat(this.job.runOnce()).isOne();
+	}
+
+	@Test
+	void everyIntervalIsDifferent() {
+		CleanupSettings settings = new CleanupSettings(Duration.ofMinutes(10), Duration.ofMinutes(1), 10,
+				Duration.ZERO);
+		assertThat(Stream.generate(settings::firstDelay).limit(100)).doesNotHaveDuplicates()
+			.allMatch((delay) -> delay.compareTo(Duration.ofMinutes(10)) <= 0);
+		assertThat(Stream.generate(settings::nextDelay).limit(100)).doesNotHaveDuplicates()
+			.allMatch((delay) -> delay.compareTo(Duration.ofMinutes(8)) >= 0
+					&& delay.compareTo(Duration.ofMinutes(12)) <= 0);
+	}
+
+	@Test
+	void twoJobsAreAsGentleAsOne() {
+		expired(40);
+		CleanupSettings settings = new CleanupSettings(Duration.ofHours(1), Duration.ofMinutes(1), 1,
+				Duration.ofMillis(10));
+		long start = System.nanoTime();
+		List<CompletableFuture<Integer>> jobs = Stream.of(job(settings), job(settings))
+			.map((one) -> CompletableFuture.supplyAsync(one::runOnce))
+			.toList();
+		assertThat(jobs.stream().mapToInt(CompletableFuture::join).sum()).isEqualTo(40);
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThanOrEqualTo(Duration.ofMillis(400));
+	}
+
 	private final class CountedBatches implements ExpiredRecords {
 
 		@Override
@@ -128,10 +237,22 @@ class CleanupJobTests {
 		}
 
 		@Override
-		public int deleteExpired(int limit) {
-			int deleted = database.store().deleteExpired(limit);
+		public int deleteExpired(int limit, Duration pause) {
+			Throwable error = CleanupJobTests.this.errors.poll();
+			if (error instanceof Error fatal) {
+				throw fatal;
+			}
+			if (error != null) {
+				throw (RuntimeException) error;
+			}
+			int deleted = database.store().deleteExpired(limit, pause);
 			CleanupJobTests.this.batches.add(deleted);
 			return deleted;
+		}
+
+		@Override
+		public Duration backlogAge() {
+			return database.store().backlogAge();
 		}
 
 	}

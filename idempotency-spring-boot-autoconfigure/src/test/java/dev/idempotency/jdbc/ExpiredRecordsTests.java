@@ -1,5 +1,7 @@
 package dev.idempotency.jdbc;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -7,12 +9,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
+import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.test.TestDatabase;
@@ -24,6 +28,9 @@ import static org.awaitility.Awaitility.await;
  * Tests for what {@link JdbcIdempotencyStore} deletes.
  */
 class ExpiredRecordsTests {
+
+	private static final String TURNS = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted "
+			+ "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
@@ -82,6 +89,75 @@ class ExpiredRecordsTests {
 						+ "hashtext('idempotency_record'))",
 				() -> assertThat(database.store().deleteExpired(100)).isZero());
 		assertThat(database.store().deleteExpired(100)).isOne();
+	}
+
+	@Test
+	void turnIsKeptWhilePausing() {
+		expired(1);
+		CompletableFuture<Integer> pausing = pausing(Duration.ofMillis(500));
+		assertThat(database.store().deleteExpired(100)).isZero();
+		assertThat(pausing).isNotDone();
+		assertThat(pausing.join()).isOne();
+	}
+
+	@Test
+	@Tag("promise-2")
+	void claimDoesNotWaitForThePause() {
+		IdempotencyKey key = expired(1).get(0);
+		CompletableFuture<Integer> pausing = pausing(Duration.ofMillis(500));
+		assertThat(database.store().claim(TestDatabase.request(key))).isInstanceOf(Claim.Acquired.class);
+		assertThat(pausing).isNotDone();
+		assertThat(pausing.join()).isZero();
+		assertThat(database.store().find(key)).isPresent();
+	}
+
+	private static CompletableFuture<Integer> pausing(Duration pause) {
+		CompletableFuture<Integer> pausing = CompletableFuture
+			.supplyAsync(() -> database.store().deleteExpired(100, pause));
+		await().atMost(Duration.ofSeconds(5)).until(() -> database.jdbc().queryForObject(TURNS, Integer.class) == 1);
+		return pausing;
+	}
+
+	@Test
+	void batchGoesOnWhereTheLastEndedAndBeginsAnewAtTheEnd() {
+		IdempotencyKey older = completed();
+		expired(3);
+		assertThat(database.store().deleteExpired(2)).isEqualTo(2);
+		database.jdbc()
+			.update("UPDATE idempotency_record SET expires_at = now() - interval '1 hour' WHERE id = ?", older.id());
+		assertThat(database.store().deleteExpired(2)).isOne();
+		assertThat(database.store().find(older)).isPresent();
+		assertThat(database.store().deleteExpired(2)).isOne();
+		assertThat(database.store().find(older)).isEmpty();
+	}
+
+	@Test
+	void backlogIsAsOldAsItsOldestRecord() {
+		assertThat(database.store().backlogAge()).isZero();
+		completed();
+		assertThat(database.store().backlogAge()).isZero();
+		IdempotencyKey key = expired(2).get(1);
+		database.jdbc()
+			.update("UPDATE idempotency_record SET expires_at = now() - interval '90 s' WHERE id = ?", key.id());
+		assertThat(database.store().backlogAge()).isBetween(Duration.ofSeconds(90), Duration.ofSeconds(100));
+	}
+
+	@Test
+	void liveClaimsAreNoBacklog() {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		database.store().claim(request);
+		database.endRetention(request.key());
+		assertThat(database.store().backlogAge()).isZero();
+	}
+
+	@Test
+	void connectionComesBackAsItWas() throws SQLException {
+		expired(1);
+		database.store().deleteExpired(1, Duration.ofMillis(1));
+		try (Connection connection = database.pool().getConnection()) {
+			assertThat(connection.getAutoCommit()).isTrue();
+		}
+		assertThat(database.jdbc().queryForObject(TURNS, Integer.class)).isZero();
 	}
 
 	@Test

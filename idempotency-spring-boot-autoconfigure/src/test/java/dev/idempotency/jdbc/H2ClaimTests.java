@@ -130,4 +130,17 @@ class H2ClaimTests {
 		assertThat(this.database.store().find(live)).isPresent();
 	}
 
+	@Test
+	void backlogIsAsOldAsItsOldestRecord() {
+		assertThat(this.database.store().backlogAge()).isZero();
+		ClaimRequest request = TestDatabase.request(this.key);
+		this.database.store().claim(request);
+		this.database.store().complete(request, null);
+		this.database.jdbc()
+			.update("UPDATE idempotency_record SET expires_at = DATEADD(SECOND, -90, CURRENT_TIMESTAMP)");
+		assertThat(this.database.store().backlogAge()).isBetween(Duration.ofSeconds(90), Duration.ofSeconds(100));
+		assertThat(this.database.store().deleteExpired(10)).isOne();
+		assertThat(this.database.store().backlogAge()).isZero();
+	}
+
 }

@@ -14,6 +14,7 @@ import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyListener;
 import dev.idempotency.cleanup.CleanupJob;
+import dev.idempotency.cleanup.CleanupSettings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -78,14 +79,16 @@ class InMemoryIdempotencyStoreTests {
 	@Test
 	void cleanupDeletesExpiredKeysInBatches() {
 		List<String> events = new ArrayList<>();
-		CleanupJob job = new CleanupJob(this.store, Duration.ofHours(1), 2, new IdempotencyListener() {
+		CleanupJob job = new CleanupJob(this.store,
+				new CleanupSettings(Duration.ofHours(1), Duration.ofMinutes(1), 2, Duration.ZERO),
+				new IdempotencyListener() {
 
-			@Override
-			public void cleanedUp(String table, int deleted) {
-				events.add(table + " " + deleted);
-			}
+					@Override
+					public void cleanedUp(String table, int deleted) {
+						events.add(table + " " + deleted);
+					}
 
-		});
+				});
 		List.of("a", "b", "c").forEach((key) -> completed(key));
 		this.now = this.now.plus(RETENTION);
 		ClaimRequest kept = completed("d");
@@ -93,6 +96,16 @@ class InMemoryIdempotencyStoreTests {
 		assertThat(events).containsExactly("memory 3");
 		assertThat(this.store.find(kept.key())).isPresent();
 		assertThat(this.store.find(IdempotencyKey.of("scope", "a"))).isEmpty();
+	}
+
+	@Test
+	void backlogIsAsOldAsTheOldestExpiredKey() {
+		assertThat(this.store.backlogAge()).isZero();
+		completed("a");
+		this.now = this.now.plusSeconds(5);
+		completed("b");
+		this.now = this.now.plus(RETENTION);
+		assertThat(this.store.backlogAge()).isEqualTo(Duration.ofSeconds(5));
 	}
 
 	@Test

@@ -111,13 +111,33 @@ class MicrometerIdempotencyListenerTests {
 	}
 
 	@Test
+	void runsOfTheCleanupAreTimed() {
+		this.listener.cleanupEnded("idempotency_record", Duration.ofMillis(5), Duration.ZERO);
+		Timer timer = this.registry.get("idempotency.cleanup.duration").tag("table", "idempotency_record").timer();
+		assertThat(timer.count()).isOne();
+		assertThat(timer.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(5);
+	}
+
+	@Test
+	void backlogOfTheCleanupIsThatOfTheLastRun() {
+		for (Duration age : List.of(Duration.ofMinutes(2), Duration.ZERO, Duration.ofMillis(1500))) {
+			this.listener.cleanupEnded("idempotency_record", Duration.ofMillis(5), age);
+			assertThat(this.registry.get("idempotency.cleanup.backlog.age")
+				.tag("table", "idempotency_record")
+				.timeGauge()
+				.value(TimeUnit.MILLISECONDS)).isEqualTo(age.toMillis());
+		}
+	}
+
+	@Test
 	void everyMeterHasADescription() {
 		executed("a", Outcome.PROCESSED);
 		this.listener.storeCalled("jdbc", StoreCall.CLAIM, true, Duration.ZERO);
 		this.listener.keyMissing("payments", MissingKeyPolicy.REJECT);
 		this.listener.cleanedUp("idempotency_record", 1);
+		this.listener.cleanupEnded("idempotency_record", Duration.ZERO, Duration.ZERO);
 		this.listener.circuitChanged("jdbc", StoreCircuit.State.CLOSED);
-		assertThat(this.registry.getMeters()).hasSize(5)
+		assertThat(this.registry.getMeters()).hasSize(7)
 			.allSatisfy((meter) -> assertThat(meter.getId().getDescription()).isNotBlank());
 	}
 

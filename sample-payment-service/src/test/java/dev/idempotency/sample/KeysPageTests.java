@@ -56,7 +56,8 @@ class KeysPageTests {
 			Files.write(Path.of("target/page.png"), browser.screenshot());
 			browser.evaluate("document.querySelector(\"" + row(stuck) + " button\").click()");
 			awaitText(browser, "#keys-message", stuck.value(), "released");
-			await().until(() -> browser.evaluate("document.querySelector(\"" + row(stuck) + "\") === null").booleanValue());
+			await().until(
+					() -> browser.evaluate("document.querySelector(\"" + row(stuck) + "\") === null").booleanValue());
 		}
 		assertThat(this.store.find(stuck)).map(IdempotencyRecord::state).contains(State.FAILED);
 	}

@@ -1,0 +1,86 @@
+package dev.idempotency.benchmarks;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.LongStream;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStore;
+
+/**
+ * Threads that claim and complete new keys.
+ *
+ * @param store where
+ * @param threads how many
+ * @param rate operations that each thread begins in a second, 0 for as many as it can
+ */
+record CleanupLoad(IdempotencyStore store, int threads, int rate) {
+
+	/**
+	 * Run for a while.
+	 * @param executor has the threads
+	 * @param time how long
+	 * @return how long each claim with its completion took, in nanoseconds, counted from
+	 * the moment at which it was due
+	 */
+	Latencies run(ExecutorService executor, Duration time) {
+		long start = System.nanoTime();
+		List<CompletableFuture<long[]>> running = new ArrayList<>();
+		for (int i = 0; i < this.threads; i++) {
+			running.add(CompletableFuture.supplyAsync(() -> work(start, time.toNanos()), executor));
+		}
+		long[] all = running.stream().flatMapToLong((one) -> LongStream.of(one.join())).sorted().toArray();
+		return new Latencies(all, all.length / ((System.nanoTime() - start) / 1e9));
+	}
+
+	private long[] work(long start, long nanos) {
+		long[] latencies = new long[1 << 16];
+		int count = 0;
+		long due = System.nanoTime();
+		while (due - start < nanos) {
+			for (long now = System.nanoTime(); now < due; now = System.nanoTime()) {
+				LockSupport.parkNanos(due - now);
+			}
+			operate();
+			if (count == latencies.length) {
+				latencies = Arrays.copyOf(latencies, count * 2);
+			}
+			long end = System.nanoTime();
+			latencies[count++] = end - due;
+			due = (this.rate > 0) ? due + 1_000_000_000L / this.rate : end;
+		}
+		return Arrays.copyOf(latencies, count);
+	}
+
+	private void operate() {
+		ClaimRequest request = new ClaimRequest(IdempotencyKey.of("benchmark", UUID.randomUUID().toString()),
+				UUID.randomUUID(), null, Duration.ofMinutes(1), Duration.ofDays(7));
+		if (!(this.store.claim(request) instanceof Claim.Acquired)) {
+			throw new IllegalStateException("A new key is free");
+		}
+		this.store.complete(request, null);
+	}
+
+	/**
+	 * What was measured.
+	 *
+	 * @param sorted the times, the shortest first
+	 * @param rate operations in a second
+	 */
+	record Latencies(long[] sorted, double rate) {
+
+		double millis(double share) {
+			return this.sorted[(int) Math.min(this.sorted.length - 1, Math.round(this.sorted.length * share))] / 1e6;
+		}
+
+	}
+
+}

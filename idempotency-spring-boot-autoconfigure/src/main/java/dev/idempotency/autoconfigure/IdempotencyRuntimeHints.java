@@ -1,0 +1,32 @@
+package dev.idempotency.autoconfigure;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.aot.hint.ExecutableMode;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
+
+/**
+ * What the library reads by name or calls by reflection.
+ */
+final class IdempotencyRuntimeHints implements RuntimeHintsRegistrar {
+
+	@Override
+	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
+		hints.resources().registerPattern("dev/idempotency/jdbc/*/*.sql");
+		invocable(hints, classLoader, "org.springframework.orm.jpa.JpaTransactionManager", "getDataSource");
+		invocable(hints, classLoader, "org.springframework.kafka.listener.adapter.AbstractFilteringMessageListener",
+				"getRecordFilterStrategy");
+	}
+
+	private static void invocable(RuntimeHints hints, @Nullable ClassLoader classLoader, String type, String method) {
+		if (ClassUtils.isPresent(type, classLoader)) {
+			Class<?> known = ClassUtils.resolveClassName(type, classLoader);
+			ReflectionUtils.doWithMethods(known,
+					(candidate) -> hints.reflection().registerMethod(candidate, ExecutableMode.INVOKE),
+					(candidate) -> candidate.getName().equals(method) && candidate.getParameterCount() == 0);
+		}
+	}
+
+}

@@ -1,0 +1,96 @@
+package dev.idempotency.micrometer;
+
+import java.util.Locale;
+
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyListener;
+import dev.idempotency.IdempotentOperation;
+import dev.idempotency.OperationContext;
+
+/**
+ * Tags the observation that is current when an operation begins, which for a listener is
+ * Spring Kafka's of the record: {@code idempotency.outcome} (see
+ * {@link dev.idempotency.IdempotencyListener.Outcome}; {@code pending} if a Kafka
+ * transaction decides it after the observation has ended), {@code idempotency.scope} and,
+ * if the handler has run, {@code idempotency.attempt}. Records of a batch have no
+ * observation while they are handled.
+ * <p>
+ * Outcome and scope come from bounded sets and are tags of Spring Kafka's meter too; the
+ * attempt is one of the span only.
+ *
+ * @since 0.1.0
+ */
+public final class ObservationTags implements OperationContext, IdempotencyListener {
+
+	private static final String OUTCOME = "idempotency.outcome";
+
+	private static final String SCOPE = "idempotency.scope";
+
+	private static final String ATTEMPT = "idempotency.attempt";
+
+	private final ObservationRegistry registry;
+
+	public ObservationTags(ObservationRegistry registry) {
+		this.registry = registry;
+	}
+
+	@Override
+	public @Nullable Scope begin(IdempotentOperation operation) {
+		Observation current = current();
+		return (current != null) ? new Tagged(current, operation.key().scope()) : null;
+	}
+
+	// Of a record without a key nothing else is told.
+	@Override
+	public void executed(Execution execution) {
+		Observation current = (execution.key() == null) ? current() : null;
+		if (current != null) {
+			current.lowCardinalityKeyValue(OUTCOME, value(execution.outcome()));
+		}
+	}
+
+	private @Nullable Observation current() {
+		Observation current = this.registry.getCurrentObservation();
+		return (current != null && !current.isNoop()) ? current : null;
+	}
+
+	private static String value(Outcome outcome) {
+		return outcome.name().toLowerCase(Locale.ROOT);
+	}
+
+	/**
+	 * The observation of one delivery.
+	 */
+	private static final class Tagged implements Scope {
+
+		private final Observation observation;
+
+		private boolean ended;
+
+		Tagged(Observation observation, String scope) {
+			this.observation = observation;
+			observation.lowCardinalityKeyValue(SCOPE, scope);
+		}
+
+		@Override
+		public void close() {
+			if (!this.ended) {
+				this.observation.lowCardinalityKeyValue(OUTCOME, "pending");
+			}
+		}
+
+		@Override
+		public void ended(Execution execution) {
+			this.ended = true;
+			this.observation.lowCardinalityKeyValue(OUTCOME, value(execution.outcome()));
+			if (execution.attempt() > 0) {
+				this.observation.highCardinalityKeyValue(ATTEMPT, String.valueOf(execution.attempt()));
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,7 @@
+/**
+ * The diagnostic context of log lines.
+ */
+@NullMarked
+package dev.idempotency.slf4j;
+
+import org.jspecify.annotations.NullMarked;

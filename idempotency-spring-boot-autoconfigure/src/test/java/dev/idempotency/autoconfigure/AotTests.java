@@ -1,0 +1,95 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.aot.generate.ClassNameGenerator;
+import org.springframework.aot.generate.DefaultGenerationContext;
+import org.springframework.aot.generate.InMemoryGeneratedFiles;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
+import org.springframework.beans.factory.aot.AotServices;
+import org.springframework.context.aot.ApplicationContextAotGenerator;
+import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.javapoet.ClassName;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.orm.jpa.JpaTransactionManager;
+
+import dev.idempotency.Idempotent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link IdempotencyRuntimeHints}.
+ */
+class AotTests {
+
+	private final RuntimeHints hints = new RuntimeHints();
+
+	AotTests() {
+		AotServices.factories()
+			.load(RuntimeHintsRegistrar.class)
+			.asList()
+			.stream()
+			.filter((registrar) -> registrar.getClass().getName().startsWith("dev.idempotency."))
+			.forEach((registrar) -> registrar.registerHints(this.hints, getClass().getClassLoader()));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "postgresql", "h2" })
+	void migrationsAreKept(String database) {
+		String script = "dev/idempotency/jdbc/" + database + "/V1__idempotency_record.sql";
+		assertThat(getClass().getClassLoader().getResource(script)).isNotNull();
+		assertThat(RuntimeHintsPredicates.resource().forResource(script)).accepts(this.hints);
+	}
+
+	@Test
+	void methodsThatAreCalledByNameAreKept() throws NoSuchMethodException {
+		assertThat(RuntimeHintsPredicates.reflection()
+			.onMethodInvocation(JpaTransactionManager.class.getMethod("getDataSource"))).accepts(this.hints);
+	}
+
+	// Spring Kafka does that for what listeners get and return, so the library need not.
+	@ParameterizedTest
+	@MethodSource
+	void typesOfListenersAreKept(Class<?> type) {
+		DefaultGenerationContext generation = new DefaultGenerationContext(
+				new ClassNameGenerator(ClassName.get(AotTests.class)), new InMemoryGeneratedFiles());
+		GenericApplicationContext context = new GenericApplicationContext();
+		context.registerBean(Listener.class);
+		new ApplicationContextAotGenerator().processAheadOfTime(context, generation);
+		assertThat(RuntimeHintsPredicates.reflection().onType(type)).accepts(generation.getRuntimeHints());
+	}
+
+	static Stream<Class<?>> typesOfListenersAreKept() {
+		return Stream.of(Command.class, Receipt.class, Line.class);
+	}
+
+	static class Listener {
+
+		@Idempotent(fingerprint = "#payload.amount")
+		@KafkaListener(topics = "payments", groupId = "ledger")
+		Receipt charge(Command command) {
+			return new Receipt(List.of());
+		}
+
+	}
+
+	record Command(int amount) {
+
+	}
+
+	record Receipt(List<Line> lines) {
+
+	}
+
+	record Line(int amount) {
+
+	}
+
+}

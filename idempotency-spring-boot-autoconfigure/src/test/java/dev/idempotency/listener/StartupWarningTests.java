@@ -1,0 +1,168 @@
+package dev.idempotency.listener;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+import org.apache.kafka.clients.admin.NewTopic;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.annotation.TopicPartition;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link TopicRetentions} and {@link LeaseCheck}: what may be meant, and is
+ * said.
+ */
+@Tag("promise-12")
+@Isolated("It reads the log")
+class StartupWarningTests {
+
+	private static final String PREFIX = Servers.unique("retention");
+
+	private final ApplicationContextRunner runner = Contexts.all()
+		.withPropertyValues("spring.kafka.bootstrap-servers=" + Servers.kafka().getBrokersAsString(),
+				"prefix=" + PREFIX);
+
+	@BeforeAll
+	static void createTopics() {
+		Servers.kafka()
+			.addTopics(topic("week", "retention.ms", "604800000"), topic("month", "retention.ms", "2592000000"),
+					topic("always", "retention.ms", "-1"), topic("table", "cleanup.policy", "compact"),
+					topic("patterned", "retention.ms", "2592000000"), topic("assigned", "retention.ms", "2592000000"));
+	}
+
+	private static NewTopic topic(String name, String setting, String value) {
+		return new NewTopic(PREFIX + "-" + name, 1, (short) 1).configs(Map.of(setting, value));
+	}
+
+	@Test
+	void topicThatKeepsRecordsLongerThanTheirKeysIsNamed() {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(Topics.class, Missing.class).run((context) -> {
+				assertThat(context).hasNotFailed();
+				await().atMost(Duration.ofSeconds(10))
+					.untilAsserted(() -> assertThat(logs.messages("WARN")).hasSize(4));
+				List<String> warnings = logs.messages("WARN");
+				assertThat(warnings).filteredOn((warning) -> warning.contains("'" + PREFIX + "-month'"))
+					.singleElement()
+					.asString()
+					.startsWith("The idempotent listener StartupWarningTests.Topics.listen remembers keys for PT168H, "
+							+ "but the topic")
+					.contains("keeps records for PT720H", "takes effect again",
+							"Set 'idempotency.retention', or 'retention' of @Idempotent, to PT720H or more, or "
+									+ "'retention.ms' of the topic to no more than 604800000");
+				assertThat(warnings).anyMatch((warning) -> warning.contains("-always' keeps records for ever"));
+				assertThat(warnings).anyMatch((warning) -> warning.contains("-patterned' keeps records for PT720H"));
+				assertThat(warnings).anyMatch((warning) -> warning.contains("-assigned' keeps records for PT720H"));
+			});
+		}
+	}
+
+	@Test
+	void brokerThatDoesNotAnswerDelaysNothing() throws IOException {
+		try (ServerSocket silent = new ServerSocket(0); Logs logs = new Logs()) {
+			long start = System.nanoTime();
+			this.runner
+				.withPropertyValues("spring.kafka.bootstrap-servers=localhost:" + silent.getLocalPort(),
+						"spring.kafka.admin.auto-create=false")
+				.withUserConfiguration(Topics.class)
+				.run((context) -> {
+					assertThat(context).hasNotFailed();
+					assertThat(context.getBean(TopicRetentions.class).isRunning()).isTrue();
+				});
+			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
+			assertThat(logs.messages("WARN")).isEmpty();
+		}
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "leased, 301s, true", "leased, 300s, false", "transactional, 301s, false" })
+	void leaseThatOutlivesASilentConsumerIsNamed(String mode, String lease, boolean warned) {
+		try (Logs logs = new Logs()) {
+			this.runner.withPropertyValues("idempotency.mode=" + mode, "idempotency.lease=" + lease)
+				.withUserConfiguration(Leased.class)
+				.run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("WARN")
+				.stream()
+				.filter((warning) -> warning
+					.startsWith("The lease of the idempotent listener StartupWarningTests.Leased.listen, PT5M1S, is "
+							+ "longer than 'max.poll.interval.ms' of its consumer, PT5M:")))
+				.hasSize(warned ? 1 : 0);
+		}
+	}
+
+	@Test
+	void maxPollIntervalOfTheListenerCounts() {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(Hurried.class).run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("WARN")).anyMatch((warning) -> warning
+				.contains("PT1M, is longer than 'max.poll.interval.ms' of its consumer, PT10S:"));
+		}
+	}
+
+	static class Topics {
+
+		@Idempotent
+		@KafkaListener(topics = { "${prefix}-week", "${prefix}-month", "${prefix}-always", "${prefix}-table" },
+				groupId = "group")
+		void listen(String value) {
+		}
+
+		@Idempotent
+		@KafkaListener(topicPattern = "${prefix}-pattern.*", groupId = "pattern")
+		void listenToPattern(String value) {
+		}
+
+		@Idempotent
+		@KafkaListener(topicPartitions = @TopicPartition(topic = "${prefix}-assigned", partitions = "0"),
+				groupId = "assigned")
+		void listenToPartition(String value) {
+		}
+
+	}
+
+	static class Missing {
+
+		@Idempotent
+		@KafkaListener(topics = "${prefix}-missing", groupId = "missing")
+		void listen(String value) {
+		}
+
+	}
+
+	static class Leased {
+
+		@Idempotent
+		@KafkaListener(topics = "${prefix}-week", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class Hurried {
+
+		@Idempotent(mode = Mode.LEASED)
+		@KafkaListener(topics = "${prefix}-week", groupId = "group", properties = "max.poll.interval.ms=10000")
+		void listen(String value) {
+		}
+
+	}
+
+}

@@ -1,0 +1,90 @@
+package dev.idempotency.micrometer;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+import io.micrometer.common.KeyValue;
+import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationRegistry;
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyListener.Execution;
+import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.IdempotentOperation;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationContext.Scope;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link ObservationTags}.
+ */
+class ObservationTagsTests {
+
+	private static final IdempotencyKey KEY = IdempotencyKey.of("ledger", "key");
+
+	private static final IdempotentOperation OPERATION = TestDatabase.operation(KEY, Mode.LEASED);
+
+	private final ObservationRegistry registry = ObservationRegistry.create();
+
+	private final ObservationTags tags = new ObservationTags(this.registry);
+
+	private final Observation.Context context = new Observation.Context();
+
+	ObservationTagsTests() {
+		this.registry.observationConfig().observationHandler((candidate) -> true);
+	}
+
+	private Map<String, String> tagged(Runnable action) {
+		Observation.createNotStarted("record", () -> this.context, this.registry).observe(action);
+		assertThat(this.context.getHighCardinalityKeyValues()).allMatch((one) -> one.getKey().endsWith(".attempt"));
+		assertThat(this.context.getLowCardinalityKeyValues()).noneMatch((one) -> one.getKey().endsWith(".attempt"));
+		return this.context.getAllKeyValues().stream().collect(Collectors.toMap(KeyValue::getKey, KeyValue::getValue));
+	}
+
+	private static Execution execution(IdempotencyKey key, int attempt) {
+		return new Execution("payments", Mode.LEASED, key, Outcome.IN_PROGRESS, Duration.ZERO, attempt);
+	}
+
+	@Test
+	void outcomeScopeAndAttemptAreTagged() {
+		assertThat(tagged(() -> {
+			Scope scope = this.tags.begin(OPERATION);
+			scope.ended(execution(KEY, 3));
+			scope.close();
+		})).isEqualTo(Map.of("idempotency.outcome", "in_progress", "idempotency.scope", "ledger", "idempotency.attempt",
+				"3"));
+	}
+
+	@Test
+	void outcomeThatComesLaterReplacesThatItIsPending() {
+		assertThat(tagged(() -> {
+			Scope scope = this.tags.begin(OPERATION);
+			scope.close();
+			assertThat(this.context.getLowCardinalityKeyValue("idempotency.outcome").getValue()).isEqualTo("pending");
+			scope.ended(execution(KEY, 0));
+		})).isEqualTo(Map.of("idempotency.outcome", "in_progress", "idempotency.scope", "ledger"));
+	}
+
+	@Test
+	void recordWithoutAKeyIsTagged() {
+		assertThat(tagged(() -> this.tags.executed(execution(null, 0))))
+			.isEqualTo(Map.of("idempotency.outcome", "in_progress"));
+	}
+
+	@Test
+	void recordWithAKeyIsToldOnce() {
+		assertThat(tagged(() -> this.tags.executed(execution(KEY, 1)))).isEmpty();
+	}
+
+	@Test
+	void withoutAnObservationThereIsNothingToTag() {
+		assertThat(this.tags.begin(OPERATION)).isNull();
+		this.tags.executed(execution(null, 0));
+		assertThat(new ObservationTags(ObservationRegistry.NOOP).begin(OPERATION)).isNull();
+	}
+
+}

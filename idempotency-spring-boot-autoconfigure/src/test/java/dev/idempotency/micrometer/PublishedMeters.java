@@ -1,0 +1,96 @@
+package dev.idempotency.micrometer;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyListener.Execution;
+import dev.idempotency.IdempotencyListener.Intervention;
+import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.IdempotencyListener.StoreCall;
+import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.Mode;
+import dev.idempotency.StoreCircuit;
+
+/**
+ * All meters of the library as Prometheus sees them, when everything has happened that
+ * can happen.
+ *
+ * @param samples the tags of each sample, by its name
+ */
+record PublishedMeters(Map<String, List<Map<String, String>>> samples) {
+
+	private static final Pattern SAMPLE = Pattern.compile("^([a-z0-9_]+)(?:\\{(.*)})? \\S+$");
+
+	private static final Pattern TAG = Pattern.compile("([a-z_]+)=\"([^\"]*)\"");
+
+	static PublishedMeters all() {
+		PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+		MicrometerIdempotencyListener listener = new MicrometerIdempotencyListener(registry);
+		for (Mode mode : Set.of(Mode.LEASED, Mode.TRANSACTIONAL)) {
+			for (Outcome outcome : Outcome.values()) {
+				listener.executed(new Execution("payments", mode, IdempotencyKey.of("scope", "key"), outcome,
+						Duration.ofMillis(5)));
+			}
+		}
+		for (StoreCall call : StoreCall.values()) {
+			listener.storeCalled("jdbc", call, true, Duration.ofMillis(5));
+			listener.storeCalled("jdbc", call, false, Duration.ofMillis(5));
+		}
+		for (MissingKeyPolicy policy : MissingKeyPolicy.values()) {
+			listener.keyMissing("payments", policy);
+		}
+		listener.circuitChanged("jdbc", StoreCircuit.State.OPEN);
+		listener.completionFailed("payments", IdempotencyKey.of("scope", "key"));
+		for (Intervention intervention : Intervention.values()) {
+			listener.intervened(intervention, true);
+			listener.intervened(intervention, false);
+		}
+		listener.cleanedUp("idempotency_record", 1);
+		listener.cleanupEnded("idempotency_record", Duration.ofMillis(5), Duration.ofMinutes(1));
+		return of(registry.scrape());
+	}
+
+	private static PublishedMeters of(String text) {
+		Map<String, List<Map<String, String>>> samples = new LinkedHashMap<>();
+		text.lines().filter((line) -> !line.startsWith("#")).forEach((line) -> {
+			Matcher sample = SAMPLE.matcher(line);
+			if (sample.matches()) {
+				Map<String, String> tags = new LinkedHashMap<>();
+				Matcher tag = TAG.matcher((sample.group(2) != null) ? sample.group(2) : "");
+				while (tag.find()) {
+					tags.put(tag.group(1), tag.group(2));
+				}
+				samples.computeIfAbsent(sample.group(1), (name) -> new ArrayList<>()).add(tags);
+			}
+		});
+		return new PublishedMeters(samples);
+	}
+
+	Set<String> names() {
+		return this.samples.keySet();
+	}
+
+	Set<String> tags(String name) {
+		Set<String> tags = new TreeSet<>();
+		this.samples.getOrDefault(name, List.of()).forEach((sample) -> tags.addAll(sample.keySet()));
+		return tags;
+	}
+
+	Set<String> values(String name, String tag) {
+		Set<String> values = new TreeSet<>();
+		this.samples.getOrDefault(name, List.of()).forEach((sample) -> values.add(sample.getOrDefault(tag, "")));
+		return values;
+	}
+
+}

@@ -1,0 +1,119 @@
+package dev.idempotency.slf4j;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.MDC;
+
+import dev.idempotency.BatchItem;
+import dev.idempotency.CompletionCache;
+import dev.idempotency.Executed;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.IdempotentOperation;
+import dev.idempotency.Mode;
+import dev.idempotency.ResultCodec;
+import dev.idempotency.StoreCircuit;
+import dev.idempotency.TemplateSettings;
+import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for {@link MdcOperationContext}.
+ */
+class MdcOperationContextTests {
+
+	private static final Map<String, String> OF_A = Map.of("idempotency.key", "a", "idempotency.scope", "payments");
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(new InMemoryIdempotencyStore(),
+			new TemplateSettings(null, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, List.of(),
+					List.of(new MdcOperationContext())));
+
+	@AfterEach
+	void close() {
+		MDC.clear();
+		this.template.close();
+	}
+
+	private static IdempotentOperation operation(String key) {
+		return TestDatabase.operation(IdempotencyKey.of("payments", key), Mode.LEASED);
+	}
+
+	private static Map<String, String> now() {
+		Map<String, String> now = MDC.getCopyOfContextMap();
+		return (now != null) ? now : Map.of();
+	}
+
+	private Map<String, String> seen(String key) {
+		return this.template.execute(operation(key), ResultCodec.none(), MdcOperationContextTests::now).result();
+	}
+
+	@Test
+	void handlerSeesKeyAndScope() {
+		assertThat(seen("a")).isEqualTo(OF_A);
+		assertThat(now()).isEmpty();
+	}
+
+	@Test
+	void whatWasThereBeforeComesBack() {
+		MDC.put("request", "1");
+		MDC.put("idempotency.key", "outer");
+		assertThat(seen("a")).containsAllEntriesOf(OF_A).containsEntry("request", "1");
+		assertThat(now()).isEqualTo(Map.of("request", "1", "idempotency.key", "outer"));
+	}
+
+	@Test
+	void failedHandlerLeavesNothing() {
+		assertThatIllegalStateException()
+			.isThrownBy(() -> this.template.execute(operation("a"), ResultCodec.none(), () -> {
+				throw new IllegalStateException(now().toString());
+			}))
+			.withMessageContaining("idempotency.key=a");
+		assertThat(now()).isEmpty();
+	}
+
+	@Test
+	void operationInAnotherHasItsOwn() {
+		Map<String, String> inner = this.template.execute(operation("b"), ResultCodec.none(), () -> {
+			Map<String, String> seen = seen("a");
+			assertThat(now()).containsEntry("idempotency.key", "b");
+			return seen;
+		}).result();
+		assertThat(inner).isEqualTo(OF_A);
+	}
+
+	@Test
+	void asynchronousHandlerSeesThemUntilItReturns() {
+		CompletableFuture<Map<String, String>> handler = new CompletableFuture<>();
+		CompletableFuture<Executed<Map<String, String>>> answer = this.template.executeAsync(operation("a"),
+				ResultCodec.none(), () -> {
+					assertThat(now()).isEqualTo(OF_A);
+					return handler;
+				});
+		assertThat(now()).isEmpty();
+		handler.complete(now());
+		answer.join();
+		assertThat(now()).isEmpty();
+	}
+
+	@Test
+	void batchSeesTheScope() {
+		List<@Nullable Map<String, String>> seen = this.template
+			.executeAll(List.of(new BatchItem(operation("a"), "lane"), new BatchItem(operation("b"), "lane")),
+					ResultCodec.<Map<String, String>>none(), (due) -> List.of(now(), now()))
+			.answers()
+			.stream()
+			.map(Executed::result)
+			.toList();
+		assertThat(seen).hasSize(2).containsOnly(Map.of("idempotency.scope", "payments"));
+		assertThat(now()).isEmpty();
+	}
+
+}
