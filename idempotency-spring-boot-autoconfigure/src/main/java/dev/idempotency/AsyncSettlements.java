@@ -164,4 +164,24 @@ final class AsyncSettlements implements AutoCloseable {
 		this.executor.shutdownNow();
 	}
 
+	// Who waits for the answer may end the observation of the record.
+	static <T> CompletableFuture<Executed<T>> told(CompletableFuture<Executed<T>> answer, Observed observed) {
+		CompletableFuture<Executed<T>> told = new CompletableFuture<>();
+		answer.whenComplete((executed, error) -> {
+			observed.signalled(executed, error);
+			if (error != null) {
+				told.completeExceptionally(error);
+			}
+			else {
+				told.complete(executed);
+			}
+		});
+		told.whenComplete((executed, error) -> {
+			if (told.isCancelled()) {
+				answer.cancel(true);
+			}
+		});
+		return told;
+	}
+
 }

@@ -57,7 +57,7 @@ public final class IdempotencyOperator {
 	 * @return the records, if the store can tell of more than one key
 	 */
 	public Optional<IdempotencyRecords> records() {
-		return (this.store instanceof IdempotencyRecords records) ? Optional.of(records) : Optional.empty();
+		return this.store.records();
 	}
 
 	/**
@@ -93,7 +93,7 @@ public final class IdempotencyOperator {
 	private Change change(Intervention intervention, IdempotencyKey key, boolean force, @Nullable String who,
 			Function<IdempotencyRecords, Change> action) {
 		IdempotencyRecords records = records().orElseThrow(() -> new IllegalStateException("The idempotency store '"
-				+ this.store.name() + "' does not implement IdempotencyRecords; change its records yourself"));
+				+ this.store.name() + "' has no IdempotencyRecords; change its records yourself"));
 		String what = intervention.name().toLowerCase(Locale.ROOT) + (force ? " (forced)" : "") + " of the " + key
 				+ " by " + name(who);
 		boolean done = false;

@@ -167,6 +167,14 @@ public interface IdempotencyStore {
 	Optional<IdempotencyRecord> find(IdempotencyKey key);
 
 	/**
+	 * What people may look at and change, if the store can show it.
+	 * @return the records
+	 */
+	default Optional<IdempotencyRecords> records() {
+		return Optional.empty();
+	}
+
+	/**
 	 * Make sure that the store answers.
 	 */
 	void ping();

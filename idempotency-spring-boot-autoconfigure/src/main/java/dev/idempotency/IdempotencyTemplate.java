@@ -5,7 +5,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 import org.jspecify.annotations.Nullable;
-import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.util.Assert;
 
 /**
@@ -26,21 +25,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final IdempotencyStore store;
 
-	private final LeasedProtocol leased;
-
-	private final AsyncSettlements asynchronous;
-
-	private final @Nullable TransactionalProtocol transactional;
-
-	private final Leases leases;
-
-	private final LooseEnds looseEnds;
-
-	private final LocalCompletions cache;
-
-	private final Bypass bypass = new Bypass();
-
-	private final IdempotencyOperator operator;
+	private final Protocols protocols;
 
 	private final boolean failOpen;
 
@@ -55,22 +40,10 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public IdempotencyTemplate(IdempotencyStore store, TemplateSettings settings) {
 		this.store = store;
-		this.cache = new LocalCompletions(settings.cache(), this.bypass);
 		this.failOpen = settings.failOpen();
 		this.listener = new IdempotencyListeners(settings.listeners());
 		this.context = new OperationContexts(settings.contexts());
-		StoreCalls calls = new StoreCalls(store.name(), this.listener, settings.circuit(), settings.failOpen());
-		this.looseEnds = new LooseEnds(calls, this.listener);
-		this.operator = new IdempotencyOperator(store, this.cache, this.bypass, this.looseEnds, this.listener);
-		this.leases = new Leases(store, calls);
-		LeasedClaims claims = new LeasedClaims(store, calls, this.cache, this.leases, this.looseEnds, this.bypass);
-		this.asynchronous = new AsyncSettlements(claims);
-		this.leased = new LeasedProtocol(claims, new BatchClaims(store, calls, this.looseEnds), this.asynchronous);
-		PlatformTransactionManager manager = settings.transactionManager();
-		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
-				? new TransactionalProtocol(transactionalStore, calls, this.cache, new Transactions(calls, manager),
-						this.bypass)
-				: null;
+		this.protocols = new Protocols(store, settings, this.listener);
 	}
 
 	/**
@@ -86,7 +59,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return the operator
 	 */
 	public IdempotencyOperator operator() {
-		return this.operator;
+		return this.protocols.operator();
 	}
 
 	/**
@@ -94,7 +67,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return whether the store can join the transactions of the given manager
 	 */
 	public boolean supportsTransactions() {
-		return this.transactional != null;
+		return this.protocols.supportsTransactions();
 	}
 
 	/**
@@ -134,7 +107,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		Attempt<T, E> attempt = new Attempt<>(operation, handler);
 		Observed observed = new Observed(this.listener, this.context, attempt);
 		try {
-			Executed<T> executed = protect(attempt, codec, boundary, observed);
+			Executed<T> executed = this.protocols.execute(attempt, codec, boundary, observed);
 			observed.ended(executed);
 			return executed;
 		}
@@ -154,28 +127,6 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			observed.tell();
 			observed.leave();
 		}
-	}
-
-	private <T, E extends Throwable> Executed<T> protect(Attempt<T, E> attempt, ResultCodec<T> codec, Boundary boundary,
-			Observed observed) throws E {
-		Executed<T> known = known(attempt.operation(), codec);
-		if (known != null) {
-			return known;
-		}
-		return (attempt.operation().mode() == Mode.LEASED)
-				? this.leased.execute(attempt, codec, observed.deferred(boundary.deferral()))
-				: transactional().execute(attempt, codec, boundary.definition());
-	}
-
-	private <T> @Nullable Executed<T> known(IdempotentOperation operation, ResultCodec<T> codec) {
-		Claim.Completed known = this.cache.find(operation.key(), operation.fingerprint());
-		return (known != null) ? Answers.answer(operation, known, codec) : null;
-	}
-
-	private TransactionalProtocol transactional() {
-		Assert.state(this.transactional != null,
-				"The store cannot join a transaction; use leased mode or give the template a transaction manager");
-		return this.transactional;
 	}
 
 	/**
@@ -202,9 +153,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		Observed observed = new Observed(this.listener, this.context, attempt);
 		CompletableFuture<Executed<T>> answer = null;
 		try {
-			Executed<T> known = known(operation, codec);
-			answer = (known != null) ? CompletableFuture.completedFuture(known)
-					: this.leased.executeAsync(attempt, codec);
+			answer = this.protocols.executeAsync(attempt, codec);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
 			if (!this.failOpen || attempt.started()) {
@@ -224,27 +173,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			}
 			observed.leave();
 		}
-		return told(answer, observed);
-	}
-
-	// Who waits for the answer may end the observation of the record.
-	private static <T> CompletableFuture<Executed<T>> told(CompletableFuture<Executed<T>> answer, Observed observed) {
-		CompletableFuture<Executed<T>> told = new CompletableFuture<>();
-		answer.whenComplete((executed, error) -> {
-			observed.signalled(executed, error);
-			if (error != null) {
-				told.completeExceptionally(error);
-			}
-			else {
-				told.complete(executed);
-			}
-		});
-		told.whenComplete((executed, error) -> {
-			if (told.isCancelled()) {
-				answer.cancel(true);
-			}
-		});
-		return told;
+		return AsyncSettlements.told(answer, observed);
 	}
 
 	/**
@@ -276,7 +205,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			BatchHandler<T> handler) {
 		ObservedBatch observed = new ObservedBatch(this.listener, this.context, items);
 		try {
-			return executeAll(new BatchRun<>(items, codec, handler, this.bypass), boundary, observed);
+			return executeAll(new BatchRun<>(items, codec, handler, this.protocols.bypass()), boundary, observed);
 		}
 		finally {
 			observed.leave();
@@ -285,14 +214,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private <T> BatchExecuted<T> executeAll(BatchRun<T> run, Boundary boundary, ObservedBatch observed) {
 		BatchPlan<T> plan = run.plan();
-		run.answerFrom(this.cache);
 		try {
-			if (observed.mode() == Mode.LEASED) {
-				this.leased.executeAll(run, observed.deferred(boundary.deferral()));
-			}
-			else {
-				transactional().executeAll(run, boundary.definition());
-			}
+			this.protocols.executeAll(run, boundary, observed);
 		}
 		catch (OperationBlockedException ex) {
 			if (ex instanceof IdempotencyStoreUnavailableException && this.failOpen && !run.started()) {
@@ -313,8 +236,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * take. To be called when no handler runs any more and the store still works.
 	 */
 	public void settle() {
-		this.asynchronous.settleLast();
-		this.looseEnds.settleLast();
+		this.protocols.settle();
 	}
 
 	/**
@@ -322,9 +244,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	@Override
 	public void close() {
-		this.leases.close();
-		this.asynchronous.close();
-		this.looseEnds.close();
+		this.protocols.close();
 	}
 
 	/**

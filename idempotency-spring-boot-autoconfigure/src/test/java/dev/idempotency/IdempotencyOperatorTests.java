@@ -124,7 +124,7 @@ class IdempotencyOperatorTests {
 				new TemplateSettings(null, false, List.of(this.listener)))) {
 			assertThat(other.operator().records()).isEmpty();
 			assertThatIllegalStateException().isThrownBy(() -> other.operator().evict(this.key, true, null))
-				.withMessageContaining("'unreliable' does not implement IdempotencyRecords");
+				.withMessageContaining("'unreliable' has no IdempotencyRecords");
 		}
 	}
 

@@ -72,7 +72,7 @@ class UnrecordedCompletionTests {
 	void completionThatIsTooLateIsTold() {
 		this.store.fail(StoreCall.COMPLETE);
 		Way.SINGLE.run(this);
-		database.store().release(this.key, true);
+		database.store().records().orElseThrow().release(this.key, true);
 		this.store.recover();
 		this.template.settle();
 		await().untilAsserted(() -> assertThat(this.listener.completions())

@@ -143,7 +143,7 @@ public final class IdempotencyEndpoint {
 		return this.operator.records()
 			.orElseThrow(
 					() -> new UnsupportedOperationException("The idempotency store '" + this.operator.store().name()
-							+ "' does not implement IdempotencyRecords; only 'record' and 'bypass' work with it"));
+							+ "' has no IdempotencyRecords; only 'record' and 'bypass' work with it"));
 	}
 
 	private static IdempotencyKey key(@Nullable String scope, @Nullable String key) {

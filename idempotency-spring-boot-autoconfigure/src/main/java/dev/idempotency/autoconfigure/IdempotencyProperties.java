@@ -136,8 +136,8 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param pause Time before each statement in which the database is left alone.
 	 */
 	public record Cleanup(@DefaultValue("true") boolean enabled, @DefaultValue("10m") Duration interval,
-			@DefaultValue("1m") Duration timeBudget, @DefaultValue("1000") int batchSize,
-			@DefaultValue("20ms") Duration pause) {
+			@DefaultValue("5m") Duration timeBudget, @DefaultValue("500") int batchSize,
+			@DefaultValue("50ms") Duration pause) {
 
 	}
 

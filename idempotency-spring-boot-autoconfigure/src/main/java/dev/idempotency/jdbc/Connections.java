@@ -2,6 +2,7 @@ package dev.idempotency.jdbc;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
@@ -137,6 +138,20 @@ final class Connections {
 			statement.setObject(i + 1, (parameter instanceof ArrayParameter array) ? array.on(connection) : parameter);
 		}
 		return statement;
+	}
+
+	static int update(Connection connection, String sql, @Nullable Object... parameters) throws SQLException {
+		try (PreparedStatement statement = Connections.prepare(connection, sql, parameters)) {
+			return statement.execute() ? rows(statement.getResultSet()) : statement.getUpdateCount();
+		}
+	}
+
+	private static int rows(ResultSet changed) throws SQLException {
+		int rows = 0;
+		while (changed.next()) {
+			rows++;
+		}
+		return rows;
 	}
 
 	/**

@@ -1,6 +1,5 @@
 package dev.idempotency.jdbc;
 
-import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -35,7 +34,7 @@ import dev.idempotency.cleanup.ExpiredRecords;
  *
  * @since 0.1.0
  */
-public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore, IdempotencyRecords, ExpiredRecords {
+public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore, ExpiredRecords {
 
 	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
 
@@ -189,7 +188,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	@Override
 	public void storeResult(ClaimRequest claim, byte[] result) {
 		this.connections.inTransaction(this.timeout,
-				(connection) -> update(connection, this.sql.storeResult(), result, claim.key().id()));
+				(connection) -> Connections.update(connection, this.sql.storeResult(), result, claim.key().id()));
 	}
 
 	@Override
@@ -230,33 +229,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public Overview overview() {
-		return this.records.overview();
-	}
-
-	@Override
-	public Page stuck(int limit, @Nullable String after) {
-		return this.records.stuck(limit, after);
-	}
-
-	@Override
-	public Page failed(int limit, @Nullable String after) {
-		return this.records.failed(limit, after);
-	}
-
-	@Override
-	public Optional<byte[]> result(IdempotencyKey key) {
-		return this.records.result(key);
-	}
-
-	@Override
-	public Change release(IdempotencyKey key, boolean force) {
-		return this.records.release(key, force);
-	}
-
-	@Override
-	public Change evict(IdempotencyKey key, boolean force) {
-		return this.records.evict(key, force);
+	public Optional<IdempotencyRecords> records() {
+		return Optional.of(this.records);
 	}
 
 	@Override
@@ -278,22 +252,9 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	private Settlement settle(String statement, @Nullable Object... parameters) {
-		int rows = this.connections.autonomous(this.timeout, (connection) -> update(connection, statement, parameters));
+		int rows = this.connections.autonomous(this.timeout,
+				(connection) -> Connections.update(connection, statement, parameters));
 		return (rows > 0) ? Settlement.SETTLED : Settlement.LOST;
-	}
-
-	private static int update(Connection connection, String sql, @Nullable Object... parameters) throws SQLException {
-		try (PreparedStatement statement = Connections.prepare(connection, sql, parameters)) {
-			return statement.execute() ? rows(statement.getResultSet()) : statement.getUpdateCount();
-		}
-	}
-
-	private static int rows(ResultSet changed) throws SQLException {
-		int rows = 0;
-		while (changed.next()) {
-			rows++;
-		}
-		return rows;
 	}
 
 }

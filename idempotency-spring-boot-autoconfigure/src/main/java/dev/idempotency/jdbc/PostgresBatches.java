@@ -26,14 +26,14 @@ final class PostgresBatches {
 			  WHERE c.wait IS NOT NULL),
 			cur AS MATERIALIZED (
 			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
-			""" + PostgresDialect.CLAIMABLE + """
+			""" + PostgresClaims.CLAIMABLE + """
 			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
 			got AS (
 			  INSERT INTO %1$s AS r
 			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
 			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention
 			  FROM cur WHERE claimable ORDER BY id
-			""" + PostgresDialect.TAKE_OVER
+			""" + PostgresClaims.TAKE_OVER
 			+ """
 					  RETURNING r.id, r.fence, r.attempt),
 					done AS MATERIALIZED (
@@ -88,7 +88,7 @@ final class PostgresBatches {
 			FROM c CROSS JOIN unnest(?::uuid[], ?::text[], ?::text[], ?::bytea[], ?::bigint[]) AS u(id, scope, key, fp, retention)
 			WHERE c.wait IS NOT NULL ORDER BY u.id
 			"""
-			+ PostgresDialect.NOTE_OVER + """
+			+ PostgresClaims.NOTE_OVER + """
 
 					RETURNING r.id""";
 
@@ -100,7 +100,9 @@ final class PostgresBatches {
 	private PostgresBatches() {
 	}
 
-	static BatchStatements statements(TableName table, String wait, String free, String own) {
+	static BatchStatements statements(TableName table, String wait) {
+		String free = PostgresClaims.FREE;
+		String own = PostgresClaims.OWN;
 		return new BatchStatements(
 				List.of(CLAIM.formatted(table, wait, free, own.formatted("i"), own.formatted("excluded"))),
 				settle(COMPLETE, table, wait, "result", "bytea", "'P', 'C'"),

@@ -30,7 +30,7 @@ import dev.idempotency.cleanup.ExpiredRecords;
  *
  * @since 0.1.0
  */
-public final class InMemoryIdempotencyStore implements IdempotencyStore, IdempotencyRecords, ExpiredRecords {
+public final class InMemoryIdempotencyStore implements IdempotencyStore, ExpiredRecords {
 
 	private final Map<IdempotencyKey, Entry> entries = new ConcurrentHashMap<>();
 
@@ -95,33 +95,8 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Idempot
 	}
 
 	@Override
-	public Overview overview() {
-		return this.records.overview();
-	}
-
-	@Override
-	public Page stuck(int limit, @Nullable String after) {
-		return this.records.stuck(limit, after);
-	}
-
-	@Override
-	public Page failed(int limit, @Nullable String after) {
-		return this.records.failed(limit, after);
-	}
-
-	@Override
-	public Optional<byte[]> result(IdempotencyKey key) {
-		return this.records.result(key);
-	}
-
-	@Override
-	public Change release(IdempotencyKey key, boolean force) {
-		return this.records.release(key, force);
-	}
-
-	@Override
-	public Change evict(IdempotencyKey key, boolean force) {
-		return this.records.evict(key, force);
+	public Optional<IdempotencyRecords> records() {
+		return Optional.of(this.records);
 	}
 
 	@Override

@@ -29,7 +29,7 @@ import dev.idempotency.Settlement;
  *
  * @since 0.1.0
  */
-public final class RedisIdempotencyStore implements IdempotencyStore, IdempotencyRecords, AutoCloseable {
+public final class RedisIdempotencyStore implements IdempotencyStore, AutoCloseable {
 
 	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
 
@@ -134,33 +134,8 @@ public final class RedisIdempotencyStore implements IdempotencyStore, Idempotenc
 	}
 
 	@Override
-	public Overview overview() {
-		return this.records.overview();
-	}
-
-	@Override
-	public Page stuck(int limit, @Nullable String after) {
-		return this.records.stuck(limit, after);
-	}
-
-	@Override
-	public Page failed(int limit, @Nullable String after) {
-		return this.records.failed(limit, after);
-	}
-
-	@Override
-	public Optional<byte[]> result(IdempotencyKey key) {
-		return this.records.result(key);
-	}
-
-	@Override
-	public Change release(IdempotencyKey key, boolean force) {
-		return this.records.release(key, force);
-	}
-
-	@Override
-	public Change evict(IdempotencyKey key, boolean force) {
-		return this.records.evict(key, force);
+	public Optional<IdempotencyRecords> records() {
+		return Optional.of(this.records);
 	}
 
 	@Override

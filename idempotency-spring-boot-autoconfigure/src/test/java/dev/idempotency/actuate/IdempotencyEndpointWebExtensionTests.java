@@ -72,7 +72,7 @@ class IdempotencyEndpointWebExtensionTests {
 		IdempotencyEndpointWebExtension endpoint = endpoint(new UnreliableStore(database.store()), Show.ALWAYS);
 		assertThat(view(endpoint, view).getStatus()).isEqualTo(501);
 		assertThat(((Problem) endpoint.overview().getBody()).error())
-			.contains("'unreliable' does not implement IdempotencyRecords");
+			.contains("'unreliable' has no IdempotencyRecords");
 		assertThat(endpoint.change("evict", "a", "b", true, null, SecurityContext.NONE).getStatus()).isEqualTo(501);
 	}
 

@@ -26,7 +26,7 @@ public abstract class IdempotencyRecordsContract implements InterventionContract
 
 	@Override
 	public IdempotencyRecords records() {
-		return (IdempotencyRecords) store();
+		return store().records().orElseThrow();
 	}
 
 	/**

@@ -43,7 +43,7 @@ class RecordWindowTests {
 
 	@Test
 	void newestRecordsAreCountedAndTheOthersEstimated() {
-		Overview overview = database.store().overview();
+		Overview overview = database.store().records().orElseThrow().overview();
 		assertThat(overview.complete()).isFalse();
 		assertThat(overview.scopes()).singleElement().satisfies((scope) -> {
 			assertThat(scope.failed()).isOne();
@@ -54,11 +54,11 @@ class RecordWindowTests {
 
 	@Test
 	void listGoesOnWithTheOthers() {
-		Page first = database.store().failed(10, null);
+		Page first = database.store().records().orElseThrow().failed(10, null);
 		assertThat(first.records()).extracting((record) -> record.key().value())
 			.containsExactly("key" + (IdempotencyRecords.WINDOW + MORE));
 		assertThat(first.complete()).isFalse();
-		Page second = database.store().failed(10, first.next());
+		Page second = database.store().records().orElseThrow().failed(10, first.next());
 		assertThat(second.records()).extracting((record) -> record.key().value()).containsExactly("key10");
 		assertThat(second.complete()).isTrue();
 		assertThat(second.next()).isNull();

@@ -31,13 +31,13 @@ class RecordWalkTests {
 			redis.store().complete(request, null);
 			fill(redis, redis.value(request.key()));
 			long start = System.nanoTime();
-			Overview overview = redis.store().overview();
+			Overview overview = redis.store().records().orElseThrow().overview();
 			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(TestRedis.TIMEOUT);
 			assertThat(overview.complete()).isFalse();
 			assertThat(overview.estimate()).isEqualTo(IdempotencyRecords.WINDOW + MORE + 1L);
 			assertThat(overview.scopes()).singleElement()
 				.satisfies((scope) -> assertThat(scope.completed()).isBetween(1L, IdempotencyRecords.WINDOW + 5000L));
-			assertThat(redis.store().failed(10, null).complete()).isFalse();
+			assertThat(redis.store().records().orElseThrow().failed(10, null).complete()).isFalse();
 		}
 		finally {
 			server.stop();
