@@ -39,6 +39,8 @@ function keyRow(record, state) {
 	button.textContent = "Release";
 	button.addEventListener("click", () => release(record));
 	const last = cell("");
+	// Its handler has run: that is about to be recorded.
+	button.disabled = Boolean(record.completionPending);
 	last.append(button);
 	const result = row([cell(record.key), cell(record.scope), cell(state, state), cell(record.attempt),
 		cell(record.error ? record.error.type.split(".").pop() : ""), last]);

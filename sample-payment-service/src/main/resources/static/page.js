@@ -15,7 +15,7 @@ async function call(path, body) {
 	const text = await response.text();
 	const answer = text ? JSON.parse(text) : {};
 	if (!response.ok) {
-		throw new Error(answer.detail || `${path} answered with status ${response.status}`);
+		throw new Error(answer.detail || answer.error || answer.outcome || `${path} answered with status ${response.status}`);
 	}
 	return answer;
 }

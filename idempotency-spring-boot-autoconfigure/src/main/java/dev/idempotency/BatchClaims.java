@@ -74,7 +74,10 @@ final class BatchClaims {
 		requests.keySet().removeIf((index) -> {
 			BatchPart part = run.plan().part(index);
 			try {
-				this.looseEnds.settle(part.operation(), run::hasRun);
+				this.looseEnds.settle(part.operation(), () -> {
+					run.hasRun();
+					part.hasRun();
+				});
 				return false;
 			}
 			catch (IdempotencyStoreUnavailableException ex) {

@@ -28,6 +28,8 @@ final class BatchPart {
 	// Completed, and to be processed again.
 	private boolean bypassed;
 
+	private boolean hasRun;
+
 	private Fate fate = Fate.DUE;
 
 	private @Nullable OperationBlockedException reason;
@@ -66,7 +68,12 @@ final class BatchPart {
 
 	void answer(Claim answer) {
 		this.claim = answer;
-		this.bypassed = this.bypass.applies(answer, operation().key());
+		this.bypassed = !this.hasRun && this.bypass.applies(answer, operation().key());
+	}
+
+	// In an earlier delivery to this process, whose completion has been made up for.
+	void hasRun() {
+		this.hasRun = true;
 	}
 
 	boolean isBypassed() {

@@ -98,8 +98,8 @@ public final class IdempotencyOperator {
 				+ " by " + name(who);
 		boolean done = false;
 		try {
-			this.cache.remove(key);
-			Change change = action.apply(records);
+			Change change = (!force && this.looseEnds.hasCompletion(key)) ? Change.PENDING
+					: changed(key, action, records);
 			done = (change == Change.DONE);
 			if (done) {
 				logger.warn("Intervention: " + what + "; what its owner still reports changes nothing");
@@ -116,6 +116,12 @@ public final class IdempotencyOperator {
 		finally {
 			this.listener.intervened(intervention, done);
 		}
+	}
+
+	private Change changed(IdempotencyKey key, Function<IdempotencyRecords, Change> action,
+			IdempotencyRecords records) {
+		this.cache.remove(key);
+		return action.apply(records);
 	}
 
 	/**
@@ -137,6 +143,10 @@ public final class IdempotencyOperator {
 		else if (news) {
 			logger.info("Intervention: no more bypass of the scope '" + scope + "' by " + name(who));
 		}
+		else {
+			logger.info("Refused: bypass of the scope '" + scope + "' by " + name(who) + "; it is already "
+					+ (on ? "on" : "off"));
+		}
 		this.listener.intervened(Intervention.BYPASS, news);
 	}
 
@@ -149,7 +159,8 @@ public final class IdempotencyOperator {
 	}
 
 	private static String name(@Nullable String who) {
-		return (who != null) ? "'" + who + "'" : "somebody unknown";
+		// A name that somebody has chosen must not look like a line of the log.
+		return (who != null) ? "'" + who.replaceAll("\\p{Cntrl}", "?") + "'" : "somebody unknown";
 	}
 
 }

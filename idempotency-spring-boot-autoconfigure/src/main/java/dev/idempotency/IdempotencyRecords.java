@@ -98,6 +98,12 @@ public interface IdempotencyRecords {
 		ALIVE,
 
 		/**
+		 * The handler has run in this process, and its completion is about to be
+		 * recorded: nothing was changed.
+		 */
+		PENDING,
+
+		/**
 		 * The operation has completed: nothing was changed.
 		 */
 		COMPLETED,

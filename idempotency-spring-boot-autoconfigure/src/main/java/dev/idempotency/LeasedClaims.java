@@ -70,12 +70,14 @@ final class LeasedClaims {
 	/**
 	 * Look up the execution that has completed, if its operation is to be processed
 	 * again.
-	 * @param operation the operation
+	 * @param attempt the attempt; one whose own completion has just been made up for is
+	 * not processed again
 	 * @param claim what the store has answered
 	 * @return the execution, {@code null} if the operation is not to be processed again
 	 */
-	@Nullable IdempotentExecution bypass(IdempotentOperation operation, Claim claim) {
-		return this.bypass.applies(claim, operation.key())
+	@Nullable IdempotentExecution bypass(Attempt<?, ?> attempt, Claim claim) {
+		IdempotentOperation operation = attempt.operation();
+		return (!attempt.started() && this.bypass.applies(claim, operation.key()))
 				? IdempotentExecution.again(operation, this.store, this.calls) : null;
 	}
 

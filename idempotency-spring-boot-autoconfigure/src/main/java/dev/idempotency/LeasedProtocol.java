@@ -38,7 +38,7 @@ final class LeasedProtocol {
 		long start = System.nanoTime();
 		Claim claim = this.claims.claim(attempt, request);
 		if (!(claim instanceof Claim.Acquired acquired)) {
-			IdempotentExecution again = this.claims.bypass(operation, claim);
+			IdempotentExecution again = this.claims.bypass(attempt, claim);
 			return (again != null) ? new Executed<>(attempt.runAgain(again), false)
 					: Answers.answer(operation, claim, codec);
 		}
@@ -76,7 +76,7 @@ final class LeasedProtocol {
 		long start = System.nanoTime();
 		Claim claim = this.claims.claim(attempt, request);
 		if (!(claim instanceof Claim.Acquired acquired)) {
-			IdempotentExecution again = this.claims.bypass(operation, claim);
+			IdempotentExecution again = this.claims.bypass(attempt, claim);
 			return (again != null) ? AsyncSettlements.unprotected(attempt.runAgain(again))
 					: CompletableFuture.completedFuture(Answers.answer(operation, claim, codec));
 		}

@@ -55,15 +55,20 @@ final class LooseEnds implements AutoCloseable {
 		if (call == StoreCall.RELEASE && this.ends.size() >= MAX_GIVEN_BACK) {
 			return;
 		}
-		this.ends.put(token, new LooseEnd(call, operation, settlement, madeUpFor));
-		this.looks.every(Duration.ofSeconds(1));
+		// Before it can be settled.
 		if (call == StoreCall.COMPLETE) {
 			this.listener.completionFailed(operation.name(), operation.key());
 		}
+		this.ends.put(token, new LooseEnd(call, operation, settlement, madeUpFor));
+		this.looks.every(Duration.ofSeconds(1));
 	}
 
 	List<UnrecordedCompletion> completions() {
 		return this.ends.values().stream().filter(LooseEnd::isCompletion).map(LooseEnd::unrecorded).toList();
+	}
+
+	boolean hasCompletion(IdempotencyKey key) {
+		return this.ends.values().stream().anyMatch((end) -> end.isCompletion() && end.operation().key().equals(key));
 	}
 
 	boolean isEmpty() {

@@ -128,10 +128,12 @@ final class ObservedBatch {
 		if (error == null && executed.failedAt() == index) {
 			error = executed.failure();
 		}
+		Outcome failed = this.bypassed.test(index) ? Outcome.UNPROTECTED : Outcome.FAILED;
 		if (error != null) {
-			return Observed.outcome(error);
+			Outcome outcome = Observed.outcome(error);
+			return (outcome == Outcome.FAILED) ? failed : outcome;
 		}
-		return (executed.failure() != null && executed.failedAt() < 0) ? Outcome.FAILED : null;
+		return (executed.failure() != null && executed.failedAt() < 0) ? failed : null;
 	}
 
 }

@@ -10,8 +10,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import dev.idempotency.IdempotencyListener.StoreCall;
+import dev.idempotency.IdempotencyRecords.Change;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
@@ -65,6 +67,40 @@ class UnrecordedCompletionTests {
 		assertThat(pending()).isEmpty();
 		await().untilAsserted(() -> assertThat(this.listener.completions())
 			.containsExactly("failed " + this.key.value(), "SETTLED " + this.key.value()));
+	}
+
+	@Test
+	@Tag("promise-3")
+	void keyWhoseCompletionIsPendingIsNotGivenAwayByHand() {
+		this.store.showRecords();
+		this.store.fail(StoreCall.COMPLETE);
+		Way.SINGLE.run(this);
+		IdempotencyOperator operator = this.template.operator();
+		assertThat(operator.release(this.key, false, null)).isEqualTo(Change.PENDING);
+		assertThat(operator.evict(this.key, false, null)).isEqualTo(Change.PENDING);
+		this.store.recover();
+		this.template.settle();
+		assertThat(operator.release(this.key, false, null)).isEqualTo(Change.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-3")
+	void bypassDoesNotRepeatWhatHasJustBeenMadeUpFor(boolean batch) {
+		this.template.operator().bypass(this.key.scope(), true, null);
+		this.store.fail(StoreCall.COMPLETE);
+		Way way = batch ? Way.BATCH : Way.SINGLE;
+		way.run(this);
+		this.store.recover();
+		if (batch) {
+			BatchExecuted<String> again = this.template.executeAll(List.of(new BatchItem(this.operation, 0)),
+					new TextCodec(), (due) -> List.of("again"));
+			assertThat(again.answers()).singleElement().satisfies((one) -> assertThat(one.result()).isEqualTo("paid"));
+		}
+		else {
+			assertThat(this.template.execute(this.operation, new TextCodec(), () -> "again").result())
+				.isEqualTo("paid");
+		}
 	}
 
 	@Test

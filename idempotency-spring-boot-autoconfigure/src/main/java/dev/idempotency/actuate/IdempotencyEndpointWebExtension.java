@@ -15,6 +15,7 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.EndpointWebExtension;
 
 import dev.idempotency.IdempotencyOperator;
+import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyRecords.Change;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
@@ -110,7 +111,7 @@ public final class IdempotencyEndpointWebExtension {
 		catch (UnsupportedOperationException ex) {
 			return problem(ex.getMessage(), NOT_IMPLEMENTED);
 		}
-		catch (OperationInProgressException ex) {
+		catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
 			return problem(ex.getMessage(), CONFLICT);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {

@@ -240,7 +240,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public int deleteExpired(int limit, Duration pause) {
-		if (this.partitions != null) {
+		if (this.partitions != null && this.expired.isAtStart()) {
 			this.partitions.maintain();
 		}
 		return this.expired.delete(limit, pause);

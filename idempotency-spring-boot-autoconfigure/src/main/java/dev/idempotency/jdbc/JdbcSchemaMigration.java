@@ -51,6 +51,8 @@ public final class JdbcSchemaMigration {
 			.baselineOnMigrate(true)
 			.baselineVersion("0")
 			.createSchemas(false)
+			// The scripts of a layout have numbers of their own.
+			.outOfOrder(true)
 			.cleanDisabled(true);
 		if (table.schema() != null) {
 			configuration.defaultSchema(Databases.storedName(dataSource, table.schema()));

@@ -12,6 +12,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
 
 /**
@@ -70,6 +71,11 @@ final class Partitions {
 		catch (OperationInProgressException ex) {
 			logger.debug("The partitions of " + this.table + " are in use; the next try comes with the next cleanup",
 					ex);
+		}
+		catch (IdempotencyStoreUnavailableException ex) {
+			// Rows can be deleted all the same.
+			logger.warn("The partitions of " + this.table + " could not be maintained: records stay in the latest one, "
+					+ "and expired ones are deleted one by one; the user must own the table and may create tables", ex);
 		}
 	}
 

@@ -75,7 +75,8 @@ final class PostgresBatches {
 			FROM held WHERE t.id = held.id RETURNING t.id""";
 
 	private static final String RENEW = """
-			UPDATE %1$s AS t SET lease_until = clock_timestamp() + held.lease * interval '1 ms'
+			UPDATE %1$s AS t SET (lease_until, expires_at) = (
+			  SELECT l.until, greatest(t.expires_at, l.until) FROM (SELECT clock_timestamp() + held.lease * interval '1 ms' AS until) l)
 			FROM held WHERE t.id = held.id RETURNING t.id""";
 
 	private static final String NOTE_FAILURES = """

@@ -11,12 +11,15 @@ final class PostgresCleanup {
 	// now() because the index cannot be used with clock_timestamp().
 	private static final String FORGETTABLE = "expires_at <= now() AND NOT (state = 'P' AND lease_until > now())";
 
+	// The condition twice: if the table has been partitioned meanwhile, other rows have
+	// the
+	// same ctid.
 	private static final String DELETE_EXPIRED = """
 			WITH batch AS MATERIALIZED (
 			  SELECT ctid FROM %1$s WHERE %2$s AND expires_at <= now() - ?::bigint * interval '1 ms'
 			    AND expires_at >= coalesce(?::timestamptz, '-infinity')
 			  ORDER BY expires_at LIMIT ? FOR UPDATE SKIP LOCKED),
-			gone AS (DELETE FROM %1$s WHERE ctid = ANY (ARRAY(SELECT ctid FROM batch)) RETURNING expires_at)
+			gone AS (DELETE FROM %1$s WHERE ctid = ANY (ARRAY(SELECT ctid FROM batch)) AND %2$s RETURNING expires_at)
 			SELECT count(*), max(expires_at) FROM gone""";
 
 	private static final String BACKLOG = """

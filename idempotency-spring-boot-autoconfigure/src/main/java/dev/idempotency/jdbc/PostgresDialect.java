@@ -43,13 +43,20 @@ final class PostgresDialect implements Dialect {
 			  attempt = CASE WHEN state = 'P' THEN attempt - 1 ELSE attempt END
 			WHERE id = ? AND token = ? AND state IN ('P', 'F')""";
 
+	// A record that is alive says so in expires_at, too: a partition goes by it. While
+	// that is
+	// later anyway the update stays heap-only.
 	private static final String RENEW = """
-			UPDATE %1$s SET lease_until = clock_timestamp() + ?::bigint * interval '1 ms'
+			UPDATE %1$s AS t SET (lease_until, expires_at) = (
+			  SELECT l.until, greatest(t.expires_at, l.until) FROM (SELECT clock_timestamp() + ?::bigint * interval '1 ms' AS until) l)
 			WHERE id = ? AND token = ? AND state = 'P'""";
 
 	private static final String FIND = """
 			SELECT state, fence, attempt, lease_until, created_at, expires_at, error_type, error_message
 			FROM %1$s WHERE id = ?""";
+
+	// The partition has been dropped since the claim has read which one is filled.
+	private static final String PARTITION_GONE = "23514";
 
 	private final Layout layout;
 
@@ -141,7 +148,8 @@ final class PostgresDialect implements Dialect {
 	@Override
 	public boolean isContention(SQLException error) {
 		String state = error.getSQLState();
-		return state != null && CONTENTION.contains(state);
+		return state != null
+				&& (CONTENTION.contains(state) || (this.layout == Layout.PARTITIONED && state.equals(PARTITION_GONE)));
 	}
 
 }

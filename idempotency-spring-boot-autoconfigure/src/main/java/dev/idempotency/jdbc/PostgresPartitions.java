@@ -45,17 +45,6 @@ final class PostgresPartitions {
 			  ARRAY[]::uuid[], n.fps, ARRAY[]::bigint[], n.retentions) c
 			WHERE c.outcome = 'A'""";
 
-	// A record that is alive says so in expires_at, the only time with an index.
-	private static final String RENEW = """
-			UPDATE %1$s AS t SET (lease_until, expires_at) = (
-			  SELECT l.until, greatest(t.expires_at, l.until) FROM (SELECT clock_timestamp() + ?::bigint * interval '1 ms' AS until) l)
-			WHERE id = ? AND token = ? AND state = 'P'""";
-
-	private static final String RENEW_ALL = """
-			UPDATE %1$s AS t SET (lease_until, expires_at) = (
-			  SELECT l.until, greatest(t.expires_at, l.until) FROM (SELECT clock_timestamp() + held.lease * interval '1 ms' AS until) l)
-			FROM held WHERE t.id = held.id RETURNING t.id""";
-
 	// A record goes with its partition. These are in one that others keep alive.
 	private static final String DELETE_EXPIRED = """
 			WITH batch AS MATERIALIZED (
@@ -94,13 +83,13 @@ final class PostgresPartitions {
 	static Statements statements(TableName table, String wait, String batchWait, Statements single) {
 		return new Statements(INSERT.formatted(table, wait), List.of(CLAIM.formatted(table, wait)), single.complete(),
 				single.storeResult(), single.fail(), NOTE_FAILURE.formatted(table, wait), single.release(),
-				RENEW.formatted(table), batches(table, batchWait, single.batches()), single.find(),
+				single.renew(), batches(table, batchWait, single.batches()), single.find(),
 				DELETE_EXPIRED.formatted(table));
 	}
 
 	private static BatchStatements batches(TableName table, String wait, BatchStatements single) {
 		return new BatchStatements(List.of(CLAIM_ALL.formatted(table, wait)), single.complete(), single.fail(),
-				single.release(), PostgresBatches.settle(RENEW_ALL, table, wait, "lease", "bigint", "'P'"),
+				single.release(), single.renew(),
 				List.of(NOTE_FAILURES.formatted(table, wait), NOTE_FAILURES.formatted(table, "1ms")),
 				single.storeResults());
 	}

@@ -18,6 +18,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyListener;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.Settlement;
 import dev.idempotency.StoreCircuit;
 
 /**
@@ -30,6 +31,9 @@ import dev.idempotency.StoreCircuit;
  * <li>{@code idempotency.circuit.open}, gauge, 1 while the circuit breaker is open or
  * half open: {@code store}</li>
  * <li>{@code idempotency.completion.failed}, counter: {@code listener}</li>
+ * <li>{@code idempotency.completion.pending}, gauge: {@code listener}</li>
+ * <li>{@code idempotency.completion.settled}, counter: {@code listener}, {@code outcome}
+ * ({@code settled}, {@code lost})</li>
  * <li>{@code idempotency.endpoint.writes}, counter: {@code operation} (see
  * {@link dev.idempotency.IdempotencyListener.Intervention}), {@code outcome}
  * ({@code done}, {@code refused})</li>
@@ -49,6 +53,8 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 	private final Map<Processed, Timer> processed = new ConcurrentHashMap<>();
 
 	private final Map<Called, Timer> called = new ConcurrentHashMap<>();
+
+	private final Map<String, AtomicInteger> pending = new ConcurrentHashMap<>();
 
 	private final Map<String, AtomicInteger> circuits = new ConcurrentHashMap<>();
 
@@ -91,6 +97,27 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 			.tag("listener", listener)
 			.register(this.registry)
 			.increment();
+		this.pending.computeIfAbsent(listener, this::pending).incrementAndGet();
+	}
+
+	@Override
+	public void completionSettled(String listener, IdempotencyKey key, Settlement settlement) {
+		this.pending.computeIfAbsent(listener, this::pending).decrementAndGet();
+		Counter.builder("idempotency.completion.settled")
+			.description("Completions that the store did not take at first, and that have been settled")
+			.tag("listener", listener)
+			.tag("outcome", value(settlement))
+			.register(this.registry)
+			.increment();
+	}
+
+	private AtomicInteger pending(String listener) {
+		AtomicInteger pending = new AtomicInteger();
+		Gauge.builder("idempotency.completion.pending", pending, AtomicInteger::get)
+			.description("Handlers that have run and whose completion the store has not taken yet")
+			.tag("listener", listener)
+			.register(this.registry);
+		return pending;
 	}
 
 	@Override

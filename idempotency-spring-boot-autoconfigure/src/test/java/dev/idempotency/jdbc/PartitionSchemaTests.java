@@ -98,6 +98,25 @@ class PartitionSchemaTests {
 			.isThrownBy(() -> old.claim(TestDatabase.request(TestDatabase.newKey())));
 	}
 
+	// Rows of two partitions may have the same address.
+	@Test
+	@Tag("promise-3")
+	void cleanupOfARunningInstanceLeavesOtherPartitionsAlone() {
+		migrate(Layout.SINGLE);
+		JdbcIdempotencyStore old = store(TABLE, Layout.SINGLE);
+		old.claim(TestDatabase.request(TestDatabase.newKey()));
+		this.jdbc.update("UPDATE records SET state = 'C', lease_until = NULL, expires_at = now() - interval '1 hour'");
+		this.jdbc.execute("VACUUM FULL records");
+		migrate(Layout.PARTITIONED);
+		JdbcIdempotencyStore store = store(TABLE, Layout.PARTITIONED);
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		store.claim(request);
+		assertThat(this.jdbc.queryForList("SELECT DISTINCT ctid::text FROM records", String.class)).hasSize(1);
+		old.deleteExpired(10);
+		assertThat(store.complete(request, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM records", Long.class)).isOne();
+	}
+
 	@ParameterizedTest
 	@ValueSource(strings = { "records", "ops.records", "Ops.Records" })
 	void storeWorksOnATableOfAnyName(String name) {

@@ -60,7 +60,7 @@ class KafkaTransactionTests {
 		this.context = start(TestApp.of(KafkaTransactionListeners.class, KafkaTransactionConfiguration.class)
 			.database(database)
 			// Less than any record waits here.
-			.with("spring.kafka.consumer.properties.max.poll.interval.ms", 4000), this.prefix);
+			.with("spring.kafka.consumer.properties.max.poll.interval.ms", 6000), this.prefix);
 		this.listeners = TestApp.target(this.context, KafkaTransactionListeners.class);
 		this.store = this.context.getBean(IdempotencyStore.class);
 	}

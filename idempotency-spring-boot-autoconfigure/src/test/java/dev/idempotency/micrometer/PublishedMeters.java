@@ -20,6 +20,7 @@ import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyListener.StoreCall;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.Settlement;
 import dev.idempotency.StoreCircuit;
 
 /**
@@ -52,6 +53,9 @@ record PublishedMeters(Map<String, List<Map<String, String>>> samples) {
 		}
 		listener.circuitChanged("jdbc", StoreCircuit.State.OPEN);
 		listener.completionFailed("payments", IdempotencyKey.of("scope", "key"));
+		for (Settlement settlement : Settlement.values()) {
+			listener.completionSettled("payments", IdempotencyKey.of("scope", "key"), settlement);
+		}
 		for (Intervention intervention : Intervention.values()) {
 			listener.intervened(intervention, true);
 			listener.intervened(intervention, false);

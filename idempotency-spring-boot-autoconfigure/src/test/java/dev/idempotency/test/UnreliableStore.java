@@ -20,6 +20,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyListener.StoreCall;
 import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.IdempotencyRecords;
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.Settlement;
@@ -38,6 +39,8 @@ public final class UnreliableStore implements IdempotencyStore {
 	private final Map<StoreCall, Consumer<ClaimRequest>> hooks = new ConcurrentHashMap<>();
 
 	private volatile boolean oneByOne;
+
+	private volatile boolean recordsShown;
 
 	private final Set<StoreCall> garbled = ConcurrentHashMap.newKeySet();
 
@@ -220,6 +223,18 @@ public final class UnreliableStore implements IdempotencyStore {
 	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return store(StoreCall.FIND).find(key);
+	}
+
+	/**
+	 * Let people see and change the records; they always can.
+	 */
+	public void showRecords() {
+		this.recordsShown = true;
+	}
+
+	@Override
+	public Optional<IdempotencyRecords> records() {
+		return this.recordsShown ? this.store.records() : Optional.empty();
 	}
 
 	@Override

@@ -1,3 +1,6 @@
+-- Claims of running instances queue behind the lock: better to fail, and be repeated, than to wait for an open transaction.
+SET LOCAL lock_timeout = '5s';
+
 -- The single table becomes the first of several partitions. Each has a unique index on the id; the functions keep ids
 -- unique over all of them.
 ALTER TABLE ${table} RENAME TO ${name}_p0;
@@ -66,7 +69,7 @@ DECLARE
   r ${table};
   a ${table}_answer;
 BEGIN
-  IF current_setting('transaction_isolation') <> 'read committed' THEN
+  IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
     RAISE EXCEPTION 'the partitioned layout needs READ COMMITTED' USING ERRCODE = '25004';
   END IF;
   FOR race IN 1..5 LOOP
@@ -174,6 +177,9 @@ DECLARE
   p ${table}_period;
   parent record;
 BEGIN
+  IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+    RAISE EXCEPTION 'the partitioned layout needs READ COMMITTED' USING ERRCODE = '25004';
+  END IF;
   IF NOT pg_try_advisory_xact_lock(hashtext('dev.idempotency.partitions'), hashoid('${table}'::regclass)) THEN
     RETURN NULL;
   END IF;
@@ -181,7 +187,8 @@ BEGIN
   SELECT * INTO STRICT p FROM ${table}_period;
   SELECT n.nspname, c.relname INTO STRICT parent FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.oid = '${table}'::regclass;
-  IF to_regclass(format('%I.%I', parent.nspname, parent.relname || '_p' || p.period + 1)) IS NULL THEN
+  IF NOT EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = '${table}'::regclass
+      AND i.inhrelid = to_regclass(format('%I.%I', parent.nspname, parent.relname || '_p' || p.period + 1))) THEN
     EXECUTE format('CREATE TABLE %1$I.%2$I (LIKE ${table} INCLUDING ALL, PRIMARY KEY (id));'
       'CREATE INDEX ON %1$I.%2$I (expires_at);'
       'ALTER TABLE ${table} ATTACH PARTITION %1$I.%2$I FOR VALUES IN (%3$s)',
@@ -210,6 +217,10 @@ DECLARE
   found_alive boolean;
   part record;
 BEGIN
+  -- With another isolation the second look would be as old as the first.
+  IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+    RAISE EXCEPTION 'the partitioned layout needs READ COMMITTED' USING ERRCODE = '25004';
+  END IF;
   IF NOT pg_try_advisory_xact_lock(hashtext('dev.idempotency.partitions'), hashoid('${table}'::regclass)) THEN
     RETURN NULL;
   END IF;
