@@ -8,6 +8,7 @@ import java.sql.Savepoint;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 import org.jspecify.annotations.Nullable;
 
@@ -28,13 +29,32 @@ final class ClaimStatement {
 
 	private static final String RACE = "R";
 
+	private final String insert;
+
 	private final List<String> sql;
 
 	private final Dialect dialect;
 
-	ClaimStatement(List<String> sql, Dialect dialect) {
+	ClaimStatement(String insert, List<String> sql, Dialect dialect) {
+		this.insert = insert;
 		this.sql = sql;
 		this.dialect = dialect;
+	}
+
+	// Nothing if there is a record.
+	Optional<Claim.Acquired> inserted(Connection connection, ClaimRequest request) throws SQLException {
+		IdempotencyKey key = request.key();
+		try (PreparedStatement statement = Connections.prepare(connection, this.insert, key.id(), key.scope(),
+				key.value(), request.fingerprint(), request.retention().toMillis());
+				ResultSet rows = statement.executeQuery()) {
+			return rows.next() ? Optional.of(new Claim.Acquired(1, 1)) : Optional.empty();
+		}
+		catch (SQLException ex) {
+			if (this.dialect.isDuplicate(ex)) {
+				return Optional.empty();
+			}
+			throw ex;
+		}
 	}
 
 	Claim leased(Connection connection, ClaimRequest request) throws SQLException {

@@ -1,8 +1,5 @@
 package dev.idempotency.jdbc;
 
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -91,9 +88,9 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.sql = this.dialect.statements(table, timeout.dividedBy(2));
 		this.table = table;
 		this.timeout = timeout;
-		this.claim = new ClaimStatement(this.sql.claim(), this.dialect);
-		this.records = new JdbcRecords(this.connections, this.dialect.records(table, timeout.dividedBy(2)), table,
-				timeout);
+		this.claim = new ClaimStatement(this.sql.insert(), this.sql.claim(), this.dialect);
+		this.records = new JdbcRecords(this.connections, this.sql.find(),
+				this.dialect.records(table, timeout.dividedBy(2)), table, timeout);
 		this.batches = new Batches(this.connections, this.sql.batches(), this.dialect, timeout);
 		this.partitions = (layout == Layout.PARTITIONED)
 				? new Partitions(this.connections, table, partitionInterval, ExpiredRows.TIMEOUT) : null;
@@ -163,20 +160,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Optional<Claim.Acquired> insert(ClaimRequest request) {
-		IdempotencyKey key = request.key();
-		return this.connections.inTransaction(this.timeout, (connection) -> {
-			try (PreparedStatement statement = Connections.prepare(connection, this.sql.insert(), key.id(), key.scope(),
-					key.value(), request.fingerprint(), request.retention().toMillis());
-					ResultSet rows = statement.executeQuery()) {
-				return rows.next() ? Optional.of(new Claim.Acquired(1, 1)) : Optional.empty();
-			}
-			catch (SQLException ex) {
-				if (this.dialect.isDuplicate(ex)) {
-					return Optional.empty();
-				}
-				throw ex;
-			}
-		});
+		return this.connections.inTransaction(this.timeout, (connection) -> this.claim.inserted(connection, request));
 	}
 
 	@Override
@@ -220,12 +204,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return this.connections.autonomous(this.timeout, (connection) -> {
-			try (PreparedStatement statement = Connections.prepare(connection, this.sql.find(), key.id());
-					ResultSet row = statement.executeQuery()) {
-				return row.next() ? Optional.of(Rows.read(key, row)) : Optional.empty();
-			}
-		});
+		return this.records.find(key);
 	}
 
 	@Override

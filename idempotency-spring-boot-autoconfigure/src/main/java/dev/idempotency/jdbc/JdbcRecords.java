@@ -26,17 +26,29 @@ final class JdbcRecords implements IdempotencyRecords {
 
 	private final Connections connections;
 
+	private final String find;
+
 	private final RecordStatements sql;
 
 	private final TableName table;
 
 	private final Duration timeout;
 
-	JdbcRecords(Connections connections, RecordStatements sql, TableName table, Duration timeout) {
+	JdbcRecords(Connections connections, String find, RecordStatements sql, TableName table, Duration timeout) {
 		this.connections = connections;
+		this.find = find;
 		this.sql = sql;
 		this.table = table;
 		this.timeout = timeout;
+	}
+
+	Optional<IdempotencyRecord> find(IdempotencyKey key) {
+		return this.connections.autonomous(this.timeout, (connection) -> {
+			try (PreparedStatement statement = Connections.prepare(connection, this.find, key.id());
+					ResultSet row = statement.executeQuery()) {
+				return row.next() ? Optional.of(Rows.read(key, row)) : Optional.empty();
+			}
+		});
 	}
 
 	@Override

@@ -92,10 +92,8 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 
 	@Override
 	public void completionFailed(String listener, IdempotencyKey key) {
-		Counter.builder("idempotency.completion.failed")
-			.description("Handlers that have run and whose completion the store did not take at first")
-			.tag("listener", listener)
-			.register(this.registry)
+		counter("idempotency.completion.failed",
+				"Handlers that have run and whose completion the store did not take at first", "listener", listener)
 			.increment();
 		this.pending.computeIfAbsent(listener, this::pending).incrementAndGet();
 	}
@@ -103,11 +101,9 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 	@Override
 	public void completionSettled(String listener, IdempotencyKey key, Settlement settlement) {
 		this.pending.computeIfAbsent(listener, this::pending).decrementAndGet();
-		Counter.builder("idempotency.completion.settled")
-			.description("Completions that the store did not take at first, and that have been settled")
-			.tag("listener", listener)
-			.tag("outcome", value(settlement))
-			.register(this.registry)
+		counter("idempotency.completion.settled",
+				"Completions that the store did not take at first, and that have been settled", "listener", listener,
+				"outcome", value(settlement))
 			.increment();
 	}
 
@@ -122,30 +118,21 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 
 	@Override
 	public void intervened(Intervention intervention, boolean done) {
-		Counter.builder("idempotency.endpoint.writes")
-			.description("Changes that somebody has asked for by hand")
-			.tag("operation", value(intervention))
-			.tag("outcome", done ? "done" : "refused")
-			.register(this.registry)
+		counter("idempotency.endpoint.writes", "Changes that somebody has asked for by hand", "operation",
+				value(intervention), "outcome", done ? "done" : "refused")
 			.increment();
 	}
 
 	@Override
 	public void keyMissing(String listener, MissingKeyPolicy policy) {
-		Counter.builder("idempotency.key.missing")
-			.description("Records without a usable idempotency key")
-			.tag("listener", listener)
-			.tag("policy", value(policy))
-			.register(this.registry)
+		counter("idempotency.key.missing", "Records without a usable idempotency key", "listener", listener, "policy",
+				value(policy))
 			.increment();
 	}
 
 	@Override
 	public void cleanedUp(String table, int deleted) {
-		Counter.builder("idempotency.cleanup.deleted")
-			.description("Expired idempotency records that were deleted")
-			.tag("table", table)
-			.register(this.registry)
+		counter("idempotency.cleanup.deleted", "Expired idempotency records that were deleted", "table", table)
 			.increment(deleted);
 	}
 
@@ -166,6 +153,10 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 			.tag("table", table)
 			.register(this.registry);
 		return millis;
+	}
+
+	private Counter counter(String name, String description, String... tags) {
+		return Counter.builder(name).description(description).tags(tags).register(this.registry);
 	}
 
 	private Timer timer(Processed key) {

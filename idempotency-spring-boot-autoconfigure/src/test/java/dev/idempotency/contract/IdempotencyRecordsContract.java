@@ -29,33 +29,6 @@ public abstract class IdempotencyRecordsContract implements InterventionContract
 		return store().records().orElseThrow();
 	}
 
-	/**
-	 * A short lease, for tests that wait until it has run out.
-	 * @return the shortest lease that the store can keep, or a bit more
-	 */
-	@Override
-	public Duration lease() {
-		return Duration.ofMillis(100);
-	}
-
-	/**
-	 * A short retention, for tests that wait until it is over.
-	 * @return the shortest retention that the store can keep, or a bit more
-	 */
-	@Override
-	public Duration retention() {
-		return Duration.ofMillis(500);
-	}
-
-	/**
-	 * By how much a time may differ because of the unit in which the store keeps it.
-	 * @return the unit
-	 */
-	@Override
-	public Duration precision() {
-		return Duration.ofMillis(1);
-	}
-
 	@Override
 	public Duration competition() {
 		return Duration.ZERO;

@@ -26,33 +26,6 @@ public abstract class IdempotencyStoreContract implements BatchClaimContract, Ba
 	public abstract IdempotencyStore store();
 
 	/**
-	 * A short lease, for tests that wait until it has run out.
-	 * @return the shortest lease that the store can keep, or a bit more
-	 */
-	@Override
-	public Duration lease() {
-		return Duration.ofMillis(100);
-	}
-
-	/**
-	 * A short retention, for tests that wait until it is over.
-	 * @return the shortest retention that the store can keep, or a bit more
-	 */
-	@Override
-	public Duration retention() {
-		return Duration.ofMillis(500);
-	}
-
-	/**
-	 * By how much a time may differ because of the unit in which the store keeps it.
-	 * @return the unit
-	 */
-	@Override
-	public Duration precision() {
-		return Duration.ofMillis(1);
-	}
-
-	/**
 	 * How long threads compete for keys.
 	 * @return the time
 	 */

@@ -20,11 +20,29 @@ interface StoreContract {
 
 	IdempotencyStore store();
 
-	Duration lease();
+	/**
+	 * A short lease, for tests that wait until it has run out.
+	 * @return the shortest lease that the store can keep, or a bit more
+	 */
+	default Duration lease() {
+		return Duration.ofMillis(100);
+	}
 
-	Duration retention();
+	/**
+	 * A short retention, for tests that wait until it is over.
+	 * @return the shortest retention that the store can keep, or a bit more
+	 */
+	default Duration retention() {
+		return Duration.ofMillis(500);
+	}
 
-	Duration precision();
+	/**
+	 * By how much a time may differ because of the unit in which the store keeps it.
+	 * @return the unit
+	 */
+	default Duration precision() {
+		return Duration.ofMillis(1);
+	}
 
 	Duration competition();
 
