@@ -1,10 +1,7 @@
 package dev.idempotency.autoconfigure;
 
-import java.util.List;
-
 import javax.sql.DataSource;
 
-import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -16,9 +13,7 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.annotation.Bean;
 import org.springframework.jdbc.datasource.DataSourceUtils;
-import org.springframework.util.ClassUtils;
 
-import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Jdbc;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Schema;
@@ -26,7 +21,6 @@ import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
-import dev.idempotency.jdbc.Layout;
 import dev.idempotency.jdbc.TableName;
 
 /**
@@ -58,9 +52,10 @@ public final class IdempotencyJdbcAutoConfiguration {
 			ObjectProvider<DataSource> dataSources, StoreTransactions transactions, IdempotencyProperties properties) {
 		Jdbc jdbc = properties.jdbc();
 		TableName table = TableName.of(jdbc.table());
-		DataSource dataSource = dataSource(beanFactory, dataSources, jdbc.dataSource());
+		DataSource dataSource = Database.find(beanFactory, dataSources, jdbc.dataSource());
 		if (jdbc.schema() == Schema.MIGRATE) {
-			migrate(dataSource, table, jdbc.layout(), beanFactory.getBeanClassLoader());
+			Database.requireFlyway(beanFactory.getBeanClassLoader());
+			JdbcSchemaMigration.migrate(dataSource, table, jdbc.layout());
 		}
 		if (jdbc.schema() != Schema.NONE) {
 			JdbcSchemaValidation.validate(dataSource, table, jdbc.layout());
@@ -79,31 +74,7 @@ public final class IdempotencyJdbcAutoConfiguration {
 		StoreCandidates.requireOne(beanFactory);
 		Jdbc jdbc = properties.jdbc();
 		return new StoreTransactions(JdbcTransactionManagers.find(beanFactory,
-				dataSource(beanFactory, dataSources, jdbc.dataSource()), jdbc.transactionManager()));
-	}
-
-	private static DataSource dataSource(ListableBeanFactory beanFactory, ObjectProvider<DataSource> dataSources,
-			@Nullable String name) {
-		DataSource dataSource = (name != null) ? beanFactory.getBean(name, DataSource.class)
-				: dataSources.getIfUnique();
-		if (dataSource == null) {
-			throw new IdempotencyConfigurationException(
-					"There are several DataSources for the idempotency store: "
-							+ List.of(beanFactory.getBeanNamesForType(DataSource.class)) + ".",
-					"Name one with 'idempotency.jdbc.data-source', or make one @Primary.");
-		}
-		return dataSource;
-	}
-
-	private static void migrate(DataSource dataSource, TableName table, Layout layout,
-			@Nullable ClassLoader classLoader) {
-		if (!ClassUtils.isPresent("org.flywaydb.core.Flyway", classLoader)) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.jdbc.schema' is 'migrate', but there is no Flyway on the class path.",
-					"Add 'flyway-core' and its module for your database, or create the table yourself and set "
-							+ "'idempotency.jdbc.schema' to 'validate'.");
-		}
-		JdbcSchemaMigration.migrate(dataSource, table, layout);
+				Database.find(beanFactory, dataSources, jdbc.dataSource()), jdbc.transactionManager()));
 	}
 
 }

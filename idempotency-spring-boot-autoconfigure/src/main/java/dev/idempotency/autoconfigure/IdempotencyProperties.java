@@ -28,13 +28,15 @@ import dev.idempotency.jdbc.Layout;
  * @param circuitBreaker Settings of the circuit breaker around the store.
  * @param cache Settings of the local cache of completed keys.
  * @param cleanup Settings of the job that deletes expired records.
+ * @param outbox Settings of the transactional outbox.
  * @since 0.1.0
  */
 @ConfigurationProperties("idempotency")
 public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @DefaultValue("auto") Mode mode,
 		@DefaultValue("60s") Duration lease, @DefaultValue("7d") Duration retention, @DefaultValue Store store,
 		@DefaultValue Key key, @DefaultValue Jdbc jdbc, @DefaultValue Redis redis,
-		@DefaultValue CircuitBreaker circuitBreaker, @DefaultValue Cache cache, @DefaultValue Cleanup cleanup) {
+		@DefaultValue CircuitBreaker circuitBreaker, @DefaultValue Cache cache, @DefaultValue Cleanup cleanup,
+		@DefaultValue Outbox outbox) {
 
 	/**
 	 * Settings of every store.
@@ -138,6 +140,56 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	public record Cleanup(@DefaultValue("true") boolean enabled, @DefaultValue("10m") Duration interval,
 			@DefaultValue("5m") Duration timeBudget, @DefaultValue("500") int batchSize,
 			@DefaultValue("50ms") Duration pause) {
+
+	}
+
+	/**
+	 * Settings of the transactional outbox.
+	 *
+	 * @param enabled Whether there is an outbox.
+	 * @param relay Who publishes its messages.
+	 * @param table Name of its table, with or without a schema.
+	 * @param kafkaTemplate Name of the KafkaTemplate bean whose serializers and producer
+	 * settings are used. Needed when there are several and none is primary.
+	 * @param retention How long a published message is kept. With 0 it is deleted at
+	 * once.
+	 * @param batchSize Messages that the relay claims at once, about.
+	 * @param pollInterval Longest time between two looks at the outbox.
+	 * @param sendTimeout Longest time that the broker may take for a message.
+	 * @param maxAttempts How often the broker may refuse a message before it is set
+	 * aside.
+	 * @param maxBackOff Longest time between two tries while the broker does not answer.
+	 * @param listen Whether the relay keeps a connection on which it hears of messages of
+	 * other instances. PostgreSQL only.
+	 */
+	public record Outbox(@DefaultValue("false") boolean enabled, @DefaultValue("embedded") Relay relay,
+			@DefaultValue("idempotency_outbox") String table, @Nullable String kafkaTemplate,
+			@DefaultValue("1d") Duration retention, @DefaultValue("500") int batchSize,
+			@DefaultValue("1s") Duration pollInterval, @DefaultValue("20s") Duration sendTimeout,
+			@DefaultValue("10") int maxAttempts, @DefaultValue("5s") Duration maxBackOff,
+			@DefaultValue("true") boolean listen) {
+
+	}
+
+	/**
+	 * Who publishes the messages of an outbox.
+	 */
+	public enum Relay {
+
+		/**
+		 * This instance, and others with this setting.
+		 */
+		EMBEDDED,
+
+		/**
+		 * Other instances.
+		 */
+		NONE,
+
+		/**
+		 * A connector that reads the log of the database, such as Debezium's.
+		 */
+		DEBEZIUM
 
 	}
 

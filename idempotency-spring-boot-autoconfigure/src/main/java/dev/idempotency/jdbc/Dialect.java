@@ -22,6 +22,19 @@ interface Dialect {
 	List<String> migrations();
 
 	/**
+	 * The folder on the class path that holds the migrations of an outbox.
+	 * @return the folder
+	 */
+	String outboxMigrations();
+
+	/**
+	 * The statements of an outbox.
+	 * @param table the table
+	 * @return the statements
+	 */
+	OutboxSql outbox(TableName table);
+
+	/**
 	 * The statements for a table.
 	 * @param table the table
 	 * @param lockWait how long a statement may wait for a lock

@@ -128,6 +128,16 @@ final class H2Dialect implements Dialect {
 	}
 
 	@Override
+	public String outboxMigrations() {
+		return "dev/idempotency/jdbc/h2-outbox";
+	}
+
+	@Override
+	public OutboxSql outbox(TableName table) {
+		return new OutboxSql(table, false);
+	}
+
+	@Override
 	public Statements statements(TableName table, Duration lockWait) {
 		return new Statements(INSERT.formatted(table), claim(table, REQUEST), COMPLETE.formatted(table),
 				STORE_RESULT.formatted(table), FAIL.formatted(table), noteFailure(table, FAILURE),

@@ -1,14 +1,8 @@
 package dev.idempotency.jdbc;
 
-import java.util.Map;
+import java.util.List;
 
 import javax.sql.DataSource;
-
-import org.flywaydb.core.Flyway;
-import org.flywaydb.core.api.FlywayException;
-import org.flywaydb.core.api.configuration.FluentConfiguration;
-
-import dev.idempotency.IdempotencyConfigurationException;
 
 /**
  * The schema of the store. It has its own migrations and its own history table: the
@@ -38,34 +32,16 @@ public final class JdbcSchemaMigration {
 	 * partitioned one, and not back
 	 */
 	public static void migrate(DataSource dataSource, TableName table, Layout layout) {
-		FluentConfiguration configuration = Flyway.configure(JdbcSchemaMigration.class.getClassLoader())
-			.dataSource(dataSource)
-			.locations(Databases.dialect(dataSource, layout)
-				.migrations()
-				.stream()
-				.map((folder) -> "classpath:" + folder)
-				.toArray(String[]::new))
-			.table(table.historyTable())
-			.placeholders(Map.of("table", table.toString(), "name", table.table()))
-			// The application's tables are there first, and ours must not mind.
-			.baselineOnMigrate(true)
-			.baselineVersion("0")
-			.createSchemas(false)
-			// The scripts of a layout have numbers of their own.
-			.outOfOrder(true)
-			.cleanDisabled(true);
-		if (table.schema() != null) {
-			configuration.defaultSchema(Databases.storedName(dataSource, table.schema()));
-		}
-		try {
-			configuration.load().migrate();
-		}
-		catch (FlywayException ex) {
-			throw new IdempotencyConfigurationException(
-					"The schema of the idempotency table '" + table + "' could not be migrated: " + ex.getMessage(),
-					"Add Flyway's module for the database if it is missing, and give the user the right to create "
-							+ "tables; or create the table yourself and set 'idempotency.jdbc.schema' to 'validate'.");
-		}
+		Migrations.run(dataSource, table, Databases.dialect(dataSource, layout).migrations());
+	}
+
+	/**
+	 * Bring the schema of an outbox up to date. Needs Flyway.
+	 * @param dataSource the database
+	 * @param table the name of the table
+	 */
+	public static void migrateOutbox(DataSource dataSource, TableName table) {
+		Migrations.run(dataSource, table, List.of(Databases.dialect(dataSource, Layout.SINGLE).outboxMigrations()));
 	}
 
 }

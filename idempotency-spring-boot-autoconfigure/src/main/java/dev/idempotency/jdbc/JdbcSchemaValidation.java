@@ -3,6 +3,7 @@ package dev.idempotency.jdbc;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.util.List;
 
 import javax.sql.DataSource;
 
@@ -17,6 +18,10 @@ public final class JdbcSchemaValidation {
 
 	private static final String COLUMNS = "id, scope, \"key\", state, fence, attempt, token, fingerprint, lease_until, "
 			+ "created_at, expires_at, result, error_type, error_message";
+
+	private static final String OUTBOX = "id, position, lane, aggregatetype, aggregateid, type, topic, message_key, payload, "
+			+ "headers, idempotency_key, created_at, published_at, attempts, next_attempt_at, set_aside_at, error_type, "
+			+ "error_message";
 
 	private JdbcSchemaValidation() {
 	}
@@ -40,17 +45,39 @@ public final class JdbcSchemaValidation {
 	 */
 	public static void validate(DataSource dataSource, TableName table, Layout layout) {
 		Dialect dialect = Databases.dialect(dataSource, layout);
+		validate(dataSource, table, COLUMNS, dialect.migrations(), (connection) -> {
+			dialect.check(connection, table);
+			return table;
+		});
+	}
+
+	/**
+	 * Make sure that the tables of an outbox are there, with all their columns.
+	 * @param dataSource the database
+	 * @param table the name of the table
+	 * @throws IdempotencyConfigurationException if something is missing
+	 */
+	public static void validateOutbox(DataSource dataSource, TableName table) {
+		Dialect dialect = Databases.dialect(dataSource, Layout.SINGLE);
+		validate(dataSource, table, OUTBOX, List.of(dialect.outboxMigrations()), (connection) -> {
+			Connections.update(connection, dialect.outbox(table).allLanes());
+			return table;
+		});
+	}
+
+	private static void validate(DataSource dataSource, TableName table, String columns, List<String> scripts,
+			Connections.Work<TableName> more) {
 		try (Connection connection = dataSource.getConnection();
 				PreparedStatement statement = connection
-					.prepareStatement("SELECT " + COLUMNS + " FROM " + table + " WHERE 1 = 0")) {
+					.prepareStatement("SELECT " + columns + " FROM " + table + " WHERE 1 = 0")) {
 			statement.executeQuery().close();
-			dialect.check(connection, table);
+			more.on(connection);
 		}
 		catch (SQLException ex) {
 			throw new IdempotencyConfigurationException(
 					"The idempotency table '" + table + "' cannot be used: " + ex.getMessage(),
 					"Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in '"
-							+ String.join("' and '", dialect.migrations()) + "' yourself.");
+							+ String.join("' and '", scripts) + "' yourself.");
 		}
 	}
 

@@ -72,6 +72,16 @@ final class PostgresDialect implements Dialect {
 	}
 
 	@Override
+	public String outboxMigrations() {
+		return "dev/idempotency/jdbc/postgresql-outbox";
+	}
+
+	@Override
+	public OutboxSql outbox(TableName table) {
+		return new OutboxSql(table, true);
+	}
+
+	@Override
 	public Statements statements(TableName table, Duration lockWait) {
 		String wait = lockWait.toMillis() + "ms";
 		// Of a batch the waits for several keys may add up.

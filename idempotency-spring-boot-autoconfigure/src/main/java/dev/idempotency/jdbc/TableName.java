@@ -42,9 +42,10 @@ public record TableName(@Nullable String schema, String table) {
 
 	private static void check(String identifier, String name) {
 		if (!IDENTIFIER.matcher(identifier).matches()) {
-			throw new IdempotencyConfigurationException("'" + name + "' is not a name for the idempotency table.",
-					"Set 'idempotency.jdbc.table' to letters, digits and underscores, 40 at most, with or without a "
-							+ "schema and a dot before it.");
+			throw new IdempotencyConfigurationException(
+					"'" + name + "' is not a name for the idempotency table or the outbox.",
+					"Set 'idempotency.jdbc.table' and 'idempotency.outbox.table' to letters, digits and underscores, 40 "
+							+ "at most, with or without a schema and a dot before it.");
 		}
 	}
 

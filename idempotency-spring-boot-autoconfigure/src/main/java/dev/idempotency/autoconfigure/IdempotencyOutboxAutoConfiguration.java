@@ -1,0 +1,121 @@
+package dev.idempotency.autoconfigure;
+
+import javax.sql.DataSource;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.kafka.core.KafkaTemplate;
+import org.springframework.kafka.core.ProducerFactory;
+import org.springframework.transaction.PlatformTransactionManager;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Jdbc;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Relay;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Schema;
+import dev.idempotency.jdbc.JdbcOutboxStore;
+import dev.idempotency.jdbc.JdbcSchemaMigration;
+import dev.idempotency.jdbc.JdbcSchemaValidation;
+import dev.idempotency.jdbc.TableName;
+import dev.idempotency.outbox.Outbox;
+import dev.idempotency.outbox.OutboxNotifier;
+import dev.idempotency.outbox.OutboxRelay;
+import dev.idempotency.outbox.OutboxSerializer;
+import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.outbox.TransactionalOutbox;
+import dev.idempotency.producer.KafkaOutboxSerializer;
+
+/**
+ * {@link AutoConfiguration Auto-configuration} for the transactional outbox.
+ *
+ * @since 0.1.0
+ */
+@AutoConfiguration(after = { IdempotencyJdbcAutoConfiguration.class, IdempotencyAutoConfiguration.class })
+@ConditionalOnClass({ DataSourceUtils.class, KafkaTemplate.class })
+@ConditionalOnIdempotency
+@ConditionalOnBooleanProperty("idempotency.outbox.enabled")
+@EnableConfigurationProperties(IdempotencyProperties.class)
+@Import(OutboxRelayConfiguration.class)
+public final class IdempotencyOutboxAutoConfiguration {
+
+	@Bean
+	@ConditionalOnMissingBean(OutboxStore.class)
+	@DependsOnDatabaseInitialization
+	JdbcOutboxStore jdbcOutboxStore(ConfigurableListableBeanFactory beanFactory, ObjectProvider<DataSource> dataSources,
+			IdempotencyProperties properties) {
+		Jdbc jdbc = properties.jdbc();
+		if (dataSources.stream().findAny().isEmpty()) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.outbox.enabled' is 'true', but there is no DataSource.",
+					"Configure one with 'spring.datasource', or set 'idempotency.outbox.enabled' to 'false'.");
+		}
+		DataSource dataSource = Database.find(beanFactory, dataSources, jdbc.dataSource());
+		TableName table = TableName.of(properties.outbox().table());
+		if (jdbc.schema() == Schema.MIGRATE) {
+			Database.requireFlyway(beanFactory.getBeanClassLoader());
+			JdbcSchemaMigration.migrateOutbox(dataSource, table);
+		}
+		if (jdbc.schema() != Schema.NONE) {
+			JdbcSchemaValidation.validateOutbox(dataSource, table);
+		}
+		PlatformTransactionManager manager = JdbcTransactionManagers.find(beanFactory, dataSource,
+				jdbc.transactionManager());
+		DataSource managed = (manager != null) ? JdbcTransactionManagers.dataSource(manager) : null;
+		if (managed == null) {
+			throw new IdempotencyConfigurationException(
+					"The outbox has no transaction manager for its DataSource, so that nothing could be sent with it.",
+					"Define a JdbcTransactionManager bean; with 'spring.kafka.producer.transaction-id-prefix' Boot "
+							+ "defines none.");
+		}
+		return new JdbcOutboxStore(managed, table, properties.store().timeout(), properties.outbox().retention(),
+				properties.outbox().relay() == Relay.DEBEZIUM);
+	}
+
+	@Bean
+	@ConditionalOnMissingBean
+	OutboxSerializer kafkaOutboxSerializer(OutboxProducers producers) {
+		return new KafkaOutboxSerializer(producers.factory());
+	}
+
+	@Bean
+	OutboxProducers idempotencyOutboxProducers(ConfigurableListableBeanFactory beanFactory,
+			ObjectProvider<KafkaTemplate<?, ?>> templates, IdempotencyProperties properties) {
+		String name = properties.outbox().kafkaTemplate();
+		KafkaTemplate<?, ?> template = (name != null) ? beanFactory.getBean(name, KafkaTemplate.class)
+				: templates.getIfUnique();
+		if (template == null) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.outbox.enabled' is 'true', but there is no KafkaTemplate, or there are several.",
+					"Name one with 'idempotency.outbox.kafka-template', or make one @Primary.");
+		}
+		return new OutboxProducers(template.getProducerFactory());
+	}
+
+	@Bean
+	@ConditionalOnMissingBean
+	Outbox idempotencyOutbox(OutboxStore store, OutboxSerializer serializer, ObjectProvider<OutboxRelay> relay,
+			ObjectProvider<OutboxNotifier> notifier) {
+		return new TransactionalOutbox(store, serializer, () -> {
+			relay.ifAvailable(OutboxRelay::wake);
+			notifier.ifAvailable(OutboxNotifier::wake);
+		});
+	}
+
+	/**
+	 * How the application makes its producers.
+	 *
+	 * @param factory the factory
+	 */
+	record OutboxProducers(ProducerFactory<?, ?> factory) {
+
+	}
+
+}

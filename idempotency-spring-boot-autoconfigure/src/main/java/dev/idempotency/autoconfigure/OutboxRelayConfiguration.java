@@ -1,0 +1,94 @@
+package dev.idempotency.autoconfigure;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.Lifecycle;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.util.ClassUtils;
+
+import dev.idempotency.IdempotencyListener;
+import dev.idempotency.IdempotencyListeners;
+import dev.idempotency.autoconfigure.IdempotencyOutboxAutoConfiguration.OutboxProducers;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Cleanup;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Outbox;
+import dev.idempotency.cleanup.CleanupJob;
+import dev.idempotency.cleanup.CleanupSettings;
+import dev.idempotency.jdbc.JdbcOutboxStore;
+import dev.idempotency.outbox.OutboxListener;
+import dev.idempotency.outbox.OutboxNotifier;
+import dev.idempotency.outbox.OutboxPublisher;
+import dev.idempotency.outbox.OutboxRelay;
+import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.outbox.RelaySettings;
+import dev.idempotency.producer.KafkaOutboxPublisher;
+
+/**
+ * Who publishes the messages of the outbox.
+ */
+@Configuration(proxyBeanMethods = false)
+class OutboxRelayConfiguration {
+
+	// What is no class path's business: not every DataSource is PostgreSQL's.
+	private static final String DRIVER = "org.postgresql.PGConnection";
+
+	@Bean
+	@ConditionalOnProperty(name = "idempotency.outbox.relay", havingValue = "none")
+	OutboxNotifier idempotencyOutboxNotifier(OutboxStore store) {
+		return new OutboxNotifier(store);
+	}
+
+	// Whoever publishes, rows that are published have to go.
+	@Bean
+	OutboxLifecycle idempotencyOutboxLifecycle(ObjectProvider<JdbcOutboxStore> stores, IdempotencyProperties properties,
+			ObjectProvider<IdempotencyListener> listeners, ObjectProvider<OutboxRelay> relay) {
+		List<Lifecycle> parts = new ArrayList<>();
+		Cleanup cleanup = properties.cleanup();
+		Outbox outbox = properties.outbox();
+		stores.ifAvailable((store) -> {
+			if (cleanup.enabled() && outbox.retention().compareTo(Duration.ZERO) > 0) {
+				parts.add(new CleanupJob(
+						store.expired(), new CleanupSettings(cleanup.interval(), cleanup.timeBudget(),
+								cleanup.batchSize(), cleanup.pause()),
+						new IdempotencyListeners(listeners.orderedStream().toList())));
+			}
+			relay.ifAvailable((woken) -> {
+				if (outbox.listen() && ClassUtils.isPresent(DRIVER, null)) {
+					store.notifications(woken::wake).ifPresent(parts::add);
+				}
+			});
+		});
+		return new OutboxLifecycle(parts);
+	}
+
+	/**
+	 * A relay in this instance.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnProperty(name = "idempotency.outbox.relay", havingValue = "embedded", matchIfMissing = true)
+	static class Embedded {
+
+		@Bean
+		@ConditionalOnMissingBean
+		OutboxPublisher kafkaOutboxPublisher(OutboxProducers producers, IdempotencyProperties properties) {
+			return new KafkaOutboxPublisher(producers.factory(), properties.outbox().sendTimeout());
+		}
+
+		@Bean
+		@ConditionalOnMissingBean
+		OutboxRelay idempotencyOutboxRelay(OutboxStore store, OutboxPublisher publisher,
+				IdempotencyProperties properties, ObjectProvider<OutboxListener> listeners) {
+			Outbox outbox = properties.outbox();
+			RelaySettings settings = new RelaySettings(outbox.batchSize(), outbox.pollInterval(), outbox.sendTimeout(),
+					outbox.maxAttempts(), outbox.maxBackOff());
+			return new OutboxRelay(store, publisher, settings, listeners.orderedStream().toList());
+		}
+
+	}
+
+}

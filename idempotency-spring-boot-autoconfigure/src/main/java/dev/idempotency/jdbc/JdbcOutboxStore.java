@@ -1,0 +1,168 @@
+package dev.idempotency.jdbc;
+
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.time.Duration;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+
+import javax.sql.DataSource;
+
+import org.springframework.context.Lifecycle;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.util.Assert;
+
+import dev.idempotency.cleanup.ExpiredRecords;
+import dev.idempotency.outbox.OutboxClaim;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStatus;
+import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.outbox.SetAside;
+
+/**
+ * An outbox in a table of a relational database.
+ *
+ * @since 0.1.0
+ */
+public final class JdbcOutboxStore implements OutboxStore {
+
+	private final DataSource dataSource;
+
+	private final TableName table;
+
+	private final Duration timeout;
+
+	private final Duration retention;
+
+	private final boolean logged;
+
+	private final Dialect dialect;
+
+	private final Connections connections;
+
+	private final OutboxSql sql;
+
+	/**
+	 * Create an outbox.
+	 * @param dataSource the database, the same object that the transaction manager has
+	 * @param table the name of the table
+	 * @param timeout how long a statement may take
+	 * @param retention how long a message is kept after its publication; with zero it is
+	 * deleted at once
+	 * @param logged whether somebody publishes what the log of the database tells, so
+	 * that no relay has to
+	 */
+	public JdbcOutboxStore(DataSource dataSource, TableName table, Duration timeout, Duration retention,
+			boolean logged) {
+		this.dataSource = dataSource;
+		this.table = table;
+		this.timeout = timeout;
+		this.retention = retention;
+		this.logged = logged;
+		this.dialect = Databases.dialect(dataSource, Layout.SINGLE);
+		this.connections = new Connections(dataSource, this.dialect);
+		this.sql = this.dialect.outbox(table);
+	}
+
+	@Override
+	public String table() {
+		return this.table.toString();
+	}
+
+	@Override
+	public void insert(List<OutboxRow> rows) {
+		Assert.state(TransactionSynchronizationManager.hasResource(this.dataSource),
+				() -> "The current transaction does not bind a connection of the outbox's DataSource, so the "
+						+ rows.get(0) + " would not commit with it; use the transaction manager of that DataSource");
+		this.connections.inTransaction(this.timeout, (connection) -> {
+			try (PreparedStatement statement = connection.prepareStatement(this.sql.insert(this.logged))) {
+				for (OutboxRow row : rows) {
+					OutboxRows.bind(statement, row);
+					statement.addBatch();
+				}
+				return statement.executeBatch();
+			}
+		});
+	}
+
+	@Override
+	public OutboxClaim claim(int limit) {
+		return JdbcOutboxClaim.open(this.dataSource, this.sql, this.dialect, this.timeout, this.retention.isZero(),
+				limit);
+	}
+
+	@Override
+	public void notifyRelays() {
+		String statement = this.sql.notifyRelays();
+		if (statement != null) {
+			this.connections.autonomous(this.timeout, (connection) -> Connections.update(connection, statement));
+		}
+	}
+
+	/**
+	 * The messages whose publication is longer ago than they are kept.
+	 * @return what a cleanup deletes
+	 */
+	public ExpiredRecords expired() {
+		return new PublishedRows(table(), new ExpiredRows(this.connections, this.dialect.cleanupTurn(this.table),
+				this.sql.delete(), this.sql.backlog(), this.retention));
+	}
+
+	/**
+	 * What tells of messages of other instances. Needs the driver of PostgreSQL.
+	 * @param heard run when there are some
+	 * @return something to be started, if the database is PostgreSQL
+	 */
+	public Optional<Lifecycle> notifications(Runnable heard) {
+		return (this.sql.notifyRelays() != null)
+				? Optional.of(new PostgresNotifications(this.dataSource, this.table, heard)) : Optional.empty();
+	}
+
+	@Override
+	public OutboxStatus status() {
+		return this.connections.autonomous(this.timeout, (connection) -> {
+			try (PreparedStatement statement = Connections.prepare(connection, this.sql.status(),
+					OutboxStatus.MAX_COUNT, OutboxStatus.MAX_COUNT); ResultSet row = statement.executeQuery()) {
+				row.next();
+				OffsetDateTime oldest = row.getObject(2, OffsetDateTime.class);
+				return new OutboxStatus(
+						row.getLong(1), (oldest != null)
+								? OutboxRows.age(oldest, row.getObject(3, OffsetDateTime.class)) : Duration.ZERO,
+						row.getLong(4));
+			}
+		});
+	}
+
+	@Override
+	public List<SetAside> setAside(int limit) {
+		return this.connections.autonomous(this.timeout, (connection) -> {
+			List<SetAside> found = new ArrayList<>();
+			try (PreparedStatement statement = Connections.prepare(connection, this.sql.setAside(), limit);
+					ResultSet row = statement.executeQuery()) {
+				while (row.next()) {
+					found.add(OutboxRows.setAside(row));
+				}
+			}
+			return found;
+		});
+	}
+
+	@Override
+	public boolean retry(UUID id) {
+		return change(this.sql.retry(), id);
+	}
+
+	@Override
+	public boolean discard(UUID id) {
+		return change(this.sql.discard(), id);
+	}
+
+	private boolean change(String statement, UUID id) {
+		return this.connections.autonomous(this.timeout,
+				(connection) -> Connections.update(connection, statement, id) == 1);
+	}
+
+}

@@ -1,0 +1,49 @@
+package dev.idempotency.jdbc;
+
+import java.util.List;
+import java.util.Map;
+
+import javax.sql.DataSource;
+
+import org.flywaydb.core.Flyway;
+import org.flywaydb.core.api.FlywayException;
+import org.flywaydb.core.api.configuration.FluentConfiguration;
+
+import dev.idempotency.IdempotencyConfigurationException;
+
+/**
+ * Runs the migrations of one of our tables, which have a history table of their own.
+ */
+final class Migrations {
+
+	private Migrations() {
+	}
+
+	static void run(DataSource dataSource, TableName table, List<String> folders) {
+		FluentConfiguration configuration = Flyway.configure(Migrations.class.getClassLoader())
+			.dataSource(dataSource)
+			.locations(folders.stream().map((folder) -> "classpath:" + folder).toArray(String[]::new))
+			.table(table.historyTable())
+			.placeholders(Map.of("table", table.toString(), "name", table.table()))
+			// The application's tables are there first, and ours must not mind.
+			.baselineOnMigrate(true)
+			.baselineVersion("0")
+			.createSchemas(false)
+			// The scripts of a layout have numbers of their own.
+			.outOfOrder(true)
+			.cleanDisabled(true);
+		if (table.schema() != null) {
+			configuration.defaultSchema(Databases.storedName(dataSource, table.schema()));
+		}
+		try {
+			configuration.load().migrate();
+		}
+		catch (FlywayException ex) {
+			throw new IdempotencyConfigurationException(
+					"The schema of the table '" + table + "' could not be migrated: " + ex.getMessage(),
+					"Add Flyway's module for the database if it is missing, and give the user the right to create "
+							+ "tables; or create the table yourself and set 'idempotency.jdbc.schema' to 'validate'.");
+		}
+	}
+
+}

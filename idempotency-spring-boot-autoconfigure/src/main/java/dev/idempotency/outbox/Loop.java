@@ -1,0 +1,108 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Repeats a step on a thread of its own, after the pause that the step asks for or when
+ * it is woken.
+ */
+final class Loop {
+
+	private static final Log logger = LogFactory.getLog(Loop.class);
+
+	private static final Duration AFTER_ERROR = Duration.ofSeconds(5);
+
+	private final String name;
+
+	private final Supplier<Duration> step;
+
+	private final Semaphore wakeUps = new Semaphore(0);
+
+	private volatile boolean running;
+
+	private @Nullable Thread thread;
+
+	Loop(String name, Supplier<Duration> step) {
+		this.name = name;
+		this.step = step;
+	}
+
+	void start() {
+		this.running = true;
+		this.thread = new Thread(this::run, this.name);
+		this.thread.setDaemon(true);
+		this.thread.start();
+	}
+
+	/**
+	 * Do not pause, or not again before the next step has been made.
+	 */
+	void wake() {
+		if (this.wakeUps.availablePermits() == 0) {
+			this.wakeUps.release();
+		}
+	}
+
+	boolean isRunning() {
+		return this.running;
+	}
+
+	/**
+	 * Let the current step be the last one.
+	 * @param patience how long to wait for its end before it is interrupted
+	 */
+	void stop(Duration patience) {
+		this.running = false;
+		wake();
+		Thread last = this.thread;
+		if (last == null) {
+			return;
+		}
+		try {
+			last.join(patience.toMillis());
+			if (last.isAlive()) {
+				logger.warn("'" + this.name + "' did not end within " + patience
+						+ " and is interrupted; what it has not " + "recorded is done again");
+				last.interrupt();
+				last.join(TimeUnit.SECONDS.toMillis(1));
+			}
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	private void run() {
+		while (this.running) {
+			// Whoever wakes it from here on has something that this step may miss.
+			this.wakeUps.drainPermits();
+			Duration pause = next();
+			try {
+				if (this.running && pause.compareTo(Duration.ZERO) > 0) {
+					this.wakeUps.tryAcquire(pause.toNanos(), TimeUnit.NANOSECONDS);
+				}
+			}
+			catch (InterruptedException ex) {
+				return;
+			}
+		}
+	}
+
+	private Duration next() {
+		try {
+			return this.step.get();
+		}
+		catch (Throwable ex) {
+			logger.error("'" + this.name + "' failed; it goes on in " + AFTER_ERROR, ex);
+			return AFTER_ERROR;
+		}
+	}
+
+}

@@ -1,0 +1,33 @@
+package dev.idempotency.outbox;
+
+import java.util.Arrays;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A header of a message.
+ *
+ * @param name its name
+ * @param value its value
+ * @since 0.1.0
+ */
+public record OutboxHeader(String name, byte @Nullable [] value) {
+
+	@Override
+	public boolean equals(@Nullable Object other) {
+		return other instanceof OutboxHeader header && this.name.equals(header.name)
+				&& Arrays.equals(this.value, header.value);
+	}
+
+	@Override
+	public int hashCode() {
+		return 31 * this.name.hashCode() + Arrays.hashCode(this.value);
+	}
+
+	// The value may be confidential.
+	@Override
+	public String toString() {
+		return this.name;
+	}
+
+}

@@ -1,0 +1,62 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+
+/**
+ * Callbacks for what happens to the messages of an outbox. They run on threads of the
+ * relay and should be quick; what they throw is logged and ignored.
+ *
+ * @since 0.1.0
+ */
+public interface OutboxListener {
+
+	/**
+	 * Does nothing.
+	 */
+	OutboxListener NONE = new OutboxListener() {
+	};
+
+	/**
+	 * A message was given to the broker.
+	 * @param row the message
+	 * @param outcome what came of it
+	 * @param duration the time since it was sent
+	 */
+	default void published(OutboxRow row, Outcome outcome, Duration duration) {
+	}
+
+	/**
+	 * Somebody has looked at the outbox.
+	 * @param status what is in it
+	 */
+	default void observed(OutboxStatus status) {
+	}
+
+	/**
+	 * What came of a message.
+	 */
+	enum Outcome {
+
+		/**
+		 * The broker has it.
+		 */
+		PUBLISHED,
+
+		/**
+		 * The broker has refused it; it will be tried again.
+		 */
+		REFUSED,
+
+		/**
+		 * The broker has refused it once too often; it is set aside.
+		 */
+		SET_ASIDE,
+
+		/**
+		 * The broker did not answer; it will be tried again.
+		 */
+		UNAVAILABLE
+
+	}
+
+}

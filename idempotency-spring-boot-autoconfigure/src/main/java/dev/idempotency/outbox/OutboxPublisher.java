@@ -1,0 +1,44 @@
+package dev.idempotency.outbox;
+
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Sends stored messages to the broker.
+ *
+ * @since 0.1.0
+ */
+public interface OutboxPublisher {
+
+	/**
+	 * Send a message, without waiting for the broker.
+	 * @param row the message
+	 * @return completed when the broker has it and its replicas, or exceptionally; within
+	 * {@link RelaySettings#sendTimeout()}
+	 */
+	CompletionStage<?> publish(OutboxRow row);
+
+	/**
+	 * What a failure means.
+	 * @param error what the result of {@link #publish} was completed with
+	 * @return the meaning
+	 */
+	Failed meaning(Throwable error);
+
+	/**
+	 * The meaning of a failure.
+	 */
+	enum Failed {
+
+		/**
+		 * The broker refuses this message, or this topic.
+		 */
+		REFUSED,
+
+		/**
+		 * The broker does not answer, or not now.
+		 */
+		UNAVAILABLE
+
+	}
+
+}

@@ -1,0 +1,187 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.outbox.OutboxPublisher.Failed;
+
+/**
+ * Publishes the messages of one claim. Of those with the same topic and key only one is
+ * on its way at a time, and none is sent after one that failed: a producer that gives one
+ * up may have sent the next, and their order would be lost. All others are on their way
+ * together.
+ */
+final class OutboxRound {
+
+	// So long after its beginning nothing more is sent: others wait for the commit.
+	private static final Duration BUDGET = Duration.ofSeconds(1);
+
+	// For a producer that tells a little late.
+	private static final Duration GRACE = Duration.ofSeconds(1);
+
+	private final OutboxPublisher publisher;
+
+	private final RelaySettings settings;
+
+	private final TopicsRefused refused;
+
+	private final BlockingQueue<Ack> acks = new LinkedBlockingQueue<>();
+
+	private final Map<Object, Deque<ClaimedRow>> waiting = new LinkedHashMap<>();
+
+	private final List<ClaimedRow> published = new ArrayList<>();
+
+	private final List<RelayFailure> failures = new ArrayList<>();
+
+	private final List<Ack> unavailable = new ArrayList<>();
+
+	private final long start = System.nanoTime();
+
+	private int inFlight;
+
+	private boolean stopped;
+
+	OutboxRound(OutboxPublisher publisher, RelaySettings settings, TopicsRefused refused) {
+		this.publisher = publisher;
+		this.settings = settings;
+		this.refused = refused;
+	}
+
+	void run(List<ClaimedRow> rows) throws InterruptedException {
+		for (ClaimedRow claimed : rows) {
+			this.waiting.computeIfAbsent(claimed.row().orderedWith(), (key) -> new ArrayDeque<>()).add(claimed);
+		}
+		this.waiting.values().forEach(this::sendNext);
+		while (this.inFlight > 0) {
+			Ack ack = this.acks.poll(this.settings.sendTimeout().plus(GRACE).toNanos(), TimeUnit.NANOSECONDS);
+			if (ack == null) {
+				ack = new Ack(rows.get(0), new TimeoutException("The producer does not tell what came of a message"));
+				this.inFlight = 0;
+				this.unavailable.add(ack);
+				return;
+			}
+			this.inFlight--;
+			accept(ack);
+		}
+	}
+
+	private void accept(Ack ack) {
+		if (ack.error() != null) {
+			fail(ack.claimed(), ack.error());
+			return;
+		}
+		this.published.add(ack.claimed());
+		Deque<ClaimedRow> next = this.waiting.get(ack.claimed().row().orderedWith());
+		if (next != null && System.nanoTime() - this.start < BUDGET.toNanos()) {
+			sendNext(next);
+		}
+	}
+
+	private void sendNext(Deque<ClaimedRow> queue) {
+		ClaimedRow next = queue.poll();
+		if (next == null || this.stopped) {
+			return;
+		}
+		Throwable known = this.refused.reason(next.row().topic());
+		if (known != null) {
+			fail(next, known);
+			return;
+		}
+		long sent = System.nanoTime();
+		this.publisher.publish(next.row())
+			.whenComplete((done, error) -> this.acks.add(new Ack(next, (error != null) ? cause(error) : null)));
+		this.inFlight++;
+		if (TopicsRefused.isLong(System.nanoTime() - sent)) {
+			learnFrom(next);
+		}
+	}
+
+	// A send that blocks has waited for what the broker knows about the topic.
+	private void learnFrom(ClaimedRow blocked) {
+		for (Ack ack : this.acks) {
+			if (ack.claimed() == blocked && ack.error() != null) {
+				if (this.publisher.meaning(ack.error()) == Failed.REFUSED) {
+					this.refused.add(blocked.row().topic(), ack.error());
+				}
+				else {
+					this.stopped = true;
+				}
+			}
+		}
+	}
+
+	private void fail(ClaimedRow claimed, Throwable error) {
+		if (this.publisher.meaning(error) == Failed.UNAVAILABLE) {
+			this.unavailable.add(new Ack(claimed, error));
+			return;
+		}
+		int attempts = claimed.attempts() + 1;
+		this.failures.add(new RelayFailure(claimed, attempts, error,
+				(attempts < this.settings.maxAttempts()) ? this.settings.backOff(attempts) : null));
+	}
+
+	List<ClaimedRow> published() {
+		return this.published;
+	}
+
+	/**
+	 * The messages that are to be marked: those that were refused, and those that a
+	 * broker which takes others does not take now, which are no refusals.
+	 * @return the failures
+	 */
+	List<RelayFailure> failures() {
+		List<RelayFailure> all = new ArrayList<>(this.failures);
+		if (brokerAnswers()) {
+			this.unavailable.forEach((ack) -> all.add(new RelayFailure(ack.claimed(), ack.claimed().attempts(),
+					ack.requiredError(), this.settings.maxBackOff())));
+		}
+		return all;
+	}
+
+	List<ClaimedRow> unavailable() {
+		return this.unavailable.stream().map(Ack::claimed).toList();
+	}
+
+	/**
+	 * Why the broker is taken to be unavailable.
+	 * @return the error, {@code null} if it answers
+	 */
+	@Nullable Throwable outage() {
+		return (this.unavailable.isEmpty() || brokerAnswers()) ? null : this.unavailable.get(0).requiredError();
+	}
+
+	private boolean brokerAnswers() {
+		return !this.published.isEmpty() || !this.failures.isEmpty();
+	}
+
+	private static Throwable cause(Throwable error) {
+		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
+	}
+
+	/**
+	 * What the producer has told.
+	 *
+	 * @param claimed the message
+	 * @param error why it failed, {@code null} if the broker has it
+	 */
+	private record Ack(ClaimedRow claimed, @Nullable Throwable error) {
+
+		Throwable requiredError() {
+			return (this.error != null) ? this.error : new IllegalStateException();
+		}
+
+	}
+
+}

@@ -1,0 +1,73 @@
+package dev.idempotency.outbox;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.UUID;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A message as it is stored.
+ *
+ * @param id its identity
+ * @param topic where it goes
+ * @param key its message key
+ * @param payload its payload
+ * @param headers its headers, without those of the relay
+ * @param idempotencyKey its idempotency key
+ * @param aggregateType what it is about
+ * @param aggregateId which one
+ * @param type what kind of event it is
+ * @since 0.1.0
+ */
+public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Nullable [] payload,
+		List<OutboxHeader> headers, String idempotencyKey, String aggregateType, String aggregateId, String type) {
+
+	/**
+	 * The header with the identity of the message, which Debezium's outbox event router
+	 * sends, too.
+	 */
+	public static final String ID_HEADER = "id";
+
+	/**
+	 * The header with the idempotency key.
+	 */
+	public static final String KEY_HEADER = "Idempotency-Key";
+
+	/**
+	 * Which of a number of lanes the message is in. All messages with the same topic and
+	 * key are in the same one; one without a key may be in any.
+	 * @param lanes the number of lanes
+	 * @return the lane, from 0
+	 */
+	public int lane(int lanes) {
+		int hash = (this.key != null) ? 31 * this.topic.hashCode() + Arrays.hashCode(this.key) : this.id.hashCode();
+		// The lowest bits of such a sum depend on the last bytes only.
+		return Math.floorMod(hash ^ (hash >>> 16), lanes);
+	}
+
+	/**
+	 * What the order of messages is kept for.
+	 * @return equal for messages that have an order
+	 */
+	Object orderedWith() {
+		return (this.key != null) ? new Ordered(this.topic, ByteBuffer.wrap(this.key)) : this.id;
+	}
+
+	@Override
+	public String toString() {
+		return "message " + this.id + " to " + this.topic;
+	}
+
+	/**
+	 * Messages with an order.
+	 *
+	 * @param topic their topic
+	 * @param key their key
+	 */
+	private record Ordered(String topic, ByteBuffer key) {
+
+	}
+
+}

@@ -1,0 +1,66 @@
+package dev.idempotency.outbox;
+
+import java.util.List;
+import java.util.UUID;
+
+/**
+ * Where messages are until they are published.
+ *
+ * @since 0.1.0
+ */
+public interface OutboxStore {
+
+	/**
+	 * The name of the table.
+	 * @return its name
+	 */
+	String table();
+
+	/**
+	 * Add messages, in the current transaction of the caller.
+	 * @param rows the messages, in their order
+	 * @throws IllegalStateException without a transaction of the outbox's database
+	 */
+	void insert(List<OutboxRow> rows);
+
+	/**
+	 * Claim messages that are to be published, in a transaction that lasts as long as the
+	 * claim. Nobody else is given a message of the same topic and key before it ends.
+	 * @param limit how many messages, about
+	 * @return the claim
+	 */
+	OutboxClaim claim(int limit);
+
+	/**
+	 * Tell the relays of other instances that there are messages, if that is possible.
+	 */
+	void notifyRelays();
+
+	/**
+	 * What is in the outbox.
+	 * @return numbers
+	 */
+	OutboxStatus status();
+
+	/**
+	 * Messages that have been set aside, the latest first.
+	 * @param limit how many at most
+	 * @return the messages
+	 */
+	List<SetAside> setAside(int limit);
+
+	/**
+	 * Publish a message all the same that has been set aside.
+	 * @param id its identity
+	 * @return whether there is one
+	 */
+	boolean retry(UUID id);
+
+	/**
+	 * Delete a message that has been set aside.
+	 * @param id its identity
+	 * @return whether there was one
+	 */
+	boolean discard(UUID id);
+
+}

@@ -1,0 +1,118 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+import java.util.List;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.outbox.OutboxListener.Outcome;
+
+/**
+ * The work of a relay: claim, publish, record, one round at a time. While the broker or
+ * the database does not answer the rounds become rare, and try one message only.
+ */
+final class Relaying {
+
+	private static final Log logger = LogFactory.getLog(Relaying.class);
+
+	private final OutboxStore store;
+
+	private final OutboxPublisher publisher;
+
+	private final RelaySettings settings;
+
+	private final OutboxListener listener;
+
+	private final TopicsRefused refused = new TopicsRefused();
+
+	private int outages;
+
+	private long retryAt;
+
+	Relaying(OutboxStore store, OutboxPublisher publisher, RelaySettings settings, OutboxListener listener) {
+		this.store = store;
+		this.publisher = publisher;
+		this.settings = settings;
+		this.listener = listener;
+	}
+
+	/**
+	 * Publish what is due.
+	 * @return how long to wait for more
+	 */
+	Duration round() {
+		Duration left = Duration.ofNanos(this.retryAt - System.nanoTime());
+		if (this.outages > 0 && left.compareTo(Duration.ZERO) > 0) {
+			return left;
+		}
+		try (OutboxClaim claim = this.store.claim((this.outages > 0) ? 1 : this.settings.batchSize())) {
+			List<ClaimedRow> rows = claim.rows();
+			if (rows.isEmpty()) {
+				return this.settings.pollInterval();
+			}
+			OutboxRound round = new OutboxRound(this.publisher, this.settings, this.refused);
+			round.run(rows);
+			claim.settle(round.published(), round.failures());
+			tell(round);
+			return (round.outage() != null) ? failed("the broker", round.outage()) : answered();
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+			return Duration.ZERO;
+		}
+		catch (RuntimeException ex) {
+			return failed("the database", ex);
+		}
+	}
+
+	private Duration answered() {
+		if (this.outages > 0) {
+			logger.info("The relay of the outbox '" + this.store.table() + "' publishes again");
+			this.outages = 0;
+		}
+		return Duration.ZERO;
+	}
+
+	private Duration failed(String who, @Nullable Throwable error) {
+		Duration pause = this.settings.backOff(this.outages);
+		this.outages++;
+		this.retryAt = System.nanoTime() + pause.toNanos();
+		String what = "The relay of the outbox '" + this.store.table() + "' gets no answer from " + who
+				+ "; messages wait, and the next try comes in " + pause;
+		if (this.outages == 1) {
+			logger.warn(what, error);
+		}
+		else {
+			logger.debug(what, error);
+		}
+		return pause;
+	}
+
+	private void tell(OutboxRound round) {
+		round.published().forEach((claimed) -> tell(claimed, Outcome.PUBLISHED));
+		round.unavailable().forEach((claimed) -> tell(claimed, Outcome.UNAVAILABLE));
+		for (RelayFailure failure : round.failures()) {
+			ClaimedRow claimed = failure.claimed();
+			if (failure.retryAfter() == null) {
+				logger.error("The broker has refused " + claimed.row() + " " + failure.attempts()
+						+ " times; it is set aside, and later messages with its key pass it. Mend the reason and have it "
+						+ "published, or discard it, at the actuator endpoint 'idempotencyoutbox'", failure.error());
+				tell(claimed, Outcome.SET_ASIDE);
+			}
+			else if (failure.attempts() > claimed.attempts()) {
+				logger.warn(
+						"The broker has refused " + claimed.row() + "; try " + failure.attempts() + " of "
+								+ this.settings.maxAttempts() + ", the next one comes in " + failure.retryAfter(),
+						failure.error());
+				tell(claimed, Outcome.REFUSED);
+			}
+		}
+	}
+
+	private void tell(ClaimedRow claimed, Outcome outcome) {
+		this.listener.published(claimed.row(), outcome, claimed.elapsed());
+	}
+
+}

@@ -1,0 +1,7 @@
+/**
+ * Messages that are sent if, and only if, the transaction of their sender commits.
+ */
+@NullMarked
+package dev.idempotency.outbox;
+
+import org.jspecify.annotations.NullMarked;

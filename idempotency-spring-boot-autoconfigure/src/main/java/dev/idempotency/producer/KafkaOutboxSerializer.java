@@ -1,0 +1,120 @@
+package dev.idempotency.producer;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.Headers;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.serialization.Serializer;
+import org.apache.kafka.common.utils.Utils;
+import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.core.ProducerFactory;
+
+import dev.idempotency.outbox.OutboxHeader;
+import dev.idempotency.outbox.OutboxMessage;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxSerializer;
+
+/**
+ * Serialises messages as a producer of a {@link ProducerFactory} does: with its
+ * serializers, their configuration, and the headers that they add.
+ *
+ * @since 0.1.0
+ */
+public final class KafkaOutboxSerializer implements OutboxSerializer, AutoCloseable {
+
+	private final Serializer<Object> keys;
+
+	private final Serializer<Object> payloads;
+
+	/**
+	 * Create a serializer.
+	 * @param factory the factory of the application's {@code KafkaTemplate}
+	 */
+	public KafkaOutboxSerializer(ProducerFactory<?, ?> factory) {
+		Map<String, Object> configuration = factory.getConfigurationProperties();
+		this.keys = serializer(factory.getKeySerializer(), configuration, ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG,
+				true);
+		this.payloads = serializer(factory.getValueSerializer(), configuration,
+				ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, false);
+	}
+
+	@SuppressWarnings("unchecked")
+	private static Serializer<Object> serializer(@Nullable Serializer<?> given, Map<String, Object> configuration,
+			String property, boolean key) {
+		if (given != null) {
+			return (Serializer<Object>) given;
+		}
+		Object type = configuration.get(property);
+		Serializer<Object> serializer;
+		try {
+			serializer = (type instanceof Class<?> known) ? (Serializer<Object>) Utils.newInstance(known)
+					: Utils.newInstance(String.valueOf(type), Serializer.class);
+		}
+		catch (ClassNotFoundException ex) {
+			throw new IllegalStateException("There is no class for '" + property + "': " + type, ex);
+		}
+		serializer.configure(configuration, key);
+		return serializer;
+	}
+
+	@Override
+	public OutboxRow serialize(OutboxMessage message, UUID id, String idempotencyKey) {
+		Headers headers = new RecordHeaders();
+		message.headers().forEach((header) -> headers.add(header.name(), header.value()));
+		byte[] key;
+		byte[] payload;
+		try {
+			key = this.keys.serialize(message.topic(), headers, message.key());
+			payload = this.payloads.serialize(message.topic(), headers, message.payload());
+		}
+		catch (RuntimeException ex) {
+			throw new IllegalArgumentException("The " + message + " cannot be serialised by "
+					+ this.keys.getClass().getName() + " and " + this.payloads.getClass().getName()
+					+ ", which are those of the application's KafkaTemplate", ex);
+		}
+		return new OutboxRow(id, message.topic(), key, payload, stored(headers), idempotencyKey,
+				message.aggregateType(), aggregateId(message, id), type(message));
+	}
+
+	// The relay adds its own ones.
+	private static List<OutboxHeader> stored(Headers headers) {
+		List<OutboxHeader> stored = new ArrayList<>();
+		for (Header header : headers) {
+			if (!header.key().equals(OutboxRow.KEY_HEADER) && !header.key().equals(OutboxRow.ID_HEADER)) {
+				stored.add(new OutboxHeader(header.key(), header.value()));
+			}
+		}
+		return stored;
+	}
+
+	private static String aggregateId(OutboxMessage message, UUID id) {
+		if (message.aggregateId() != null) {
+			return message.aggregateId();
+		}
+		Object key = message.key();
+		return (key instanceof CharSequence || key instanceof Number || key instanceof UUID)
+				? key.toString().replace('\0', ' ') : id.toString();
+	}
+
+	private static String type(OutboxMessage message) {
+		if (message.type() != null) {
+			return message.type();
+		}
+		Object payload = message.payload();
+		return (payload != null) ? payload.getClass().getSimpleName() : "Tombstone";
+	}
+
+	@Override
+	public void close() {
+		for (Serializer<?> serializer : Arrays.asList(this.keys, this.payloads)) {
+			serializer.close();
+		}
+	}
+
+}

@@ -1,0 +1,165 @@
+package dev.idempotency.outbox;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.kafka.core.KafkaTemplate;
+import org.springframework.kafka.support.serializer.JacksonJsonSerializer;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for sending with an outbox.
+ */
+class OutboxTests {
+
+	private static ConfigurableApplicationContext context;
+
+	private static Outbox outbox;
+
+	private static JdbcTemplate jdbc;
+
+	private static TransactionTemplate transactions;
+
+	private final String topic = Servers.newTopic("outbox", 1);
+
+	@BeforeAll
+	static void start() {
+		context = TestApp.of()
+			.with("idempotency.outbox.enabled", true)
+			.with("spring.kafka.producer.value-serializer", JacksonJsonSerializer.class.getName())
+			.run();
+		outbox = context.getBean(Outbox.class);
+		jdbc = context.getBean(JdbcTemplate.class);
+		transactions = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+	}
+
+	@AfterAll
+	static void stop() {
+		context.close();
+	}
+
+	private List<ConsumerRecord<String, String>> published(int count) {
+		Awaitility.await().untilAsserted(() -> assertThat(Kafka.read(this.topic)).hasSize(count));
+		return Kafka.read(this.topic);
+	}
+
+	private static String header(ConsumerRecord<?, ?> record, String name) {
+		return new String(record.headers().lastHeader(name).value(), StandardCharsets.UTF_8);
+	}
+
+	@Test
+	void committedMessageIsPublished() {
+		transactions.executeWithoutResult((status) -> outbox.send(this.topic, "account-1", Map.of("amount", 7)));
+		ConsumerRecord<String, String> record = published(1).get(0);
+		assertThat(record.key()).isEqualTo("account-1");
+		assertThat(record.value()).isEqualTo("{\"amount\":7}");
+		assertThat(header(record, OutboxRow.KEY_HEADER)).isNotBlank();
+		assertThat(header(record, OutboxRow.ID_HEADER)).isNotBlank();
+	}
+
+	@Test
+	void messageLooksAsTheTemplateWouldHaveSentIt() {
+		Map<String, Integer> payload = Map.of("amount", 7);
+		context.getBean(KafkaTemplate.class).send(this.topic, "account-1", payload).join();
+		transactions.executeWithoutResult((status) -> outbox.send(this.topic, "account-1", payload));
+		List<ConsumerRecord<String, String>> records = published(2);
+		ConsumerRecord<String, String> stored = records.get(1);
+		assertThat(stored.value()).isEqualTo(records.get(0).value());
+		assertThat(stored.key()).isEqualTo(records.get(0).key());
+		stored.headers().remove(OutboxRow.KEY_HEADER).remove(OutboxRow.ID_HEADER);
+		assertThat(stored.headers()).isEqualTo(records.get(0).headers()).isNotEmpty();
+	}
+
+	@Test
+	void rolledBackMessageIsNeverPublished() {
+		transactions.executeWithoutResult((status) -> {
+			outbox.send(this.topic, "account-1", "no");
+			status.setRollbackOnly();
+		});
+		transactions.executeWithoutResult((status) -> outbox.send(this.topic, "account-1", "yes"));
+		assertThat(published(1)).extracting(ConsumerRecord::value).containsExactly("\"yes\"");
+	}
+
+	@Test
+	void withoutTransactionItSaysWhatToDo() {
+		assertThatIllegalStateException().isThrownBy(() -> outbox.send(this.topic, "account-1", "secret"))
+			.withMessageStartingWith(
+					"No transaction is active for the message to " + this.topic + " with key account-1; ")
+			.withMessageNotContaining("secret");
+	}
+
+	@Test
+	void whatCannotBeSerialisedFailsAtOnceAndIsNotShown() {
+		Map<String, Object> unserialisable = Map.of("secret", new Object());
+		assertThatIllegalArgumentException()
+			.isThrownBy(
+					() -> transactions.executeWithoutResult((status) -> outbox.send(this.topic, "k", unserialisable)))
+			.withMessageContaining(JacksonJsonSerializer.class.getName())
+			.withMessageNotContaining("java.lang.Object");
+	}
+
+	@Test
+	void messagesWithOneKeyKeepTheirOrder() {
+		int count = 300;
+		transactions.executeWithoutResult((status) -> outbox.send(IntStream.range(0, count)
+			.mapToObj((i) -> OutboxMessage.to(this.topic).key("account-1").payload(i).build())
+			.toList()));
+		assertThat(published(count)).extracting(ConsumerRecord::value)
+			.containsExactlyElementsOf(IntStream.range(0, count).mapToObj(String::valueOf).toList());
+	}
+
+	@Test
+	void headersAndTombstonesArriveAsTheyAre() {
+		byte[] bytes = { 0, -1, 38, 61, 37, 10 };
+		transactions.executeWithoutResult((status) -> outbox.send(OutboxMessage.to(this.topic)
+			.header("bytes & =", bytes)
+			.header("text", "grün")
+			.header("nothing", (byte[]) null)
+			.header("text", "")
+			.build()));
+		ConsumerRecord<String, String> record = published(1).get(0);
+		assertThat(record.key()).isNull();
+		assertThat(record.value()).isNull();
+		assertThat(record.headers().lastHeader("bytes & =").value()).isEqualTo(bytes);
+		assertThat(record.headers().lastHeader("nothing").value()).isNull();
+		assertThat(record.headers().headers("text"))
+			.extracting((header) -> new String(header.value(), StandardCharsets.UTF_8))
+			.containsExactly("grün", "");
+	}
+
+	@Test
+	void rowNamesTheAggregate() {
+		transactions.executeWithoutResult((status) -> outbox.send(OutboxMessage.to(this.topic)
+			.key("account-1")
+			.payload("x")
+			.aggregate("payment", "42")
+			.type("payment-charged")
+			.idempotencyKey("given")
+			.build()));
+		published(1);
+		assertThat(jdbc.queryForMap(
+				"SELECT aggregatetype, aggregateid, type, idempotency_key FROM idempotency_outbox " + "WHERE topic = ?",
+				this.topic))
+			.isEqualTo(Map.of("aggregatetype", "payment", "aggregateid", "42", "type", "payment-charged",
+					"idempotency_key", "given"));
+	}
+
+}
