@@ -1,6 +1,7 @@
 package dev.idempotency;
 
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
@@ -19,6 +20,8 @@ public final class IdempotentExecution {
 	private final IdempotencyKey key;
 
 	private final Claim.Acquired claim;
+
+	private final AtomicInteger keys = new AtomicInteger();
 
 	private volatile boolean ownershipLost;
 
@@ -49,11 +52,20 @@ public final class IdempotentExecution {
 	 * this thread
 	 */
 	public static IdempotentExecution current() {
-		List<@Nullable IdempotentExecution> current = CURRENT.get();
-		Assert.state(current != null, "No idempotent execution runs on this thread");
-		IdempotentExecution only = (current.size() == 1) ? current.get(0) : null;
+		Assert.state(CURRENT.get() != null, "No idempotent execution runs on this thread");
+		IdempotentExecution only = ifCurrent();
 		Assert.state(only != null, "A batch runs on this thread; use currentBatch()");
 		return only;
+	}
+
+	/**
+	 * The execution of the handler that runs on this thread, if it is a protected one.
+	 * @return the execution; {@code null} if no protected handler, or that of a batch,
+	 * runs on this thread
+	 */
+	public static @Nullable IdempotentExecution ifCurrent() {
+		List<@Nullable IdempotentExecution> current = CURRENT.get();
+		return (current != null && current.size() == 1) ? current.get(0) : null;
 	}
 
 	/**
@@ -82,6 +94,21 @@ public final class IdempotentExecution {
 	 */
 	public String key() {
 		return this.key.value();
+	}
+
+	/**
+	 * The idempotency key of the next message that the handler sends: a hash over scope
+	 * and key, and how many keys this execution has asked for before. Another execution
+	 * of the same operation, as after a failure, gets the same keys in the same order, so
+	 * that the receivers see duplicates; another scope gets other keys.
+	 * <p>
+	 * This is right only for a handler that sends the same messages in the same order
+	 * each time. If one does not, another message may get the key of an earlier one and
+	 * be taken for its duplicate: give such messages keys of their own.
+	 * @return the key, much shorter than {@link IdempotencyKey#MAX_LENGTH}
+	 */
+	public String nextKey() {
+		return this.key.id() + "-" + this.keys.getAndIncrement();
 	}
 
 	/**

@@ -42,10 +42,10 @@ class ArchitectureTests {
 						ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".dynamodb..", ROOT + ".memory..",
 						ROOT + ".micrometer..", ROOT + ".actuate..", ROOT + ".autoconfigure..",
 						ROOT + ".resilience4j..", ROOT + ".caffeine..", "io.github.resilience4j..", "io.lettuce..",
-						"com.github.benmanes..", ROOT + ".slf4j..", "org.slf4j.."),
+						"com.github.benmanes..", ROOT + ".slf4j..", "org.slf4j..", ROOT + ".producer.."),
 
 			slices().matching(ROOT
-					+ ".(listener|jackson|jdbc|redis|dynamodb|memory|micrometer|actuate|resilience4j|caffeine|slf4j)..")
+					+ ".(listener|producer|jackson|jdbc|redis|dynamodb|memory|micrometer|actuate|resilience4j|caffeine|slf4j)..")
 				.should()
 				.notDependOnEachOther(),
 

@@ -1,13 +1,13 @@
 package dev.idempotency.outbox;
 
 import java.util.List;
-import java.util.UUID;
 
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotentExecution;
+import dev.idempotency.TimeOrderedUuid;
 
 /**
  * The {@link Outbox} on an {@link OutboxStore}.
@@ -56,15 +56,15 @@ public final class TransactionalOutbox implements Outbox {
 	}
 
 	private OutboxRow row(OutboxMessage message) {
-		return this.serializer.serialize(message, UUID.randomUUID(), idempotencyKey(message));
+		return this.serializer.serialize(message, TimeOrderedUuid.next(), idempotencyKey(message));
 	}
 
 	private static String idempotencyKey(OutboxMessage message) {
 		if (message.idempotencyKey() != null) {
 			return message.idempotencyKey();
 		}
-		IdempotentExecution cause = message.cause();
-		return (cause != null) ? cause.key() : UUID.randomUUID().toString();
+		IdempotentExecution cause = (message.cause() != null) ? message.cause() : IdempotentExecution.ifCurrent();
+		return (cause != null) ? cause.nextKey() : TimeOrderedUuid.next().toString();
 	}
 
 }

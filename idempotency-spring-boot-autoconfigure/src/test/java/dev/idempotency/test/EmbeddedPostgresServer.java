@@ -33,7 +33,8 @@ final class EmbeddedPostgresServer implements PostgresServer {
 		return EmbeddedPostgres.builder()
 			.setDataDirectory(this.data)
 			.setCleanDataDirectory(false)
-			.setServerConfig("max_connections", "200");
+			.setServerConfig("max_connections", "200")
+			.setServerConfig("wal_level", "logical");
 	}
 
 	@Override

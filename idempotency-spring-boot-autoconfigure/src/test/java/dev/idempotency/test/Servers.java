@@ -21,6 +21,12 @@ import org.springframework.util.function.SingletonSupplier;
  */
 public final class Servers {
 
+	static final Map<String, String> BROKER = Map.of("auto.create.topics.enable", "true",
+			"group.initial.rebalance.delay.ms", "0", "group.min.session.timeout.ms", "1000",
+			"offsets.topic.num.partitions", "4", "transaction.state.log.replication.factor", "1",
+			"transaction.state.log.min.isr", "1", "transaction.abort.timed.out.transaction.cleanup.interval.ms", "1000",
+			"transaction.state.log.num.partitions", "4");
+
 	private static final AtomicInteger NAMES = new AtomicInteger();
 
 	private static final Supplier<PostgresServer> POSTGRES = SingletonSupplier.of(PostgresServer::create);
@@ -33,12 +39,7 @@ public final class Servers {
 	}
 
 	private static EmbeddedKafkaBroker startKafka() {
-		EmbeddedKafkaBroker broker = new EmbeddedKafkaKraftBroker(1, 1)
-			.brokerProperties(Map.of("auto.create.topics.enable", "true", "group.initial.rebalance.delay.ms", "0",
-					"group.min.session.timeout.ms", "1000", "offsets.topic.num.partitions", "4",
-					"transaction.state.log.replication.factor", "1", "transaction.state.log.min.isr", "1",
-					"transaction.abort.timed.out.transaction.cleanup.interval.ms", "1000",
-					"transaction.state.log.num.partitions", "4"));
+		EmbeddedKafkaBroker broker = new EmbeddedKafkaKraftBroker(1, 1).brokerProperties(BROKER);
 		broker.afterPropertiesSet();
 		Runtime.getRuntime().addShutdownHook(new Thread(broker::destroy));
 		return broker;

@@ -1,0 +1,134 @@
+package dev.idempotency;
+
+import java.util.List;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for {@link IdempotentExecution#nextKey()} and
+ * {@link IdempotentExecution#ifCurrent()}.
+ */
+class NextKeyTests {
+
+	private final InMemoryIdempotencyStore store = new InMemoryIdempotencyStore();
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
+			new TemplateSettings(null, false, List.of()));
+
+	private final IdempotencyKey key = IdempotencyKey.of("ledger", "order-1");
+
+	@AfterEach
+	void close() {
+		this.template.close();
+	}
+
+	private String run(IdempotencyKey key) {
+		return this.template.execute(operation(key), new TextCodec(), NextKeyTests::threeKeys).result();
+	}
+
+	private static IdempotentOperation operation(IdempotencyKey key) {
+		return TestDatabase.operation(key, Mode.LEASED);
+	}
+
+	private static String threeKeys() {
+		return String.join(" ",
+				Stream.generate(() -> IdempotentExecution.current().nextKey()).limit(3).toArray(String[]::new));
+	}
+
+	@Test
+	void keysAreTheHashOfScopeAndKeyAndAPosition() {
+		assertThat(run(this.key).split(" ")).containsExactly(this.key.id() + "-0", this.key.id() + "-1",
+				this.key.id() + "-2");
+	}
+
+	@Test
+	void keysStayTheSameOverReleases() {
+		assertThat(run(IdempotencyKey.of("payments", "order-1"))).startsWith("cbaecca4-e0d2-4e52-454c-63663afa85aa-0 ");
+	}
+
+	@Test
+	void longestKeyGivesShortKeysThatAreUsable() {
+		IdempotencyKey longest = IdempotencyKey.of("s".repeat(512), "k".repeat(512));
+		assertThat(run(longest).split(" ")).allMatch((next) -> next.length() < 50)
+			.allMatch((next) -> IdempotencyKey.problem(next) == null);
+	}
+
+	@Test
+	void otherScopeGetsOtherKeys() {
+		assertThat(run(this.key).split(" "))
+			.doesNotContainAnyElementsOf(List.of(run(IdempotencyKey.of("mail", "order-1")).split(" ")));
+	}
+
+	@Test
+	void executionAfterAFailureGetsTheSameKeys() {
+		assertThatIllegalStateException()
+			.isThrownBy(() -> this.template.execute(operation(this.key), new TextCodec(), () -> {
+				throw new IllegalStateException(threeKeys());
+			}))
+			.satisfies((ex) -> assertThat(ex.getMessage()).isEqualTo(run(this.key)));
+		assertThat(this.store.find(this.key).orElseThrow().attempt()).isEqualTo(2);
+	}
+
+	@Test
+	void executionOfABypassGetsTheSameKeys() {
+		String first = run(this.key);
+		this.template.operator().bypass(this.key.scope(), true, null);
+		Executed<String> again = this.template.execute(operation(this.key), new TextCodec(), NextKeyTests::threeKeys);
+		assertThat(again).isEqualTo(new Executed<>(first, false));
+	}
+
+	@Test
+	void handlerWithinAHandlerHasKeysOfItsOwn() {
+		IdempotencyKey inner = IdempotencyKey.of("mail", "order-1");
+		this.template.execute(operation(this.key), new TextCodec(), () -> {
+			assertThat(IdempotentExecution.current().nextKey()).isEqualTo(this.key.id() + "-0");
+			assertThat(run(inner)).startsWith(inner.id() + "-0 ");
+			assertThat(IdempotentExecution.current().nextKey()).isEqualTo(this.key.id() + "-1");
+			return null;
+		});
+	}
+
+	@Test
+	void noExecutionIsCurrentOutsideOfAHandler() {
+		assertThat(IdempotentExecution.ifCurrent()).isNull();
+		run(this.key);
+		assertThat(IdempotentExecution.ifCurrent()).isNull();
+		assertThatIllegalStateException().isThrownBy(IdempotentExecution::current)
+			.withMessage("No idempotent execution runs on this thread");
+	}
+
+	@Test
+	void executionOfTheHandlerIsCurrent() {
+		this.template.execute(operation(this.key), new TextCodec(), () -> {
+			assertThat(IdempotentExecution.ifCurrent()).isNotNull().isSameAs(IdempotentExecution.current());
+			return null;
+		});
+	}
+
+	@Test
+	void noExecutionOfABatchIsTheCurrentOne() {
+		List<BatchItem> items = Stream.of("a", "b")
+			.map((value) -> new BatchItem(operation(IdempotencyKey.of("ledger", value)), 0))
+			.toList();
+		BatchExecuted<String> executed = this.template.executeAll(items, new TextCodec(), (due) -> {
+			assertThat(IdempotentExecution.ifCurrent()).isNull();
+			assertThatIllegalStateException().isThrownBy(IdempotentExecution::current)
+				.withMessage("A batch runs on this thread; use currentBatch()");
+			return IdempotentExecution.currentBatch().stream().map(IdempotentExecution::nextKey).toList();
+		});
+		assertThat(executed.failure()).isNull();
+		assertThat(executed.answers()).extracting(Executed::result)
+			.containsExactly(IdempotencyKey.of("ledger", "a").id() + "-0",
+					IdempotencyKey.of("ledger", "b").id() + "-0");
+	}
+
+}

@@ -1,0 +1,110 @@
+package dev.idempotency.producer;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.UUID;
+
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.junit.jupiter.api.Test;
+import org.springframework.kafka.support.serializer.JacksonJsonSerializer;
+
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for {@link IdempotencyKeys}.
+ */
+class IdempotencyKeysTests {
+
+	private final ProducerRecord<String, String> record = new ProducerRecord<>("payments", "value");
+
+	@Test
+	void recordGetsATimeOrderedUuid() {
+		assertThat(IdempotencyKeys.stamp(this.record)).isSameAs(this.record);
+		assertThat(UUID.fromString(SentKeys.of(this.record.headers())).version()).isEqualTo(7);
+	}
+
+	@Test
+	void newKeysGrow() {
+		assertThat(IdempotencyKeys.newKey()).isLessThan(IdempotencyKeys.newKey());
+	}
+
+	@Test
+	void keyThatIsThereIsKept() {
+		this.record.headers().add(IdempotencyKeys.HEADER, "mine".getBytes(StandardCharsets.UTF_8));
+		IdempotencyKeys.stamp(this.record);
+		assertThat(SentKeys.of(this.record.headers())).isEqualTo("mine");
+	}
+
+	@Test
+	void secondStampChangesNothing() {
+		String key = SentKeys.of(IdempotencyKeys.stamp(this.record).headers());
+		assertThat(SentKeys.of(IdempotencyKeys.stamp(this.record).headers())).isEqualTo(key);
+	}
+
+	@Test
+	void headerWithoutValueIsReplaced() {
+		this.record.headers().add(IdempotencyKeys.HEADER, null);
+		IdempotencyKeys.stamp(this.record);
+		assertThat(SentKeys.of(this.record.headers())).hasSize(36);
+	}
+
+	@Test
+	void otherHeaderIsUsed() {
+		IdempotencyKeys.stamp(this.record, "message-id");
+		assertThat(this.record.headers().lastHeader("message-id")).isNotNull();
+		assertThat(this.record.headers().lastHeader(IdempotencyKeys.HEADER)).isNull();
+	}
+
+	@Test
+	void recordWithReadOnlyHeadersAndAKeyIsLeftAsItIs() {
+		IdempotencyKeys.stamp(this.record);
+		((RecordHeaders) this.record.headers()).setReadOnly();
+		assertThat(IdempotencyKeys.stamp(this.record)).isSameAs(this.record);
+	}
+
+	@Test
+	void stampedRecordThatIsSentAgainKeepsItsKeyAndOneThatWasSentWithoutCannotGetOne() {
+		String topic = Servers.newTopic("stamped", 1);
+		ProducerRecord<String, String> stamped = IdempotencyKeys.stamp(new ProducerRecord<>(topic, "with"));
+		Kafka.send(stamped);
+		Kafka.send(IdempotencyKeys.stamp(stamped));
+		assertThat(SentKeys.on(topic)).hasSize(2).containsOnly(SentKeys.of(stamped.headers()));
+		ProducerRecord<String, String> late = new ProducerRecord<>(topic, "without");
+		Kafka.send(late);
+		assertThatIllegalStateException().isThrownBy(() -> IdempotencyKeys.stamp(late))
+			.withMessage("A record for topic '" + topic + "' has no header 'Idempotency-Key', and cannot get one "
+					+ "because it has been sent before. Stamp a record before it is sent for the first time.");
+	}
+
+	@Test
+	void copyOfAStampedRecordKeepsItsKeyThoughItsSerializerWritesHeaders() throws Exception {
+		String topic = Servers.newTopic("copied", 1);
+		ProducerRecord<String, Object> stamped = IdempotencyKeys.stamp(new ProducerRecord<>(topic, Map.of("id", 7)));
+		try (Producer<String, Object> producer = new KafkaProducer<>(
+				Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString()), new StringSerializer(),
+				new JacksonJsonSerializer<>())) {
+			producer.send(stamped).get();
+			assertThatIllegalStateException().isThrownBy(() -> producer.send(stamped));
+			producer.send(new ProducerRecord<>(topic, null, null, null, stamped.value(), stamped.headers())).get();
+		}
+		assertThat(SentKeys.on(topic)).hasSize(2).containsOnly(SentKeys.of(stamped.headers()));
+	}
+
+	@Test
+	void missingArgumentsAreRefused() {
+		assertThatIllegalArgumentException().isThrownBy(() -> IdempotencyKeys.stamp(null))
+			.withMessage("'record' must not be null");
+		assertThatIllegalArgumentException().isThrownBy(() -> IdempotencyKeys.stamp(this.record, " "))
+			.withMessage("'header' must not be blank");
+	}
+
+}

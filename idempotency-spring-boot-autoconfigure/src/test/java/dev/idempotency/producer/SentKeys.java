@@ -1,0 +1,31 @@
+package dev.idempotency.producer;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+
+import org.apache.kafka.common.header.Headers;
+
+import dev.idempotency.test.Kafka;
+
+/**
+ * The keys that records have.
+ */
+final class SentKeys {
+
+	private SentKeys() {
+	}
+
+	// Null without the header, all of them in a row if it is there several times.
+	static String of(Headers headers) {
+		List<String> texts = new ArrayList<>();
+		headers.headers(Kafka.KEY_HEADER)
+			.forEach((header) -> texts.add(new String(header.value(), StandardCharsets.UTF_8)));
+		return texts.isEmpty() ? null : String.join("+", texts);
+	}
+
+	static List<String> on(String topic) {
+		return Kafka.read(topic).stream().map((record) -> of(record.headers())).toList();
+	}
+
+}

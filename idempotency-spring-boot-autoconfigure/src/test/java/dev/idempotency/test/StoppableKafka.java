@@ -1,0 +1,185 @@
+package dev.idempotency.test;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.metadata.storage.Formatter;
+import org.springframework.util.Assert;
+import org.springframework.util.FileSystemUtils;
+
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A broker in a process of its own, which can be killed and started again at its address
+ * and with its data, any number of times.
+ */
+public final class StoppableKafka implements AutoCloseable {
+
+	private static final Duration READY = Duration.ofSeconds(60);
+
+	private static final int ANSWER = 500;
+
+	private final int port = Ports.free();
+
+	private final Path directory;
+
+	private final Path configuration;
+
+	private Process process;
+
+	private StoppableKafka(Path directory) throws Exception {
+		this.directory = directory;
+		this.configuration = directory.resolve("server.properties");
+		try (Writer writer = Files.newBufferedWriter(this.configuration)) {
+			properties().store(writer, null);
+		}
+		format();
+		launch();
+		Runtime.getRuntime().addShutdownHook(new Thread(this::stop));
+		awaitReady();
+	}
+
+	/**
+	 * A broker that runs.
+	 * @return the broker
+	 */
+	public static StoppableKafka create() {
+		try {
+			return new StoppableKafka(Files.createTempDirectory("idempotency-kafka"));
+		}
+		catch (Exception ex) {
+			throw new IllegalStateException("Kafka did not start", ex);
+		}
+	}
+
+	private Properties properties() {
+		int controller = Ports.free();
+		Properties properties = new Properties();
+		properties.putAll(Servers.BROKER);
+		properties.putAll(Map.of("process.roles", "broker,controller", "node.id", "0", "listeners",
+				"PLAINTEXT://127.0.0.1:" + this.port + ",CONTROLLER://127.0.0.1:" + controller,
+				"controller.listener.names", "CONTROLLER", "controller.quorum.voters", "0@127.0.0.1:" + controller,
+				"log.dirs", data(), "offsets.topic.replication.factor", "1", "log.cleaner.dedupe.buffer.size",
+				"2097152"));
+		// A broker that was killed is let in again when its former session has ended.
+		properties.putAll(Map.of("broker.session.timeout.ms", "2000", "broker.heartbeat.interval.ms", "200"));
+		return properties;
+	}
+
+	private String data() {
+		return this.directory.resolve("data").toString();
+	}
+
+	private void format() throws Exception {
+		new Formatter().setPrintStream(new PrintStream(OutputStream.nullOutputStream()))
+			.setNodeId(0)
+			.setClusterId(Uuid.randomUuid().toString())
+			.addDirectory(data())
+			.setMetadataLogDirectory(data())
+			.setControllerListenerName("CONTROLLER")
+			.run();
+	}
+
+	public String bootstrapServers() {
+		return "127.0.0.1:" + this.port;
+	}
+
+	/**
+	 * Kill the process (SIGKILL), also a frozen one: the broker says farewell to nobody
+	 * and recovers its logs at the next start. What it has acknowledged is kept.
+	 */
+	public void stop() {
+		this.process.destroyForcibly().onExit().join();
+	}
+
+	/**
+	 * Start it again and wait, about four seconds, until it serves its clients.
+	 */
+	public void start() {
+		Assert.state(!this.process.isAlive(), "Kafka still runs, stop it first");
+		launch();
+		awaitReady();
+	}
+
+	private void launch() {
+		try {
+			this.process = new ProcessBuilder(System.getProperty("java.home") + "/bin/java", "-cp",
+					System.getProperty("java.class.path"), "-Dlogback.configurationFile=logback-broker.xml",
+					"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "kafka.Kafka", this.configuration.toString())
+				.redirectErrorStream(true)
+				.redirectOutput(Redirect.appendTo(this.directory.resolve("log").toFile()))
+				.start();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	private void awaitReady() {
+		try (Admin admin = admin()) {
+			await().atMost(READY)
+				.pollInterval(Duration.ofMillis(20))
+				.failFast("Kafka ended, see " + this.directory + "/log", () -> !this.process.isAlive())
+				.ignoreExceptions()
+				.until(() -> serves(admin));
+		}
+	}
+
+	// A broker that is not let in yet is in nobody's list.
+	private static boolean serves(Admin admin) throws Exception {
+		return !admin.describeCluster(new DescribeClusterOptions().timeoutMs(ANSWER)).nodes().get().isEmpty();
+	}
+
+	/**
+	 * Stop the whole process in its tracks: connections stay, answers do not come.
+	 */
+	public void freeze() {
+		Signals.freeze(this.process.pid());
+	}
+
+	public void resume() {
+		Signals.resume(this.process.pid());
+	}
+
+	public void createTopic(String name, int partitions) {
+		try (Admin admin = admin()) {
+			admin.createTopics(List.of(new NewTopic(name, partitions, (short) 1))).all().get();
+		}
+		catch (Exception ex) {
+			throw new IllegalStateException("Topic " + name + " was not created", ex);
+		}
+	}
+
+	private Admin admin() {
+		return Admin.create(Map.of("bootstrap.servers", bootstrapServers(), "reconnect.backoff.max.ms", 100));
+	}
+
+	/**
+	 * Stop it for good and delete its data.
+	 */
+	@Override
+	public void close() {
+		stop();
+		try {
+			FileSystemUtils.deleteRecursively(this.directory);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+}
