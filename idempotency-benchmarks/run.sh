@@ -4,6 +4,7 @@
 #   --only=TEXT  only the rows whose name contains the text; goes to target/ too
 #   cleanup      instead of all that, the cleanup beside a running load; its table goes to the screen. Settings of the
 #                cleanup may follow, such as pause=50ms
+#   outbox       instead of all that, the relay of an outbox beside a bare KafkaTemplate; its tables go to the screen
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -11,6 +12,9 @@ mvn -q -B -Pbenchmarks -pl idempotency-benchmarks -am -Dmaven.test.skip=true pac
 main=Benchmarks
 if [ "${1:-}" = cleanup ]; then
 	main=CleanupBenchmark
+	shift
+elif [ "${1:-}" = outbox ]; then
+	main=OutboxBenchmark
 	shift
 fi
 exec java -Xms2g -Xmx2g -cp "idempotency-benchmarks/target/classes:idempotency-benchmarks/target/lib/*" \

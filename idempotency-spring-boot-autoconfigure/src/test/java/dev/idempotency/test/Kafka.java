@@ -139,15 +139,19 @@ public final class Kafka {
 	}
 
 	private static Map<TopicPartition, Long> ends(String topic) {
+		return ends(ADMIN.obtain(), topic);
+	}
+
+	private static Map<TopicPartition, Long> ends(Admin admin, String topic) {
 		int partitions = get(
-				ADMIN.obtain().describeTopics(List.of(topic)).allTopicNames().toCompletionStage().toCompletableFuture())
+				admin.describeTopics(List.of(topic)).allTopicNames().toCompletionStage().toCompletableFuture())
 			.get(topic)
 			.partitions()
 			.size();
 		Map<TopicPartition, OffsetSpec> latest = IntStream.range(0, partitions)
 			.boxed()
 			.collect(Collectors.toMap((p) -> new TopicPartition(topic, p), (p) -> OffsetSpec.latest()));
-		return get(ADMIN.obtain().listOffsets(latest).all().toCompletionStage().toCompletableFuture()).entrySet()
+		return get(admin.listOffsets(latest).all().toCompletionStage().toCompletableFuture()).entrySet()
 			.stream()
 			.collect(Collectors.toMap(Map.Entry::getKey, (entry) -> entry.getValue().offset()));
 	}
@@ -170,12 +174,28 @@ public final class Kafka {
 		return read(topic, "read_committed");
 	}
 
+	/**
+	 * All records of a topic of another broker.
+	 * @param servers the broker
+	 * @param topic the topic
+	 * @return the records
+	 */
+	public static List<ConsumerRecord<String, String>> readFrom(String servers, String topic) {
+		try (Admin admin = Admin.create(Map.of("bootstrap.servers", servers))) {
+			return read(servers, ends(admin, topic), "read_uncommitted");
+		}
+	}
+
 	private static List<ConsumerRecord<String, String>> read(String topic, String isolation) {
-		Map<TopicPartition, Long> ends = ends(topic);
+		return read(Servers.kafka().getBrokersAsString(), ends(topic), isolation);
+	}
+
+	private static List<ConsumerRecord<String, String>> read(String servers, Map<TopicPartition, Long> ends,
+			String isolation) {
 		List<ConsumerRecord<String, String>> records = new ArrayList<>();
 		try (KafkaConsumer<String, String> consumer = new KafkaConsumer<>(
-				Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString(), "isolation.level", isolation),
-				new StringDeserializer(), new StringDeserializer())) {
+				Map.of("bootstrap.servers", servers, "isolation.level", isolation), new StringDeserializer(),
+				new StringDeserializer())) {
 			consumer.assign(ends.keySet());
 			consumer.seekToBeginning(ends.keySet());
 			while (ends.entrySet().stream().anyMatch((end) -> consumer.position(end.getKey()) < end.getValue())) {

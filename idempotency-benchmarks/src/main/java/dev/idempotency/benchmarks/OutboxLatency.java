@@ -1,0 +1,110 @@
+package dev.idempotency.benchmarks;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntConsumer;
+
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.PartitionInfo;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.StringDeserializer;
+
+/**
+ * Sends numbers at a steady rate and measures how long each takes to a consumer, by one
+ * clock.
+ */
+final class OutboxLatency implements AutoCloseable {
+
+	private static final Duration WARM_UP = Duration.ofSeconds(5);
+
+	private static final Duration TIME = Duration.ofSeconds(15);
+
+	private final Map<Integer, Long> sent = new ConcurrentHashMap<>();
+
+	private final Map<Integer, Long> received = new ConcurrentHashMap<>();
+
+	private final KafkaConsumer<String, String> consumer;
+
+	private final Thread thread = new Thread(this::consume);
+
+	private final int rate;
+
+	private volatile boolean closed;
+
+	private int number;
+
+	private int measuredFrom;
+
+	OutboxLatency(Servers servers, String topic, int rate) {
+		this.rate = rate;
+		this.consumer = new KafkaConsumer<>(
+				Map.of(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG,
+						servers.properties().get("spring.kafka.bootstrap-servers"), ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
+						"earliest"),
+				new StringDeserializer(), new StringDeserializer());
+		List<PartitionInfo> partitions = this.consumer.partitionsFor(topic);
+		this.consumer
+			.assign(partitions.stream().map((info) -> new TopicPartition(info.topic(), info.partition())).toList());
+		this.thread.start();
+	}
+
+	private void consume() {
+		while (!this.closed) {
+			for (ConsumerRecord<String, String> record : this.consumer.poll(Duration.ofMillis(100))) {
+				this.received.putIfAbsent(Integer.parseInt(record.value()), System.nanoTime());
+			}
+		}
+		this.consumer.close();
+	}
+
+	/**
+	 * Send for a while.
+	 * @param work sends a number, and says when with {@link #sent}
+	 */
+	void run(IntConsumer work) {
+		this.measuredFrom = this.number + (int) (WARM_UP.toSeconds() * this.rate);
+		int end = this.measuredFrom + (int) (TIME.toSeconds() * this.rate);
+		long start = System.nanoTime();
+		for (int i = 0; this.number < end; i++) {
+			long due = start + i * 1_000_000_000L / this.rate;
+			while (System.nanoTime() < due) {
+				LockSupport.parkNanos(due - System.nanoTime());
+			}
+			work.accept(this.number++);
+		}
+		while (this.received.size() < this.number) {
+			LockSupport.parkNanos(1_000_000);
+		}
+	}
+
+	void sent(int which) {
+		this.sent.put(which, System.nanoTime());
+	}
+
+	// A message may arrive before its sender has come back from the commit.
+	List<Double> millis() {
+		return this.sent.entrySet()
+			.stream()
+			.filter((entry) -> entry.getKey() >= this.measuredFrom)
+			.map((entry) -> Math.max(0, this.received.get(entry.getKey()) - entry.getValue()) / 1e6)
+			.sorted()
+			.toList();
+	}
+
+	@Override
+	public void close() {
+		this.closed = true;
+		try {
+			this.thread.join();
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+}

@@ -1,0 +1,99 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Consumer;
+
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.test.TestApp;
+
+/**
+ * An application with an outbox, whose relay is listened to.
+ */
+final class OutboxApp implements AutoCloseable {
+
+	private final ConfigurableApplicationContext context;
+
+	private final TransactionTemplate transactions;
+
+	private OutboxApp(ConfigurableApplicationContext context) {
+		this.context = context;
+		this.transactions = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+	}
+
+	static OutboxApp start(Consumer<TestApp> settings, Class<?>... configuration) {
+		Class<?>[] classes = new Class<?>[configuration.length + 1];
+		System.arraycopy(configuration, 0, classes, 0, configuration.length);
+		classes[configuration.length] = Log.class;
+		TestApp app = TestApp.of(classes).with("idempotency.outbox.enabled", true);
+		settings.accept(app);
+		return new OutboxApp(app.run());
+	}
+
+	ConfigurableApplicationContext context() {
+		return this.context;
+	}
+
+	Outbox outbox() {
+		return this.context.getBean(Outbox.class);
+	}
+
+	OutboxStore store() {
+		return this.context.getBean(OutboxStore.class);
+	}
+
+	JdbcTemplate jdbc() {
+		return this.context.getBean(JdbcTemplate.class);
+	}
+
+	void inTransaction(Runnable work) {
+		this.transactions.executeWithoutResult((status) -> work.run());
+	}
+
+	void send(String topic, String key, String payload) {
+		inTransaction(() -> outbox().send(topic, key, payload));
+	}
+
+	// What this relay has told.
+	Queue<String> told() {
+		return this.context.getBean(Log.class).told;
+	}
+
+	@Override
+	public void close() {
+		this.context.close();
+	}
+
+	/**
+	 * Remembers what it is told.
+	 */
+	static class Log implements OutboxListener {
+
+		private final Queue<String> told = new ConcurrentLinkedQueue<>();
+
+		@Override
+		public void published(OutboxRow row, Outcome outcome, Duration duration) {
+			this.told.add(outcome + " " + row.idempotencyKey());
+		}
+
+		@Bean
+		static OutboxListener secondOneThatFails() {
+			return new OutboxListener() {
+
+				@Override
+				public void published(OutboxRow row, Outcome outcome, Duration duration) {
+					throw new IllegalStateException("A listener that fails");
+				}
+
+			};
+		}
+
+	}
+
+}

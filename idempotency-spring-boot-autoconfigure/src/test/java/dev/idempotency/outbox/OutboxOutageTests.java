@@ -1,0 +1,85 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.stream.IntStream;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.springframework.kafka.annotation.KafkaListener;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.StoppableKafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for an outbox whose broker is down. Its handlers get their records from another
+ * one.
+ */
+class OutboxOutageTests {
+
+	private static final Duration OUTAGE = Duration.parse(System.getProperty("test.outage", "PT4S"));
+
+	private final String input = Servers.newTopic("input", 1);
+
+	@Test
+	void handlersGoOnAndTheOutboxDrainsByItself() {
+		try (StoppableKafka kafka = StoppableKafka.create();
+				OutboxApp app = OutboxApp.start(
+						(settings) -> settings.with("input", this.input)
+							.with("idempotency.outbox.send-timeout", "2s")
+							.with("spring.kafka.producer.bootstrap-servers", kafka.bootstrapServers()),
+						Handler.class)) {
+			kafka.createTopic("output", 1);
+			Kafka.send(this.input, "k0", "0");
+			Awaitility.await().untilAsserted(() -> assertThat(app.told()).hasSize(1));
+			kafka.stop();
+			long end = System.nanoTime() + OUTAGE.toNanos();
+			int sent = 1;
+			while (System.nanoTime() < end) {
+				Kafka.send(this.input, "k" + sent, String.valueOf(sent));
+				sent++;
+				// Each has been handled: its message is in the outbox.
+				long pending = sent - 1;
+				Awaitility.await()
+					.pollInterval(Duration.ofMillis(20))
+					.untilAsserted(() -> assertThat(app.store().status().pending()).isEqualTo(pending));
+			}
+			assertThat(app.store().status().oldest()).isGreaterThan(OUTAGE.minusSeconds(2));
+			assertThat(app.store().setAside(10)).isEmpty();
+			kafka.start();
+			Awaitility.await()
+				.atMost(Duration.ofMinutes(1))
+				.untilAsserted(() -> assertThat(app.store().status().pending()).isZero());
+			List<String> numbers = IntStream.range(0, sent).mapToObj(String::valueOf).toList();
+			assertThat(Kafka.readFrom(kafka.bootstrapServers(), "output")).extracting(ConsumerRecord::value)
+				.filteredOn(new HashSet<>()::add)
+				.containsExactlyElementsOf(numbers);
+		}
+	}
+
+	/**
+	 * Passes on what it gets.
+	 */
+	static class Handler {
+
+		private final Outbox outbox;
+
+		Handler(Outbox outbox) {
+			this.outbox = outbox;
+		}
+
+		@Idempotent
+		@KafkaListener(topics = "${input}", groupId = "${input}")
+		void handle(String value) {
+			this.outbox.send("output", "key", value);
+		}
+
+	}
+
+}

@@ -1,0 +1,138 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for relays, several of which share an outbox.
+ */
+class OutboxRelayTests {
+
+	private static final int ACCOUNTS = 40;
+
+	private static final int MESSAGES = 4000;
+
+	private static final int THREADS = 8;
+
+	private final String topic = Servers.newTopic("relayed", 4);
+
+	private final String database = Servers.newDatabase();
+
+	private OutboxApp start(String relay, String pollInterval) {
+		return OutboxApp.start((app) -> app.database(this.database)
+			.with("idempotency.outbox.relay", relay)
+			.with("idempotency.outbox.batch-size", 50)
+			.with("idempotency.outbox.poll-interval", pollInterval));
+	}
+
+	private static void awaitDrained(OutboxApp app) {
+		Awaitility.await()
+			.atMost(Duration.ofMinutes(2))
+			.untilAsserted(() -> assertThat(app.store().status().pending()).isZero());
+	}
+
+	@Test
+	void twoRelaysPublishNothingTwiceAndKeepTheOrderOfEachKey() throws Exception {
+		try (OutboxApp first = start("embedded", "100ms"); OutboxApp second = start("embedded", "100ms")) {
+			first.jdbc().execute("CREATE TABLE account (number text PRIMARY KEY, entries bigint NOT NULL)");
+			IntStream.range(0, ACCOUNTS)
+				.forEach((i) -> first.jdbc().update("INSERT INTO account VALUES (?, 0)", "a" + i));
+			ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+			List<Future<?>> sent = new ArrayList<>();
+			for (int i = 0; i < MESSAGES; i++) {
+				String account = "a" + (i * 7 % ACCOUNTS);
+				OutboxApp app = (i % 2 == 0) ? first : second;
+				sent.add(threads.submit(() -> app.inTransaction(() -> enter(app, account))));
+			}
+			for (Future<?> one : sent) {
+				one.get();
+			}
+			threads.shutdown();
+			awaitDrained(first);
+			List<ConsumerRecord<String, String>> records = Kafka.read(this.topic);
+			assertThat(records).hasSize(MESSAGES);
+			Map<String, List<String>> byAccount = records.stream()
+				.collect(Collectors.groupingBy(ConsumerRecord::key,
+						Collectors.mapping(ConsumerRecord::value, Collectors.toList())));
+			List<String> inOrder = IntStream.rangeClosed(1, MESSAGES / ACCOUNTS).mapToObj(String::valueOf).toList();
+			assertThat(byAccount).hasSize(ACCOUNTS)
+				.allSatisfy((account, values) -> assertThat(values).isEqualTo(inOrder));
+			assertThat(first.told()).isNotEmpty().allMatch((told) -> told.startsWith("PUBLISHED"));
+			assertThat(second.told()).isNotEmpty().allMatch((told) -> told.startsWith("PUBLISHED"));
+			assertThat(first.told().size() + second.told().size()).isEqualTo(MESSAGES);
+		}
+	}
+
+	private void enter(OutboxApp app, String account) {
+		Long entry = app.jdbc()
+			.queryForObject("UPDATE account SET entries = entries + 1 WHERE number = ? RETURNING entries", Long.class,
+					account);
+		app.outbox().send(this.topic, account, String.valueOf(entry));
+	}
+
+	@Test
+	void commitWakesTheRelayOfItsInstance() {
+		try (OutboxApp app = start("embedded", "10m")) {
+			for (int i = 1; i <= 3; i++) {
+				app.send(this.topic, "a", "x");
+				int published = i;
+				Awaitility.await().untilAsserted(() -> assertThat(Kafka.read(this.topic)).hasSize(published));
+			}
+		}
+	}
+
+	@Test
+	void commitWakesTheRelayOfAnotherInstance() {
+		try (OutboxApp relay = start("embedded", "10m"); OutboxApp sender = start("none", "10m")) {
+			for (int i = 1; i <= 3; i++) {
+				sender.send(this.topic, "a", "x");
+				int published = i;
+				Awaitility.await().untilAsserted(() -> assertThat(Kafka.read(this.topic)).hasSize(published));
+			}
+			assertThat(relay.told()).hasSize(3);
+			assertThat(sender.told()).isEmpty();
+		}
+	}
+
+	@Test
+	void relayThatStartsLaterPublishesWhatIsThere() {
+		try (OutboxApp sender = start("none", "1s")) {
+			sender.send(this.topic, "a", "x");
+		}
+		try (OutboxApp relay = start("embedded", "1s")) {
+			awaitDrained(relay);
+			assertThat(Kafka.read(this.topic)).hasSize(1);
+		}
+	}
+
+	@Test
+	void whatIsInTheOutboxWhenItsApplicationEndsIsPublishedOnce() {
+		try (OutboxApp app = start("embedded", "1s")) {
+			app.inTransaction(() -> app.outbox()
+				.send(IntStream.range(0, MESSAGES)
+					.mapToObj((i) -> OutboxMessage.to(this.topic).key("a" + i).payload("x").build())
+					.toList()));
+		}
+		try (OutboxApp next = start("embedded", "1s")) {
+			awaitDrained(next);
+			assertThat(Kafka.read(this.topic)).hasSize(MESSAGES);
+		}
+	}
+
+}

@@ -1,0 +1,160 @@
+package dev.idempotency.outbox;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.context.annotation.Import;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.transaction.annotation.Transactional;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for duplicates, and for handlers that run again, whose messages are in an outbox.
+ */
+class OutboxReplayTests {
+
+	private final String input = Servers.newTopic("input", 1);
+
+	private final String output = Servers.newTopic("output", 1);
+
+	private final String database = Servers.newDatabase();
+
+	private OutboxApp start(String relay, Class<?> handler) {
+		return OutboxApp.start((app) -> app.database(this.database)
+			.with("input", this.input)
+			.with("output", this.output)
+			.with("idempotency.outbox.relay", relay), handler);
+	}
+
+	private void awaitConsumed() {
+		Awaitility.await().untilAsserted(() -> assertThat(Kafka.lag(this.input, this.input)).isZero());
+	}
+
+	private static String key(ConsumerRecord<?, ?> record) {
+		return new String(record.headers().lastHeader(OutboxRow.KEY_HEADER).value(), StandardCharsets.UTF_8);
+	}
+
+	@Test
+	@Tag("promise-3")
+	void duplicateLosesNothingThatIsNotPublishedYetAndPublishesNothingAnew() {
+		try (OutboxApp app = start("none", Transactionally.class)) {
+			Kafka.send(this.input, "payment", "7");
+			awaitConsumed();
+			Kafka.send(this.input, "payment", "7");
+			awaitConsumed();
+			assertThat(TestApp.target(app.context(), Handler.class).runs).hasValue(1);
+			assertThat(app.store().status().pending()).isEqualTo(2);
+		}
+		try (OutboxApp app = start("embedded", Transactionally.class)) {
+			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().pending()).isZero());
+			Kafka.send(this.input, "payment", "7");
+			awaitConsumed();
+			Kafka.send(this.input, "end", "8");
+			Awaitility.await().untilAsserted(() -> assertThat(Kafka.read(this.output)).hasSize(4));
+			assertThat(Kafka.read(this.output)).extracting(ConsumerRecord::value).containsExactly("7", "7!", "8", "8!");
+		}
+	}
+
+	@Test
+	void messagesOfAHandlerThatRunsAgainCarryTheSameKeys() {
+		try (OutboxApp app = start("embedded", Leased.class)) {
+			// Its transaction has committed, and then it fails.
+			TestApp.target(app.context(), Handler.class).failures.set(1);
+			Kafka.send(this.input, "payment", "7");
+			Awaitility.await().untilAsserted(() -> assertThat(Kafka.read(this.output)).hasSize(4));
+			List<ConsumerRecord<String, String>> records = Kafka.read(this.output);
+			String id = IdempotencyKey.of(this.input + "#handle", "payment").id().toString();
+			assertThat(records).extracting(OutboxReplayTests::key)
+				.containsExactly(id + "-0", id + "-1", id + "-0", id + "-1");
+		}
+	}
+
+	/**
+	 * What both handlers do.
+	 */
+	static class Handler {
+
+		final AtomicInteger runs = new AtomicInteger();
+
+		final AtomicInteger failures = new AtomicInteger();
+
+		@Value("${output}")
+		private String output;
+
+		private final Outbox outbox;
+
+		Handler(Outbox outbox) {
+			this.outbox = outbox;
+		}
+
+		@Transactional
+		void pass(String value) {
+			this.runs.incrementAndGet();
+			this.outbox.send(this.output, "key", value);
+			this.outbox.send(this.output, "key", value + "!");
+		}
+
+		boolean fails() {
+			return this.failures.getAndDecrement() > 0;
+		}
+
+	}
+
+	/**
+	 * Within the transaction of its key.
+	 */
+	@Import(Handler.class)
+	static class Transactionally {
+
+		private final Handler handler;
+
+		Transactionally(Handler handler) {
+			this.handler = handler;
+		}
+
+		@Idempotent(scope = "${input}#handle")
+		@KafkaListener(topics = "${input}", groupId = "${input}")
+		void handle(String value) {
+			this.handler.pass(value);
+		}
+
+	}
+
+	/**
+	 * With a transaction of its own.
+	 */
+	@Import(Handler.class)
+	static class Leased {
+
+		private final Handler handler;
+
+		Leased(Handler handler) {
+			this.handler = handler;
+		}
+
+		@Idempotent(scope = "${input}#handle", mode = Mode.LEASED)
+		@KafkaListener(topics = "${input}", groupId = "${input}")
+		void handle(String value) {
+			this.handler.pass(value);
+			if (this.handler.fails()) {
+				throw new IllegalStateException("After its transaction");
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,170 @@
+package dev.idempotency.storm;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+import dev.idempotency.test.ForkedApp;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.StoppableKafka;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for an outbox whose processes are killed under traffic, and whose broker is
+ * killed, too.
+ */
+@Tag("promise-1")
+@Tag("promise-5")
+class OutboxKillTests {
+
+	private static final int ROUNDS = Integer.getInteger("test.kill.rounds", 2);
+
+	private static final int BROKER_EVERY = 2;
+
+	private static final int PROCESSES = 2;
+
+	private static final Duration PATIENCE = Duration.ofMinutes(5);
+
+	private final Random random = new Random();
+
+	private final String topic = Servers.unique("payments-");
+
+	private final List<ForkedApp> running = new ArrayList<>();
+
+	private StoppableKafka kafka;
+
+	private JdbcTemplate jdbc;
+
+	private TestApp app;
+
+	@BeforeEach
+	void start() {
+		this.kafka = StoppableKafka.create();
+		this.kafka.createTopic(this.topic, LedgerTraffic.PARTITIONS);
+		this.kafka.createTopic(LedgerApp.charged(this.topic), LedgerTraffic.PARTITIONS);
+		String database = Servers.newDatabase();
+		this.jdbc = Servers.jdbc(database);
+		this.jdbc.execute(LedgerApp.SCHEMA);
+		IntStream.range(0, LedgerTraffic.ACCOUNTS)
+			.forEach((i) -> this.jdbc.update("INSERT INTO account (number) VALUES (?)", "a" + i));
+		this.app = TestApp.of(LedgerApp.class)
+			.database(database)
+			.with("topic", this.topic)
+			.with("idempotency.outbox.enabled", true)
+			.with("spring.kafka.bootstrap-servers", this.kafka.bootstrapServers())
+			.with("spring.kafka.listener.concurrency", 2)
+			.with("spring.kafka.consumer.max-poll-records", 50)
+			.with("spring.kafka.consumer.properties.session.timeout.ms", 3000)
+			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000);
+	}
+
+	@AfterEach
+	void stop() {
+		this.running.forEach(ForkedApp::close);
+		this.kafka.close();
+	}
+
+	@Test
+	void everyChargeIsToldAndAppliedOnceInOrder() throws Exception {
+		int payments;
+		try (LedgerTraffic traffic = new LedgerTraffic(this.kafka.bootstrapServers(), this.topic, this.random)) {
+			for (int round = 0; round < ROUNDS; round++) {
+				while (this.running.size() < PROCESSES) {
+					this.running.add(this.app.forkApp());
+				}
+				awaitMore("charge");
+				awaitMore("statement_line");
+				if (round % BROKER_EVERY == 1) {
+					this.kafka.stop();
+					killOne();
+					this.kafka.start();
+				}
+				else {
+					killOne();
+				}
+			}
+			payments = traffic.end();
+		}
+		this.running.add(this.app.forkApp());
+		check(payments);
+	}
+
+	private void killOne() {
+		this.running.remove(this.random.nextInt(this.running.size())).kill();
+	}
+
+	// Some time under traffic, of no certain length.
+	private void awaitMore(String table) {
+		long more = count(table) + 1 + this.random.nextInt(200);
+		Awaitility.await().atMost(PATIENCE).pollInterval(Duration.ofMillis(5)).until(() -> count(table) >= more);
+	}
+
+	private long count(String table) {
+		return this.jdbc.queryForObject("SELECT count(*) FROM " + table, Long.class);
+	}
+
+	private void check(int payments) {
+		Awaitility.await().atMost(PATIENCE).until(() -> count("statement_line") >= payments && pending() == 0);
+		List<Entry> charges = rows("SELECT payment, account, entry FROM charge ORDER BY entry");
+		assertThat(charges).extracting(Entry::payment).doesNotHaveDuplicates().hasSize(payments);
+		// Each once, and those of an account in their order.
+		assertThat(byAccount(rows("SELECT payment, account, entry FROM statement_line ORDER BY line")))
+			.isEqualTo(byAccount(charges));
+		List<Entry> events = Kafka.readFrom(this.kafka.bootstrapServers(), LedgerApp.charged(this.topic))
+			.stream()
+			.map(ConsumerRecord::value)
+			.map(Entry::of)
+			.toList();
+		// The first time of each.
+		Set<Entry> told = new LinkedHashSet<>(events);
+		assertThat(byAccount(List.copyOf(told))).isEqualTo(byAccount(charges));
+		System.out.printf("Outbox: %d rounds, %d payments, %d events, %d of them repeated%n", ROUNDS, payments,
+				events.size(), events.size() - told.size());
+	}
+
+	private long pending() {
+		return count("idempotency_outbox WHERE published_at IS NULL");
+	}
+
+	private List<Entry> rows(String query) {
+		return this.jdbc.query(query, (row, i) -> new Entry(row.getString(1), row.getString(2), row.getLong(3)));
+	}
+
+	private static Map<String, List<Entry>> byAccount(List<Entry> charges) {
+		return charges.stream().collect(Collectors.groupingBy(Entry::account));
+	}
+
+	/**
+	 * An entry of an account.
+	 *
+	 * @param payment what was charged
+	 * @param account whom
+	 * @param entry the number of the entry
+	 */
+	private record Entry(String payment, String account, long entry) {
+
+		static Entry of(String event) {
+			String[] parts = event.split(" ");
+			return new Entry(parts[0], parts[1], Long.parseLong(parts[2]));
+		}
+
+	}
+
+}
