@@ -14,6 +14,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyListener.StoreCall;
@@ -32,6 +34,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link IdempotencyTemplate#executeAsync}.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 class AsyncTemplateTests {
 
 	private static final Duration LEASE = Duration.ofMillis(600);

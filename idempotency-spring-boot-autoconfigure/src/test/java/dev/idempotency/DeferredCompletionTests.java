@@ -29,7 +29,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link Boundary#deferred}: a transaction of the caller decides.
  */
-@Isolated("A starting application resets the log")
+@Isolated("It reads the log")
 class DeferredCompletionTests {
 
 	private static final Duration LEASE = Duration.ofMillis(600);

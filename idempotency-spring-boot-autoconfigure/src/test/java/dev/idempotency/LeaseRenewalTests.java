@@ -13,6 +13,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyListener.StoreCall;
@@ -28,6 +30,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for the renewal of leases by an {@link IdempotencyTemplate}.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 class LeaseRenewalTests {
 
 	private static final Duration LEASE = Duration.ofMillis(600);

@@ -11,6 +11,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
@@ -32,6 +34,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for an {@link IdempotencyTemplate} with a {@link StoreCircuit}.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-11")
 class StoreCircuitTests {
 
@@ -81,7 +84,7 @@ class StoreCircuitTests {
 
 	private void open(IdempotencyTemplate template) {
 		this.store.fail(StoreCall.CLAIM, StoreCall.RELEASE);
-		await().pollInterval(Duration.ofMillis(1)).until(() -> {
+		await().pollInSameThread().pollInterval(Duration.ofMillis(1)).until(() -> {
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 				.isThrownBy(() -> run(template, Mode.LEASED));
 			return this.breaker.getState() == CircuitBreaker.State.OPEN;
@@ -115,7 +118,7 @@ class StoreCircuitTests {
 	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTO")
 	void everyUnprotectedRunIsCounted(Mode mode) {
 		IdempotencyTemplate template = deadTemplate(true);
-		try (Logs logs = new Logs()) {
+		try (Logs logs = Logs.ofThisThread()) {
 			for (int i = 0; i < RECORDS; i++) {
 				run(template, mode);
 			}
@@ -257,10 +260,10 @@ class StoreCircuitTests {
 	@Test
 	void outageIsLoggedOnceAndItsEndOnce() {
 		IdempotencyTemplate template = template(this.store, null, false);
-		try (Logs logs = new Logs()) {
+		try (Logs logs = Logs.ofThisThread()) {
 			open(template);
 			this.store.recover();
-			await().ignoreException(IdempotencyStoreUnavailableException.class).until(() -> {
+			await().pollInSameThread().ignoreException(IdempotencyStoreUnavailableException.class).until(() -> {
 				run(template, Mode.LEASED);
 				return !logs.messages("INFO").isEmpty();
 			});

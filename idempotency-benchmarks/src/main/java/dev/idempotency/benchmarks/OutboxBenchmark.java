@@ -88,7 +88,8 @@ public final class OutboxBenchmark {
 	}
 
 	private void throughput(JdbcTemplate jdbc) {
-		System.out.println("\n| messages, keys | KafkaTemplate: messages/s | relay: messages/s | ratio (range) |\n|---|---|---|---|");
+		System.out.println(
+				"\n| messages, keys | KafkaTemplate: messages/s | relay: messages/s | ratio (range) |\n|---|---|---|---|");
 		for (int keys : new int[] { KEYS, 1 }) {
 			int messages = (keys == 1) ? MESSAGES / 10 : MESSAGES;
 			List<Double> sent = new ArrayList<>();
@@ -107,8 +108,8 @@ public final class OutboxBenchmark {
 					ratios.add(relay / bare);
 				}
 			}
-			System.out.println(String.format(Locale.ROOT, "| %d, %d | %.0f | %.0f | **%.2f** (%.2f–%.2f) |", messages, keys,
-					median(sent), median(relayed), median(ratios),
+			System.out.println(String.format(Locale.ROOT, "| %d, %d | %.0f | %.0f | **%.2f** (%.2f–%.2f) |", messages,
+					keys, median(sent), median(relayed), median(ratios),
 					ratios.stream().mapToDouble(Double::doubleValue).min().orElseThrow(),
 					ratios.stream().mapToDouble(Double::doubleValue).max().orElseThrow()));
 		}
@@ -155,7 +156,8 @@ public final class OutboxBenchmark {
 	}
 
 	private void latency() {
-		System.out.println("\n| messages/s | KafkaTemplate: send to consumer p50, p99 ms | outbox: commit to consumer p50, p99 ms |\n|---|---|---|");
+		System.out.println(
+				"\n| messages/s | KafkaTemplate: send to consumer p50, p99 ms | outbox: commit to consumer p50, p99 ms |\n|---|---|---|");
 		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.producers, SETTINGS.sendTimeout());
 		OutboxRelay relay = new OutboxRelay(this.store, publisher, SETTINGS, List.of());
 		Outbox outbox = outbox(relay::wake);

@@ -44,8 +44,8 @@ final class OutboxLatency implements AutoCloseable {
 		this.rate = rate;
 		this.consumer = new KafkaConsumer<>(
 				Map.of(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG,
-						servers.properties().get("spring.kafka.bootstrap-servers"), ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
-						"earliest"),
+						servers.properties().get("spring.kafka.bootstrap-servers"),
+						ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest"),
 				new StringDeserializer(), new StringDeserializer());
 		List<PartitionInfo> partitions = this.consumer.partitionsFor(topic);
 		this.consumer

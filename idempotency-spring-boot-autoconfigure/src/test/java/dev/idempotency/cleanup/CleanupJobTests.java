@@ -13,6 +13,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
@@ -26,6 +28,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link CleanupJob}.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 class CleanupJobTests {
 
 	@RegisterExtension

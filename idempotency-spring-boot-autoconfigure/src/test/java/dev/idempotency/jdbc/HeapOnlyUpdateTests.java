@@ -4,6 +4,8 @@ import java.time.Duration;
 import java.util.Map;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 
@@ -17,6 +19,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests that completions write no index entries.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 class HeapOnlyUpdateTests {
 
 	private static final int ROUNDS = 500;

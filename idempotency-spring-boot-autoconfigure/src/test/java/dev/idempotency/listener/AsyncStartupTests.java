@@ -27,7 +27,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link ShapeChecks} and {@link ModeChoice} with asynchronous listeners.
  */
 @Tag("promise-12")
-@Isolated("A starting application resets the log")
+@Isolated("It reads the log")
 class AsyncStartupTests {
 
 	private final ApplicationContextRunner runner = Contexts.all();

@@ -23,7 +23,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link ModeChoice} with containers that have a Kafka transaction.
  */
 @Tag("promise-12")
-@Isolated("A starting application resets the log")
+@Isolated("It reads the log")
 class KafkaTransactionStartupTests {
 
 	private final ApplicationContextRunner runner = Contexts.all()

@@ -10,6 +10,8 @@ import org.apache.kafka.common.GroupState;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.context.ConfigurableApplicationContext;
 
 import dev.idempotency.IdempotencyKey;
@@ -27,6 +29,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for partitions that move, or stay, while a handler runs or a record waits.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-1")
 @Tag("promise-2")
 class RebalanceTests {

@@ -15,6 +15,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
@@ -41,6 +43,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for listeners without the annotation: whatever can be seen of them is the same
  * with the library and without it.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-13")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TraceComparisonTests {

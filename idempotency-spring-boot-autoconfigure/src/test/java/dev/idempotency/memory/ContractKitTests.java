@@ -8,6 +8,8 @@ import java.util.stream.Stream;
 
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -27,6 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for the contract: a healthy store passes, and each defect is found by the tests
  * that are about it.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 class ContractKitTests {
 
 	private static final String COMPETITION = "ownersNeverOverlapFencesGrowCompletionIsFinalAndZombiesChangeNothing";

@@ -5,6 +5,8 @@ import java.time.Duration;
 
 import io.lettuce.core.ScriptOutputType;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyRecords;
@@ -18,6 +20,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for a server that has more records than a call may look at.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 class RecordWalkTests {
 
 	private static final int MORE = 50_000;

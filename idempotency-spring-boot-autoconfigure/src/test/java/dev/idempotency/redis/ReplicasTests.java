@@ -10,6 +10,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.Completion;
@@ -27,6 +29,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for completions that replicas must confirm.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 class ReplicasTests {
 
 	private static final Pattern WAITS = Pattern.compile("cmdstat_wait:calls=(\\d+)");

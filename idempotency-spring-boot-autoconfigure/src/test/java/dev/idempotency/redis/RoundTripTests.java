@@ -9,6 +9,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
@@ -30,6 +32,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for the number of commands that protection costs.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 class RoundTripTests {
 
 	private static final Pattern SCRIPTS = Pattern.compile("cmdstat_(?:evalsha|eval):calls=(\\d+)");

@@ -5,6 +5,8 @@ import java.util.Random;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -13,6 +15,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for one process that is killed under traffic, again and again.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 class KillTests {
 
 	private static final int ROUNDS = Integer.getInteger("test.kill.rounds", 1);

@@ -16,6 +16,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 import dev.idempotency.test.ForkedApp;
@@ -30,6 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for an outbox whose processes are killed under traffic, and whose broker is
  * killed, too.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-1")
 @Tag("promise-5")
 class OutboxKillTests {

@@ -10,6 +10,8 @@ import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -20,6 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * replaced every few seconds while payments come in. {@code -Dtest.storm=PT2M} makes the
  * storm last longer, and adds those of leased mode.
  */
+@Execution(ExecutionMode.SAME_THREAD)
 class RebalanceStormTests {
 
 	private static final Duration TIME = Duration.parse(System.getProperty("test.storm", "PT20S"));

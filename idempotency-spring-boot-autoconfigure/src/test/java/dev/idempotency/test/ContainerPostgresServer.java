@@ -20,7 +20,7 @@ final class ContainerPostgresServer implements PostgresServer {
 		this.container = new PostgreSQLContainer(IMAGE).withUsername("postgres")
 			.withPassword("postgres")
 			.withDatabaseName("postgres")
-			.withCommand("postgres", "-c", "max_connections=200", "-c", "wal_level=logical");
+			.withCommand("postgres", "-c", "max_connections=400", "-c", "wal_level=logical");
 		this.container.setPortBindings(List.of(port + ":5432"));
 		this.container.waitingFor(Wait.forListeningPort());
 		this.container.start();

@@ -33,7 +33,7 @@ final class EmbeddedPostgresServer implements PostgresServer {
 		return EmbeddedPostgres.builder()
 			.setDataDirectory(this.data)
 			.setCleanDataDirectory(false)
-			.setServerConfig("max_connections", "200")
+			.setServerConfig("max_connections", "400")
 			.setServerConfig("wal_level", "logical");
 	}
 

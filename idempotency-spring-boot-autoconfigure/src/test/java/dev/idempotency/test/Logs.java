@@ -2,6 +2,7 @@ package dev.idempotency.test;
 
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Predicate;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -10,8 +11,8 @@ import ch.qos.logback.core.AppenderBase;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the library logs while this is open. A Boot application resets the log when it
- * starts, so open it after that.
+ * What the library logs while this is open. Other tests make it log too, so a class that
+ * reads more than what its own thread logs is isolated.
  */
 public final class Logs implements AutoCloseable {
 
@@ -19,13 +20,27 @@ public final class Logs implements AutoCloseable {
 
 	private final Level level = this.logger.getLevel();
 
-	private final Recorder recorder = new Recorder();
+	private final Recorder recorder;
 
 	public Logs() {
+		this((event) -> true);
+	}
+
+	private Logs(Predicate<ILoggingEvent> filter) {
+		this.recorder = new Recorder(filter);
 		this.recorder.start();
 		this.logger.setLevel(Level.INFO);
 		this.logger.setAdditive(false);
 		this.logger.addAppender(this.recorder);
+	}
+
+	/**
+	 * What the library logs on the thread of the test.
+	 * @return the log
+	 */
+	public static Logs ofThisThread() {
+		String thread = Thread.currentThread().getName();
+		return new Logs((event) -> event.getThreadName().equals(thread));
 	}
 
 	/**
@@ -51,9 +66,17 @@ public final class Logs implements AutoCloseable {
 
 		private final List<ILoggingEvent> events = new CopyOnWriteArrayList<>();
 
+		private final Predicate<ILoggingEvent> filter;
+
+		Recorder(Predicate<ILoggingEvent> filter) {
+			this.filter = filter;
+		}
+
 		@Override
 		protected void append(ILoggingEvent event) {
-			this.events.add(event);
+			if (this.filter.test(event)) {
+				this.events.add(event);
+			}
 		}
 
 	}

@@ -120,7 +120,10 @@ public final class RedisProcess implements RedisServer {
 
 	@Override
 	public void stop() {
-		this.process.destroyForcibly().onExit().join();
+		// Of a process that ended long since, the identifier may be another's by now.
+		if (this.process.isAlive()) {
+			this.process.destroyForcibly().onExit().join();
+		}
 	}
 
 	@Override

@@ -8,10 +8,12 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
+import org.slf4j.bridge.SLF4JBridgeHandler;
 import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.logging.LoggingSystem;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.test.util.AopTestUtils;
 
@@ -20,6 +22,14 @@ import org.springframework.test.util.AopTestUtils;
  * servers.
  */
 public final class TestApp {
+
+	// An application would set the logging of the whole JVM up anew: for a moment it logs
+	// everything, and forgets who listens.
+	static {
+		System.setProperty(LoggingSystem.SYSTEM_PROPERTY, LoggingSystem.NONE);
+		SLF4JBridgeHandler.removeHandlersForRootLogger();
+		SLF4JBridgeHandler.install();
+	}
 
 	private static final String JPA = "org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration,"
 			+ "org.springframework.boot.data.jpa.autoconfigure.DataJpaRepositoriesAutoConfiguration";
@@ -108,13 +118,10 @@ public final class TestApp {
 		Class<?>[] sources = new Class<?>[this.configuration.length + 1];
 		sources[0] = Base.class;
 		System.arraycopy(this.configuration, 0, sources, 1, this.configuration.length);
-		// Each start sets the logging of the whole JVM up anew.
-		synchronized (TestApp.class) {
-			return new SpringApplicationBuilder(sources).web(this.type)
-				.registerShutdownHook(false)
-				.properties(this.properties)
-				.run();
-		}
+		return new SpringApplicationBuilder(sources).web(this.type)
+			.registerShutdownHook(false)
+			.properties(this.properties)
+			.run();
 	}
 
 	/**
