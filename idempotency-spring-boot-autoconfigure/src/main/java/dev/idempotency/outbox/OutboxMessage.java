@@ -151,11 +151,15 @@ public final class OutboxMessage {
 
 		/**
 		 * Add a header.
-		 * @param name its name
+		 * @param name its name; not that of the idempotency key or of the identity, which
+		 * every message has
 		 * @param value its value
 		 * @return this
 		 */
 		public Builder header(String name, byte @Nullable [] value) {
+			Assert.isTrue(!name.equals(OutboxRow.KEY_HEADER) && !name.equals(OutboxRow.ID_HEADER),
+					() -> "The message to " + this.topic + " cannot have a header '" + name
+							+ "' of its own; give the key with idempotencyKey(…)");
 			this.headers.add(new OutboxHeader(name, value));
 			return this;
 		}

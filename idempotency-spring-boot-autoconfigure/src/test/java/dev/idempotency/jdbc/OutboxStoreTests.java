@@ -1,0 +1,287 @@
+package dev.idempotency.jdbc;
+
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.TimeOrderedUuid;
+import dev.idempotency.outbox.ClaimedRow;
+import dev.idempotency.outbox.OutboxClaim;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.RelayFailure;
+import dev.idempotency.outbox.SetAside;
+import dev.idempotency.test.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for {@link JdbcOutboxStore}.
+ */
+@ParameterizedClass
+@MethodSource("databases")
+class OutboxStoreTests {
+
+	private static final TableName TABLE = TableName.of("idempotency_outbox");
+
+	private static final int ALL = 1000;
+
+	@Parameter
+	private String database;
+
+	private HikariDataSource pool;
+
+	private JdbcTemplate jdbc;
+
+	private JdbcOutboxStore store;
+
+	private TransactionTemplate transactions;
+
+	static Stream<String> databases() {
+		return Stream.of("postgresql", "h2");
+	}
+
+	@BeforeEach
+	void create() {
+		if (this.database.equals("h2")) {
+			HikariConfig config = new HikariConfig();
+			config.setJdbcUrl("jdbc:h2:mem:" + Servers.unique("outbox") + ";DB_CLOSE_DELAY=-1");
+			this.pool = new HikariDataSource(config);
+		}
+		else {
+			this.pool = Servers.pool(Servers.newDatabase());
+		}
+		this.jdbc = new JdbcTemplate(this.pool);
+		this.transactions = new TransactionTemplate(new JdbcTransactionManager(this.pool));
+		JdbcSchemaMigration.migrateOutbox(this.pool, TABLE);
+		JdbcSchemaValidation.validateOutbox(this.pool, TABLE);
+		this.store = store(Duration.ofHours(1), false);
+	}
+
+	@AfterEach
+	void close() {
+		this.pool.close();
+	}
+
+	private JdbcOutboxStore store(Duration retention, boolean logged) {
+		return new JdbcOutboxStore(this.pool, TABLE, Duration.ofSeconds(2), retention, logged);
+	}
+
+	private void insert(OutboxRow... rows) {
+		this.transactions.executeWithoutResult((status) -> this.store.insert(List.of(rows)));
+	}
+
+	private static OutboxRow row(String key, String payload) {
+		return new OutboxRow(TimeOrderedUuid.next(), "topic",
+				(key != null) ? key.getBytes(StandardCharsets.UTF_8) : null, payload.getBytes(StandardCharsets.UTF_8),
+				List.of(), payload, "payment", "1", "charged");
+	}
+
+	private static List<String> payloads(OutboxClaim claim) {
+		return claim.rows().stream().map((claimed) -> claimed.row().idempotencyKey()).toList();
+	}
+
+	private static Set<Integer> keys(OutboxClaim claim) {
+		return payloads(claim).stream().map((payload) -> Integer.parseInt(payload) % 100).collect(Collectors.toSet());
+	}
+
+	private List<String> claimable() {
+		try (OutboxClaim claim = this.store.claim(ALL)) {
+			return payloads(claim);
+		}
+	}
+
+	private void fail(ClaimedRow claimed, Duration retryAfter) {
+		try (OutboxClaim claim = this.store.claim(ALL)) {
+			claim.settle(List.of(), List
+				.of(new RelayFailure(claimed, claimed.attempts() + 1, new IllegalStateException("no"), retryAfter)));
+		}
+	}
+
+	private ClaimedRow first() {
+		try (OutboxClaim claim = this.store.claim(ALL)) {
+			return claim.rows().get(0);
+		}
+	}
+
+	@Test
+	void claimGivesWhatWasInserted() {
+		OutboxRow row = row("a", "1");
+		insert(row);
+		ClaimedRow claimed = first();
+		assertThat(claimed.row()).usingRecursiveComparison().isEqualTo(row);
+		assertThat(claimed.attempts()).isZero();
+		assertThat(claimed.age()).isBetween(Duration.ZERO, Duration.ofMinutes(1));
+	}
+
+	@Test
+	void withoutTransactionNothingCanBeInserted() {
+		assertThatIllegalStateException().isThrownBy(() -> this.store.insert(List.of(row("a", "1"))))
+			.withMessageContaining("does not bind a connection of the outbox's DataSource");
+	}
+
+	@Test
+	void rowsOfAKeyAreInOneClaimAndInTheirOrder() {
+		insert(IntStream.range(0, 200)
+			.mapToObj((i) -> row("k" + i % 100, String.valueOf(i)))
+			.toArray(OutboxRow[]::new));
+		try (OutboxClaim first = this.store.claim(ALL); OutboxClaim second = this.store.claim(ALL)) {
+			// H2 locks the lanes of others, too, and the second one gets nothing.
+			assertThat(Collections.disjoint(keys(first), keys(second))).isTrue();
+			assertThat(payloads(first)).hasSize(2 * keys(first).size());
+			assertThat(payloads(first).stream().map(Integer::valueOf)).isSorted();
+		}
+	}
+
+	@Test
+	void rowsWithoutKeyAreSpreadOverLanes() {
+		insert(IntStream.range(0, 500).mapToObj((i) -> row(null, String.valueOf(i))).toArray(OutboxRow[]::new));
+		assertThat(this.jdbc.queryForObject("SELECT count(DISTINCT lane) FROM idempotency_outbox", Integer.class))
+			.isGreaterThan(50);
+	}
+
+	@Test
+	void nobodyElseIsGivenAKeyWhileItIsClaimed() {
+		insert(row("a", "1"), row("a", "2"));
+		try (OutboxClaim claim = this.store.claim(1)) {
+			assertThat(payloads(claim)).containsExactly("1");
+			assertThat(claimable()).isEmpty();
+		}
+		assertThat(claimable()).containsExactly("1", "2");
+	}
+
+	@Test
+	void whatIsPublishedIsNotClaimedAgain() {
+		insert(row("a", "1"), row("a", "2"));
+		try (OutboxClaim claim = this.store.claim(ALL)) {
+			claim.settle(claim.rows().subList(0, 1), List.of());
+		}
+		assertThat(claimable()).containsExactly("2");
+		assertThat(this.store.status().pending()).isEqualTo(1);
+	}
+
+	@Test
+	void isolationOfTheConnectionIsPutBack() throws SQLException {
+		insert(row("a", "1"));
+		try (Connection only = this.pool.getConnection()) {
+			int before = Connection.TRANSACTION_SERIALIZABLE;
+			only.setTransactionIsolation(before);
+			JdbcOutboxStore sharing = new JdbcOutboxStore(new SingleConnectionDataSource(only, true), TABLE,
+					Duration.ofSeconds(2), Duration.ZERO, false);
+			try (OutboxClaim claim = sharing.claim(ALL)) {
+				assertThat(only.getTransactionIsolation()).isEqualTo(Connection.TRANSACTION_READ_COMMITTED);
+				claim.settle(claim.rows(), List.of());
+			}
+			assertThat(only.getTransactionIsolation()).isEqualTo(before);
+			assertThat(only.getAutoCommit()).isTrue();
+		}
+	}
+
+	@Test
+	void withoutRetentionWhatIsPublishedIsDeleted() {
+		insert(row("a", "1"));
+		try (OutboxClaim claim = store(Duration.ZERO, false).claim(ALL)) {
+			claim.settle(claim.rows(), List.of());
+		}
+		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM idempotency_outbox", Integer.class)).isZero();
+	}
+
+	@Test
+	void whatTheLogTellsIsNotClaimed() {
+		this.transactions
+			.executeWithoutResult((status) -> store(Duration.ofHours(1), true).insert(List.of(row("a", "1"))));
+		assertThat(claimable()).isEmpty();
+		assertThat(this.store.status().pending()).isZero();
+	}
+
+	@Test
+	void refusedRowHoldsUpItsKeyOnly() {
+		insert(row("a", "1"), row("b", "2"), row("a", "3"));
+		fail(first(), Duration.ofHours(1));
+		insert(row("a", "4"));
+		assertThat(claimable()).containsExactly("2");
+	}
+
+	@Test
+	void refusedRowIsTriedAgainAfterAWhile() {
+		insert(row("a", "1"), row("a", "2"));
+		fail(first(), Duration.ZERO);
+		assertThat(claimable()).containsExactly("1", "2");
+		assertThat(first().attempts()).isEqualTo(1);
+	}
+
+	@Test
+	void rowThatIsSetAsideLetsItsKeyPass() {
+		OutboxRow bad = row("a", "1");
+		insert(bad, row("a", "2"));
+		fail(first(), null);
+		assertThat(claimable()).containsExactly("2");
+		assertThat(this.store.status().setAside()).isEqualTo(1);
+		SetAside shown = this.store.setAside(10).get(0);
+		assertThat(shown.id()).isEqualTo(bad.id());
+		assertThat(shown.attempts()).isEqualTo(1);
+		assertThat(shown.failure().type()).isEqualTo(IllegalStateException.class.getName());
+	}
+
+	@Test
+	void rowThatWasSetAsideCanBePublishedOrDeleted() {
+		insert(row("a", "1"), row("b", "2"));
+		UUID retried = first().row().id();
+		fail(first(), null);
+		assertThat(this.store.discard(UUID.randomUUID())).isFalse();
+		assertThat(this.store.retry(retried)).isTrue();
+		assertThat(this.store.retry(retried)).isFalse();
+		assertThat(claimable()).containsExactly("1", "2");
+		assertThat(this.store.discard(retried)).as("not set aside any more").isFalse();
+		fail(first(), null);
+		assertThat(this.store.discard(retried)).isTrue();
+		assertThat(this.store.status().setAside()).isZero();
+	}
+
+	@Test
+	void statusTellsTheAgeOfTheOldest() {
+		insert(row("a", "1"), row("b", "2"), row("c", "3"));
+		this.jdbc.update("UPDATE idempotency_outbox SET created_at = CURRENT_TIMESTAMP - INTERVAL '1' HOUR WHERE "
+				+ "idempotency_key = '2'");
+		assertThat(this.store.status().oldest()).isBetween(Duration.ofMinutes(59), Duration.ofMinutes(61));
+		assertThat(this.store.status().pending()).isEqualTo(3);
+	}
+
+	@Test
+	void cleanupDeletesWhatWasPublishedLongAgo() {
+		insert(row("a", "1"), row("b", "2"), row("c", "3"));
+		try (OutboxClaim claim = this.store.claim(ALL)) {
+			claim.settle(claim.rows().subList(0, 2), List.of());
+		}
+		this.jdbc.update("UPDATE idempotency_outbox SET published_at = CURRENT_TIMESTAMP - INTERVAL '2' HOUR WHERE "
+				+ "idempotency_key = '1'");
+		assertThat(this.store.expired().backlogAge()).isBetween(Duration.ofMinutes(59), Duration.ofMinutes(61));
+		assertThat(this.store.expired().deleteExpired(10)).isEqualTo(1);
+		assertThat(this.jdbc.queryForList("SELECT idempotency_key FROM idempotency_outbox ORDER BY position",
+				String.class))
+			.containsExactly("2", "3");
+		assertThat(this.store.expired().table()).isEqualTo("idempotency_outbox");
+	}
+
+}
