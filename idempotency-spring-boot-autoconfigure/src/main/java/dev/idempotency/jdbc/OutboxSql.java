@@ -41,7 +41,7 @@ final class OutboxSql {
 			ORDER BY r.position""";
 
 	private static final String H2_ROWS = """
-			SELECT %2$s FROM %1$s o WHERE o.lane = ANY(?) AND %3$s ORDER BY o.position LIMIT ?""";
+			SELECT %2$s FROM %1$s o WHERE o.lane = ANY(?) AND %3$s ORDER BY o.position LIMIT 32 * CAST(? AS INTEGER)""";
 
 	private static final String POSTGRES_DELETE = """
 			WITH batch AS MATERIALIZED (

@@ -1,0 +1,103 @@
+package dev.idempotency.outbox;
+
+import java.net.URI;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+
+import io.debezium.embedded.Connect;
+import io.debezium.engine.ChangeEvent;
+import io.debezium.engine.DebeziumEngine;
+import io.debezium.engine.DebeziumEngine.RecordCommitter;
+import org.apache.kafka.connect.source.SourceRecord;
+import org.apache.kafka.connect.storage.MemoryOffsetBackingStore;
+import org.jspecify.annotations.Nullable;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+import dev.idempotency.test.Servers;
+
+/**
+ * The connector of {@code docs/outbox-debezium.md}, in an engine instead of a Connect
+ * worker.
+ */
+final class DebeziumConnector implements AutoCloseable {
+
+	private final JdbcTemplate jdbc;
+
+	private final String name = Servers.unique("debezium_");
+
+	private final ExecutorService executor = Executors.newSingleThreadExecutor();
+
+	private final ConnectProducer producer;
+
+	private final DebeziumEngine<?> engine;
+
+	private volatile @Nullable String failure;
+
+	/**
+	 * Prepare a database and a connector for it, which does not run yet.
+	 * @param url the URL of the database
+	 * @throws Exception if that fails
+	 */
+	DebeziumConnector(String url) throws Exception {
+		this.jdbc = Servers.jdbc(url);
+		DebeziumPage.statements(this.name).forEach(this.jdbc::execute);
+		Map<String, String> configuration = DebeziumPage.connector();
+		this.producer = new ConnectProducer(configuration);
+		Properties properties = new Properties();
+		properties.putAll(configuration);
+		properties.putAll(test(URI.create(url.substring("jdbc:".length()))));
+		this.engine = DebeziumEngine.create(Connect.class)
+			.using(properties)
+			.using((success, message, error) -> this.failure = success ? null : message + ": " + error)
+			.notifying(this::publish)
+			.build();
+	}
+
+	private Map<String, String> test(URI database) {
+		return Map.of("name", this.name, "slot.name", this.name, "database.user", this.name, "database.hostname",
+				database.getHost(), "database.port", String.valueOf(database.getPort()), "database.dbname",
+				database.getPath().substring(1), "offset.storage", MemoryOffsetBackingStore.class.getName(),
+				"offset.flush.interval.ms", "0", "heartbeat.interval.ms", "100");
+	}
+
+	void start() {
+		this.executor.execute((Runnable) this.engine);
+	}
+
+	private void publish(List<ChangeEvent<SourceRecord, SourceRecord>> events,
+			RecordCommitter<ChangeEvent<SourceRecord, SourceRecord>> committer) throws InterruptedException {
+		this.producer.send(events.stream().map(ChangeEvent::value).toList());
+		for (ChangeEvent<SourceRecord, SourceRecord> event : events) {
+			committer.markProcessed(event);
+		}
+		committer.markBatchFinished();
+	}
+
+	/**
+	 * Why it has ended.
+	 * @return the reason, {@code null} if it runs
+	 */
+	@Nullable String failure() {
+		return this.failure;
+	}
+
+	String slot() {
+		return this.name;
+	}
+
+	@Override
+	public void close() throws Exception {
+		this.engine.close();
+		this.executor.shutdown();
+		this.executor.awaitTermination(10, TimeUnit.SECONDS);
+		this.producer.close();
+		this.jdbc.queryForList("SELECT pg_drop_replication_slot(?)", this.name);
+		List.of("DROP PUBLICATION " + DebeziumPage.PUBLICATION, "DROP OWNED BY " + this.name, "DROP ROLE " + this.name)
+			.forEach(this.jdbc::execute);
+	}
+
+}
