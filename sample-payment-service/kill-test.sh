@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Kills the payment service (SIGKILL) at a random moment under traffic, starts it again, and checks
-# that every payment is charged once; ten times, on servers that outlive it. With --redis the keys are in
-# Redis, so the ledger's charges no longer commit together with them: none is lost, and those that came
-# twice are counted; the card gateway, which gets the key, still charges once.
+# that every payment is charged once, and that its event has come through the outbox and is on the account's
+# statement once, in order; ten times, on servers that outlive it. With --redis the keys are in Redis, so
+# charges and statement lines no longer commit together with them: none is lost, and those that came twice
+# are counted; the card gateway, which gets the key, still charges once, and the event of a second charge,
+# which has the key of the first, is not applied.
 set -euo pipefail
 
 readonly ROUNDS="${ROUNDS:-10}"
@@ -75,7 +77,7 @@ ready() {
 	get /actuator/health >/dev/null
 }
 
-# All payments are sent, and each consumer group has consumed all messages.
+# All payments are sent, the outbox is empty, and each consumer group has consumed all messages.
 consumed() {
 	local backlog
 	backlog="$(get /api/backlog)" && [[ ! "$backlog" =~ :-?[1-9] ]]
@@ -127,6 +129,17 @@ charged_at_least_once() {
 	(( charges >= payments && $(cents "$charged") - $(cents "$overcharged") == $(cents "$requested") ))
 }
 
+# Each charged payment is on a statement, with a charge of the ledger and never with two of them, in order.
+stated() {
+	[[ "$missing $unknown $second_charges $out_of_order $set_aside" == "0 0 0 0 0" ]] \
+		&& (( lines - doubled == payments && $(cents "$stated") - $(cents "$doubled_amount") == $(cents "$requested") ))
+}
+
+# Each payment is on a statement once.
+stated_once() {
+	stated && [[ "$lines" == "$payments" && "$stated" == "$requested" ]]
+}
+
 java -jar "$JAR" servers --spring.profiles.active="$PROFILE" \
 	--sample.servers.file="$WORK/servers.properties" >"$WORK/servers.log" 2>&1 &
 servers=$!
@@ -152,6 +165,12 @@ for (( round = 1; round <= ROUNDS; round++ )); do
 	charged_before="$(figure protected charges)"
 	summary="$(get /api/overcharged)"
 	overcharged="$(figure '' protected)"
+	summary="$(get /api/reconciliation)"
+	missing="$(figure '' missing)"
+	unknown="$(figure '' unknown)"
+	doubled="$(figure '' doubled)"
+	second_charges="$(figure '' secondCharges)"
+	doubled_amount="$(figure '' doubledAmount)"
 	summary="$after_kill"
 	payments="$(figure '' paymentsRequested)"
 	requested="$(figure '' amountRequested)"
@@ -159,14 +178,21 @@ for (( round = 1; round <= ROUNDS; round++ )); do
 	charged="$(figure protected amountCharged)"
 	gateway="$(figure gateway charges)"
 	unprotected="$(figure unprotected charges)"
+	set_aside="$(figure outbox setAside)"
+	lines="$(figure statements applied)"
+	stated="$(figure statements amount)"
+	out_of_order="$(figure statements outOfOrder)"
 	line="round $round: killed after $delay s at $charged_before charges; $payments payments,"
-	line+=" $charges charges ($charged of $requested), gateway $gateway, unprotected $unprotected"
+	line+=" $charges charges ($charged of $requested), gateway $gateway, unprotected $unprotected,"
+	line+=" $lines statement lines ($stated), missing $missing, unknown $unknown, out of order $out_of_order"
 	ledger=charged_once
+	statements=stated_once
 	if [[ "$PROFILE" == redis ]]; then
-		line+=", doubled so far $((charges - payments))"
+		line+=", doubled so far: charges $((charges - payments)), lines $doubled, of second charges $second_charges"
 		ledger=charged_at_least_once
+		statements=stated
 	fi
-	if [[ "$gateway" != "$payments" ]] || ! "$ledger"; then
+	if [[ "$gateway" != "$payments" ]] || ! "$ledger" || ! "$statements"; then
 		fail "$line: FAILED"
 	fi
 	echo "$line: passed"

@@ -35,6 +35,21 @@ function showLedger(name, ledger, over, requested, scale) {
 	show(`${name}-charges`, ledger.charges);
 }
 
+// A figure that should stay zero.
+function showVerdict(id, value) {
+	show(id, value);
+	element(id).classList.toggle("bad", value > 0);
+}
+
+function showStatements(summary, doubled) {
+	show("statements-charges", summary.protected.charges);
+	["pending", "published"].forEach((figure) => show(`outbox-${figure}`, summary.outbox[figure]));
+	["deliveries", "suppressed", "applied"].forEach((figure) => show(`statements-${figure}`, summary.statements[figure]));
+	showVerdict("outbox-setAside", summary.outbox.setAside);
+	showVerdict("statements-doubled", doubled);
+	showVerdict("statements-outOfOrder", summary.statements.outOfOrder);
+}
+
 function showSummary(summary, overcharged, backlog) {
 	const requested = summary.amountRequested;
 	const scale = Math.max(requested, summary.protected.amountCharged, summary.unprotected.amountCharged, 1);
@@ -54,7 +69,7 @@ function showSummary(summary, overcharged, backlog) {
 
 function showStore(store) {
 	const guarantee = store.transactional ? "a key and its charge in the ledger commit together, so exactly once"
-		: "the protected ledger works under a lease, so at least once across a crash";
+		: "the protected ledger and the statements work under a lease, so at least once across a crash";
 	element("store").textContent = `Idempotency keys in ${stores[store.name] || store.name}: ${guarantee}.`;
 }
 
@@ -65,9 +80,10 @@ function showState(text, state) {
 
 async function poll() {
 	try {
-		const [summary, overcharged, backlog, store] = await Promise.all(
-			["api/summary", "api/overcharged", "api/backlog", "api/store"].map((path) => call(path)));
+		const [summary, overcharged, backlog, store, reconciliation] = await Promise.all(
+			["api/summary", "api/overcharged", "api/backlog", "api/store", "api/reconciliation"].map((path) => call(path)));
 		showSummary(summary, overcharged, backlog);
+		showStatements(summary, reconciliation.doubled);
 		showStore(store);
 		showState("live", "live");
 	}

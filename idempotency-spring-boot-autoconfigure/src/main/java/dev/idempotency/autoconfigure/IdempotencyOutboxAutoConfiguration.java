@@ -2,6 +2,8 @@ package dev.idempotency.autoconfigure;
 
 import javax.sql.DataSource;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -46,6 +48,8 @@ import dev.idempotency.producer.KafkaOutboxSerializer;
 @Import(OutboxRelayConfiguration.class)
 public final class IdempotencyOutboxAutoConfiguration {
 
+	private static final Log logger = LogFactory.getLog(IdempotencyOutboxAutoConfiguration.class);
+
 	@Bean
 	@ConditionalOnMissingBean(OutboxStore.class)
 	@DependsOnDatabaseInitialization
@@ -75,8 +79,15 @@ public final class IdempotencyOutboxAutoConfiguration {
 					"Define a JdbcTransactionManager bean; with 'spring.kafka.producer.transaction-id-prefix' Boot "
 							+ "defines none.");
 		}
-		return new JdbcOutboxStore(managed, table, properties.store().timeout(), properties.outbox().retention(),
-				properties.outbox().relay() == Relay.DEBEZIUM);
+		boolean logged = properties.outbox().relay() == Relay.DEBEZIUM;
+		JdbcOutboxStore store = new JdbcOutboxStore(managed, table, properties.store().timeout(),
+				properties.outbox().retention(), logged);
+		if (logged && store.status().pending() > 0) {
+			logger
+				.warn("The outbox '" + table + "' has messages from before 'idempotency.outbox.relay' was 'debezium', "
+						+ "which no connector publishes; let an instance with 'embedded' publish them");
+		}
+		return store;
 	}
 
 	@Bean

@@ -99,9 +99,9 @@ final class JdbcOutboxClaim implements OutboxClaim {
 			return List.of();
 		}
 		List<ClaimedRow> due = new ArrayList<>();
-		int share = (limit + lanes.size() - 1) / lanes.size();
 		try (PreparedStatement statement = Connections.prepare(this.connection, this.sql.rows(),
-				new ArrayParameter("smallint", lanes.toArray()), share); ResultSet row = statement.executeQuery()) {
+				new ArrayParameter("smallint", lanes.toArray()), this.sql.limit(limit, lanes.size()));
+				ResultSet row = statement.executeQuery()) {
 			while (row.next()) {
 				due.add(OutboxRows.claimed(row));
 			}

@@ -17,9 +17,7 @@ final class OutboxSql {
 			id, position, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at""";
 
-	// The lanes of others are passed over. Not all lanes for one relay, and not always
-	// the
-	// same ones.
+	// One relay gets half of the lanes at most, and not always the same.
 	private static final String LOCK_LANES = """
 			SELECT l.lane FROM %1$s_lane l WHERE EXISTS (
 			  SELECT 1 FROM %1$s o WHERE o.lane = l.lane AND o.published_at IS NULL AND o.set_aside_at IS NULL
@@ -41,7 +39,7 @@ final class OutboxSql {
 			ORDER BY r.position""";
 
 	private static final String H2_ROWS = """
-			SELECT %2$s FROM %1$s o WHERE o.lane = ANY(?) AND %3$s ORDER BY o.position LIMIT 32 * CAST(? AS INTEGER)""";
+			SELECT %2$s FROM %1$s o WHERE o.lane = ANY(?) AND %3$s ORDER BY o.position LIMIT ?""";
 
 	private static final String POSTGRES_DELETE = """
 			WITH batch AS MATERIALIZED (
@@ -106,6 +104,16 @@ final class OutboxSql {
 
 	String rows() {
 		return (this.postgres ? POSTGRES_ROWS : H2_ROWS).formatted(this.table, COLUMNS, DUE.formatted(this.table));
+	}
+
+	/**
+	 * The limit of {@link #rows}.
+	 * @param all how many messages are wanted, about
+	 * @param lanes the number of lanes
+	 * @return how many the statement is to take from each lane, or in all
+	 */
+	int limit(int all, int lanes) {
+		return this.postgres ? (all + lanes - 1) / lanes : all;
 	}
 
 	String published() {

@@ -3,10 +3,13 @@ package dev.idempotency.outbox;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -47,9 +50,9 @@ final class OutboxRound {
 
 	private final List<Ack> unavailable = new ArrayList<>();
 
-	private final long start = System.nanoTime();
+	private final Set<ClaimedRow> inFlight = Collections.newSetFromMap(new IdentityHashMap<>());
 
-	private int inFlight;
+	private final long start = System.nanoTime();
 
 	private boolean stopped;
 
@@ -64,15 +67,14 @@ final class OutboxRound {
 			this.waiting.computeIfAbsent(claimed.row().orderedWith(), (key) -> new ArrayDeque<>()).add(claimed);
 		}
 		this.waiting.values().forEach(this::sendNext);
-		while (this.inFlight > 0) {
+		while (!this.inFlight.isEmpty()) {
 			Ack ack = this.acks.poll(this.settings.sendTimeout().plus(GRACE).toNanos(), TimeUnit.NANOSECONDS);
 			if (ack == null) {
-				ack = new Ack(rows.get(0), new TimeoutException("The producer does not tell what came of a message"));
-				this.inFlight = 0;
-				this.unavailable.add(ack);
+				Throwable silence = new TimeoutException("The producer does not tell what came of a message");
+				this.inFlight.forEach((claimed) -> this.unavailable.add(new Ack(claimed, silence)));
 				return;
 			}
-			this.inFlight--;
+			this.inFlight.remove(ack.claimed());
 			accept(ack);
 		}
 	}
@@ -100,9 +102,9 @@ final class OutboxRound {
 			return;
 		}
 		long sent = System.nanoTime();
+		this.inFlight.add(next);
 		this.publisher.publish(next.row())
 			.whenComplete((done, error) -> this.acks.add(new Ack(next, (error != null) ? cause(error) : null)));
-		this.inFlight++;
 		if (TopicsRefused.isLong(System.nanoTime() - sent)) {
 			learnFrom(next);
 		}

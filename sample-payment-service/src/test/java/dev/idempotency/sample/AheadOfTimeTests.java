@@ -53,6 +53,7 @@ class AheadOfTimeTests {
 			assertThat(payments.increase(after, "/protected/charges")).isEqualTo(50);
 			assertThat(payments.increase(after, "/protected/suppressed")).isEqualTo(25);
 			assertThat(payments.increase(after, "/gateway/calls")).isEqualTo(50);
+			assertThat(payments.increase(after, "/statements/applied")).isEqualTo(50);
 		}
 		finally {
 			stop(service);

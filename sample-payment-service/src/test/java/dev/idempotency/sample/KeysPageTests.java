@@ -50,7 +50,9 @@ class KeysPageTests {
 		IdempotencyKey failed = record("F", "java.lang.IllegalStateException");
 		new PaymentService(this.port).order(50, 0.2);
 		try (Browser browser = Browser.open("http://localhost:" + this.port + "/")) {
-			awaitText(browser, "#outcomes", "LedgerListener.charge", "processed", "duplicate");
+			awaitText(browser, "#outcomes", "LedgerListener.charge", "StatementListener.apply", "processed",
+					"duplicate");
+			awaitStatements(browser);
 			awaitText(browser, row(stuck), stuck.scope(), "stuck");
 			awaitText(browser, row(failed), "failed", "IllegalStateException");
 			Files.write(Path.of("target/page.png"), browser.screenshot());
@@ -83,12 +85,22 @@ class KeysPageTests {
 		return "tr[data-key='" + key.value() + "']";
 	}
 
+	private static void awaitStatements(Browser browser) {
+		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> {
+			assertThat(text(browser, "#statements-applied")).isNotEqualTo("0")
+				.isEqualTo(text(browser, "#statements-charges"));
+			assertThat(text(browser, "#outbox-pending")).isEqualTo("0");
+			assertThat(text(browser, "#statements-doubled")).isEqualTo("0");
+			assertThat(text(browser, "#statements-outOfOrder")).isEqualTo("0");
+		});
+	}
+
 	private static void awaitText(Browser browser, String selector, String... parts) {
-		await().atMost(Duration.ofSeconds(20))
-			.untilAsserted(() -> assertThat(
-					browser.evaluate("(document.querySelector(\"" + selector + "\") || {}).innerText || ''")
-						.stringValue())
-				.contains(parts));
+		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(text(browser, selector)).contains(parts));
+	}
+
+	private static String text(Browser browser, String selector) {
+		return browser.evaluate("(document.querySelector(\"" + selector + "\") || {}).innerText || ''").stringValue();
 	}
 
 }

@@ -1,5 +1,6 @@
 package dev.idempotency.sample;
 
+import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.Map;
 
@@ -52,12 +53,20 @@ class PaymentService {
 		});
 	}
 
+	JsonNode reconciliation() {
+		return this.http.get().uri("/api/reconciliation").retrieve().body(JsonNode.class);
+	}
+
 	private JsonNode summary() {
 		return this.http.get().uri("/api/summary").retrieve().body(JsonNode.class);
 	}
 
 	long increase(JsonNode after, String figure) {
 		return after.at(figure).longValue() - this.before.at(figure).longValue();
+	}
+
+	BigDecimal increaseOfAmount(JsonNode after, String figure) {
+		return after.at(figure).decimalValue().subtract(this.before.at(figure).decimalValue());
 	}
 
 }

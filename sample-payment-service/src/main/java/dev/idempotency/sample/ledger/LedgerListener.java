@@ -8,23 +8,25 @@ import dev.idempotency.sample.payment.PaymentCommand;
 import dev.idempotency.sample.payment.PaymentTopic;
 
 /**
- * Charges each payment once, however often it is told. With the keys in PostgreSQL, key
- * and charge commit together: exactly once. With the keys in Redis the charge commits
- * first, under a lease: at least once, if the process dies between the two.
+ * Charges each payment once, however often it is told. With the keys in PostgreSQL, key,
+ * charge and event commit together: exactly once. With the keys in Redis charge and event
+ * commit first, under a lease: at least once, if the process dies before the key is
+ * completed. The event of the second charge has the idempotency key of the first, so that
+ * its consumers apply it once all the same.
  */
 @Component
 class LedgerListener {
 
-	private final Ledger ledger;
+	private final PublishingLedger ledger;
 
-	LedgerListener(Ledger ledger) {
+	LedgerListener(PublishingLedger ledger) {
 		this.ledger = ledger;
 	}
 
 	@KafkaListener(topics = PaymentTopic.NAME, groupId = "ledger")
 	@Idempotent
 	Receipt charge(PaymentCommand command) {
-		return this.ledger.charge("ledger", command);
+		return this.ledger.charge(command);
 	}
 
 }

@@ -8,7 +8,8 @@ import dev.idempotency.sample.payment.PaymentCommand;
 import dev.idempotency.sample.payment.PaymentTopic;
 
 /**
- * The twin of {@link LedgerListener} for comparison: a transaction, but no idempotency.
+ * The twin of {@link LedgerListener} for comparison: a transaction, but no idempotency
+ * and no events.
  */
 @Component
 class UnprotectedLedgerListener {

@@ -1,5 +1,6 @@
 /**
- * The ledger, once behind a protected listener and once behind an unprotected one.
+ * The ledger, once behind a protected listener, which sends an event of each charge, and
+ * once behind an unprotected one.
  */
 @NullMarked
 package dev.idempotency.sample.ledger;

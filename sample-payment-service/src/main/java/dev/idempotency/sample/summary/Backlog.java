@@ -12,16 +12,16 @@ import org.apache.kafka.common.TopicPartition;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Component;
 
+import dev.idempotency.sample.ledger.PaymentChargedTopic;
 import dev.idempotency.sample.payment.PaymentTopic;
 
 /**
- * Tells what is still to be done: the payments to send, and the records that each
- * consumer group has before it.
+ * Tells what is still to be done: the payments to send, the records that each consumer
+ * group has before it, and the events in the outbox. It reads along the way of a payment,
+ * so that none slips past it.
  */
 @Component
 class Backlog {
-
-	private static final List<String> GROUPS = List.of("ledger", "ledger-unprotected", "gateway");
 
 	private static final String UNSENT = """
 			select count(*) from payment where not sent
@@ -31,25 +31,30 @@ class Backlog {
 
 	private final Admin kafka;
 
-	Backlog(JdbcClient jdbc, Admin kafka) {
+	private final OutboxFigures outbox;
+
+	Backlog(JdbcClient jdbc, Admin kafka, OutboxFigures outbox) {
 		this.jdbc = jdbc;
 		this.kafka = kafka;
+		this.outbox = outbox;
 	}
 
 	Map<String, Long> read() {
 		Map<String, Long> backlog = new LinkedHashMap<>();
 		backlog.put("unsent", this.jdbc.sql(UNSENT).query(Long.class).single());
-		long sent = sent();
-		GROUPS.forEach((group) -> backlog.put(group, sent - consumed(group)));
+		long payments = sent(PaymentTopic.NAME);
+		List.of("ledger", "ledger-unprotected", "gateway")
+			.forEach((group) -> backlog.put(group, payments - consumed(group)));
+		backlog.put("outbox", this.outbox.pending());
+		backlog.put("statement", sent(PaymentChargedTopic.NAME) - consumed("statement"));
 		return backlog;
 	}
 
-	private long sent() {
-		List<TopicPartition> partitions = await(this.kafka.describeTopics(List.of(PaymentTopic.NAME)).allTopicNames())
-			.values()
+	private long sent(String name) {
+		List<TopicPartition> partitions = await(this.kafka.describeTopics(List.of(name)).allTopicNames()).values()
 			.stream()
 			.flatMap((topic) -> topic.partitions().stream())
-			.map((partition) -> new TopicPartition(PaymentTopic.NAME, partition.partition()))
+			.map((partition) -> new TopicPartition(name, partition.partition()))
 			.toList();
 		Map<TopicPartition, OffsetSpec> ends = partitions.stream()
 			.collect(Collectors.toMap((partition) -> partition, (partition) -> OffsetSpec.latest()));

@@ -5,12 +5,14 @@ import java.math.BigDecimal;
 import com.fasterxml.jackson.annotation.JsonProperty;
 
 /**
- * What was asked for, and what each consumer group made of it. Deliveries and suppressed
- * duplicates count from the start of the service, everything else from the beginning.
+ * What was asked for, and what each consumer group made of it. Deliveries, suppressed
+ * duplicates and published events count from the start of the service, everything else
+ * from the beginning.
  */
 record Summary(long paymentsRequested, long messagesSent, BigDecimal amountRequested,
 		@JsonProperty("protected") ProtectedLedger protectedLedger,
-		@JsonProperty("unprotected") UnprotectedLedger unprotectedLedger, Gateway gateway) {
+		@JsonProperty("unprotected") UnprotectedLedger unprotectedLedger, Gateway gateway, Outbox outbox,
+		Statements statements) {
 
 	record ProtectedLedger(long deliveries, long charges, long suppressed, BigDecimal amountCharged) {
 
@@ -21,6 +23,14 @@ record Summary(long paymentsRequested, long messagesSent, BigDecimal amountReque
 	}
 
 	record Gateway(long deliveries, long calls, long charges, long suppressed) {
+
+	}
+
+	record Outbox(long pending, long setAside, long published) {
+
+	}
+
+	record Statements(long deliveries, long applied, long suppressed, BigDecimal amount, long outOfOrder) {
 
 	}
 

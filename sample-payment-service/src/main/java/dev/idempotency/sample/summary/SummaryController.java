@@ -8,8 +8,10 @@ import org.springframework.web.bind.annotation.RestController;
 
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.TransactionalIdempotencyStore;
+import dev.idempotency.sample.summary.Reconciliation.Differences;
 import dev.idempotency.sample.summary.Summary.Gateway;
 import dev.idempotency.sample.summary.Summary.ProtectedLedger;
+import dev.idempotency.sample.summary.Summary.Statements;
 import dev.idempotency.sample.summary.Summary.UnprotectedLedger;
 
 /**
@@ -26,6 +28,10 @@ class SummaryController {
 
 	private final Overcharged overcharged;
 
+	private final OutboxFigures outbox;
+
+	private final Reconciliation reconciliation;
+
 	private final Backlog backlog;
 
 	private final Outcomes outcomes;
@@ -33,11 +39,14 @@ class SummaryController {
 	private final IdempotencyStore store;
 
 	SummaryController(Totals totals, Deliveries deliveries, Suppressed suppressed, Overcharged overcharged,
-			Backlog backlog, Outcomes outcomes, IdempotencyStore store) {
+			OutboxFigures outbox, Reconciliation reconciliation, Backlog backlog, Outcomes outcomes,
+			IdempotencyStore store) {
 		this.totals = totals;
 		this.deliveries = deliveries;
 		this.suppressed = suppressed;
 		this.overcharged = overcharged;
+		this.outbox = outbox;
+		this.reconciliation = reconciliation;
 		this.backlog = backlog;
 		this.outcomes = outcomes;
 		this.store = store;
@@ -52,12 +61,19 @@ class SummaryController {
 				new UnprotectedLedger(this.deliveries.of("ledger-unprotected"), total.unprotectedCharges(),
 						total.unprotectedAmountCharged()),
 				new Gateway(this.deliveries.of("gateway"), total.gatewayCalls(), total.gatewayCharges(),
-						this.suppressed.of("GatewayListener.charge")));
+						this.suppressed.of("GatewayListener.charge")),
+				this.outbox.read(), new Statements(this.deliveries.of("statement"), total.statementLines(),
+						this.suppressed.of("StatementListener.apply"), total.statementAmount(), total.outOfOrder()));
 	}
 
 	@GetMapping("/api/overcharged")
 	Map<String, BigDecimal> overcharged() {
 		return this.overcharged.read();
+	}
+
+	@GetMapping("/api/reconciliation")
+	Differences reconciliation() {
+		return this.reconciliation.read();
 	}
 
 	@GetMapping("/api/backlog")

@@ -20,7 +20,10 @@ class Totals {
 				(select count(*) from ledger_entry where ledger = 'ledger-unprotected') as unprotected_charges,
 				(select -sum(balance) from account where ledger = 'ledger-unprotected') as unprotected_amount_charged,
 				(select count(*) from gateway_call) as gateway_calls,
-				(select count(*) from gateway_charge) as gateway_charges
+				(select count(*) from gateway_charge) as gateway_charges,
+				(select count(*) from statement_line) as statement_lines,
+				(select sum(amount) from account_statement) as statement_amount,
+				(select sum(out_of_order) from account_statement) as out_of_order
 			from (
 				select count(*) as payments, coalesce(sum(messages_sent), 0) as messages,
 					coalesce(sum(amount), 0.00) as amount
@@ -40,7 +43,7 @@ class Totals {
 
 	record Values(long paymentsRequested, long messagesSent, BigDecimal amountRequested, long charges,
 			BigDecimal amountCharged, long unprotectedCharges, BigDecimal unprotectedAmountCharged, long gatewayCalls,
-			long gatewayCharges) {
+			long gatewayCharges, long statementLines, BigDecimal statementAmount, long outOfOrder) {
 
 	}
 

@@ -1,5 +1,5 @@
 /**
- * What was requested, delivered, suppressed and charged.
+ * What was requested, delivered, suppressed, charged and told further.
  */
 @NullMarked
 package dev.idempotency.sample.summary;

@@ -1,0 +1,24 @@
+package dev.idempotency.sample.ledger;
+
+import org.apache.kafka.clients.admin.NewTopic;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.config.TopicBuilder;
+
+/**
+ * The topic of the events, with the account as message key.
+ */
+@Configuration(proxyBeanMethods = false)
+public class PaymentChargedTopic {
+
+	/**
+	 * Name of the topic.
+	 */
+	public static final String NAME = "payment-charged";
+
+	@Bean
+	NewTopic paymentCharged() {
+		return TopicBuilder.name(NAME).partitions(6).build();
+	}
+
+}

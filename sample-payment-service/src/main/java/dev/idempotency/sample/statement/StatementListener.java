@@ -1,0 +1,30 @@
+package dev.idempotency.sample.statement;
+
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.stereotype.Component;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.sample.ledger.PaymentCharged;
+import dev.idempotency.sample.ledger.PaymentChargedTopic;
+
+/**
+ * Puts each charge on the statement of its account once, however often its event is
+ * published.
+ */
+@Component
+class StatementListener {
+
+	private final Statements statements;
+
+	StatementListener(Statements statements) {
+		this.statements = statements;
+	}
+
+	@KafkaListener(topics = PaymentChargedTopic.NAME, groupId = "statement",
+			properties = "spring.json.value.default.type=dev.idempotency.sample.ledger.PaymentCharged")
+	@Idempotent
+	void apply(PaymentCharged event) {
+		this.statements.apply(event);
+	}
+
+}

@@ -1,0 +1,50 @@
+package dev.idempotency.sample.statement;
+
+import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.stereotype.Component;
+import org.springframework.transaction.annotation.Transactional;
+
+import dev.idempotency.sample.ledger.PaymentCharged;
+
+/**
+ * Applies an event in two steps, a sum and a line, and counts the events that come after
+ * a later one of their account. It has no protection of its own.
+ */
+@Component
+class Statements {
+
+	private static final String SUM = """
+			update account_statement
+			set amount = amount + :amount, balance = :balance, last_entry = :entry,
+				out_of_order = out_of_order + case when :entry < last_entry then 1 else 0 end
+			where account = :account
+			""";
+
+	private static final String LINE = """
+			insert into statement_line (account, payment_id, entry, amount)
+			values (:account, :paymentId, :entry, :amount)
+			""";
+
+	private final JdbcClient jdbc;
+
+	Statements(JdbcClient jdbc) {
+		this.jdbc = jdbc;
+	}
+
+	@Transactional
+	void apply(PaymentCharged event) {
+		this.jdbc.sql(SUM)
+			.param("amount", event.amount())
+			.param("balance", event.balance())
+			.param("entry", event.entry())
+			.param("account", event.account())
+			.update();
+		this.jdbc.sql(LINE)
+			.param("account", event.account())
+			.param("paymentId", event.paymentId())
+			.param("entry", event.entry())
+			.param("amount", event.amount())
+			.update();
+	}
+
+}

@@ -1,0 +1,43 @@
+package dev.idempotency.sample.summary;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.LongAdder;
+
+import org.springframework.stereotype.Component;
+
+import dev.idempotency.outbox.OutboxListener;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStatus;
+import dev.idempotency.outbox.OutboxStore;
+
+/**
+ * Tells what is in the outbox, and counts what has left it.
+ */
+@Component
+class OutboxFigures implements OutboxListener {
+
+	private final OutboxStore store;
+
+	private final LongAdder published = new LongAdder();
+
+	OutboxFigures(OutboxStore store) {
+		this.store = store;
+	}
+
+	@Override
+	public void published(OutboxRow row, Outcome outcome, Duration duration) {
+		if (outcome == Outcome.PUBLISHED) {
+			this.published.increment();
+		}
+	}
+
+	long pending() {
+		return this.store.status().pending();
+	}
+
+	Summary.Outbox read() {
+		OutboxStatus status = this.store.status();
+		return new Summary.Outbox(status.pending(), status.setAside(), this.published.sum());
+	}
+
+}

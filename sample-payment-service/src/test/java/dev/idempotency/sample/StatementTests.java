@@ -1,0 +1,76 @@
+package dev.idempotency.sample;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.boot.test.context.SpringBootTest.UseMainMethod;
+import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
+import org.springframework.boot.test.web.server.LocalServerPort;
+import org.springframework.jdbc.core.simple.JdbcClient;
+import tools.jackson.databind.JsonNode;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests of what follows a charge: its event, and the statement of the account.
+ */
+@SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, useMainMethod = UseMainMethod.ALWAYS)
+class StatementTests {
+
+	@LocalServerPort
+	private int port;
+
+	@Autowired
+	private JdbcClient jdbc;
+
+	private PaymentService service;
+
+	@BeforeEach
+	void readFigures() {
+		this.service = new PaymentService(this.port);
+	}
+
+	@Test
+	void paymentsThatAreToldTwiceAreOnTheStatementsOnce() {
+		// One of them runs twice, and its first charge is rolled back.
+		this.service.crash();
+		this.service.order(200, 0.5);
+		JsonNode after = this.service.awaitConsumption();
+		assertThat(this.service.increase(after, "/statements/deliveries")).isEqualTo(200);
+		assertThat(this.service.increase(after, "/statements/applied")).isEqualTo(200);
+		assertThat(this.service.increaseOfAmount(after, "/statements/amount"))
+			.isEqualByComparingTo(this.service.increaseOfAmount(after, "/amountRequested"));
+		assertStatementsAreThoseOfTheLedger(after);
+	}
+
+	@Test
+	void eventsThatArePublishedAgainAreAppliedOnce() {
+		this.service.order(50, 0);
+		this.service.awaitConsumption();
+		// As if the relay had died before it could mark what it had published.
+		int events = this.jdbc.sql("update idempotency_outbox set published_at = null where published_at is not null")
+			.update();
+		assertThat(events).isGreaterThanOrEqualTo(50);
+		JsonNode after = this.service.awaitConsumption();
+		assertThat(this.service.increase(after, "/statements/deliveries")).isEqualTo(50 + events);
+		assertThat(this.service.increase(after, "/statements/suppressed")).isEqualTo(events);
+		assertThat(this.service.increase(after, "/statements/applied")).isEqualTo(50);
+		assertStatementsAreThoseOfTheLedger(after);
+	}
+
+	private void assertStatementsAreThoseOfTheLedger(JsonNode summary) {
+		assertThat(summary.at("/statements/outOfOrder").longValue()).isZero();
+		assertThat(summary.at("/outbox/setAside").longValue()).isZero();
+		JsonNode differences = this.service.reconciliation();
+		assertThat(differences).hasSize(5).allSatisfy((difference) -> assertThat(difference.decimalValue()).isZero());
+		assertThat(this.jdbc
+			.sql("""
+					select count(*) from account join account_statement statement on statement.account = number
+					where ledger = 'ledger' and (account.balance <> statement.balance or account.balance <> -statement.amount)
+					""")
+			.query(Long.class)
+			.single()).as("accounts whose last event did not tell their balance").isZero();
+	}
+
+}
