@@ -40,7 +40,7 @@ public record RelaySettings(int batchSize, Duration pollInterval, Duration sendT
 		}
 	}
 
-	// 0.5 s after the first failure, then twice as long each time.
+	// Twice as long after each failure.
 	Duration backOff(int failures) {
 		Duration doubled = MIN_BACK_OFF.multipliedBy(1L << Math.min(Math.max(failures, 0), MAX_DOUBLINGS));
 		return (doubled.compareTo(this.maxBackOff) < 0) ? doubled : this.maxBackOff;
