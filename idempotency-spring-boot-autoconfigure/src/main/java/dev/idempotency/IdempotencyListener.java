@@ -188,7 +188,17 @@ public interface IdempotencyListener {
 		/**
 		 * The completed operations of a scope are processed again, or no more.
 		 */
-		BYPASS
+		BYPASS,
+
+		/**
+		 * A message of the outbox that was set aside is published all the same.
+		 */
+		RETRY,
+
+		/**
+		 * A message of the outbox that was set aside is deleted.
+		 */
+		DISCARD
 
 	}
 

@@ -2,7 +2,6 @@ package dev.idempotency.actuate;
 
 import java.security.Principal;
 import java.util.Set;
-import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.aot.hint.annotation.RegisterReflectionForBinding;
@@ -15,10 +14,8 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.EndpointWebExtension;
 
 import dev.idempotency.IdempotencyOperator;
-import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyRecords.Change;
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.OperationInProgressException;
 import dev.idempotency.actuate.Descriptors.Bypassed;
 import dev.idempotency.actuate.Descriptors.Changed;
 import dev.idempotency.actuate.Descriptors.Overview;
@@ -35,10 +32,6 @@ import dev.idempotency.actuate.Descriptors.RecordList;
 @RegisterReflectionForBinding({ Overview.class, RecordList.class, RecordDescriptor.class, Changed.class, Bypassed.class,
 		Problem.class })
 public final class IdempotencyEndpointWebExtension {
-
-	private static final int CONFLICT = 409;
-
-	private static final int NOT_IMPLEMENTED = 501;
 
 	private final IdempotencyEndpoint delegate;
 
@@ -65,14 +58,14 @@ public final class IdempotencyEndpointWebExtension {
 
 	@ReadOperation
 	public WebEndpointResponse<?> overview() {
-		return answer(this.delegate::overview);
+		return Answers.of(this.delegate::overview);
 	}
 
 	@ReadOperation
 	public WebEndpointResponse<?> view(SecurityContext context, @Selector String view, @Nullable String scope,
 			@Nullable String key, @Nullable Integer limit, @Nullable String after) {
 		boolean values = this.showValues.isShown(context, this.roles);
-		return answer(() -> {
+		return Answers.of(() -> {
 			try {
 				return this.delegate.view(view, scope, key, limit, after, values);
 			}
@@ -83,40 +76,20 @@ public final class IdempotencyEndpointWebExtension {
 				// What this instance has to make up for is known without the store.
 				return RecordList.unavailable(this.operator, ex.getMessage());
 			}
-		});
+		}, IdempotencyEndpointWebExtension::status);
 	}
 
 	@WriteOperation
 	public WebEndpointResponse<?> change(@Selector String action, @Nullable String scope, @Nullable String key,
 			@Nullable Boolean force, @Nullable Boolean enabled, SecurityContext context) {
-		return answer(() -> {
+		return Answers.of(() -> {
 			if (scope == null) {
 				throw new IllegalArgumentException("'scope' is needed");
 			}
 			Principal principal = context.getPrincipal();
 			return this.delegate.change(action, scope, key, force, enabled,
 					(principal != null) ? principal.getName() : null);
-		});
-	}
-
-	private static WebEndpointResponse<?> answer(Supplier<@Nullable Object> answer) {
-		try {
-			Object body = answer.get();
-			return (body != null) ? new WebEndpointResponse<>(body, status(body))
-					: problem("Nothing is known about that", WebEndpointResponse.STATUS_NOT_FOUND);
-		}
-		catch (IllegalArgumentException ex) {
-			return problem(ex.getMessage(), WebEndpointResponse.STATUS_BAD_REQUEST);
-		}
-		catch (UnsupportedOperationException ex) {
-			return problem(ex.getMessage(), NOT_IMPLEMENTED);
-		}
-		catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
-			return problem(ex.getMessage(), CONFLICT);
-		}
-		catch (IdempotencyStoreUnavailableException ex) {
-			return problem(ex.getMessage(), WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
-		}
+		}, IdempotencyEndpointWebExtension::status);
 	}
 
 	private static int status(Object body) {
@@ -126,11 +99,7 @@ public final class IdempotencyEndpointWebExtension {
 		if (!(body instanceof Changed changed) || changed.outcome() == Change.DONE) {
 			return WebEndpointResponse.STATUS_OK;
 		}
-		return (changed.outcome() == Change.ABSENT) ? WebEndpointResponse.STATUS_NOT_FOUND : CONFLICT;
-	}
-
-	private static WebEndpointResponse<Problem> problem(@Nullable String sentence, int status) {
-		return new WebEndpointResponse<>(new Problem(String.valueOf(sentence)), status);
+		return (changed.outcome() == Change.ABSENT) ? WebEndpointResponse.STATUS_NOT_FOUND : Answers.CONFLICT;
 	}
 
 }

@@ -22,6 +22,7 @@ import dev.idempotency.cleanup.CleanupSettings;
 import dev.idempotency.jdbc.JdbcOutboxStore;
 import dev.idempotency.outbox.OutboxListener;
 import dev.idempotency.outbox.OutboxNotifier;
+import dev.idempotency.outbox.OutboxObserver;
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxStore;
@@ -41,6 +42,13 @@ class OutboxRelayConfiguration {
 	@ConditionalOnProperty(name = "idempotency.outbox.relay", havingValue = "none")
 	OutboxNotifier idempotencyOutboxNotifier(OutboxStore store) {
 		return new OutboxNotifier(store);
+	}
+
+	// A relay has its own.
+	@Bean
+	@ConditionalOnProperty(name = "idempotency.outbox.relay", havingValue = "none")
+	OutboxLifecycle idempotencyOutboxObserver(OutboxStore store, ObjectProvider<OutboxListener> listeners) {
+		return new OutboxLifecycle(List.of(new OutboxObserver(store, listeners.orderedStream().toList())));
 	}
 
 	// Whoever publishes, rows that are published have to go.

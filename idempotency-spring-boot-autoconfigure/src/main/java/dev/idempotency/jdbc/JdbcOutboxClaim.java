@@ -91,7 +91,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		List<Short> lanes = new ArrayList<>();
 		try (PreparedStatement statement = this.connection.prepareStatement(this.sql.lockLanes());
 				ResultSet row = statement.executeQuery()) {
-			while (row.next()) {
+			while (row.next() && lanes.size() < limit) {
 				lanes.add(row.getShort(1));
 			}
 		}

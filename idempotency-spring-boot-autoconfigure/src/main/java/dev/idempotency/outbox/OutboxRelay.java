@@ -3,8 +3,6 @@ package dev.idempotency.outbox;
 import java.time.Duration;
 import java.util.List;
 
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.springframework.context.SmartLifecycle;
 
 /**
@@ -16,20 +14,14 @@ import org.springframework.context.SmartLifecycle;
  */
 public final class OutboxRelay implements SmartLifecycle {
 
-	private static final Log logger = LogFactory.getLog(OutboxRelay.class);
-
 	// Listener containers stop at Integer.MAX_VALUE - 100.
 	static final int PHASE = Integer.MAX_VALUE / 2;
-
-	private static final Duration OBSERVATION = Duration.ofSeconds(5);
 
 	private static final Duration GRACE = Duration.ofSeconds(2);
 
 	private final Loop relaying;
 
-	private final Loop observing;
-
-	private final OutboxStore store;
+	private final OutboxObserver observer;
 
 	private final RelaySettings settings;
 
@@ -44,11 +36,10 @@ public final class OutboxRelay implements SmartLifecycle {
 	 */
 	public OutboxRelay(OutboxStore store, OutboxPublisher publisher, RelaySettings settings,
 			List<OutboxListener> listeners) {
-		OutboxListener listener = new OutboxListeners(listeners);
-		this.store = store;
 		this.settings = settings;
-		this.relaying = new Loop("idempotency-outbox-relay", new Relaying(store, publisher, settings, listener)::round);
-		this.observing = new Loop("idempotency-outbox-observer", () -> observe(listener));
+		this.relaying = new Loop("idempotency-outbox-relay",
+				new Relaying(store, publisher, settings, new OutboxListeners(listeners))::round);
+		this.observer = new OutboxObserver(store, listeners);
 	}
 
 	/**
@@ -58,28 +49,18 @@ public final class OutboxRelay implements SmartLifecycle {
 		this.relaying.wake();
 	}
 
-	private Duration observe(OutboxListener listener) {
-		try {
-			listener.observed(this.store.status());
-		}
-		catch (RuntimeException ex) {
-			logger.debug("The outbox '" + this.store.table() + "' could not be looked at", ex);
-		}
-		return OBSERVATION;
-	}
-
 	@Override
 	public void start() {
 		this.running = true;
 		this.relaying.start();
-		this.observing.start();
+		this.observer.start();
 	}
 
 	@Override
 	public void stop() {
 		this.running = false;
 		this.relaying.stop(this.settings.sendTimeout().plus(GRACE));
-		this.observing.stop(GRACE);
+		this.observer.stop();
 	}
 
 	@Override

@@ -44,7 +44,7 @@ final class OutboxRound {
 
 	private final Map<Object, Deque<ClaimedRow>> waiting = new LinkedHashMap<>();
 
-	private final List<ClaimedRow> published = new ArrayList<>();
+	private final List<Ack> published = new ArrayList<>();
 
 	private final List<RelayFailure> failures = new ArrayList<>();
 
@@ -71,7 +71,7 @@ final class OutboxRound {
 			Ack ack = this.acks.poll(this.settings.sendTimeout().plus(GRACE).toNanos(), TimeUnit.NANOSECONDS);
 			if (ack == null) {
 				Throwable silence = new TimeoutException("The producer does not tell what came of a message");
-				this.inFlight.forEach((claimed) -> this.unavailable.add(new Ack(claimed, silence)));
+				this.inFlight.forEach((claimed) -> this.unavailable.add(Ack.of(claimed, silence)));
 				return;
 			}
 			this.inFlight.remove(ack.claimed());
@@ -84,7 +84,7 @@ final class OutboxRound {
 			fail(ack.claimed(), ack.error());
 			return;
 		}
-		this.published.add(ack.claimed());
+		this.published.add(ack);
 		Deque<ClaimedRow> next = this.waiting.get(ack.claimed().row().orderedWith());
 		if (next != null && System.nanoTime() - this.start < BUDGET.toNanos()) {
 			sendNext(next);
@@ -104,7 +104,7 @@ final class OutboxRound {
 		long sent = System.nanoTime();
 		this.inFlight.add(next);
 		this.publisher.publish(next.row())
-			.whenComplete((done, error) -> this.acks.add(new Ack(next, (error != null) ? cause(error) : null)));
+			.whenComplete((done, error) -> this.acks.add(Ack.of(next, (error != null) ? cause(error) : null)));
 		if (TopicsRefused.isLong(System.nanoTime() - sent)) {
 			learnFrom(next);
 		}
@@ -126,7 +126,7 @@ final class OutboxRound {
 
 	private void fail(ClaimedRow claimed, Throwable error) {
 		if (this.publisher.meaning(error) == Failed.UNAVAILABLE) {
-			this.unavailable.add(new Ack(claimed, error));
+			this.unavailable.add(Ack.of(claimed, error));
 			return;
 		}
 		int attempts = claimed.attempts() + 1;
@@ -134,7 +134,7 @@ final class OutboxRound {
 				(attempts < this.settings.maxAttempts()) ? this.settings.backOff(attempts) : null));
 	}
 
-	List<ClaimedRow> published() {
+	List<Ack> published() {
 		return this.published;
 	}
 
@@ -152,8 +152,8 @@ final class OutboxRound {
 		return all;
 	}
 
-	List<ClaimedRow> unavailable() {
-		return this.unavailable.stream().map(Ack::claimed).toList();
+	List<Ack> unavailable() {
+		return this.unavailable;
 	}
 
 	/**
@@ -170,20 +170,6 @@ final class OutboxRound {
 
 	private static Throwable cause(Throwable error) {
 		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
-	}
-
-	/**
-	 * What the producer has told.
-	 *
-	 * @param claimed the message
-	 * @param error why it failed, {@code null} if the broker has it
-	 */
-	private record Ack(ClaimedRow claimed, @Nullable Throwable error) {
-
-		Throwable requiredError() {
-			return (this.error != null) ? this.error : new IllegalStateException();
-		}
-
 	}
 
 }

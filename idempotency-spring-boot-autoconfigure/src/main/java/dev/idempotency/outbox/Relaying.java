@@ -54,7 +54,7 @@ final class Relaying {
 			}
 			OutboxRound round = new OutboxRound(this.publisher, this.settings, this.refused);
 			round.run(rows);
-			claim.settle(round.published(), round.failures());
+			claim.settle(round.published().stream().map(Ack::claimed).toList(), round.failures());
 			tell(round);
 			return (round.outage() != null) ? failed("the broker", round.outage()) : answered();
 		}
@@ -91,28 +91,28 @@ final class Relaying {
 	}
 
 	private void tell(OutboxRound round) {
-		round.published().forEach((claimed) -> tell(claimed, Outcome.PUBLISHED));
-		round.unavailable().forEach((claimed) -> tell(claimed, Outcome.UNAVAILABLE));
+		round.published().forEach((ack) -> tell(ack, Outcome.PUBLISHED));
+		round.unavailable().forEach((ack) -> tell(ack, Outcome.UNAVAILABLE));
 		for (RelayFailure failure : round.failures()) {
 			ClaimedRow claimed = failure.claimed();
 			if (failure.retryAfter() == null) {
 				logger.error("The broker has refused " + claimed.row() + " " + failure.attempts()
 						+ " times; it is set aside, and later messages with its key pass it. Mend the reason and have it "
 						+ "published, or discard it, at the actuator endpoint 'idempotencyoutbox'", failure.error());
-				tell(claimed, Outcome.SET_ASIDE);
+				tell(Ack.of(claimed, failure.error()), Outcome.SET_ASIDE);
 			}
 			else if (failure.attempts() > claimed.attempts()) {
 				logger.warn(
 						"The broker has refused " + claimed.row() + "; try " + failure.attempts() + " of "
 								+ this.settings.maxAttempts() + ", the next one comes in " + failure.retryAfter(),
 						failure.error());
-				tell(claimed, Outcome.REFUSED);
+				tell(Ack.of(claimed, failure.error()), Outcome.REFUSED);
 			}
 		}
 	}
 
-	private void tell(ClaimedRow claimed, Outcome outcome) {
-		this.listener.published(claimed.row(), outcome, claimed.elapsed());
+	private void tell(Ack ack, Outcome outcome) {
+		this.listener.published(ack.claimed().row(), outcome, ack.elapsed());
 	}
 
 }

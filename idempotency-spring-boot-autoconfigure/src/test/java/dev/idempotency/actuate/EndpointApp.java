@@ -10,8 +10,13 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.UUID;
 
+import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -20,6 +25,11 @@ import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.outbox.OutboxClaim;
+import dev.idempotency.outbox.OutboxHeader;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.outbox.RelayFailure;
 import dev.idempotency.test.TestApp;
 import dev.idempotency.test.TestDatabase;
 
@@ -52,13 +62,27 @@ final class EndpointApp implements AutoCloseable {
 	 * @return the application
 	 */
 	static EndpointApp start(TestDatabase database, String... properties) {
-		TestApp app = TestApp.of()
-			.web()
-			.database(database.url())
-			.with("management.endpoints.web.exposure.include", "idempotency");
+		return start(database, TestApp.of(), properties);
+	}
+
+	/**
+	 * Start one with an outbox, whose messages nobody publishes. The path of its endpoint
+	 * begins with {@code outbox}.
+	 * @param database where its records are
+	 * @param properties settings of both endpoints
+	 * @return the application
+	 */
+	static EndpointApp withOutbox(TestDatabase database, String... properties) {
+		TestApp app = TestApp.of().with("idempotency.outbox.enabled", true).with("idempotency.outbox.relay", "none");
+		return start(database, app, properties);
+	}
+
+	private static EndpointApp start(TestDatabase database, TestApp app, String... properties) {
+		app.web().database(database.url()).with("management.endpoints.web.exposure.include", "*");
 		for (String property : properties) {
 			String[] parts = property.split("=");
 			app.with("management.endpoint.idempotency." + parts[0], parts[1]);
+			app.with("management.endpoint.idempotencyoutbox." + parts[0], parts[1]);
 		}
 		return new EndpointApp(app.run(), database);
 	}
@@ -131,6 +155,30 @@ final class EndpointApp implements AutoCloseable {
 
 	void completed(IdempotencyKey key) {
 		store().complete(claimed(key), RESULT.getBytes(StandardCharsets.UTF_8));
+	}
+
+	void send(UUID id) {
+		OutboxRow row = new OutboxRow(id, "payments", "account-7".getBytes(StandardCharsets.UTF_8),
+				RESULT.getBytes(StandardCharsets.UTF_8), List.of(new OutboxHeader("card", new byte[] { '4', '7' })),
+				"order-42", "payment", "42", "PaymentCharged");
+		new TransactionTemplate(this.context.getBean(PlatformTransactionManager.class))
+			.executeWithoutResult((status) -> outbox().insert(List.of(row)));
+	}
+
+	void setAside(UUID id) {
+		send(id);
+		try (OutboxClaim claim = outbox().claim(1000)) {
+			claim.settle(List.of(),
+					claim.rows()
+						.stream()
+						.filter((claimed) -> claimed.row().id().equals(id))
+						.map((claimed) -> new RelayFailure(claimed, 10, new RecordTooLargeException("card 4711"), null))
+						.toList());
+		}
+	}
+
+	OutboxStore outbox() {
+		return this.context.getBean(OutboxStore.class);
 	}
 
 	@Override

@@ -5,6 +5,7 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.UUID;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -44,7 +45,7 @@ class EndpointDocumentTests {
 	@Test
 	void answersStandInTheDocument() throws IOException {
 		String document = Files.readString(DOCUMENT);
-		try (EndpointApp app = EndpointApp.start(database, "access=unrestricted")) {
+		try (EndpointApp app = EndpointApp.withOutbox(database, "access=unrestricted")) {
 			prepare(app);
 			String run = BLOCK.matcher(document).replaceAll((block) -> Matcher.quoteReplacement(run(app, block)));
 			if (System.getProperty("test.write-docs") != null) {
@@ -62,7 +63,8 @@ class EndpointDocumentTests {
 			.map((block) -> block.group(1))
 			.collect(Collectors.joining("\n"));
 		assertThat(URL.matcher(commands).results().map((url) -> url.group(1).replaceAll("\\?.*", "")).distinct())
-			.containsExactlyInAnyOrder("", "/record", "/stuck", "/failed", "/release", "/evict", "/bypass");
+			.containsExactlyInAnyOrder("", "/record", "/stuck", "/failed", "/release", "/evict", "/bypass", "outbox",
+					"outbox/set-aside", "outbox/retry", "outbox/discard");
 	}
 
 	private static void prepare(EndpointApp app) {
@@ -71,6 +73,9 @@ class EndpointDocumentTests {
 		app.failed(IdempotencyKey.of("ledger", "payment/2"));
 		app.stuck(IdempotencyKey.of("ledger", "payment/3"));
 		app.claimed(IdempotencyKey.of("ledger", "payment/4"));
+		app.setAside(UUID.fromString("0199e7a1-5f00-7000-8000-000000000001"));
+		app.setAside(UUID.fromString("0199e7a1-5f00-7000-8000-000000000002"));
+		app.send(UUID.fromString("0199e7a1-5f00-7000-8000-000000000003"));
 	}
 
 	private static String run(EndpointApp app, MatchResult block) {

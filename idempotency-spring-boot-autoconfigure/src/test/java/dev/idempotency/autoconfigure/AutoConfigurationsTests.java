@@ -27,7 +27,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 class AutoConfigurationsTests {
 
 	private static final Set<String> WITHOUT_DEFAULT = Set.of("idempotency.jdbc.data-source",
-			"idempotency.jdbc.transaction-manager", "idempotency.store.type");
+			"idempotency.jdbc.transaction-manager", "idempotency.outbox.kafka-template", "idempotency.store.type");
 
 	@ParameterizedTest
 	@MethodSource

@@ -1,7 +1,10 @@
 package dev.idempotency.autoconfigure;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
 import org.springframework.boot.health.contributor.HealthIndicator;
@@ -21,10 +24,14 @@ import dev.idempotency.Serialization;
 import dev.idempotency.actuate.IdempotencyEndpoint;
 import dev.idempotency.actuate.IdempotencyEndpointWebExtension;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
+import dev.idempotency.actuate.OutboxEndpoint;
+import dev.idempotency.actuate.OutboxEndpointWebExtension;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jackson.JacksonSerialization;
 import dev.idempotency.micrometer.MicrometerIdempotencyListener;
+import dev.idempotency.micrometer.MicrometerOutboxListener;
 import dev.idempotency.micrometer.ObservationTags;
+import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.slf4j.MdcOperationContext;
 import dev.idempotency.test.Contexts;
 
@@ -34,7 +41,9 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link IdempotencyJacksonAutoConfiguration},
  * {@link IdempotencyMetricsAutoConfiguration},
  * {@link IdempotencyHealthAutoConfiguration},
- * {@link IdempotencyEndpointAutoConfiguration} and
+ * {@link IdempotencyEndpointAutoConfiguration},
+ * {@link IdempotencyOutboxMetricsAutoConfiguration},
+ * {@link IdempotencyOutboxEndpointAutoConfiguration} and
  * {@link IdempotencyCleanupAutoConfiguration}.
  */
 class OptionalTechnologiesTests {
@@ -70,6 +79,33 @@ class OptionalTechnologiesTests {
 	@Test
 	void meterRegistryGetsMeters() {
 		this.runner.run((context) -> assertThat(context).hasSingleBean(MicrometerIdempotencyListener.class));
+	}
+
+	@Test
+	void outboxHasMetersAndAnEndpoint() {
+		ApplicationContextRunner exposed = this.runner
+			.withPropertyValues("management.endpoints.web.exposure.include=idempotencyoutbox");
+		exposed.run((context) -> assertThat(context).doesNotHaveBean(MicrometerOutboxListener.class)
+			.doesNotHaveBean(OutboxEndpoint.class));
+		ApplicationContextRunner enabled = exposed.withPropertyValues("idempotency.outbox.enabled=true");
+		enabled.run((context) -> assertThat(context).hasSingleBean(MicrometerOutboxListener.class)
+			.hasSingleBean(OutboxEndpoint.class)
+			.hasSingleBean(OutboxEndpointWebExtension.class));
+		enabled.withPropertyValues("management.endpoint.idempotencyoutbox.access=NONE")
+			.run((context) -> assertThat(context).hasSingleBean(OutboxStore.class)
+				.doesNotHaveBean(OutboxEndpoint.class));
+		enabled.withPropertyValues("idempotency.enabled=false")
+			.run((context) -> assertThat(context).doesNotHaveBean(MicrometerOutboxListener.class)
+				.doesNotHaveBean(OutboxEndpoint.class));
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { MeterRegistry.class, ConditionalOnAvailableEndpoint.class })
+	void outboxWithoutAnOptionalTechnologyStarts(Class<?> missing) {
+		Contexts.without(MetricsAutoConfiguration.class, SimpleMetricsExportAutoConfiguration.class)
+			.withPropertyValues("management.endpoints.web.exposure.include=*", "idempotency.outbox.enabled=true")
+			.withClassLoader(new FilteredClassLoader(missing))
+			.run((context) -> assertThat(context).hasSingleBean(OutboxStore.class));
 	}
 
 	@Test

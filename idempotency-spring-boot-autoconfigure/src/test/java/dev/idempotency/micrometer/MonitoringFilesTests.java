@@ -15,7 +15,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.yaml.snakeyaml.Yaml;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -61,7 +60,7 @@ class MonitoringFilesTests {
 						labels(target.path("legendFormat").asString())));
 			}
 		}
-		for (Map<String, Object> rule : rules()) {
+		for (Map<String, Object> rule : AlertRules.all()) {
 			questions.add(new Question(String.valueOf(rule.get("alert")), String.valueOf(rule.get("expr")),
 					labels(String.valueOf(rule.get("annotations")))));
 		}
@@ -90,7 +89,8 @@ class MonitoringFilesTests {
 			rows.add(row.group(1));
 		}
 		assertThat(rows).isNotEmpty()
-			.containsExactlyInAnyOrderElementsOf(rules().stream().map((rule) -> (String) rule.get("alert")).toList());
+			.containsExactlyInAnyOrderElementsOf(
+					AlertRules.all().stream().map((rule) -> (String) rule.get("alert")).toList());
 	}
 
 	private static Set<String> labels(String text) {
@@ -104,12 +104,6 @@ class MonitoringFilesTests {
 
 	private static JsonNode dashboard() throws IOException {
 		return JsonMapper.builder().build().readTree(Files.readString(FILES.resolve("grafana-dashboard.json")));
-	}
-
-	private static List<Map<String, Object>> rules() throws IOException {
-		Map<String, List<Map<String, List<Map<String, Object>>>>> file = new Yaml()
-			.load(Files.readString(FILES.resolve("alerts.yml")));
-		return file.get("groups").get(0).get("rules");
 	}
 
 	/**

@@ -9,9 +9,13 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyListener.Execution;
@@ -22,19 +26,28 @@ import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.Settlement;
 import dev.idempotency.StoreCircuit;
+import dev.idempotency.outbox.Outbox;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
- * All meters of the library as Prometheus sees them, when everything has happened that
- * can happen.
+ * Meters as Prometheus sees them.
  *
- * @param samples the tags of each sample, by its name
+ * @param samples the samples, by their name
  */
-record PublishedMeters(Map<String, List<Map<String, String>>> samples) {
+record PublishedMeters(Map<String, List<Sample>> samples) {
 
-	private static final Pattern SAMPLE = Pattern.compile("^([a-z0-9_]+)(?:\\{(.*)})? \\S+$");
+	private static final Pattern SAMPLE = Pattern.compile("^([a-z0-9_]+)(?:\\{(.*)})? (\\S+)$");
 
 	private static final Pattern TAG = Pattern.compile("([a-z_]+)=\"([^\"]*)\"");
 
+	/**
+	 * All meters of the library, when everything has happened that can happen.
+	 * @return the meters
+	 */
 	static PublishedMeters all() {
 		PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
 		MicrometerIdempotencyListener listener = new MicrometerIdempotencyListener(registry);
@@ -62,11 +75,36 @@ record PublishedMeters(Map<String, List<Map<String, String>>> samples) {
 		}
 		listener.cleanedUp("idempotency_record", 1);
 		listener.cleanupEnded("idempotency_record", Duration.ofMillis(5), Duration.ofMinutes(1));
-		return of(registry.scrape());
+		return of(registry.scrape() + outbox());
 	}
 
-	private static PublishedMeters of(String text) {
-		Map<String, List<Map<String, String>>> samples = new LinkedHashMap<>();
+	// By an outbox at work, with a message published and one set aside.
+	private static String outbox() {
+		try (ConfigurableApplicationContext context = TestApp.of()
+			.with("idempotency.outbox.enabled", true)
+			.with("idempotency.outbox.max-attempts", 1)
+			.run()) {
+			Outbox outbox = context.getBean(Outbox.class);
+			PrometheusMeterRegistry registry = context.getBean(PrometheusMeterRegistry.class);
+			new TransactionTemplate(context.getBean(PlatformTransactionManager.class))
+				.executeWithoutResult((status) -> {
+					outbox.send(Servers.newTopic("outbox", 1), "account-1", "text");
+					outbox.send("not/valid", "account-1", "text");
+				});
+			await().untilAsserted(() -> assertThat(registry.get("idempotency.outbox.publish").timers())
+				.filteredOn((timer) -> timer.count() == 1)
+				.extracting((timer) -> timer.getId().getTag("outcome"))
+				.containsExactlyInAnyOrder("published", "set_aside"));
+			await().until(() -> registry.find("idempotency.outbox.age").timeGauge() != null);
+			return registry.scrape()
+				.lines()
+				.filter((line) -> line.startsWith("idempotency_outbox"))
+				.collect(Collectors.joining("\n"));
+		}
+	}
+
+	static PublishedMeters of(String text) {
+		Map<String, List<Sample>> samples = new LinkedHashMap<>();
 		text.lines().filter((line) -> !line.startsWith("#")).forEach((line) -> {
 			Matcher sample = SAMPLE.matcher(line);
 			if (sample.matches()) {
@@ -75,7 +113,8 @@ record PublishedMeters(Map<String, List<Map<String, String>>> samples) {
 				while (tag.find()) {
 					tags.put(tag.group(1), tag.group(2));
 				}
-				samples.computeIfAbsent(sample.group(1), (name) -> new ArrayList<>()).add(tags);
+				samples.computeIfAbsent(sample.group(1), (name) -> new ArrayList<>())
+					.add(new Sample(tags, Double.parseDouble(sample.group(3))));
 			}
 		});
 		return new PublishedMeters(samples);
@@ -87,14 +126,24 @@ record PublishedMeters(Map<String, List<Map<String, String>>> samples) {
 
 	Set<String> tags(String name) {
 		Set<String> tags = new TreeSet<>();
-		this.samples.getOrDefault(name, List.of()).forEach((sample) -> tags.addAll(sample.keySet()));
+		this.samples.getOrDefault(name, List.of()).forEach((sample) -> tags.addAll(sample.tags().keySet()));
 		return tags;
 	}
 
 	Set<String> values(String name, String tag) {
 		Set<String> values = new TreeSet<>();
-		this.samples.getOrDefault(name, List.of()).forEach((sample) -> values.add(sample.getOrDefault(tag, "")));
+		this.samples.getOrDefault(name, List.of()).forEach((sample) -> values.add(sample.tags().getOrDefault(tag, "")));
 		return values;
+	}
+
+	/**
+	 * A value.
+	 *
+	 * @param tags its tags
+	 * @param value the value
+	 */
+	record Sample(Map<String, String> tags, double value) {
+
 	}
 
 }

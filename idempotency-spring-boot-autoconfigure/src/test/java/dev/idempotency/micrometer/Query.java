@@ -1,11 +1,18 @@
 package dev.idempotency.micrometer;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.DoubleBinaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+
+import dev.idempotency.micrometer.PublishedMeters.Sample;
+
+import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * What a PromQL query names.
@@ -24,6 +31,8 @@ record Query(String text, List<Selector> selectors, Set<String> groups, Set<Stri
 	private static final Pattern GROUPS = Pattern.compile("\\bby \\(([^)]*)\\)");
 
 	private static final Pattern CONDITION = Pattern.compile("([a-z_]+)\\s*(=~|=)\\s*\"([^\"]*)\"");
+
+	private static final Pattern COMPARISON = Pattern.compile("(max|sum) by \\([^()]*\\) \\([^()]*\\) > ([0-9.]+)");
 
 	static Query parse(String text) {
 		Set<String> groups = new TreeSet<>();
@@ -44,6 +53,29 @@ record Query(String text, List<Selector> selectors, Set<String> groups, Set<Stri
 			}
 		}
 		return new Query(text, selectors, groups, unknown);
+	}
+
+	/**
+	 * Whether it finds something now. Understands one comparison of the largest value or
+	 * the sum of a meter with a number.
+	 * @param meters the meters
+	 * @return whether some group matches
+	 */
+	boolean holds(PublishedMeters meters) {
+		Matcher comparison = COMPARISON.matcher(this.text);
+		assertThat(comparison.matches()).as(this.text).isTrue();
+		DoubleBinaryOperator both = comparison.group(1).equals("max") ? Math::max : Double::sum;
+		Map<List<String>, Double> values = new HashMap<>();
+		for (Selector selector : this.selectors) {
+			for (Sample sample : meters.samples().getOrDefault(selector.meter(), List.of())) {
+				if (selector.conditions().stream().allMatch((condition) -> condition.accepts(sample))) {
+					values.merge(this.groups.stream().map((tag) -> sample.tags().getOrDefault(tag, "")).toList(),
+							sample.value(), both::applyAsDouble);
+				}
+			}
+		}
+		double limit = Double.parseDouble(comparison.group(2));
+		return values.values().stream().anyMatch((value) -> value > limit);
 	}
 
 	private static List<Condition> conditions(String text) {
@@ -74,6 +106,10 @@ record Query(String text, List<Selector> selectors, Set<String> groups, Set<Stri
 	 * @param values its values, none if a variable has them
 	 */
 	record Condition(String tag, List<String> values) {
+
+		boolean accepts(Sample sample) {
+			return this.values.isEmpty() || this.values.contains(sample.tags().getOrDefault(this.tag, ""));
+		}
 
 	}
 

@@ -34,6 +34,8 @@ public final class TestApp {
 	private static final String JPA = "org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration,"
 			+ "org.springframework.boot.data.jpa.autoconfigure.DataJpaRepositoriesAutoConfiguration";
 
+	private static final String BROKERS = "spring.kafka.bootstrap-servers";
+
 	private final Map<String, Object> properties = new LinkedHashMap<>();
 
 	private final Class<?>[] configuration;
@@ -45,7 +47,7 @@ public final class TestApp {
 		with("spring.main.banner-mode", "off");
 		with("spring.autoconfigure.exclude",
 				JPA + ",org.springframework.boot.data.redis.autoconfigure." + "DataRedisAutoConfiguration");
-		with("spring.kafka.bootstrap-servers", Servers.kafka().getBrokersAsString());
+		with(BROKERS, Servers.kafka().getBrokersAsString());
 		with("spring.kafka.consumer.auto-offset-reset", "earliest");
 		with("spring.kafka.consumer.properties.fetch.max.wait.ms", 100);
 		with("spring.kafka.listener.poll-timeout", "500ms");
@@ -121,7 +123,8 @@ public final class TestApp {
 		return new SpringApplicationBuilder(sources).web(this.type)
 			.registerShutdownHook(false)
 			.properties(this.properties)
-			.run();
+			// The shared broker makes itself a system property, which goes before these.
+			.run("--" + BROKERS + "=" + this.properties.get(BROKERS));
 	}
 
 	/**

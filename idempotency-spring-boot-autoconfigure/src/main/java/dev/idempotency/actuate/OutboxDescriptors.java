@@ -1,0 +1,101 @@
+package dev.idempotency.actuate;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.UUID;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonInclude.Include;
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyRecords.Change;
+import dev.idempotency.actuate.Descriptors.ErrorDescriptor;
+import dev.idempotency.outbox.OutboxStatus;
+import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.outbox.SetAside;
+
+/**
+ * What the endpoint of the outbox answers.
+ *
+ * @since 0.1.0
+ */
+public final class OutboxDescriptors {
+
+	private OutboxDescriptors() {
+	}
+
+	/**
+	 * The outbox in numbers.
+	 *
+	 * @param table the name of the table
+	 * @param pending messages that are to be published, see {@link OutboxStatus}
+	 * @param oldest the age of the oldest of them, if there is one
+	 * @param setAside messages that have been set aside, see {@link OutboxStatus}
+	 */
+	@JsonInclude(Include.NON_NULL)
+	public record OutboxOverview(String table, long pending, @Nullable Duration oldest, long setAside) {
+
+		static OutboxOverview of(OutboxStore store) {
+			OutboxStatus status = store.status();
+			return new OutboxOverview(store.table(), status.pending(), (status.pending() > 0) ? status.oldest() : null,
+					status.setAside());
+		}
+
+	}
+
+	/**
+	 * Messages that have been set aside, the latest first.
+	 *
+	 * @param messages the messages
+	 */
+	public record SetAsideList(List<SetAsideDescriptor> messages) {
+
+		static SetAsideList of(List<SetAside> messages, boolean values) {
+			return new SetAsideList(
+					messages.stream().map((message) -> SetAsideDescriptor.of(message, values)).toList());
+		}
+
+	}
+
+	/**
+	 * A message that has been set aside.
+	 *
+	 * @param id its identity
+	 * @param topic where it should go
+	 * @param aggregateType what it is about
+	 * @param aggregateId which one
+	 * @param type what kind of event it is
+	 * @param idempotencyKey its idempotency key
+	 * @param createdAt when it was sent
+	 * @param setAsideAt when it was given up
+	 * @param attempts how often it was refused
+	 * @param error the last refusal
+	 */
+	public record SetAsideDescriptor(UUID id, String topic, String aggregateType, String aggregateId, String type,
+			String idempotencyKey, Instant createdAt, Instant setAsideAt, int attempts, ErrorDescriptor error) {
+
+		static SetAsideDescriptor of(SetAside message, boolean values) {
+			return new SetAsideDescriptor(message.id(), message.topic(), message.aggregateType(), message.aggregateId(),
+					message.type(), message.idempotencyKey(), message.createdAt(), message.setAsideAt(),
+					message.attempts(),
+					new ErrorDescriptor(message.failure().type(), values ? message.failure().message() : null));
+		}
+
+	}
+
+	/**
+	 * What came of a change.
+	 *
+	 * @param id the identity of the message
+	 * @param outcome what came of it
+	 */
+	public record MessageChanged(UUID id, Change outcome) {
+
+		static MessageChanged of(UUID id, boolean done) {
+			return new MessageChanged(id, done ? Change.DONE : Change.ABSENT);
+		}
+
+	}
+
+}

@@ -1,0 +1,105 @@
+package dev.idempotency.actuate;
+
+import java.util.UUID;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.Show;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
+
+import dev.idempotency.actuate.OutboxDescriptors.MessageChanged;
+import dev.idempotency.actuate.OutboxDescriptors.OutboxOverview;
+import dev.idempotency.actuate.OutboxDescriptors.SetAsideList;
+import dev.idempotency.outbox.OutboxOperator;
+
+/**
+ * What people may see of the outbox of this application, and do to messages that the
+ * broker has refused. Reading is allowed by default, writing with
+ * {@code management.endpoint.idempotencyoutbox.access} set to {@code unrestricted}.
+ *
+ * @since 0.1.0
+ */
+@Endpoint(id = "idempotencyoutbox", defaultAccess = Access.READ_ONLY)
+public final class OutboxEndpoint {
+
+	private static final int LIMIT = 100;
+
+	private static final int MAX_LIMIT = 1000;
+
+	private final OutboxOperator operator;
+
+	private final Show showValues;
+
+	/**
+	 * Create an endpoint.
+	 * @param operator what may be seen and done
+	 * @param showValues when messages of errors are shown
+	 */
+	public OutboxEndpoint(OutboxOperator operator, Show showValues) {
+		this.operator = operator;
+		this.showValues = showValues;
+	}
+
+	/**
+	 * Count the messages.
+	 * @return the counts
+	 */
+	@ReadOperation
+	public OutboxOverview overview() {
+		return OutboxOverview.of(this.operator.store());
+	}
+
+	/**
+	 * Look at messages.
+	 * @param view {@code set-aside}
+	 * @param limit how many messages at most
+	 * @return what is to be seen, {@code null} if there is no such view
+	 */
+	@ReadOperation
+	public @Nullable SetAsideList view(@Selector String view, @Nullable Integer limit) {
+		return view(view, limit, this.showValues.isShown(true));
+	}
+
+	@Nullable SetAsideList view(String view, @Nullable Integer limit, boolean values) {
+		if (!view.equals("set-aside")) {
+			return null;
+		}
+		int size = (limit != null) ? limit : LIMIT;
+		if (size < 1 || size > MAX_LIMIT) {
+			throw new IllegalArgumentException("'limit' is " + size + "; 1 to " + MAX_LIMIT + " can be listed at once");
+		}
+		return SetAsideList.of(this.operator.store().setAside(size), values);
+	}
+
+	/**
+	 * Change a message that has been set aside.
+	 * @param action {@code retry} or {@code discard}
+	 * @param id the identity of the message
+	 * @return what came of it, {@code null} if there is no such action
+	 */
+	@WriteOperation
+	public @Nullable MessageChanged change(@Selector String action, String id) {
+		return change(action, id, null);
+	}
+
+	@Nullable MessageChanged change(String action, @Nullable String id, @Nullable String who) {
+		return switch (action) {
+			case "retry" -> MessageChanged.of(uuid(id), this.operator.retry(uuid(id), who));
+			case "discard" -> MessageChanged.of(uuid(id), this.operator.discard(uuid(id), who));
+			default -> null;
+		};
+	}
+
+	private static UUID uuid(@Nullable String id) {
+		try {
+			return UUID.fromString(String.valueOf(id));
+		}
+		catch (IllegalArgumentException ex) {
+			throw new IllegalArgumentException("'id' is needed, a UUID as 'set-aside' shows it", ex);
+		}
+	}
+
+}

@@ -1,0 +1,101 @@
+package dev.idempotency.micrometer;
+
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.TimeGauge;
+import io.micrometer.core.instrument.Timer;
+
+import dev.idempotency.outbox.OutboxListener;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStatus;
+
+/**
+ * Publishes meters of an outbox, all with the tag {@code table}. The gauges exist after
+ * the first look at the outbox, and show what the last look has found.
+ * <ul>
+ * <li>{@code idempotency.outbox.publish}, timer, from sending a message to the answer of
+ * the broker: {@code outcome} (see {@link dev.idempotency.outbox.OutboxListener.Outcome})
+ * </li>
+ * <li>{@code idempotency.outbox.pending}, gauge, messages that are to be published</li>
+ * <li>{@code idempotency.outbox.age}, gauge, seconds since the oldest of them was sent, 0
+ * if there is none</li>
+ * <li>{@code idempotency.outbox.set.aside}, gauge, messages that were given up</li>
+ * </ul>
+ *
+ * @since 0.1.0
+ */
+public final class MicrometerOutboxListener implements OutboxListener {
+
+	private final MeterRegistry registry;
+
+	private final String table;
+
+	// All from the beginning: a rate does not see the first event of a new one.
+	private final Map<Outcome, Timer> published = new EnumMap<>(Outcome.class);
+
+	private final AtomicBoolean observed = new AtomicBoolean();
+
+	private volatile OutboxStatus status = new OutboxStatus(0, Duration.ZERO, 0);
+
+	/**
+	 * Create a listener.
+	 * @param registry where the meters are
+	 * @param table the name of the outbox's table
+	 */
+	public MicrometerOutboxListener(MeterRegistry registry, String table) {
+		this.registry = registry;
+		this.table = table;
+		for (Outcome outcome : Outcome.values()) {
+			this.published.put(outcome, timer(outcome));
+		}
+	}
+
+	private Timer timer(Outcome outcome) {
+		return Timer.builder("idempotency.outbox.publish")
+			.description("Messages of the outbox that were given to the broker, from sending them to its answer")
+			.tag("table", this.table)
+			.tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
+			.register(this.registry);
+	}
+
+	@Override
+	public void published(OutboxRow row, Outcome outcome, Duration duration) {
+		Timer timer = this.published.get(outcome);
+		if (timer != null) {
+			timer.record(duration);
+		}
+	}
+
+	@Override
+	public void observed(OutboxStatus status) {
+		this.status = status;
+		if (this.observed.compareAndSet(false, true)) {
+			register();
+		}
+	}
+
+	private void register() {
+		Gauge.builder("idempotency.outbox.pending", this, (listener) -> listener.status.pending())
+			.description("Messages of the outbox that are to be published")
+			.tag("table", this.table)
+			.register(this.registry);
+		TimeGauge
+			.builder("idempotency.outbox.age", this, TimeUnit.MILLISECONDS,
+					(listener) -> listener.status.oldest().toMillis())
+			.description("Time since the oldest message was sent that is to be published")
+			.tag("table", this.table)
+			.register(this.registry);
+		Gauge.builder("idempotency.outbox.set.aside", this, (listener) -> listener.status.setAside())
+			.description("Messages of the outbox that the broker has refused too often")
+			.tag("table", this.table)
+			.register(this.registry);
+	}
+
+}

@@ -1,0 +1,253 @@
+package dev.idempotency.actuate;
+
+import java.net.http.HttpResponse;
+import java.security.Principal;
+import java.util.Set;
+import java.util.UUID;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
+import org.springframework.boot.actuate.endpoint.Show;
+import tools.jackson.databind.JsonNode;
+
+import dev.idempotency.actuate.OutboxDescriptors.SetAsideList;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link OutboxEndpoint} over HTTP.
+ */
+class OutboxEndpointTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	// As it is by default.
+	static EndpointApp reader;
+
+	static EndpointApp writer;
+
+	private final UUID id = UUID.randomUUID();
+
+	@BeforeAll
+	static void start() {
+		reader = EndpointApp.withOutbox(database);
+		writer = EndpointApp.withOutbox(database, "access=unrestricted", "show-values=always");
+	}
+
+	@AfterAll
+	static void stop() {
+		reader.close();
+		writer.close();
+	}
+
+	private static JsonNode overview() {
+		HttpResponse<String> response = reader.get("outbox");
+		assertThat(response.statusCode()).isEqualTo(200);
+		return EndpointApp.json(response);
+	}
+
+	private JsonNode shown(EndpointApp app) {
+		HttpResponse<String> response = app.get("outbox/set-aside?limit=1000");
+		assertThat(response.statusCode()).isEqualTo(200);
+		return EndpointApp.json(response)
+			.path("messages")
+			.valueStream()
+			.filter((message) -> message.path("id").asString().equals(this.id.toString()))
+			.findFirst()
+			.orElseThrow();
+	}
+
+	private static String body(Object id) {
+		return "{\"id\":\"" + id + "\"}";
+	}
+
+	@Test
+	void overviewCountsMessages() {
+		JsonNode before = overview();
+		writer.send(this.id);
+		writer.setAside(UUID.randomUUID());
+		JsonNode after = overview();
+		assertThat(after.path("table").asString()).isEqualTo("idempotency_outbox");
+		assertThat(after.path("pending").asInt()).isEqualTo(before.path("pending").asInt() + 1);
+		assertThat(after.path("setAside").asInt()).isEqualTo(before.path("setAside").asInt() + 1);
+		assertThat(after.path("oldest").asString()).startsWith("PT");
+	}
+
+	@Test
+	void messageIsShownWithoutPayloadAndHeaders() {
+		writer.setAside(this.id);
+		JsonNode message = shown(writer);
+		assertThat(message.propertyNames()).containsExactlyInAnyOrder("id", "topic", "aggregateType", "aggregateId",
+				"type", "idempotencyKey", "createdAt", "setAsideAt", "attempts", "error");
+		assertThat(message.path("topic").asString()).isEqualTo("payments");
+		assertThat(message.path("aggregateType").asString()).isEqualTo("payment");
+		assertThat(message.path("aggregateId").asString()).isEqualTo("42");
+		assertThat(message.path("type").asString()).isEqualTo("PaymentCharged");
+		assertThat(message.path("idempotencyKey").asString()).isEqualTo("order-42");
+		assertThat(message.path("attempts").asInt()).isEqualTo(10);
+		assertThat(message.at("/error/type").asString()).isEqualTo(RecordTooLargeException.class.getName());
+	}
+
+	@Test
+	void messageOfTheErrorIsShownWhereThatIsAllowed() {
+		writer.setAside(this.id);
+		assertThat(shown(writer).at("/error/message").asString()).isEqualTo("card 4711");
+		assertThat(shown(reader).path("error").propertyNames()).containsExactly("type");
+		assertThat(reader.get("outbox/set-aside").body()).doesNotContain("4711");
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "alice,true", ",false" })
+	void messageOfTheErrorIsShownToTheAuthorized(String name, boolean shown) {
+		writer.setAside(this.id);
+		OutboxEndpointWebExtension extension = new OutboxEndpointWebExtension(
+				writer.context().getBean(OutboxEndpoint.class), Show.WHEN_AUTHORIZED, Set.of());
+		SetAsideList list = (SetAsideList) extension.view(new User(name), "set-aside", 1).getBody();
+		assertThat(list.messages()).singleElement()
+			.satisfies((message) -> assertThat(message.error().message()).isEqualTo(shown ? "card 4711" : null));
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "outbox/set-aside?limit=0,400", "outbox/set-aside?limit=1001,400", "outbox/set-aside?limit=x,400",
+			"outbox/nothing,404" })
+	void questionThatHasNoAnswerIsRefused(String path, int status) {
+		assertThat(reader.get(path).statusCode()).isEqualTo(status);
+	}
+
+	@Test
+	void listHasALimitAndBeginsWithTheLatest() {
+		writer.setAside(UUID.randomUUID());
+		writer.setAside(this.id);
+		JsonNode messages = EndpointApp.json(reader.get("outbox/set-aside?limit=1")).path("messages");
+		assertThat(messages).hasSize(1);
+		assertThat(messages.at("/0/id").asString()).isEqualTo(this.id.toString());
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "retry", "discard" })
+	void writingIsNotAllowedByDefault(String action) {
+		writer.setAside(this.id);
+		assertThat(reader.post("outbox/" + action, body(this.id)).statusCode()).isEqualTo(405);
+		assertThat(shown(reader).isMissingNode()).isFalse();
+	}
+
+	@Test
+	void retriedMessageIsToBePublished() {
+		writer.setAside(this.id);
+		long pending = writer.outbox().status().pending();
+		HttpResponse<String> response = writer.post("outbox/retry", body(this.id));
+		assertThat(response.statusCode()).isEqualTo(200);
+		assertThat(EndpointApp.json(response).path("outcome").asString()).isEqualTo("DONE");
+		assertThat(EndpointApp.json(response).path("id").asString()).isEqualTo(this.id.toString());
+		assertThat(writer.outbox().status().pending()).isEqualTo(pending + 1);
+		assertThat(writer.post("outbox/retry", body(this.id)).statusCode()).isEqualTo(404);
+	}
+
+	@Test
+	void discardedMessageIsGone() {
+		writer.setAside(this.id);
+		assertThat(writer.post("outbox/discard", body(this.id)).statusCode()).isEqualTo(200);
+		assertThat(database.jdbc()
+			.queryForObject("SELECT count(*) FROM idempotency_outbox WHERE id = ?", Integer.class, this.id)).isZero();
+		assertThat(writer.post("outbox/discard", body(this.id)).statusCode()).isEqualTo(404);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "retry", "discard" })
+	void messageThatIsToBePublishedIsLeftAlone(String action) {
+		writer.send(this.id);
+		HttpResponse<String> response = writer.post("outbox/" + action, body(this.id));
+		assertThat(response.statusCode()).isEqualTo(404);
+		assertThat(EndpointApp.json(response).path("outcome").asString()).isEqualTo("ABSENT");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "{}", "{\"id\":\"42\"}", "{\"id\":42}", "{\"id\":null}" })
+	void badIdentityIsRefusedWithASentence(String body) {
+		for (String action : Set.of("retry", "discard")) {
+			HttpResponse<String> response = writer.post("outbox/" + action, body);
+			assertThat(response.statusCode()).isEqualTo(400);
+			assertThat(EndpointApp.json(response).path("error").asString()).contains("'id'");
+		}
+	}
+
+	@Test
+	void unknownActionIsNotFound() {
+		assertThat(writer.post("outbox/delete", body(this.id)).statusCode()).isEqualTo(404);
+	}
+
+	@Test
+	void whoWritesIsLoggedAndCounted() {
+		writer.setAside(this.id);
+		OutboxEndpointWebExtension extension = writer.context().getBean(OutboxEndpointWebExtension.class);
+		double done = writes("done");
+		double refused = writes("refused");
+		try (Logs logs = new Logs()) {
+			extension.change("discard", this.id.toString(), new User("ali\nce"));
+			extension.change("discard", this.id.toString(), SecurityContext.NONE);
+			assertThat(logs.messages("WARN")).containsExactly("Intervention: discard of the message " + this.id
+					+ " in the outbox 'idempotency_outbox' by 'ali?ce'");
+			assertThat(logs.messages("INFO")).singleElement()
+				.asString()
+				.contains("Refused: discard of the message " + this.id)
+				.contains("by somebody unknown; no such message is set aside");
+		}
+		assertThat(writes("done")).isEqualTo(done + 1);
+		assertThat(writes("refused")).isEqualTo(refused + 1);
+	}
+
+	private static double writes(String outcome) {
+		return writer.context()
+			.getBean(MeterRegistry.class)
+			.find("idempotency.endpoint.writes")
+			.tags("operation", "discard", "outcome", outcome)
+			.counters()
+			.stream()
+			.mapToDouble((counter) -> counter.count())
+			.sum();
+	}
+
+	@Test
+	void databaseThatDoesNotAnswerIsUnavailable() {
+		database.jdbc().execute("ALTER TABLE idempotency_outbox RENAME TO away");
+		try {
+			assertThat(reader.get("outbox").statusCode()).isEqualTo(503);
+			assertThat(reader.get("outbox/set-aside").statusCode()).isEqualTo(503);
+			assertThat(writer.post("outbox/retry", body(this.id)).statusCode()).isEqualTo(503);
+		}
+		finally {
+			database.jdbc().execute("ALTER TABLE away RENAME TO idempotency_outbox");
+		}
+	}
+
+	/**
+	 * Somebody who may have a name.
+	 *
+	 * @param name the name
+	 */
+	private record User(String name) implements SecurityContext {
+
+		@Override
+		public Principal getPrincipal() {
+			return (this.name != null) ? () -> this.name : null;
+		}
+
+		@Override
+		public boolean isUserInRole(String role) {
+			return false;
+		}
+
+	}
+
+}

@@ -1,0 +1,34 @@
+package dev.idempotency.micrometer;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+import org.yaml.snakeyaml.Yaml;
+
+/**
+ * The alert rules as they are written.
+ */
+final class AlertRules {
+
+	private static final Path FILE = Path.of("..", "docs", "monitoring", "alerts.yml");
+
+	private AlertRules() {
+	}
+
+	static List<Map<String, Object>> all() throws IOException {
+		Map<String, List<Map<String, List<Map<String, Object>>>>> file = new Yaml().load(Files.readString(FILE));
+		return file.get("groups").get(0).get("rules");
+	}
+
+	static Query query(String alert) throws IOException {
+		return all().stream()
+			.filter((rule) -> rule.get("alert").equals(alert))
+			.map((rule) -> Query.parse(String.valueOf(rule.get("expr"))))
+			.findFirst()
+			.orElseThrow();
+	}
+
+}

@@ -1,0 +1,81 @@
+package dev.idempotency.micrometer;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import dev.idempotency.outbox.OutboxListener.Outcome;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStatus;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link MicrometerOutboxListener}.
+ */
+class MicrometerOutboxListenerTests {
+
+	private static final OutboxRow ROW = new OutboxRow(UUID.randomUUID(), "payments", null, null, List.of(), "key",
+			"payment", "42", "PaymentCharged");
+
+	private final MeterRegistry registry = new SimpleMeterRegistry();
+
+	private final MicrometerOutboxListener listener = new MicrometerOutboxListener(this.registry, "messages");
+
+	private double gauge(String name) {
+		return this.registry.get(name).tag("table", "messages").gauge().value();
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void messageIsTimedUnderItsOutcome(Outcome outcome) {
+		this.listener.published(ROW, outcome, Duration.ofMillis(5));
+		Timer timer = this.registry.get("idempotency.outbox.publish")
+			.tags("table", "messages", "outcome", outcome.name().toLowerCase())
+			.timer();
+		assertThat(timer.count()).isOne();
+		assertThat(timer.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(5);
+	}
+
+	@Test
+	void everyOutcomeIsThereFromTheBeginningAndNoGauge() {
+		assertThat(this.registry.getMeters()).hasSize(Outcome.values().length)
+			.allSatisfy((meter) -> assertThat(meter.getId().getName()).isEqualTo("idempotency.outbox.publish"));
+	}
+
+	@Test
+	void gaugesShowTheLastLook() {
+		for (OutboxStatus status : List.of(new OutboxStatus(3, Duration.ofMillis(1500), 2),
+				new OutboxStatus(0, Duration.ZERO, 0), new OutboxStatus(1, Duration.ofHours(1), 7))) {
+			this.listener.observed(status);
+			assertThat(gauge("idempotency.outbox.pending")).isEqualTo(status.pending());
+			assertThat(gauge("idempotency.outbox.set.aside")).isEqualTo(status.setAside());
+			assertThat(this.registry.get("idempotency.outbox.age").timeGauge().value(TimeUnit.MILLISECONDS))
+				.isEqualTo(status.oldest().toMillis());
+		}
+	}
+
+	@Test
+	void topicsAndKeysMakeNoMetersOfTheirOwn() {
+		this.listener.published(ROW, Outcome.PUBLISHED, Duration.ZERO);
+		assertThat(this.registry.getMeters()).extracting(Meter::getId)
+			.noneMatch((id) -> id.toString().contains("payments") || id.toString().contains("42"));
+	}
+
+	@Test
+	void everyMeterHasADescription() {
+		this.listener.observed(new OutboxStatus(0, Duration.ZERO, 0));
+		assertThat(this.registry.getMeters()).hasSize(Outcome.values().length + 3)
+			.allSatisfy((meter) -> assertThat(meter.getId().getDescription()).isNotBlank());
+	}
+
+}

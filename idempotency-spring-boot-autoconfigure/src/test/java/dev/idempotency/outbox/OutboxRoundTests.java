@@ -1,0 +1,58 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link OutboxRound}.
+ */
+class OutboxRoundTests {
+
+	private static final Duration SLOW = Duration.ofMillis(800);
+
+	private static ClaimedRow row(String topic) {
+		return new ClaimedRow(
+				new OutboxRow(UUID.randomUUID(), topic, null, null, List.of(), "key", topic, topic, topic), 0,
+				Duration.ZERO, System.nanoTime());
+	}
+
+	@Test
+	void timeOfAMessageEndsWithItsOwnAnswer() throws InterruptedException {
+		RelaySettings settings = new RelaySettings(10, Duration.ofSeconds(1), Duration.ofSeconds(5), 3,
+				Duration.ofSeconds(5));
+		OutboxRound round = new OutboxRound(new Publisher(), settings, new TopicsRefused());
+		round.run(List.of(row("fast"), row("slow")));
+		assertThat(round.published()).extracting((ack) -> ack.claimed().row().topic()).containsExactly("fast", "slow");
+		// By when both are told.
+		assertThat(round.published().get(0).elapsed()).isLessThan(SLOW);
+		assertThat(round.published().get(1).elapsed()).isGreaterThanOrEqualTo(SLOW);
+	}
+
+	/**
+	 * Some topics answer later than others.
+	 */
+	private static final class Publisher implements OutboxPublisher {
+
+		@Override
+		public CompletionStage<?> publish(OutboxRow row) {
+			CompletableFuture<Void> answer = new CompletableFuture<>();
+			return row.topic().equals("slow") ? answer.completeOnTimeout(null, SLOW.toMillis(), TimeUnit.MILLISECONDS)
+					: CompletableFuture.completedFuture(null);
+		}
+
+		@Override
+		public Failed meaning(Throwable error) {
+			return Failed.UNAVAILABLE;
+		}
+
+	}
+
+}

@@ -1,0 +1,231 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.AlterConfigOp.OpType;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.InvalidTopicException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyRecords.Change;
+import dev.idempotency.actuate.OutboxDescriptors.SetAsideDescriptor;
+import dev.idempotency.actuate.OutboxEndpoint;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for messages that the broker refuses.
+ */
+class PoisonTests {
+
+	private static final String LARGE = "x".repeat(10_000);
+
+	private static ConfigurableApplicationContext context;
+
+	private static Told told;
+
+	private static OutboxEndpoint endpoint;
+
+	@BeforeAll
+	static void start() {
+		context = TestApp.of(Told.class)
+			.with("idempotency.outbox.enabled", true)
+			.with("idempotency.outbox.max-attempts", 3)
+			.with("management.endpoints.web.exposure.include", "idempotencyoutbox")
+			.with("management.endpoint.idempotencyoutbox.access", "unrestricted")
+			.run();
+		told = context.getBean(Told.class);
+		endpoint = context.getBean(OutboxEndpoint.class);
+	}
+
+	@AfterAll
+	static void stop() {
+		context.close();
+	}
+
+	// One partition: what the broker refuses may be in one batch with the rest.
+	private static String topicOfSmallMessages() {
+		String topic = Servers.unique("poison-");
+		Servers.kafka().addTopics(new NewTopic(topic, 1, (short) 1).configs(Map.of("max.message.bytes", "2000")));
+		return topic;
+	}
+
+	private static OutboxMessage message(String topic, String key, String name, String payload) {
+		return OutboxMessage.to(topic).key(key).aggregate(name, name).payload(payload).build();
+	}
+
+	private static void send(OutboxMessage... messages) {
+		send(context, messages);
+	}
+
+	private static void send(ConfigurableApplicationContext application, OutboxMessage... messages) {
+		new TransactionTemplate(application.getBean(PlatformTransactionManager.class))
+			.executeWithoutResult((status) -> application.getBean(Outbox.class).send(List.of(messages)));
+	}
+
+	private static @Nullable SetAsideDescriptor shown(String topic, String name) {
+		return endpoint.view("set-aside", null)
+			.messages()
+			.stream()
+			.filter((message) -> message.topic().equals(topic) && message.aggregateId().equals(name))
+			.findFirst()
+			.orElse(null);
+	}
+
+	private static List<String> values(String topic, String key) {
+		return Kafka.read(topic)
+			.stream()
+			.filter((record) -> record.key().equals(key))
+			.map(ConsumerRecord::value)
+			.toList();
+	}
+
+	@Test
+	void refusedMessageIsSetAsideAndOnlyTheNextOnesOfItsKeyWaitUntilThen() {
+		String topic = topicOfSmallMessages();
+		told.afterFirst(topic + " poison REFUSED",
+				() -> send(message(topic, "a", "third", "3"), message(topic, "b", "fourth", "4")));
+		send(message(topic, "a", "poison", LARGE), message(topic, "a", "first", "1"),
+				message(topic, "b", "second", "2"));
+		await().untilAsserted(() -> assertThat(told.to(topic)).contains("third PUBLISHED", "fourth PUBLISHED"));
+		List<String> events = told.to(topic);
+		assertThat(events).containsSubsequence("poison REFUSED", "poison REFUSED", "poison SET_ASIDE",
+				"first PUBLISHED", "third PUBLISHED");
+		assertThat(events).containsSubsequence("second PUBLISHED", "fourth PUBLISHED", "poison SET_ASIDE");
+		assertThat(events).hasSize(7);
+		assertThat(values(topic, "a")).containsExactly("1", "3");
+		assertThat(values(topic, "b")).containsExactly("2", "4");
+		SetAsideDescriptor shown = shown(topic, "poison");
+		assertThat(shown.attempts()).isEqualTo(3);
+		assertThat(shown.error().type()).isEqualTo(RecordTooLargeException.class.getName());
+		assertThat(shown.error().message()).isNull();
+		assertThat(shown.toString()).doesNotContain(LARGE);
+		assertThat(endpoint.overview().setAside()).isPositive();
+	}
+
+	@Test
+	void messageIsPublishedWhenItIsRetriedAfterTheReasonIsGone() throws Exception {
+		String topic = topicOfSmallMessages();
+		send(message(topic, "a", "poison", LARGE));
+		await().untilAsserted(() -> assertThat(told.to(topic)).contains("poison SET_ASIDE"));
+		SetAsideDescriptor shown = shown(topic, "poison");
+		try (Admin admin = Admin.create(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString()))) {
+			admin
+				.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.TOPIC, topic),
+						List.of(new AlterConfigOp(new ConfigEntry("max.message.bytes", "100000"), OpType.SET))))
+				.all()
+				.get();
+		}
+		assertThat(endpoint.change("retry", shown.id().toString()).outcome()).isEqualTo(Change.DONE);
+		await().untilAsserted(() -> assertThat(told.to(topic)).contains("poison PUBLISHED"));
+		assertThat(values(topic, "a")).containsExactly(LARGE);
+		assertThat(shown(topic, "poison")).isNull();
+		assertThat(endpoint.change("retry", shown.id().toString()).outcome()).isEqualTo(Change.ABSENT);
+	}
+
+	@Test
+	void retryWakesTheRelay() {
+		try (ConfigurableApplicationContext sleepy = TestApp.of(Told.class)
+			.with("idempotency.outbox.enabled", true)
+			.with("idempotency.outbox.max-attempts", 1)
+			.with("idempotency.outbox.poll-interval", "1h")
+			.with("management.endpoints.web.exposure.include", "idempotencyoutbox")
+			.run()) {
+			List<String> events = sleepy.getBean(Told.class).events;
+			send(sleepy, message("not/valid", "a", "poison", "1"));
+			await().until(() -> events.size() == 1);
+			OutboxEndpoint asked = sleepy.getBean(OutboxEndpoint.class);
+			asked.change("retry", asked.view("set-aside", 1).messages().get(0).id().toString());
+			await().until(() -> events.size() == 2);
+		}
+	}
+
+	@Test
+	void messageToATopicThatCannotBeIsDiscarded() {
+		String topic = Servers.newTopic("poison-", 1);
+		String invalid = topic + "/invalid";
+		send(message(invalid, "a", "poison", "1"), message(topic, "a", "other", "2"));
+		await().untilAsserted(() -> assertThat(told.to(invalid)).contains("poison SET_ASIDE"));
+		assertThat(told.to(invalid)).containsExactly("poison REFUSED", "poison REFUSED", "poison SET_ASIDE");
+		assertThat(told.events).containsSubsequence(topic + " other PUBLISHED", invalid + " poison SET_ASIDE");
+		SetAsideDescriptor shown = shown(invalid, "poison");
+		assertThat(shown.error().type()).isEqualTo(InvalidTopicException.class.getName());
+		assertThat(endpoint.change("discard", shown.id().toString()).outcome()).isEqualTo(Change.DONE);
+		assertThat(rows(shown.id())).isZero();
+		assertThat(endpoint.change("discard", shown.id().toString()).outcome()).isEqualTo(Change.ABSENT);
+	}
+
+	@Test
+	void messageThatIsNotSetAsideCannotBeDiscarded() {
+		String topic = Servers.newTopic("poison-", 1);
+		send(message(topic, "a", "good", "1"));
+		await().untilAsserted(() -> assertThat(told.to(topic)).contains("good PUBLISHED"));
+		UUID id = context.getBean(JdbcTemplate.class)
+			.queryForObject("SELECT id FROM idempotency_outbox WHERE topic = ?", UUID.class, topic);
+		assertThat(endpoint.change("discard", id.toString()).outcome()).isEqualTo(Change.ABSENT);
+		assertThat(rows(id)).isOne();
+	}
+
+	private static int rows(UUID id) {
+		return context.getBean(JdbcTemplate.class)
+			.queryForObject("SELECT count(*) FROM idempotency_outbox WHERE id = ?", Integer.class, id);
+	}
+
+	/**
+	 * What the relay has told, as topic, name and outcome.
+	 */
+	static class Told implements OutboxListener {
+
+		private final List<String> events = new CopyOnWriteArrayList<>();
+
+		private volatile String awaited = "";
+
+		private volatile Runnable action = () -> {
+		};
+
+		void afterFirst(String event, Runnable action) {
+			this.action = action;
+			this.awaited = event;
+		}
+
+		List<String> to(String topic) {
+			return this.events.stream()
+				.filter((event) -> event.startsWith(topic + " "))
+				.map((event) -> event.substring(topic.length() + 1))
+				.toList();
+		}
+
+		@Override
+		public void published(OutboxRow row, Outcome outcome, Duration duration) {
+			String event = row.topic() + " " + row.aggregateId() + " " + outcome;
+			this.events.add(event);
+			if (event.equals(this.awaited)) {
+				this.awaited = "";
+				this.action.run();
+			}
+		}
+
+	}
+
+}
