@@ -45,6 +45,8 @@ public final class OutboxBenchmark {
 
 	private static final int PER_TRANSACTION = 500;
 
+	private static final int PARTITIONS = 6;
+
 	private static final int ROUNDS = 5;
 
 	private static final String PAYLOAD = "x".repeat(200);
@@ -96,9 +98,9 @@ public final class OutboxBenchmark {
 			List<Double> relayed = new ArrayList<>();
 			List<Double> ratios = new ArrayList<>();
 			for (int round = -1; round < ROUNDS; round++) {
-				String topic = this.servers.newTopic(6);
+				String topic = newTopic();
 				double bare = rate(messages, () -> send(topic, messages, keys));
-				fill(this.servers.newTopic(6), messages, keys);
+				fill(newTopic(), messages, keys);
 				jdbc.execute("VACUUM ANALYZE " + TABLE);
 				double relay = rate(messages, this::drain);
 				// The first one is for the compiler.
@@ -113,6 +115,13 @@ public final class OutboxBenchmark {
 					ratios.stream().mapToDouble(Double::doubleValue).min().orElseThrow(),
 					ratios.stream().mapToDouble(Double::doubleValue).max().orElseThrow()));
 		}
+	}
+
+	// One that has got a message in each partition is ready.
+	private String newTopic() {
+		String topic = this.servers.newTopic(PARTITIONS);
+		IntStream.range(0, PARTITIONS).forEach((i) -> this.template.send(topic, i, "key", String.valueOf(-1)).join());
+		return topic;
 	}
 
 	private static double rate(int messages, Runnable work) {
@@ -163,7 +172,7 @@ public final class OutboxBenchmark {
 		Outbox outbox = outbox(relay::wake);
 		relay.start();
 		for (int rate : new int[] { 50, 500, 2000 }) {
-			String topic = this.servers.newTopic(6);
+			String topic = newTopic();
 			try (OutboxLatency latency = new OutboxLatency(this.servers, topic, rate)) {
 				latency.run((number) -> {
 					latency.sent(number);

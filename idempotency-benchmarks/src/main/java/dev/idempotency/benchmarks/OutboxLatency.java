@@ -56,7 +56,11 @@ final class OutboxLatency implements AutoCloseable {
 	private void consume() {
 		while (!this.closed) {
 			for (ConsumerRecord<String, String> record : this.consumer.poll(Duration.ofMillis(100))) {
-				this.received.putIfAbsent(Integer.parseInt(record.value()), System.nanoTime());
+				int received = Integer.parseInt(record.value());
+				// Others make the topic ready.
+				if (received >= 0) {
+					this.received.putIfAbsent(received, System.nanoTime());
+				}
 			}
 		}
 		this.consumer.close();
@@ -91,7 +95,8 @@ final class OutboxLatency implements AutoCloseable {
 		return this.sent.entrySet()
 			.stream()
 			.filter((entry) -> entry.getKey() >= this.measuredFrom)
-			.map((entry) -> Math.max(0, this.received.get(entry.getKey()) - entry.getValue()) / 1e6)
+			.map((entry) -> Math.max(0, this.received.getOrDefault(entry.getKey(), Long.MAX_VALUE) - entry.getValue())
+					/ 1e6)
 			.sorted()
 			.toList();
 	}
