@@ -1,0 +1,92 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+
+import javax.sql.DataSource;
+
+import com.zaxxer.hikari.HikariDataSource;
+import net.ttddyy.dsproxy.support.ProxyDataSourceBuilder;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.TimeOrderedUuid;
+import dev.idempotency.outbox.OutboxClaim;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.test.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for the number of times that an outbox goes to the database.
+ */
+class OutboxRoundTripTests {
+
+	private static final TableName TABLE = TableName.of("idempotency_outbox");
+
+	private static final AtomicInteger TRIPS = new AtomicInteger();
+
+	private static HikariDataSource pool;
+
+	private static JdbcOutboxStore store;
+
+	private static TransactionTemplate transactions;
+
+	@BeforeAll
+	static void createDatabase() {
+		pool = Servers.pool(Servers.newDatabase());
+		JdbcSchemaMigration.migrateOutbox(pool, TABLE);
+		// A batch is one trip.
+		DataSource counted = ProxyDataSourceBuilder.create(pool)
+			.afterQuery((execution, queries) -> TRIPS.incrementAndGet())
+			.build();
+		store = new JdbcOutboxStore(counted, TABLE, Duration.ofSeconds(2), Duration.ofHours(1), false);
+		transactions = new TransactionTemplate(new JdbcTransactionManager(counted));
+	}
+
+	@AfterAll
+	static void close() {
+		pool.close();
+	}
+
+	private static void send(int messages) {
+		List<OutboxRow> rows = IntStream.range(0, messages)
+			.mapToObj((i) -> new OutboxRow(TimeOrderedUuid.next(), "topic", new byte[] { (byte) i }, new byte[0], List.of(),
+					"key" + i, "payment", "1", "charged"))
+			.toList();
+		transactions.executeWithoutResult((status) -> store.insert(rows));
+	}
+
+	private static int trips(Runnable work) {
+		int before = TRIPS.get();
+		work.run();
+		return TRIPS.get() - before;
+	}
+
+	@Test
+	void messageCostsOneTrip() {
+		assertThat(trips(() -> send(1))).isOne();
+	}
+
+	@Test
+	void manyMessagesCostOneTrip() {
+		assertThat(trips(() -> send(100))).isOne();
+	}
+
+	@Test
+	void roundCostsThreeTripsHoweverManyMessagesItHas() {
+		send(20);
+		assertThat(trips(() -> {
+			try (OutboxClaim claim = store.claim(1000)) {
+				assertThat(claim.rows()).hasSizeGreaterThan(10);
+				claim.settle(claim.rows(), List.of());
+			}
+		})).isEqualTo(3);
+	}
+
+}
