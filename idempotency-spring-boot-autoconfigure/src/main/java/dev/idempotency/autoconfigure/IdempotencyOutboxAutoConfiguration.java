@@ -14,9 +14,11 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.kafka.core.KafkaTemplate;
 import org.springframework.kafka.core.ProducerFactory;
+import org.springframework.kafka.core.RoutingKafkaTemplate;
 import org.springframework.transaction.PlatformTransactionManager;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -82,7 +84,7 @@ public final class IdempotencyOutboxAutoConfiguration {
 		boolean logged = properties.outbox().relay() == Relay.DEBEZIUM;
 		JdbcOutboxStore store = new JdbcOutboxStore(managed, table, properties.store().timeout(),
 				properties.outbox().retention(), logged);
-		if (logged && store.status().pending() > 0) {
+		if (logged && store.status().pending() + store.status().setAside() > 0) {
 			logger
 				.warn("The outbox '" + table + "' has messages from before 'idempotency.outbox.relay' was 'debezium', "
 						+ "which no connector publishes; let an instance with 'embedded' publish them");
@@ -96,15 +98,23 @@ public final class IdempotencyOutboxAutoConfiguration {
 		return new KafkaOutboxSerializer(producers.factory());
 	}
 
+	// Lazy: an application with an OutboxSerializer and an OutboxPublisher needs no
+	// template.
 	@Bean
+	@Lazy
 	OutboxProducers idempotencyOutboxProducers(ConfigurableListableBeanFactory beanFactory,
 			ObjectProvider<KafkaTemplate<?, ?>> templates, IdempotencyProperties properties) {
 		String name = properties.outbox().kafkaTemplate();
+		if (name != null && !beanFactory.containsBean(name)) {
+			throw new IdempotencyConfigurationException("There is no KafkaTemplate '" + name + "' for the outbox.",
+					"Correct 'idempotency.outbox.kafka-template'.");
+		}
 		KafkaTemplate<?, ?> template = (name != null) ? beanFactory.getBean(name, KafkaTemplate.class)
 				: templates.getIfUnique();
-		if (template == null) {
+		if (template == null || template instanceof RoutingKafkaTemplate) {
 			throw new IdempotencyConfigurationException(
-					"'idempotency.outbox.enabled' is 'true', but there is no KafkaTemplate, or there are several.",
+					"'idempotency.outbox.enabled' is 'true', but there is no KafkaTemplate with one ProducerFactory, or "
+							+ "there are several.",
 					"Name one with 'idempotency.outbox.kafka-template', or make one @Primary.");
 		}
 		return new OutboxProducers(template.getProducerFactory());

@@ -5,6 +5,7 @@ import org.springframework.boot.actuate.autoconfigure.endpoint.condition.Conditi
 import org.springframework.boot.actuate.autoconfigure.endpoint.expose.EndpointExposure;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
@@ -27,6 +28,8 @@ import dev.idempotency.outbox.OutboxStore;
  */
 @AutoConfiguration(after = IdempotencyOutboxAutoConfiguration.class)
 @ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
+@ConditionalOnIdempotency
+@ConditionalOnBooleanProperty("idempotency.outbox.enabled")
 @ConditionalOnBean(OutboxStore.class)
 @ConditionalOnAvailableEndpoint(OutboxEndpoint.class)
 @EnableConfigurationProperties(IdempotencyEndpointProperties.class)

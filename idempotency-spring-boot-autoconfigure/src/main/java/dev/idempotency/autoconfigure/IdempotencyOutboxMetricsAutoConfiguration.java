@@ -3,6 +3,7 @@ package dev.idempotency.autoconfigure;
 import io.micrometer.core.instrument.MeterRegistry;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
@@ -17,6 +18,8 @@ import dev.idempotency.outbox.OutboxStore;
  */
 @AutoConfiguration(after = { IdempotencyMetricsAutoConfiguration.class, IdempotencyOutboxAutoConfiguration.class })
 @ConditionalOnClass(MeterRegistry.class)
+@ConditionalOnIdempotency
+@ConditionalOnBooleanProperty("idempotency.outbox.enabled")
 @ConditionalOnBean({ MeterRegistry.class, OutboxStore.class })
 public final class IdempotencyOutboxMetricsAutoConfiguration {
 

@@ -1,6 +1,5 @@
 package dev.idempotency.autoconfigure;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -44,22 +43,20 @@ class OutboxRelayConfiguration {
 		return new OutboxNotifier(store);
 	}
 
-	// A relay has its own.
-	@Bean
-	@ConditionalOnProperty(name = "idempotency.outbox.relay", havingValue = "none")
-	OutboxLifecycle idempotencyOutboxObserver(OutboxStore store, ObjectProvider<OutboxListener> listeners) {
-		return new OutboxLifecycle(List.of(new OutboxObserver(store, listeners.orderedStream().toList())));
-	}
-
 	// Whoever publishes, rows that are published have to go.
 	@Bean
-	OutboxLifecycle idempotencyOutboxLifecycle(ObjectProvider<JdbcOutboxStore> stores, IdempotencyProperties properties,
-			ObjectProvider<IdempotencyListener> listeners, ObjectProvider<OutboxRelay> relay) {
+	OutboxLifecycle idempotencyOutboxLifecycle(OutboxStore any, ObjectProvider<JdbcOutboxStore> stores,
+			IdempotencyProperties properties, ObjectProvider<IdempotencyListener> listeners,
+			ObjectProvider<OutboxListener> outboxListeners, ObjectProvider<OutboxRelay> relay) {
 		List<Lifecycle> parts = new ArrayList<>();
+		// A relay has its own.
+		if (relay.getIfAvailable() == null) {
+			parts.add(new OutboxObserver(any, outboxListeners.orderedStream().toList()));
+		}
 		Cleanup cleanup = properties.cleanup();
 		Outbox outbox = properties.outbox();
 		stores.ifAvailable((store) -> {
-			if (cleanup.enabled() && outbox.retention().compareTo(Duration.ZERO) > 0) {
+			if (cleanup.enabled()) {
 				parts.add(new CleanupJob(
 						store.expired(), new CleanupSettings(cleanup.interval(), cleanup.timeBudget(),
 								cleanup.batchSize(), cleanup.pause()),

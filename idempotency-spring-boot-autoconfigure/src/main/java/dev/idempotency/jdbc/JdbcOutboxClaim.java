@@ -71,7 +71,13 @@ final class JdbcOutboxClaim implements OutboxClaim {
 			}
 			catch (SQLException | RuntimeException ex) {
 				Connections.rollback(connection, ex);
-				connection.close();
+				try (connection) {
+					// Not every pool does so itself.
+					connection.setAutoCommit(true);
+				}
+				catch (SQLException closing) {
+					ex.addSuppressed(closing);
+				}
 				throw ex;
 			}
 		}

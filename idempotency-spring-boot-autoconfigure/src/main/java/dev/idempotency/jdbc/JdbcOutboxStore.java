@@ -2,19 +2,24 @@ package dev.idempotency.jdbc;
 
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 
 import javax.sql.DataSource;
 
 import org.springframework.context.Lifecycle;
+import org.springframework.dao.InvalidDataAccessResourceUsageException;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
 
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.cleanup.ExpiredRecords;
 import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxRow;
@@ -28,6 +33,9 @@ import dev.idempotency.outbox.SetAside;
  * @since 0.1.0
  */
 public final class JdbcOutboxStore implements OutboxStore {
+
+	// Data exception, constraint, transaction state (read-only), syntax or access rule.
+	private static final Set<String> REFUSALS = Set.of("22", "23", "25", "42");
 
 	private final DataSource dataSource;
 
@@ -57,6 +65,10 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 */
 	public JdbcOutboxStore(DataSource dataSource, TableName table, Duration timeout, Duration retention,
 			boolean logged) {
+		if (retention.isNegative()) {
+			throw new IdempotencyConfigurationException("The outbox keeps published messages for " + retention + ".",
+					"Set 'idempotency.outbox.retention' to zero or more.");
+		}
 		this.dataSource = dataSource;
 		this.table = table;
 		this.timeout = timeout;
@@ -77,6 +89,27 @@ public final class JdbcOutboxStore implements OutboxStore {
 		Assert.state(TransactionSynchronizationManager.hasResource(this.dataSource),
 				() -> "The current transaction does not bind a connection of the outbox's DataSource, so the "
 						+ rows.get(0) + " would not commit with it; use the transaction manager of that DataSource");
+		try {
+			add(rows);
+		}
+		catch (IdempotencyStoreUnavailableException ex) {
+			if (ex.getCause() instanceof SQLException cause && isRefusal(cause)) {
+				throw new InvalidDataAccessResourceUsageException("The database refuses the " + rows.get(0)
+						+ ", or another that is sent with it, for the outbox '" + this.table + "' (SQL state "
+						+ cause.getSQLState() + "); mend the message, the table or the rights", cause);
+			}
+			throw ex;
+		}
+	}
+
+	// What the next delivery of a record would meet again: data, rights, a table that is
+	// missing.
+	private static boolean isRefusal(SQLException error) {
+		String state = error.getSQLState();
+		return state != null && REFUSALS.contains(state.substring(0, 2));
+	}
+
+	private void add(List<OutboxRow> rows) {
 		this.connections.inTransaction(this.timeout, (connection) -> {
 			try (PreparedStatement statement = connection.prepareStatement(this.sql.insert(this.logged))) {
 				for (OutboxRow row : rows) {
@@ -152,6 +185,10 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	@Override
 	public boolean retry(UUID id) {
+		if (this.logged) {
+			throw new UnsupportedOperationException("The outbox '" + this.table + "' is published from the log of the "
+					+ "database, which tells of a message once; discard it, or run an instance with a relay");
+		}
 		return change(this.sql.retry(), id);
 	}
 

@@ -60,7 +60,12 @@ public final class JdbcSchemaValidation {
 	public static void validateOutbox(DataSource dataSource, TableName table) {
 		Dialect dialect = Databases.dialect(dataSource, Layout.SINGLE);
 		validate(dataSource, table, OUTBOX, List.of(dialect.outboxMigrations()), (connection) -> {
-			Connections.update(connection, dialect.outbox(table).allLanes());
+			if (Connections.update(connection, dialect.outbox(table).allLanes()) != OutboxSql.LANES) {
+				throw new IdempotencyConfigurationException(
+						"The table '" + table + "_lane' of the outbox does not have its " + OutboxSql.LANES
+								+ " rows, without which nothing is published.",
+						"Run the INSERT at the end of the script in '" + dialect.outboxMigrations() + "' again.");
+			}
 			return table;
 		});
 	}

@@ -17,20 +17,21 @@ final class OutboxSql {
 			id, position, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at""";
 
-	// One relay gets half of the lanes at most, and not always the same.
-	private static final String LOCK_LANES = """
-			SELECT l.lane FROM %1$s_lane l WHERE EXISTS (
-			  SELECT 1 FROM %1$s o WHERE o.lane = l.lane AND o.published_at IS NULL AND o.set_aside_at IS NULL
-			    AND (o.next_attempt_at IS NULL OR o.next_attempt_at <= CURRENT_TIMESTAMP))
-			ORDER BY random() LIMIT 32 FOR UPDATE SKIP LOCKED""";
-
-	// Nor what comes after a message that is to be tried again later.
+	// Not what is to be tried again later, nor what comes after it.
 	private static final String DUE = """
 			o.published_at IS NULL AND o.set_aside_at IS NULL
 			  AND (o.next_attempt_at IS NULL OR o.next_attempt_at <= CURRENT_TIMESTAMP)
 			  AND NOT EXISTS (SELECT 1 FROM %1$s f WHERE f.lane = o.lane AND f.topic = o.topic
 			    AND f.message_key = o.message_key AND f.position < o.position
 			    AND f.published_at IS NULL AND f.set_aside_at IS NULL AND f.next_attempt_at > CURRENT_TIMESTAMP)""";
+
+	// One relay gets half of the lanes at most, and not always the same. A limit of the
+	// server for transactions that are idle must not end one that waits for the broker.
+	private static final String LOCK_LANES = """
+			SELECT l.lane%3$s FROM %1$s_lane l WHERE EXISTS (SELECT 1 FROM %1$s o WHERE o.lane = l.lane AND %2$s)
+			ORDER BY random() LIMIT 32 FOR UPDATE SKIP LOCKED""";
+
+	private static final String NO_IDLE_LIMIT = ", set_config('idle_in_transaction_session_timeout', '0', true)";
 
 	// Lane by lane, so that a long backlog is not sorted.
 	private static final String POSTGRES_ROWS = """
@@ -87,7 +88,7 @@ final class OutboxSql {
 	}
 
 	String allLanes() {
-		return "SELECT lane FROM " + this.table + "_lane";
+		return "SELECT lane FROM " + this.table + "_lane WHERE lane >= 0 AND lane < " + LANES;
 	}
 
 	String delete() {
@@ -99,7 +100,7 @@ final class OutboxSql {
 	}
 
 	String lockLanes() {
-		return LOCK_LANES.formatted(this.table);
+		return LOCK_LANES.formatted(this.table, DUE.formatted(this.table), this.postgres ? NO_IDLE_LIMIT : "");
 	}
 
 	String rows() {
@@ -117,7 +118,7 @@ final class OutboxSql {
 	}
 
 	String published() {
-		return "UPDATE " + this.table + " SET published_at = CURRENT_TIMESTAMP WHERE id = ANY(?) AND " + PENDING;
+		return "UPDATE " + this.table + " SET published_at = " + now() + " WHERE id = ANY(?) AND " + PENDING;
 	}
 
 	String deletePublished() {
@@ -126,11 +127,16 @@ final class OutboxSql {
 
 	String failed() {
 		return "UPDATE " + this.table + " SET attempts = ?, error_type = ?, error_message = ?, next_attempt_at = "
-				+ later() + ", set_aside_at = CASE WHEN ? THEN CURRENT_TIMESTAMP END WHERE id = ? AND " + PENDING;
+				+ later() + ", set_aside_at = CASE WHEN ? THEN " + now() + " END WHERE id = ? AND " + PENDING;
+	}
+
+	// The transaction may have begun a good while ago.
+	private String now() {
+		return this.postgres ? "clock_timestamp()" : "CURRENT_TIMESTAMP";
 	}
 
 	private String later() {
-		return this.postgres ? "CURRENT_TIMESTAMP + ?::bigint * interval '1 ms'"
+		return this.postgres ? "clock_timestamp() + ?::bigint * interval '1 ms'"
 				: "DATEADD(MILLISECOND, CAST(? AS BIGINT), CURRENT_TIMESTAMP)";
 	}
 
@@ -138,8 +144,8 @@ final class OutboxSql {
 	String status() {
 		return """
 				SELECT (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE %2$s LIMIT ?) p),
-				  (SELECT min((SELECT o.created_at FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT 1))
-				   FROM %1$s_lane l), CURRENT_TIMESTAMP,
+				  COALESCE((SELECT min((SELECT o.created_at FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT 1))
+				    FROM %1$s_lane l), (SELECT min(created_at) FROM %1$s WHERE %2$s)), CURRENT_TIMESTAMP,
 				  (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE set_aside_at IS NOT NULL LIMIT ?) s)"""
 			.formatted(this.table, PENDING);
 	}

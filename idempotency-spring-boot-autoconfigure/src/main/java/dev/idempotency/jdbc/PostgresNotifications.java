@@ -39,7 +39,7 @@ final class PostgresNotifications implements Lifecycle {
 
 	private volatile boolean running;
 
-	private @Nullable Thread thread;
+	private volatile @Nullable Thread thread;
 
 	/**
 	 * Create a listener.
@@ -56,20 +56,21 @@ final class PostgresNotifications implements Lifecycle {
 	@Override
 	public void start() {
 		this.running = true;
-		this.thread = new Thread(this::run, "idempotency-outbox-notifications");
-		this.thread.setDaemon(true);
-		this.thread.start();
+		Thread next = new Thread(this::run, "idempotency-outbox-notifications");
+		next.setDaemon(true);
+		this.thread = next;
+		next.start();
 	}
 
 	private void run() {
 		boolean warned = false;
-		while (this.running) {
+		while (isCurrent()) {
 			try (Connection connection = this.dataSource.getConnection()) {
 				listen(connection);
 				warned = false;
 			}
-			catch (SQLException ex) {
-				if (!warned && this.running) {
+			catch (SQLException | RuntimeException ex) {
+				if (!warned && isCurrent()) {
 					logger.warn("The relay of the outbox '" + this.table + "' cannot hear of messages of other "
 							+ "instances and finds them when it looks; the next try comes in " + RETRY, ex);
 				}
@@ -80,14 +81,16 @@ final class PostgresNotifications implements Lifecycle {
 	}
 
 	private void listen(Connection connection) throws SQLException {
-		connection.setAutoCommit(true);
-		try (Statement statement = connection.createStatement()) {
-			statement.execute("LISTEN \"" + this.table.table() + "\"");
-		}
-		this.heard.run();
 		PGConnection driver = connection.unwrap(PGConnection.class);
+		boolean autoCommit = connection.getAutoCommit();
+		connection.setAutoCommit(true);
 		try {
-			for (int slice = 1; this.running; slice++) {
+			try (Statement statement = connection.createStatement()) {
+				statement.execute("LISTEN \"" + this.table.table() + "\"");
+			}
+			// For what was committed before.
+			this.heard.run();
+			for (int slice = 1; isCurrent(); slice++) {
 				PGNotification[] notifications = driver.getNotifications((int) SLICE.toMillis());
 				if (notifications != null && notifications.length > 0) {
 					this.heard.run();
@@ -99,17 +102,23 @@ final class PostgresNotifications implements Lifecycle {
 			}
 		}
 		finally {
-			unlisten(connection);
+			unlisten(connection, autoCommit);
 		}
 	}
 
 	// The pool gives the connection to others.
-	private static void unlisten(Connection connection) throws SQLException {
+	private static void unlisten(Connection connection, boolean autoCommit) throws SQLException {
 		if (!connection.isClosed()) {
 			try (Statement statement = connection.createStatement()) {
 				statement.execute("UNLISTEN *");
 			}
+			connection.setAutoCommit(autoCommit);
 		}
+	}
+
+	// One that was stopped and did not end in time must not go on beside its successor.
+	private boolean isCurrent() {
+		return this.running && this.thread == Thread.currentThread();
 	}
 
 	private void pause() {

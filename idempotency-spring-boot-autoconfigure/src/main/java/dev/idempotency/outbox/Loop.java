@@ -27,7 +27,7 @@ final class Loop {
 
 	private volatile boolean running;
 
-	private @Nullable Thread thread;
+	private volatile @Nullable Thread thread;
 
 	Loop(String name, Supplier<Duration> step) {
 		this.name = name;
@@ -36,9 +36,10 @@ final class Loop {
 
 	void start() {
 		this.running = true;
-		this.thread = new Thread(this::run, this.name);
-		this.thread.setDaemon(true);
-		this.thread.start();
+		Thread next = new Thread(this::run, this.name);
+		next.setDaemon(true);
+		this.thread = next;
+		next.start();
 	}
 
 	/**
@@ -80,7 +81,8 @@ final class Loop {
 	}
 
 	private void run() {
-		while (this.running) {
+		// One that did not end in time must not go on beside its successor.
+		while (this.running && this.thread == Thread.currentThread()) {
 			// Whoever wakes it from here on has something that this step may miss.
 			this.wakeUps.drainPermits();
 			Duration pause = next();
@@ -90,7 +92,7 @@ final class Loop {
 				}
 			}
 			catch (InterruptedException ex) {
-				return;
+				logger.debug("'" + this.name + "' was interrupted; it ends when it is stopped", ex);
 			}
 		}
 	}

@@ -225,7 +225,8 @@ public final class OutboxMessage {
 		}
 
 		private static String checked(String what, String text, int length) {
-			Assert.hasText(text, () -> "The " + what + " of a message is blank");
+			String problem = IdempotencyKey.problem(text);
+			Assert.isTrue(problem == null, () -> "The " + what + " of a message " + problem);
 			Assert.isTrue(text.length() <= length,
 					() -> "The " + what + " of a message has " + text.length() + " characters, more than " + length);
 			return text;

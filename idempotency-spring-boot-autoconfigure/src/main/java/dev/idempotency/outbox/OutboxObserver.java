@@ -28,6 +28,9 @@ public final class OutboxObserver implements Lifecycle {
 
 	private final OutboxListener listener;
 
+	// Of the thread of the loop.
+	private boolean failed;
+
 	/**
 	 * Create an observer.
 	 * @param store the outbox
@@ -41,9 +44,17 @@ public final class OutboxObserver implements Lifecycle {
 	private Duration observe() {
 		try {
 			this.listener.observed(this.store.status());
+			this.failed = false;
 		}
 		catch (RuntimeException ex) {
-			logger.debug("The outbox '" + this.store.table() + "' could not be looked at", ex);
+			String what = "The outbox '" + this.store.table() + "' cannot be looked at, and its meters stand still";
+			if (this.failed) {
+				logger.debug(what, ex);
+			}
+			else {
+				logger.warn(what, ex);
+			}
+			this.failed = true;
 		}
 		return INTERVAL;
 	}

@@ -38,7 +38,7 @@ final class OutboxRound {
 
 	private final RelaySettings settings;
 
-	private final TopicsRefused refused;
+	private final TroubledTopics troubled;
 
 	private final BlockingQueue<Ack> acks = new LinkedBlockingQueue<>();
 
@@ -50,23 +50,30 @@ final class OutboxRound {
 
 	private final List<Ack> unavailable = new ArrayList<>();
 
+	private final List<RelayFailure> postponed = new ArrayList<>();
+
 	private final Set<ClaimedRow> inFlight = Collections.newSetFromMap(new IdentityHashMap<>());
 
 	private final long start = System.nanoTime();
 
 	private boolean stopped;
 
-	OutboxRound(OutboxPublisher publisher, RelaySettings settings, TopicsRefused refused) {
+	OutboxRound(OutboxPublisher publisher, RelaySettings settings, TroubledTopics troubled) {
 		this.publisher = publisher;
 		this.settings = settings;
-		this.refused = refused;
+		this.troubled = troubled;
 	}
 
 	void run(List<ClaimedRow> rows) throws InterruptedException {
 		for (ClaimedRow claimed : rows) {
 			this.waiting.computeIfAbsent(claimed.row().orderedWith(), (key) -> new ArrayDeque<>()).add(claimed);
 		}
-		this.waiting.values().forEach(this::sendNext);
+		for (Deque<ClaimedRow> queue : this.waiting.values()) {
+			if (isOver()) {
+				break;
+			}
+			sendNext(queue);
+		}
 		while (!this.inFlight.isEmpty()) {
 			Ack ack = this.acks.poll(this.settings.sendTimeout().plus(GRACE).toNanos(), TimeUnit.NANOSECONDS);
 			if (ack == null) {
@@ -86,9 +93,13 @@ final class OutboxRound {
 		}
 		this.published.add(ack);
 		Deque<ClaimedRow> next = this.waiting.get(ack.claimed().row().orderedWith());
-		if (next != null && System.nanoTime() - this.start < BUDGET.toNanos()) {
+		if (next != null && !isOver()) {
 			sendNext(next);
 		}
+	}
+
+	private boolean isOver() {
+		return System.nanoTime() - this.start > BUDGET.toNanos();
 	}
 
 	private void sendNext(Deque<ClaimedRow> queue) {
@@ -96,16 +107,16 @@ final class OutboxRound {
 		if (next == null || this.stopped) {
 			return;
 		}
-		Throwable known = this.refused.reason(next.row().topic());
+		Throwable known = this.troubled.reason(next.row().topic());
 		if (known != null) {
-			fail(next, known);
+			this.postponed.add(new RelayFailure(next, next.attempts(), known, this.settings.maxBackOff()));
 			return;
 		}
 		long sent = System.nanoTime();
 		this.inFlight.add(next);
 		this.publisher.publish(next.row())
 			.whenComplete((done, error) -> this.acks.add(Ack.of(next, (error != null) ? cause(error) : null)));
-		if (TopicsRefused.isLong(System.nanoTime() - sent)) {
+		if (TroubledTopics.isLong(System.nanoTime() - sent)) {
 			learnFrom(next);
 		}
 	}
@@ -115,7 +126,7 @@ final class OutboxRound {
 		for (Ack ack : this.acks) {
 			if (ack.claimed() == blocked && ack.error() != null) {
 				if (this.publisher.meaning(ack.error()) == Failed.REFUSED) {
-					this.refused.add(blocked.row().topic(), ack.error());
+					this.troubled.add(blocked.row().topic(), ack.error());
 				}
 				else {
 					this.stopped = true;
@@ -139,17 +150,24 @@ final class OutboxRound {
 	}
 
 	/**
-	 * The messages that are to be marked: those that were refused, and those that a
-	 * broker which takes others does not take now, which are no refusals.
+	 * The messages that are to be marked: those that were refused, and those that the
+	 * broker does not take now. The latter are no refusals, but have to make way for
+	 * others: their topic may be the only one that is in trouble.
 	 * @return the failures
 	 */
 	List<RelayFailure> failures() {
 		List<RelayFailure> all = new ArrayList<>(this.failures);
-		if (brokerAnswers()) {
-			this.unavailable.forEach((ack) -> all.add(new RelayFailure(ack.claimed(), ack.claimed().attempts(),
-					ack.requiredError(), this.settings.maxBackOff())));
-		}
+		all.addAll(this.postponed);
+		this.unavailable.forEach((ack) -> all.add(new RelayFailure(ack.claimed(), ack.claimed().attempts(),
+				ack.requiredError(), this.settings.maxBackOff())));
 		return all;
+	}
+
+	// Topics in trouble, where the broker takes other messages.
+	void learn() {
+		if (!this.published.isEmpty()) {
+			this.unavailable.forEach((ack) -> this.troubled.add(ack.claimed().row().topic(), ack.requiredError()));
+		}
 	}
 
 	List<Ack> unavailable() {

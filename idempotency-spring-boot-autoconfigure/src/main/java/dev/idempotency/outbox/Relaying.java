@@ -11,7 +11,7 @@ import dev.idempotency.outbox.OutboxListener.Outcome;
 
 /**
  * The work of a relay: claim, publish, record, one round at a time. While the broker or
- * the database does not answer the rounds become rare, and try one message only.
+ * the database does not answer the rounds become rare, and try one message each.
  */
 final class Relaying {
 
@@ -25,7 +25,7 @@ final class Relaying {
 
 	private final OutboxListener listener;
 
-	private final TopicsRefused refused = new TopicsRefused();
+	private final TroubledTopics troubled = new TroubledTopics();
 
 	private int outages;
 
@@ -52,8 +52,9 @@ final class Relaying {
 			if (rows.isEmpty()) {
 				return this.settings.pollInterval();
 			}
-			OutboxRound round = new OutboxRound(this.publisher, this.settings, this.refused);
+			OutboxRound round = new OutboxRound(this.publisher, this.settings, this.troubled);
 			round.run(rows);
+			round.learn();
 			claim.settle(round.published().stream().map(Ack::claimed).toList(), round.failures());
 			tell(round);
 			return (round.outage() != null) ? failed("the broker", round.outage()) : answered();

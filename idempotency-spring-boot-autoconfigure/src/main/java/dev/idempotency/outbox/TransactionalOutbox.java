@@ -2,6 +2,8 @@ package dev.idempotency.outbox;
 
 import java.util.List;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
@@ -15,6 +17,8 @@ import dev.idempotency.TimeOrderedUuid;
  * @since 0.1.0
  */
 public final class TransactionalOutbox implements Outbox {
+
+	private static final Log logger = LogFactory.getLog(TransactionalOutbox.class);
 
 	private final OutboxStore store;
 
@@ -44,14 +48,7 @@ public final class TransactionalOutbox implements Outbox {
 						+ "in transactional mode or from a @Transactional method, so that it commits with their writes");
 		this.store.insert(messages.stream().map(this::row).toList());
 		if (TransactionSynchronizationManager.isSynchronizationActive()) {
-			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
-
-				@Override
-				public void afterCommit() {
-					TransactionalOutbox.this.committed.run();
-				}
-
-			});
+			TransactionSynchronizationManager.registerSynchronization(new Sent(messages.get(0)));
 		}
 	}
 
@@ -65,6 +62,42 @@ public final class TransactionalOutbox implements Outbox {
 		}
 		IdempotentExecution cause = (message.cause() != null) ? message.cause() : IdempotentExecution.ifCurrent();
 		return (cause != null) ? cause.nextKey() : TimeOrderedUuid.next().toString();
+	}
+
+	/**
+	 * The end of a transaction with messages.
+	 */
+	private final class Sent implements TransactionSynchronization {
+
+		private final OutboxMessage first;
+
+		private boolean inTime;
+
+		Sent(OutboxMessage first) {
+			this.first = first;
+		}
+
+		@Override
+		public void beforeCompletion() {
+			this.inTime = true;
+		}
+
+		@Override
+		public void afterCommit() {
+			TransactionalOutbox.this.committed.run();
+		}
+
+		// In a callback after the commit everything still looks as in the transaction.
+		@Override
+		public void afterCompletion(int status) {
+			if (!this.inTime && status == STATUS_COMMITTED) {
+				logger
+					.error("The " + this.first + " was sent after the commit of its transaction, and may be lost; send "
+							+ "it before the commit, or in a transaction of its own (REQUIRES_NEW)");
+				TransactionalOutbox.this.committed.run();
+			}
+		}
+
 	}
 
 }

@@ -2,25 +2,31 @@ package dev.idempotency.producer;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.stream.Collectors;
 
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.ApplicationRecoverableException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.ClusterAuthorizationException;
 import org.apache.kafka.common.errors.OutOfOrderSequenceException;
 import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.errors.UnknownServerException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.kafka.core.DefaultKafkaProducerFactory;
 import org.springframework.kafka.core.ProducerFactory;
+import org.springframework.util.StringUtils;
 
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRow;
@@ -39,6 +45,8 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	private final DefaultKafkaProducerFactory<byte[], byte[]> producers;
 
+	private final String keyHeader;
+
 	// Of the relay's thread and the producer's.
 	private volatile boolean doubtful;
 
@@ -51,7 +59,16 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		this.producers = new DefaultKafkaProducerFactory<>(
 				configuration(factory.getConfigurationProperties(), sendTimeout.toMillis()), new ByteArraySerializer(),
 				new ByteArraySerializer());
+		Object header = factory.getConfigurationProperties().get(IdempotencyKeyInterceptor.HEADER_CONFIG);
+		this.keyHeader = (header != null) ? header.toString() : OutboxRow.KEY_HEADER;
+		factory.getListeners().forEach((listener) -> this.producers.addListener(untyped(listener)));
 		this.producers.setPhysicalCloseTimeout((int) CLOSE_TIMEOUT.toSeconds());
+	}
+
+	// Meters of producers, which Boot adds, do not look at messages.
+	@SuppressWarnings("unchecked")
+	private static ProducerFactory.Listener<byte[], byte[]> untyped(ProducerFactory.Listener<?, ?> listener) {
+		return (ProducerFactory.Listener<byte[], byte[]>) listener;
 	}
 
 	private static Map<String, Object> configuration(Map<String, Object> application, long sendTimeout) {
@@ -64,7 +81,9 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		configuration.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, MAX_IN_FLIGHT);
 		configuration.put(ProducerConfig.RETRIES_CONFIG, Integer.MAX_VALUE);
 		// A message with a key waits for the one before, so lingering would add up.
-		configuration.putIfAbsent(ProducerConfig.LINGER_MS_CONFIG, 0);
+		configuration.put(ProducerConfig.LINGER_MS_CONFIG, 0);
+		configuration.computeIfPresent(ProducerConfig.INTERCEPTOR_CLASSES_CONFIG,
+				(name, value) -> withoutStamping(value));
 		configuration.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, sendTimeout / 4);
 		configuration.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, (int) (sendTimeout * 3 / 4));
 		configuration.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) (sendTimeout * 3 / 8));
@@ -72,6 +91,16 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		configuration.put(ProducerConfig.CLIENT_ID_CONFIG,
 				((clientId != null) ? clientId + "-" : "") + "idempotency-outbox");
 		return configuration;
+	}
+
+	// A message that is published again must not get another key under another name.
+	private static List<Object> withoutStamping(Object interceptors) {
+		Collection<?> all = (interceptors instanceof Collection<?> several) ? several
+				: StringUtils.commaDelimitedListToSet(String.valueOf(interceptors));
+		return all.stream()
+			.filter((one) -> !one.equals(IdempotencyKeyInterceptor.class)
+					&& !String.valueOf(one).trim().equals(IdempotencyKeyInterceptor.class.getName()))
+			.collect(Collectors.toList());
 	}
 
 	@Override
@@ -82,29 +111,38 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 			this.producers.reset();
 		}
 		try {
-			this.producers.createProducer().send(record(row), (metadata, error) -> {
+			this.producers.createProducer().send(record(row, this.keyHeader), (metadata, error) -> {
 				if (error == null) {
 					published.complete(null);
 				}
 				else {
-					// Anything else may have left the producer good for nothing.
-					this.doubtful |= !(error instanceof RetriableException);
+					this.doubtful |= isDoubtful(error);
 					published.completeExceptionally(error);
 				}
 			});
 		}
 		catch (RuntimeException ex) {
+			this.doubtful |= isDoubtful(ex);
 			published.completeExceptionally(ex);
 		}
 		return published;
 	}
 
-	private static ProducerRecord<byte[], byte[]> record(OutboxRow row) {
+	private static ProducerRecord<byte[], byte[]> record(OutboxRow row, String keyHeader) {
 		ProducerRecord<byte[], byte[]> record = new ProducerRecord<>(row.topic(), row.key(), row.payload());
 		row.headers().forEach((header) -> record.headers().add(header.name(), header.value()));
 		record.headers().add(OutboxRow.ID_HEADER, row.id().toString().getBytes(StandardCharsets.UTF_8));
-		record.headers().add(OutboxRow.KEY_HEADER, row.idempotencyKey().getBytes(StandardCharsets.UTF_8));
+		byte[] key = row.idempotencyKey().getBytes(StandardCharsets.UTF_8);
+		record.headers().add(OutboxRow.KEY_HEADER, key);
+		if (!keyHeader.equals(OutboxRow.KEY_HEADER)) {
+			record.headers().add(keyHeader, key);
+		}
 		return record;
+	}
+
+	// Whether the producer may be good for nothing by now.
+	private boolean isDoubtful(Throwable error) {
+		return !(error instanceof RetriableException) && meaning(error) == Failed.UNAVAILABLE;
 	}
 
 	@Override
@@ -112,9 +150,13 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		if (isUnknownTopic(error) || isUnknownTopic(error.getCause())) {
 			return Failed.REFUSED;
 		}
+		if (!(error instanceof KafkaException) && !(error instanceof IllegalStateException)) {
+			// A partitioner or an interceptor of the application, with this message.
+			return Failed.REFUSED;
+		}
 		boolean refused = error instanceof ApiException && !(error instanceof RetriableException)
 				&& !(error instanceof AuthenticationException) && !(error instanceof ClusterAuthorizationException)
-				&& !isLostProducer(error);
+				&& !(error instanceof UnknownServerException) && !isLostProducer(error);
 		return refused ? Failed.REFUSED : Failed.UNAVAILABLE;
 	}
 

@@ -1,7 +1,6 @@
 package dev.idempotency.producer;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -15,6 +14,7 @@ import org.apache.kafka.common.utils.Utils;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.core.ProducerFactory;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.outbox.OutboxHeader;
 import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxRow;
@@ -27,6 +27,8 @@ import dev.idempotency.outbox.OutboxSerializer;
  * @since 0.1.0
  */
 public final class KafkaOutboxSerializer implements OutboxSerializer, AutoCloseable {
+
+	private final List<Serializer<?>> own = new ArrayList<>();
 
 	private final Serializer<Object> keys;
 
@@ -44,8 +46,10 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 				ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, false);
 	}
 
+	// One that the factory was given is closed by others.
+
 	@SuppressWarnings("unchecked")
-	private static Serializer<Object> serializer(@Nullable Serializer<?> given, Map<String, Object> configuration,
+	private Serializer<Object> serializer(@Nullable Serializer<?> given, Map<String, Object> configuration,
 			String property, boolean key) {
 		if (given != null) {
 			return (Serializer<Object>) given;
@@ -57,9 +61,13 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 					: Utils.newInstance(String.valueOf(type), Serializer.class);
 		}
 		catch (ClassNotFoundException ex) {
-			throw new IllegalStateException("There is no class for '" + property + "': " + type, ex);
+			throw new IdempotencyConfigurationException(
+					"The outbox cannot serialise as the KafkaTemplate does: its ProducerFactory tells of no '"
+							+ property + "' that can be loaded.",
+					"Let its getConfigurationProperties() have it, or declare an OutboxSerializer bean.");
 		}
 		serializer.configure(configuration, key);
+		this.own.add(serializer);
 		return serializer;
 	}
 
@@ -112,9 +120,7 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 
 	@Override
 	public void close() {
-		for (Serializer<?> serializer : Arrays.asList(this.keys, this.payloads)) {
-			serializer.close();
-		}
+		this.own.forEach(Serializer::close);
 	}
 
 }

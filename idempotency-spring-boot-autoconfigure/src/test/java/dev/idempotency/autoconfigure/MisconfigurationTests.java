@@ -133,8 +133,9 @@ class MisconfigurationTests {
 		FailureAnalysis analysis = failure(
 				this.runner.withPropertyValues("idempotency.jdbc.table=x; DROP TABLE users"));
 		assertThat(analysis.getDescription())
-			.isEqualTo("'x; DROP TABLE users' is not a name for the idempotency table.");
-		assertThat(analysis.getAction()).startsWith("Set 'idempotency.jdbc.table' to letters, digits and underscores");
+			.isEqualTo("'x; DROP TABLE users' is not a name for the idempotency table or the outbox.");
+		assertThat(analysis.getAction()).startsWith(
+				"Set 'idempotency.jdbc.table' and 'idempotency.outbox.table' to letters, digits and underscores");
 	}
 
 	@Test

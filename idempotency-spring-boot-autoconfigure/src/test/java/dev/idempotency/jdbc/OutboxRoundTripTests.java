@@ -56,8 +56,8 @@ class OutboxRoundTripTests {
 
 	private static void send(int messages) {
 		List<OutboxRow> rows = IntStream.range(0, messages)
-			.mapToObj((i) -> new OutboxRow(TimeOrderedUuid.next(), "topic", new byte[] { (byte) i }, new byte[0], List.of(),
-					"key" + i, "payment", "1", "charged"))
+			.mapToObj((i) -> new OutboxRow(TimeOrderedUuid.next(), "topic", new byte[] { (byte) i }, new byte[0],
+					List.of(), "key" + i, "payment", "1", "charged"))
 			.toList();
 		transactions.executeWithoutResult((status) -> store.insert(rows));
 	}

@@ -6,6 +6,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
+import java.util.Random;
 import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
@@ -25,6 +26,7 @@ import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.TimeOrderedUuid;
 import dev.idempotency.outbox.ClaimedRow;
 import dev.idempotency.outbox.OutboxClaim;
@@ -34,6 +36,7 @@ import dev.idempotency.outbox.SetAside;
 import dev.idempotency.test.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
@@ -229,6 +232,45 @@ class OutboxStoreTests {
 		fail(first(), Duration.ZERO);
 		assertThat(claimable()).containsExactly("1", "2");
 		assertThat(first().attempts()).isEqualTo(1);
+	}
+
+	@Test
+	void refusedRowMayHaveALongKey() {
+		byte[] key = new byte[10_000];
+		new Random(1).nextBytes(key);
+		OutboxRow row = new OutboxRow(TimeOrderedUuid.next(), "topic", key, null, List.of(), "1", "payment", "1",
+				"charged");
+		insert(row);
+		fail(first(), Duration.ZERO);
+		assertThat(first().attempts()).isEqualTo(1);
+	}
+
+	@Test
+	void withoutItsLanesTheOutboxIsRefused() {
+		this.jdbc.update("DELETE FROM idempotency_outbox_lane WHERE lane = 7");
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(this.pool, TABLE))
+			.withMessageContaining("does not have its 64 rows");
+	}
+
+	@Test
+	void withoutLanesTheAgeIsTrueAllTheSame() {
+		insert(row("a", "1"));
+		this.jdbc.update("UPDATE idempotency_outbox SET created_at = CURRENT_TIMESTAMP - INTERVAL '1' HOUR");
+		this.jdbc.update("DELETE FROM idempotency_outbox_lane");
+		assertThat(this.store.status().oldest()).isGreaterThan(Duration.ofMinutes(59));
+	}
+
+	@Test
+	void whatTheLogTellsCannotBeRetried() {
+		assertThatExceptionOfType(UnsupportedOperationException.class)
+			.isThrownBy(() -> store(Duration.ZERO, true).retry(UUID.randomUUID()));
+	}
+
+	@Test
+	void negativeRetentionIsRefused() {
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> store(Duration.ofSeconds(-1), false));
 	}
 
 	@Test

@@ -11,17 +11,23 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.dao.InvalidDataAccessResourceUsageException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.core.KafkaTemplate;
 import org.springframework.kafka.support.serializer.JacksonJsonSerializer;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
+import dev.idempotency.producer.IdempotencyKeyInterceptor;
 import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
@@ -143,6 +149,74 @@ class OutboxTests {
 		assertThat(record.headers().headers("text"))
 			.extracting((header) -> new String(header.value(), StandardCharsets.UTF_8))
 			.containsExactly("grün", "");
+	}
+
+	@Test
+	void messageAfterTheCommitIsComplainedAbout() {
+		try (Logs logs = Logs.ofThisThread()) {
+			transactions.executeWithoutResult((status) -> TransactionSynchronizationManager
+				.registerSynchronization(new TransactionSynchronization() {
+
+					@Override
+					public void afterCommit() {
+						outbox.send(OutboxTests.this.topic, "account-1", "late");
+					}
+
+				}));
+			assertThat(logs.messages("ERROR")).singleElement()
+				.asString()
+				.contains("was sent after the commit of its transaction, and may be lost");
+		}
+	}
+
+	@Test
+	void messageBeforeTheCommitIsInTime() {
+		try (Logs logs = Logs.ofThisThread()) {
+			transactions.executeWithoutResult((status) -> TransactionSynchronizationManager
+				.registerSynchronization(new TransactionSynchronization() {
+
+					@Override
+					public void beforeCommit(boolean readOnly) {
+						outbox.send(OutboxTests.this.topic, "account-1", "in time");
+					}
+
+				}));
+			assertThat(published(1)).hasSize(1);
+			assertThat(logs.messages("ERROR")).isEmpty();
+		}
+	}
+
+	// Not one of the store being unavailable, at which a record would wait for ever.
+	@Test
+	void whatTheDatabaseRefusesIsAnErrorOfTheHandler() {
+		TransactionTemplate readOnly = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+		readOnly.setReadOnly(true);
+		assertThatExceptionOfType(InvalidDataAccessResourceUsageException.class)
+			.isThrownBy(() -> readOnly.executeWithoutResult((status) -> outbox.send(this.topic, "account-1", "x")))
+			.withMessageContaining("SQL state 25006");
+	}
+
+	@Test
+	void namesThatNoDatabaseKeepsAreRefused() {
+		assertThatIllegalArgumentException()
+			.isThrownBy(() -> OutboxMessage.to(this.topic).aggregate("payment", "4\u00002"))
+			.withMessage("The aggregate id of a message has a control character");
+		assertThatIllegalArgumentException().isThrownBy(() -> OutboxMessage.to(" "));
+		assertThatIllegalArgumentException().isThrownBy(() -> OutboxMessage.to(this.topic).header("id", "x"))
+			.withMessageContaining("idempotencyKey(");
+	}
+
+	@Test
+	void stampingInterceptorOfTheApplicationGivesNoOtherKey() {
+		try (OutboxApp app = OutboxApp.start((settings) -> settings
+			.with("spring.kafka.producer.properties.interceptor.classes", IdempotencyKeyInterceptor.class.getName())
+			.with("spring.kafka.producer.properties." + IdempotencyKeyInterceptor.HEADER_CONFIG, "X-Key"))) {
+			app.send(this.topic, "account-1", "x");
+			ConsumerRecord<String, String> record = published(1).get(0);
+			assertThat(header(record, "X-Key")).isEqualTo(header(record, OutboxRow.KEY_HEADER));
+			record.headers().remove("X-Key").remove(OutboxRow.KEY_HEADER).remove(OutboxRow.ID_HEADER);
+			assertThat(record.headers().headers("X-Key")).isEmpty();
+		}
 	}
 
 	@Test

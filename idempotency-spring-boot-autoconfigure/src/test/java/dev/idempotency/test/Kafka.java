@@ -96,9 +96,26 @@ public final class Kafka {
 		return lags(group, topic).values().stream().mapToLong(Long::longValue).sum();
 	}
 
+	/**
+	 * How many records of a topic of another broker a group has not committed yet.
+	 * @param servers the broker
+	 * @param group the group
+	 * @param topic the topic
+	 * @return the number of records
+	 */
+	public static long lagAt(String servers, String group, String topic) {
+		try (Admin admin = Admin.create(Map.of("bootstrap.servers", servers))) {
+			return lags(admin, group, topic).values().stream().mapToLong(Long::longValue).sum();
+		}
+	}
+
 	private static Map<TopicPartition, Long> lags(String group, String topic) {
-		Map<TopicPartition, Long> committed = committed(group);
-		return ends(topic).entrySet()
+		return lags(ADMIN.obtain(), group, topic);
+	}
+
+	private static Map<TopicPartition, Long> lags(Admin admin, String group, String topic) {
+		Map<TopicPartition, Long> committed = committed(admin, group);
+		return ends(admin, topic).entrySet()
 			.stream()
 			.collect(Collectors.toMap(Map.Entry::getKey,
 					(end) -> end.getValue() - committed.getOrDefault(end.getKey(), 0L)));
@@ -116,8 +133,11 @@ public final class Kafka {
 	}
 
 	private static Map<TopicPartition, Long> committed(String group) {
-		Map<TopicPartition, OffsetAndMetadata> offsets = get(ADMIN.obtain()
-			.listConsumerGroupOffsets(group)
+		return committed(ADMIN.obtain(), group);
+	}
+
+	private static Map<TopicPartition, Long> committed(Admin admin, String group) {
+		Map<TopicPartition, OffsetAndMetadata> offsets = get(admin.listConsumerGroupOffsets(group)
 			.partitionsToOffsetAndMetadata()
 			.toCompletionStage()
 			.toCompletableFuture());

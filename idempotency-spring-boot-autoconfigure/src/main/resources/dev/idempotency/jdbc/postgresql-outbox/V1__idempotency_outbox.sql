@@ -27,7 +27,7 @@ CREATE TABLE ${table} (
 -- What is to be published.
 CREATE INDEX ${name}_pending ON ${table} (lane, position) WHERE published_at IS NULL AND set_aside_at IS NULL;
 -- The few that were refused, and hold up what comes after them.
-CREATE INDEX ${name}_refused ON ${table} (lane, topic, message_key)
+CREATE INDEX ${name}_refused ON ${table} (lane, position)
   WHERE published_at IS NULL AND set_aside_at IS NULL AND next_attempt_at IS NOT NULL;
 -- The few that are set aside.
 CREATE INDEX ${name}_set_aside ON ${table} (set_aside_at) WHERE set_aside_at IS NOT NULL;

@@ -1,0 +1,134 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.List;
+
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.kafka.core.KafkaTemplate;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.outbox.Outbox;
+import dev.idempotency.outbox.OutboxMessage;
+import dev.idempotency.outbox.OutboxPublisher;
+import dev.idempotency.outbox.OutboxRelay;
+import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.test.Contexts;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link IdempotencyOutboxAutoConfiguration}.
+ */
+class OutboxAutoConfigurationTests {
+
+	private final ApplicationContextRunner off = Contexts.all();
+
+	private final ApplicationContextRunner runner = this.off.withPropertyValues("idempotency.outbox.enabled=true");
+
+	private void assertRefused(ApplicationContextRunner application, String description) {
+		application.run((context) -> assertThat(context).hasFailed()
+			.getFailure()
+			.rootCause()
+			.isInstanceOf(IdempotencyConfigurationException.class)
+			.hasMessageContaining(description));
+	}
+
+	@Test
+	void thereIsNoOutboxUnlessItIsAskedFor() {
+		this.off.run((context) -> assertThat(context).doesNotHaveBean(Outbox.class)
+			.doesNotHaveBean(OutboxStore.class)
+			.doesNotHaveBean(OutboxRelay.class));
+	}
+
+	@Test
+	void thereIsNoneIfEverythingIsSwitchedOff() {
+		this.runner.withPropertyValues("idempotency.enabled=false")
+			.run((context) -> assertThat(context).doesNotHaveBean(Outbox.class).doesNotHaveBean(OutboxRelay.class));
+	}
+
+	@Test
+	void outboxHasARelay() {
+		this.runner.run((context) -> assertThat(context).hasSingleBean(Outbox.class).hasSingleBean(OutboxRelay.class));
+	}
+
+	@Test
+	void othersMayRelay() {
+		for (String relay : List.of("none", "debezium")) {
+			this.runner.withPropertyValues("idempotency.outbox.relay=" + relay)
+				.run((context) -> assertThat(context).hasSingleBean(Outbox.class)
+					.doesNotHaveBean(OutboxRelay.class)
+					.doesNotHaveBean(OutboxPublisher.class));
+		}
+	}
+
+	@Test
+	void usersOutboxIsUsed() {
+		this.runner.withUserConfiguration(UsersOutbox.class)
+			.run((context) -> assertThat(context).hasSingleBean(Outbox.class).hasBean("usersOutbox"));
+	}
+
+	@Test
+	void withoutTheDriverOfPostgresItStarts() {
+		this.runner.withClassLoader(new FilteredClassLoader("org.postgresql.PGConnection"))
+			.run((context) -> assertThat(context).hasSingleBean(OutboxRelay.class));
+	}
+
+	@Test
+	void withoutKafkaOrJdbcThereIsNone() {
+		for (Class<?> missing : List.of(KafkaTemplate.class, DataSourceUtils.class)) {
+			Contexts.all()
+				.withPropertyValues("idempotency.outbox.enabled=true", "idempotency.store.type=in-memory")
+				.withClassLoader(new FilteredClassLoader(missing))
+				.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(Outbox.class));
+		}
+	}
+
+	@Test
+	void dataSourceIsNeeded() {
+		assertRefused(new ApplicationContextRunner()
+			.withConfiguration(
+					AutoConfigurations.of(KafkaAutoConfiguration.class, IdempotencyOutboxAutoConfiguration.class))
+			.withPropertyValues("idempotency.outbox.enabled=true"), "but there is no DataSource");
+	}
+
+	@Test
+	void transactionManagerIsNeeded() {
+		assertRefused(this.runner.withPropertyValues("spring.kafka.producer.transaction-id-prefix=tx-"),
+				"has no transaction manager");
+	}
+
+	@Test
+	void templateHasToBeThere() {
+		assertRefused(this.runner.withPropertyValues("idempotency.outbox.kafka-template=other"),
+				"There is no KafkaTemplate 'other' for the outbox.");
+	}
+
+	@Test
+	void settingsHaveRanges() {
+		assertRefused(this.runner.withPropertyValues("idempotency.outbox.batch-size=0"), "claims 0 messages at once");
+		assertRefused(this.runner.withPropertyValues("idempotency.outbox.retention=-1s"),
+				"keeps published messages for");
+		assertRefused(this.runner.withPropertyValues("idempotency.outbox.table=x y"), "is not a name for");
+	}
+
+	/**
+	 * An outbox of the application's own.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	static class UsersOutbox {
+
+		@Bean
+		Outbox usersOutbox() {
+			return (List<OutboxMessage> messages) -> {
+			};
+		}
+
+	}
+
+}
