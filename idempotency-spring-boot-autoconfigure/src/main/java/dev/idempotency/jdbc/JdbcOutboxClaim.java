@@ -7,6 +7,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 import javax.sql.DataSource;
 
@@ -46,7 +47,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 	private boolean ended;
 
 	private JdbcOutboxClaim(Connection connection, OutboxSql sql, Dialect dialect, Duration timeout, boolean delete,
-			int rows) throws SQLException {
+			int rows, Set<String> without) throws SQLException {
 		this.connection = connection;
 		this.sql = sql;
 		this.dialect = dialect;
@@ -59,15 +60,15 @@ final class JdbcOutboxClaim implements OutboxClaim {
 			connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
 		}
 		connection.setAutoCommit(false);
-		this.rows = read(rows);
+		this.rows = read(rows, new ArrayParameter("text", without.toArray()));
 	}
 
 	static JdbcOutboxClaim open(DataSource dataSource, OutboxSql sql, Dialect dialect, Duration timeout, boolean delete,
-			int rows) {
+			int rows, Set<String> without) {
 		try {
 			Connection connection = dataSource.getConnection();
 			try {
-				return new JdbcOutboxClaim(connection, sql, dialect, timeout, delete, rows);
+				return new JdbcOutboxClaim(connection, sql, dialect, timeout, delete, rows, without);
 			}
 			catch (SQLException | RuntimeException ex) {
 				Connections.rollback(connection, ex);
@@ -93,9 +94,9 @@ final class JdbcOutboxClaim implements OutboxClaim {
 				ex);
 	}
 
-	private List<ClaimedRow> read(int limit) throws SQLException {
+	private List<ClaimedRow> read(int limit, ArrayParameter without) throws SQLException {
 		List<Short> lanes = new ArrayList<>();
-		try (PreparedStatement statement = this.connection.prepareStatement(this.sql.lockLanes());
+		try (PreparedStatement statement = Connections.prepare(this.connection, this.sql.lockLanes(), without);
 				ResultSet row = statement.executeQuery()) {
 			while (row.next() && lanes.size() < limit) {
 				lanes.add(row.getShort(1));
@@ -106,7 +107,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		}
 		List<ClaimedRow> due = new ArrayList<>();
 		try (PreparedStatement statement = Connections.prepare(this.connection, this.sql.rows(),
-				new ArrayParameter("smallint", lanes.toArray()), this.sql.limit(limit, lanes.size()));
+				new ArrayParameter("smallint", lanes.toArray()), without, this.sql.limit(limit, lanes.size()));
 				ResultSet row = statement.executeQuery()) {
 			while (row.next()) {
 				due.add(OutboxRows.claimed(row));

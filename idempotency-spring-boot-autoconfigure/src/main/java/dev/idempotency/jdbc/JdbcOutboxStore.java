@@ -122,9 +122,9 @@ public final class JdbcOutboxStore implements OutboxStore {
 	}
 
 	@Override
-	public OutboxClaim claim(int limit) {
+	public OutboxClaim claim(int limit, Set<String> without) {
 		return JdbcOutboxClaim.open(this.dataSource, this.sql, this.dialect, this.timeout, this.retention.isZero(),
-				limit);
+				limit, without);
 	}
 
 	@Override

@@ -19,7 +19,7 @@ final class OutboxSql {
 
 	// Not what is to be tried again later, nor what comes after it.
 	private static final String DUE = """
-			o.published_at IS NULL AND o.set_aside_at IS NULL
+			o.published_at IS NULL AND o.set_aside_at IS NULL AND NOT (o.topic = ANY(?))
 			  AND (o.next_attempt_at IS NULL OR o.next_attempt_at <= CURRENT_TIMESTAMP)
 			  AND NOT EXISTS (SELECT 1 FROM %1$s f WHERE f.lane = o.lane AND f.topic = o.topic
 			    AND f.message_key = o.message_key AND f.position < o.position

@@ -50,8 +50,6 @@ final class OutboxRound {
 
 	private final List<Ack> unavailable = new ArrayList<>();
 
-	private final List<RelayFailure> postponed = new ArrayList<>();
-
 	private final Set<ClaimedRow> inFlight = Collections.newSetFromMap(new IdentityHashMap<>());
 
 	private final long start = System.nanoTime();
@@ -107,9 +105,7 @@ final class OutboxRound {
 		if (next == null || this.stopped) {
 			return;
 		}
-		Throwable known = this.troubled.reason(next.row().topic());
-		if (known != null) {
-			this.postponed.add(new RelayFailure(next, next.attempts(), known, this.settings.maxBackOff()));
+		if (this.troubled.names().contains(next.row().topic())) {
 			return;
 		}
 		long sent = System.nanoTime();
@@ -126,7 +122,7 @@ final class OutboxRound {
 		for (Ack ack : this.acks) {
 			if (ack.claimed() == blocked && ack.error() != null) {
 				if (this.publisher.meaning(ack.error()) == Failed.REFUSED) {
-					this.troubled.add(blocked.row().topic(), ack.error());
+					this.troubled.add(blocked.row().topic());
 				}
 				else {
 					this.stopped = true;
@@ -137,6 +133,8 @@ final class OutboxRound {
 
 	private void fail(ClaimedRow claimed, Throwable error) {
 		if (this.publisher.meaning(error) == Failed.UNAVAILABLE) {
+			// It may be the only topic that is in trouble.
+			this.troubled.add(claimed.row().topic());
 			this.unavailable.add(Ack.of(claimed, error));
 			return;
 		}
@@ -149,25 +147,8 @@ final class OutboxRound {
 		return this.published;
 	}
 
-	/**
-	 * The messages that are to be marked: those that were refused, and those that the
-	 * broker does not take now. The latter are no refusals, but have to make way for
-	 * others: their topic may be the only one that is in trouble.
-	 * @return the failures
-	 */
 	List<RelayFailure> failures() {
-		List<RelayFailure> all = new ArrayList<>(this.failures);
-		all.addAll(this.postponed);
-		this.unavailable.forEach((ack) -> all.add(new RelayFailure(ack.claimed(), ack.claimed().attempts(),
-				ack.requiredError(), this.settings.maxBackOff())));
-		return all;
-	}
-
-	// Topics in trouble, where the broker takes other messages.
-	void learn() {
-		if (!this.published.isEmpty()) {
-			this.unavailable.forEach((ack) -> this.troubled.add(ack.claimed().row().topic(), ack.requiredError()));
-		}
+		return this.failures;
 	}
 
 	List<Ack> unavailable() {

@@ -1,6 +1,7 @@
 package dev.idempotency.outbox;
 
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 
 /**
@@ -27,9 +28,19 @@ public interface OutboxStore {
 	 * Claim messages that are to be published, in a transaction that lasts as long as the
 	 * claim. Nobody else is given a message of the same topic and key before it ends.
 	 * @param limit how many messages, about
+	 * @param without topics whose messages are not wanted now
 	 * @return the claim
 	 */
-	OutboxClaim claim(int limit);
+	OutboxClaim claim(int limit, Set<String> without);
+
+	/**
+	 * Claim messages of any topic.
+	 * @param limit how many messages, about
+	 * @return the claim
+	 */
+	default OutboxClaim claim(int limit) {
+		return claim(limit, Set.of());
+	}
 
 	/**
 	 * Tell the relays of other instances that there are messages, if that is possible.

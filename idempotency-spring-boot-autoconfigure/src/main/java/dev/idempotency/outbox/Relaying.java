@@ -47,14 +47,14 @@ final class Relaying {
 		if (this.outages > 0 && left.compareTo(Duration.ZERO) > 0) {
 			return left;
 		}
-		try (OutboxClaim claim = this.store.claim((this.outages > 0) ? 1 : this.settings.batchSize())) {
+		try (OutboxClaim claim = this.store.claim((this.outages > 0) ? 1 : this.settings.batchSize(),
+				this.troubled.names())) {
 			List<ClaimedRow> rows = claim.rows();
 			if (rows.isEmpty()) {
-				return this.settings.pollInterval();
+				return nothing();
 			}
 			OutboxRound round = new OutboxRound(this.publisher, this.settings, this.troubled);
 			round.run(rows);
-			round.learn();
 			claim.settle(round.published().stream().map(Ack::claimed).toList(), round.failures());
 			tell(round);
 			return (round.outage() != null) ? failed("the broker", round.outage()) : answered();
@@ -66,6 +66,17 @@ final class Relaying {
 		catch (RuntimeException ex) {
 			return failed("the database", ex);
 		}
+	}
+
+	private Duration nothing() {
+		if (this.outages == 0 || this.troubled.names().isEmpty()) {
+			answered();
+			return this.settings.pollInterval();
+		}
+		// Nothing but what has been tried in vain: it is not one topic.
+		this.troubled.clear();
+		this.retryAt = System.nanoTime() + this.settings.backOff(this.outages).toNanos();
+		return this.settings.backOff(this.outages);
 	}
 
 	private Duration answered() {

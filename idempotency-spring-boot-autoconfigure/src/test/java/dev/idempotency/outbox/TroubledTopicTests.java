@@ -23,8 +23,10 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class TroubledTopicTests {
 
-	// Several rounds, whose oldest messages are those of the topic in trouble.
 	private static final int MESSAGES = 400;
+
+	// Many rounds, whose oldest messages are those of the topic in trouble.
+	private static final int TROUBLED = 4000;
 
 	private static final int PATIENCE = 60;
 
@@ -32,9 +34,9 @@ class TroubledTopicTests {
 
 	private final String troubled = Servers.newTopic("troubled", 1);
 
-	private void send(OutboxApp app, String topic) {
+	private void send(OutboxApp app, String topic, int messages) {
 		app.inTransaction(() -> app.outbox()
-			.send(IntStream.range(0, MESSAGES)
+			.send(IntStream.range(0, messages)
 				.mapToObj((i) -> OutboxMessage.to(topic).key("k" + i).payload("x").build())
 				.toList()));
 	}
@@ -46,18 +48,18 @@ class TroubledTopicTests {
 			.with("idempotency.outbox.max-attempts", 1), Publisher.class)) {
 			Publisher publisher = app.context().getBean(Publisher.class);
 			publisher.troubled = this.troubled;
-			send(app, this.troubled);
-			send(app, this.healthy);
+			send(app, this.troubled, TROUBLED);
+			send(app, this.healthy, MESSAGES);
 			Awaitility.await()
 				.atMost(Duration.ofSeconds(PATIENCE))
-				.untilAsserted(() -> assertThat(Kafka.read(this.healthy)).hasSize(MESSAGES));
-			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().pending()).isEqualTo(MESSAGES));
+				.untilAsserted(() -> assertThat(Kafka.read(this.healthy).size()).isEqualTo(MESSAGES));
+			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().pending()).isEqualTo(TROUBLED));
 			assertThat(app.store().status().setAside()).as("no refusals").isZero();
 			publisher.troubled = "";
 			Awaitility.await()
 				.atMost(Duration.ofSeconds(PATIENCE))
 				.untilAsserted(() -> assertThat(app.store().status().pending()).isZero());
-			assertThat(Kafka.read(this.troubled)).hasSize(MESSAGES);
+			assertThat(Kafka.read(this.troubled)).hasSize(TROUBLED);
 		}
 	}
 
