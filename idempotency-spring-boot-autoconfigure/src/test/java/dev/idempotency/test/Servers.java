@@ -10,6 +10,7 @@ import javax.sql.DataSource;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.awaitility.Awaitility;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.kafka.test.EmbeddedKafkaBroker;
@@ -116,6 +117,8 @@ public final class Servers {
 	public static String newTopic(String prefix, int partitions) {
 		String name = unique(prefix + "-");
 		kafka().addTopics(new NewTopic(name, partitions, (short) 1));
+		// The controller knows it before the broker does.
+		Awaitility.await().ignoreExceptions().until(() -> Kafka.lag("nobody", name) == 0);
 		return name;
 	}
 
