@@ -3,6 +3,7 @@ package dev.idempotency.listener;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.parallel.Execution;
@@ -55,7 +56,11 @@ class LongHandlerTests {
 				zombie.resume();
 				zombie.awaitLine("OWNERSHIP LOST true");
 				zombie.awaitLine("OUTCOME LOST");
-				assertThat(record(successor, topic)).isEqualTo(record);
+				// Redis 6 tells the time left, not the time of the end: a millisecond of
+				// difference.
+				assertThat(record(successor, topic)).usingRecursiveComparison()
+					.withEqualsForType(LongHandlerTests::almost, Instant.class)
+					.isEqualTo(record);
 				assertThat(result(successor, topic)).isEqualTo("\"successor\"");
 			}
 		}
@@ -102,6 +107,10 @@ class LongHandlerTests {
 
 	private static IdempotencyRecord record(ConfigurableApplicationContext context, String topic) {
 		return store(context).find(IdempotencyKey.of(topic, "k")).orElseThrow();
+	}
+
+	private static boolean almost(Instant one, Instant other) {
+		return Duration.between(one, other).abs().compareTo(Duration.ofMillis(5)) < 0;
 	}
 
 	private static String result(ConfigurableApplicationContext context, String topic) {
