@@ -1,6 +1,7 @@
 package dev.idempotency;
 
 import java.time.Duration;
+import java.util.Locale;
 
 import org.jspecify.annotations.Nullable;
 
@@ -198,7 +199,18 @@ public interface IdempotencyListener {
 		/**
 		 * A message of the outbox that was set aside is deleted.
 		 */
-		DISCARD
+		DISCARD;
+
+		/**
+		 * Say what is done, for a log.
+		 * @param what what it is done to
+		 * @param who who asks for it, if that is known
+		 * @return a part of a sentence, which is one line whatever the name is
+		 */
+		public String describe(String what, @Nullable String who) {
+			return name().toLowerCase(Locale.ROOT) + " " + what + " by "
+					+ ((who != null) ? "'" + who.replaceAll("\\p{Cntrl}", "?") + "'" : "somebody unknown");
+		}
 
 	}
 

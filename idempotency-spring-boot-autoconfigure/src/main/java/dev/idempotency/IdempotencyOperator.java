@@ -94,8 +94,7 @@ public final class IdempotencyOperator {
 			Function<IdempotencyRecords, Change> action) {
 		IdempotencyRecords records = records().orElseThrow(() -> new IllegalStateException("The idempotency store '"
 				+ this.store.name() + "' has no IdempotencyRecords; change its records yourself"));
-		String what = intervention.name().toLowerCase(Locale.ROOT) + (force ? " (forced)" : "") + " of the " + key
-				+ " by " + name(who);
+		String what = intervention.describe((force ? "(forced) " : "") + "of the " + key, who);
 		boolean done = false;
 		try {
 			Change change = (!force && this.looseEnds.hasCompletion(key)) ? Change.PENDING
@@ -135,17 +134,17 @@ public final class IdempotencyOperator {
 	public void bypass(String scope, boolean on, @Nullable String who) {
 		String problem = IdempotencyKey.problem(scope);
 		Assert.isTrue(problem == null, () -> "'scope' " + problem);
+		String what = Intervention.BYPASS.describe("of the scope '" + scope + "'", who);
 		boolean news = this.bypass.turn(scope, on);
 		if (news && on) {
-			logger.warn("Intervention: bypass of the scope '" + scope + "' by " + name(who)
+			logger.warn("Intervention: " + what
 					+ "; this instance processes its completed operations again, until it is turned off");
 		}
 		else if (news) {
-			logger.info("Intervention: no more bypass of the scope '" + scope + "' by " + name(who));
+			logger.info("Intervention: no more " + what);
 		}
 		else {
-			logger.info("Refused: bypass of the scope '" + scope + "' by " + name(who) + "; it is already "
-					+ (on ? "on" : "off"));
+			logger.info("Refused: " + what + "; it is already " + (on ? "on" : "off"));
 		}
 		this.listener.intervened(Intervention.BYPASS, news);
 	}
@@ -156,11 +155,6 @@ public final class IdempotencyOperator {
 	 */
 	public Set<String> bypassed() {
 		return this.bypass.scopes();
-	}
-
-	private static String name(@Nullable String who) {
-		// A name that somebody has chosen must not look like a line of the log.
-		return (who != null) ? "'" + who.replaceAll("\\p{Cntrl}", "?") + "'" : "somebody unknown";
 	}
 
 }

@@ -9,9 +9,7 @@ import org.springframework.context.annotation.Bean;
 
 import dev.idempotency.IdempotencyListener;
 import dev.idempotency.IdempotencyListeners;
-import dev.idempotency.autoconfigure.IdempotencyProperties.Cleanup;
 import dev.idempotency.cleanup.CleanupJob;
-import dev.idempotency.cleanup.CleanupSettings;
 import dev.idempotency.cleanup.ExpiredRecords;
 
 /**
@@ -29,10 +27,8 @@ public final class IdempotencyCleanupAutoConfiguration {
 	@ConditionalOnMissingBean
 	CleanupJob idempotencyCleanupJob(ExpiredRecords records, IdempotencyProperties properties,
 			ObjectProvider<IdempotencyListener> listeners) {
-		Cleanup cleanup = properties.cleanup();
-		CleanupSettings settings = new CleanupSettings(cleanup.interval(), cleanup.timeBudget(), cleanup.batchSize(),
-				cleanup.pause());
-		return new CleanupJob(records, settings, new IdempotencyListeners(listeners.orderedStream().toList()));
+		return new CleanupJob(records, properties.cleanup().settings(),
+				new IdempotencyListeners(listeners.orderedStream().toList()));
 	}
 
 }

@@ -124,10 +124,7 @@ public final class IdempotencyOutboxAutoConfiguration {
 	@ConditionalOnMissingBean
 	Outbox idempotencyOutbox(OutboxStore store, OutboxSerializer serializer, ObjectProvider<OutboxRelay> relay,
 			ObjectProvider<OutboxNotifier> notifier) {
-		return new TransactionalOutbox(store, serializer, () -> {
-			relay.ifAvailable(OutboxRelay::wake);
-			notifier.ifAvailable(OutboxNotifier::wake);
-		});
+		return new TransactionalOutbox(store, serializer, new OutboxWakeUp(relay, notifier));
 	}
 
 	/**

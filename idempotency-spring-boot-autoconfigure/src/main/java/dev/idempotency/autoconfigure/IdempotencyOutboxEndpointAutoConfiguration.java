@@ -40,10 +40,8 @@ public final class IdempotencyOutboxEndpointAutoConfiguration {
 	OutboxEndpoint idempotencyOutboxEndpoint(OutboxStore store, ObjectProvider<OutboxRelay> relay,
 			ObjectProvider<OutboxNotifier> notifier, ObjectProvider<IdempotencyListener> listeners,
 			IdempotencyEndpointProperties properties) {
-		OutboxOperator operator = new OutboxOperator(store, () -> {
-			relay.ifAvailable(OutboxRelay::wake);
-			notifier.ifAvailable(OutboxNotifier::wake);
-		}, new IdempotencyListeners(listeners.orderedStream().toList()));
+		OutboxOperator operator = new OutboxOperator(store, new OutboxWakeUp(relay, notifier),
+				new IdempotencyListeners(listeners.orderedStream().toList()));
 		return new OutboxEndpoint(operator, properties.showValues());
 	}
 

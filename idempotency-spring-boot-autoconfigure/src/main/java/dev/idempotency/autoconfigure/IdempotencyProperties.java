@@ -10,6 +10,7 @@ import org.springframework.util.unit.DataSize;
 
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.cleanup.CleanupSettings;
 import dev.idempotency.jdbc.Layout;
 
 /**
@@ -140,6 +141,10 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	public record Cleanup(@DefaultValue("true") boolean enabled, @DefaultValue("10m") Duration interval,
 			@DefaultValue("5m") Duration timeBudget, @DefaultValue("500") int batchSize,
 			@DefaultValue("50ms") Duration pause) {
+
+		CleanupSettings settings() {
+			return new CleanupSettings(this.interval, this.timeBudget, this.batchSize, this.pause);
+		}
 
 	}
 

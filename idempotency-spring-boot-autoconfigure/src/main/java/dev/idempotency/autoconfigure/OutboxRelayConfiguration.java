@@ -17,7 +17,6 @@ import dev.idempotency.autoconfigure.IdempotencyOutboxAutoConfiguration.OutboxPr
 import dev.idempotency.autoconfigure.IdempotencyProperties.Cleanup;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Outbox;
 import dev.idempotency.cleanup.CleanupJob;
-import dev.idempotency.cleanup.CleanupSettings;
 import dev.idempotency.jdbc.JdbcOutboxStore;
 import dev.idempotency.outbox.OutboxListener;
 import dev.idempotency.outbox.OutboxNotifier;
@@ -49,17 +48,12 @@ class OutboxRelayConfiguration {
 			IdempotencyProperties properties, ObjectProvider<IdempotencyListener> listeners,
 			ObjectProvider<OutboxListener> outboxListeners, ObjectProvider<OutboxRelay> relay) {
 		List<Lifecycle> parts = new ArrayList<>();
-		// A relay has its own.
-		if (relay.getIfAvailable() == null) {
-			parts.add(new OutboxObserver(any, outboxListeners.orderedStream().toList()));
-		}
+		parts.add(new OutboxObserver(any, outboxListeners.orderedStream().toList()));
 		Cleanup cleanup = properties.cleanup();
 		Outbox outbox = properties.outbox();
 		stores.ifAvailable((store) -> {
 			if (cleanup.enabled()) {
-				parts.add(new CleanupJob(
-						store.expired(), new CleanupSettings(cleanup.interval(), cleanup.timeBudget(),
-								cleanup.batchSize(), cleanup.pause()),
+				parts.add(new CleanupJob(store.expired(), cleanup.settings(),
 						new IdempotencyListeners(listeners.orderedStream().toList())));
 			}
 			relay.ifAvailable((woken) -> {

@@ -22,15 +22,9 @@ interface Dialect {
 	List<String> migrations();
 
 	/**
-	 * The folder on the class path that holds the migrations of an outbox.
-	 * @return the folder
-	 */
-	String outboxMigrations();
-
-	/**
-	 * The statements of an outbox.
+	 * The statements and the migrations of an outbox.
 	 * @param table the table
-	 * @return the statements
+	 * @return what differs
 	 */
 	OutboxSql outbox(TableName table);
 

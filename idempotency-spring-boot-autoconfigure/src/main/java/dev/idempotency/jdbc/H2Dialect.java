@@ -128,13 +128,8 @@ final class H2Dialect implements Dialect {
 	}
 
 	@Override
-	public String outboxMigrations() {
-		return "dev/idempotency/jdbc/h2-outbox";
-	}
-
-	@Override
 	public OutboxSql outbox(TableName table) {
-		return new OutboxSql(table, false);
+		return new H2OutboxSql(table);
 	}
 
 	@Override

@@ -41,7 +41,8 @@ public final class JdbcSchemaMigration {
 	 * @param table the name of the table
 	 */
 	public static void migrateOutbox(DataSource dataSource, TableName table) {
-		Migrations.run(dataSource, table, List.of(Databases.dialect(dataSource, Layout.SINGLE).outboxMigrations()));
+		Migrations.run(dataSource, table,
+				List.of(Databases.dialect(dataSource, Layout.SINGLE).outbox(table).migrations()));
 	}
 
 }

@@ -58,13 +58,13 @@ public final class JdbcSchemaValidation {
 	 * @throws IdempotencyConfigurationException if something is missing
 	 */
 	public static void validateOutbox(DataSource dataSource, TableName table) {
-		Dialect dialect = Databases.dialect(dataSource, Layout.SINGLE);
-		validate(dataSource, table, OUTBOX, List.of(dialect.outboxMigrations()), (connection) -> {
-			if (Connections.update(connection, dialect.outbox(table).allLanes()) != OutboxSql.LANES) {
+		OutboxSql outbox = Databases.dialect(dataSource, Layout.SINGLE).outbox(table);
+		validate(dataSource, table, OUTBOX, List.of(outbox.migrations()), (connection) -> {
+			if (Connections.update(connection, outbox.allLanes()) != OutboxSql.LANES) {
 				throw new IdempotencyConfigurationException(
 						"The table '" + table + "_lane' of the outbox does not have its " + OutboxSql.LANES
 								+ " rows, without which nothing is published.",
-						"Run the INSERT at the end of the script in '" + dialect.outboxMigrations() + "' again.");
+						"Run the INSERT at the end of the script in '" + outbox.migrations() + "' again.");
 			}
 			return table;
 		});

@@ -29,8 +29,8 @@ final class Migrations {
 			.baselineOnMigrate(true)
 			.baselineVersion("0")
 			.createSchemas(false)
-			// The scripts of a layout have numbers of their own.
-			.outOfOrder(true)
+			// The scripts of a layout have numbers of their own. Flyway warns of it.
+			.outOfOrder(folders.size() > 1)
 			.cleanDisabled(true);
 		if (table.schema() != null) {
 			configuration.defaultSchema(Databases.storedName(dataSource, table.schema()));

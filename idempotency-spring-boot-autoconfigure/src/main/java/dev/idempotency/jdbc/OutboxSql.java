@@ -7,13 +7,13 @@ import org.jspecify.annotations.Nullable;
  * statement on purpose: what is read after a lane has been locked must be what is there
  * then.
  */
-final class OutboxSql {
+abstract class OutboxSql {
 
 	static final int LANES = 64;
 
 	private static final String PENDING = "published_at IS NULL AND set_aside_at IS NULL";
 
-	private static final String COLUMNS = """
+	static final String COLUMNS = """
 			id, position, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at""";
 
@@ -25,56 +25,22 @@ final class OutboxSql {
 			    AND f.message_key = o.message_key AND f.position < o.position
 			    AND f.published_at IS NULL AND f.set_aside_at IS NULL AND f.next_attempt_at > CURRENT_TIMESTAMP)""";
 
-	// One relay gets half of the lanes at most, and not always the same. A limit of the
-	// server for transactions that are idle must not end one that waits for the broker.
+	// One relay gets half of the lanes at most, and not always the same.
 	private static final String LOCK_LANES = """
 			SELECT l.lane%3$s FROM %1$s_lane l WHERE EXISTS (SELECT 1 FROM %1$s o WHERE o.lane = l.lane AND %2$s)
 			ORDER BY random() LIMIT 32 FOR UPDATE SKIP LOCKED""";
 
-	private static final String NO_IDLE_LIMIT = ", set_config('idle_in_transaction_session_timeout', '0', true)";
-
-	// Lane by lane, so that a long backlog is not sorted.
-	private static final String POSTGRES_ROWS = """
-			SELECT r.* FROM unnest(?) AS l(lane) CROSS JOIN LATERAL (
-			  SELECT %2$s FROM %1$s o WHERE o.lane = l.lane AND %3$s ORDER BY o.position LIMIT ?) r
-			ORDER BY r.position""";
-
-	private static final String H2_ROWS = """
-			SELECT %2$s FROM %1$s o WHERE o.lane = ANY(?) AND %3$s ORDER BY o.position LIMIT ?""";
-
-	private static final String POSTGRES_DELETE = """
-			WITH batch AS MATERIALIZED (
-			  SELECT id FROM %1$s WHERE published_at <= now() - ?::bigint * interval '1 ms'
-			    AND published_at >= coalesce(?::timestamptz, '-infinity')
-			  ORDER BY published_at LIMIT ? FOR UPDATE SKIP LOCKED),
-			gone AS (DELETE FROM %1$s WHERE id = ANY (ARRAY(SELECT id FROM batch)) RETURNING published_at)
-			SELECT count(*), max(published_at) FROM gone""";
-
-	private static final String H2_DELETE = """
-			SELECT COUNT(*), MAX(published_at) FROM OLD TABLE (DELETE FROM %1$s WHERE id IN (
-			  SELECT id FROM %1$s WHERE published_at <= DATEADD(MILLISECOND, -CAST(? AS BIGINT), CURRENT_TIMESTAMP)
-			    AND published_at >= COALESCE(CAST(? AS TIMESTAMP WITH TIME ZONE), published_at)
-			  ORDER BY published_at FETCH FIRST ? ROWS ONLY FOR UPDATE SKIP LOCKED))""";
-
-	private static final String POSTGRES_BACKLOG = """
-			SELECT (extract(epoch FROM clock_timestamp() - published_at) * 1000)::bigint
-			FROM %1$s WHERE published_at IS NOT NULL ORDER BY published_at LIMIT 1""";
-
-	private static final String H2_BACKLOG = """
-			SELECT DATEDIFF(MILLISECOND, published_at, CURRENT_TIMESTAMP)
-			FROM %1$s WHERE published_at IS NOT NULL ORDER BY published_at FETCH FIRST ROW ONLY""";
-
 	private final String table;
 
-	private final String channel;
-
-	private final boolean postgres;
-
-	OutboxSql(TableName table, boolean postgres) {
+	OutboxSql(TableName table) {
 		this.table = table.toString();
-		this.channel = table.table();
-		this.postgres = postgres;
 	}
+
+	/**
+	 * The folder on the class path that holds the migrations.
+	 * @return the folder
+	 */
+	abstract String migrations();
 
 	/**
 	 * Add a message.
@@ -91,21 +57,37 @@ final class OutboxSql {
 		return "SELECT lane FROM " + this.table + "_lane WHERE lane >= 0 AND lane < " + LANES;
 	}
 
-	String delete() {
-		return (this.postgres ? POSTGRES_DELETE : H2_DELETE).formatted(this.table);
-	}
+	/**
+	 * Delete published messages. Parameters: the retention in milliseconds, a time before
+	 * which there are none, if that is known, the number. Columns: how many, and the time
+	 * of the last.
+	 * @return the statement
+	 */
+	abstract String delete();
 
-	String backlog() {
-		return (this.postgres ? POSTGRES_BACKLOG : H2_BACKLOG).formatted(this.table);
-	}
+	/**
+	 * The oldest published message. Column: its age in milliseconds.
+	 * @return the statement
+	 */
+	abstract String backlog();
 
 	String lockLanes() {
-		return LOCK_LANES.formatted(this.table, DUE.formatted(this.table), this.postgres ? NO_IDLE_LIMIT : "");
+		return LOCK_LANES.formatted(this.table, due(), noIdleLimit());
 	}
 
-	String rows() {
-		return (this.postgres ? POSTGRES_ROWS : H2_ROWS).formatted(this.table, COLUMNS, DUE.formatted(this.table));
-	}
+	/**
+	 * A further column without which the server might end a transaction that waits for
+	 * the broker.
+	 * @return the column with its comma, or nothing
+	 */
+	abstract String noIdleLimit();
+
+	/**
+	 * The messages of lanes in their order. Parameters: the lanes, the topics to leave
+	 * out, {@link #limit}.
+	 * @return the statement
+	 */
+	abstract String rows();
 
 	/**
 	 * The limit of {@link #rows}.
@@ -113,8 +95,10 @@ final class OutboxSql {
 	 * @param lanes the number of lanes
 	 * @return how many the statement is to take from each lane, or in all
 	 */
-	int limit(int all, int lanes) {
-		return this.postgres ? (all + lanes - 1) / lanes : all;
+	abstract int limit(int all, int lanes);
+
+	String due() {
+		return DUE.formatted(this.table);
 	}
 
 	String published() {
@@ -130,15 +114,11 @@ final class OutboxSql {
 				+ later() + ", set_aside_at = CASE WHEN ? THEN " + now() + " END WHERE id = ? AND " + PENDING;
 	}
 
-	// The transaction may have begun a good while ago.
-	private String now() {
-		return this.postgres ? "clock_timestamp()" : "CURRENT_TIMESTAMP";
-	}
+	// Of the statement: the transaction may have begun a good while ago.
+	abstract String now();
 
-	private String later() {
-		return this.postgres ? "clock_timestamp() + ?::bigint * interval '1 ms'"
-				: "DATEADD(MILLISECOND, CAST(? AS BIGINT), CURRENT_TIMESTAMP)";
-	}
+	// Parameter: how many milliseconds after now.
+	abstract String later();
 
 	// Counts that stay cheap however much there is; the oldest of each lane is its first.
 	String status() {
@@ -165,9 +145,10 @@ final class OutboxSql {
 		return "DELETE FROM " + this.table + " WHERE id = ? AND set_aside_at IS NOT NULL";
 	}
 
-	// H2 has nothing of the kind.
-	@Nullable String notifyRelays() {
-		return this.postgres ? "SELECT pg_notify('" + this.channel + "', '')" : null;
-	}
+	/**
+	 * Tell other relays of messages.
+	 * @return the statement, if the database has something of the kind
+	 */
+	abstract @Nullable String notifyRelays();
 
 }

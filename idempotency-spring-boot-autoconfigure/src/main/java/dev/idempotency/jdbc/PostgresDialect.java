@@ -72,13 +72,8 @@ final class PostgresDialect implements Dialect {
 	}
 
 	@Override
-	public String outboxMigrations() {
-		return "dev/idempotency/jdbc/postgresql-outbox";
-	}
-
-	@Override
 	public OutboxSql outbox(TableName table) {
-		return new OutboxSql(table, true);
+		return new PostgresOutboxSql(table);
 	}
 
 	@Override

@@ -5,7 +5,6 @@ import java.util.List;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.springframework.context.Lifecycle;
 
 /**
  * Looks at an outbox now and then, and tells the {@link OutboxListener} what is in it. It
@@ -14,22 +13,9 @@ import org.springframework.context.Lifecycle;
  *
  * @since 0.1.0
  */
-public final class OutboxObserver implements Lifecycle {
-
-	private static final Log logger = LogFactory.getLog(OutboxObserver.class);
+public final class OutboxObserver extends LoopLifecycle {
 
 	private static final Duration INTERVAL = Duration.ofSeconds(5);
-
-	private static final Duration GRACE = Duration.ofSeconds(2);
-
-	private final Loop loop = new Loop("idempotency-outbox-observer", this::observe);
-
-	private final OutboxStore store;
-
-	private final OutboxListener listener;
-
-	// Of the thread of the loop.
-	private boolean failed;
 
 	/**
 	 * Create an observer.
@@ -37,41 +23,45 @@ public final class OutboxObserver implements Lifecycle {
 	 * @param listeners who is told
 	 */
 	public OutboxObserver(OutboxStore store, List<OutboxListener> listeners) {
-		this.store = store;
-		this.listener = new OutboxListeners(listeners);
+		super("idempotency-outbox-observer", new Observing(store, new OutboxListeners(listeners))::observe, GRACE);
 	}
 
-	private Duration observe() {
-		try {
-			this.listener.observed(this.store.status());
-			this.failed = false;
+	/**
+	 * A look after the other.
+	 */
+	private static final class Observing {
+
+		private static final Log logger = LogFactory.getLog(OutboxObserver.class);
+
+		private final OutboxStore store;
+
+		private final OutboxListener listener;
+
+		private boolean failed;
+
+		Observing(OutboxStore store, OutboxListener listener) {
+			this.store = store;
+			this.listener = listener;
 		}
-		catch (RuntimeException ex) {
-			String what = "The outbox '" + this.store.table() + "' cannot be looked at, and its meters stand still";
-			if (this.failed) {
-				logger.debug(what, ex);
+
+		Duration observe() {
+			try {
+				this.listener.observed(this.store.status());
+				this.failed = false;
 			}
-			else {
-				logger.warn(what, ex);
+			catch (RuntimeException ex) {
+				String what = "The outbox '" + this.store.table() + "' cannot be looked at, and its meters stand still";
+				if (this.failed) {
+					logger.debug(what, ex);
+				}
+				else {
+					logger.warn(what, ex);
+				}
+				this.failed = true;
 			}
-			this.failed = true;
+			return INTERVAL;
 		}
-		return INTERVAL;
-	}
 
-	@Override
-	public void start() {
-		this.loop.start();
-	}
-
-	@Override
-	public void stop() {
-		this.loop.stop(GRACE);
-	}
-
-	@Override
-	public boolean isRunning() {
-		return this.loop.isRunning();
 	}
 
 }

@@ -1,6 +1,5 @@
 package dev.idempotency.outbox;
 
-import java.util.Locale;
 import java.util.UUID;
 import java.util.function.Predicate;
 
@@ -72,8 +71,8 @@ public final class OutboxOperator {
 	}
 
 	private boolean change(Intervention intervention, UUID id, @Nullable String who, Predicate<UUID> action) {
-		String what = intervention.name().toLowerCase(Locale.ROOT) + " of the message " + id + " in the outbox '"
-				+ this.store.table() + "' by " + name(who);
+		String what = intervention.describe("of the message " + id + " in the outbox '" + this.store.table() + "'",
+				who);
 		boolean done = false;
 		try {
 			done = action.test(id);
@@ -92,11 +91,6 @@ public final class OutboxOperator {
 		finally {
 			this.listener.intervened(intervention, done);
 		}
-	}
-
-	private static String name(@Nullable String who) {
-		// A name that somebody has chosen must not look like a line of the log.
-		return (who != null) ? "'" + who.replaceAll("\\p{Cntrl}", "?") + "'" : "somebody unknown";
 	}
 
 }

@@ -113,7 +113,7 @@ final class Relaying {
 						+ "published, or discard it, at the actuator endpoint 'idempotencyoutbox'", failure.error());
 				tell(Ack.of(claimed, failure.error()), Outcome.SET_ASIDE);
 			}
-			else if (failure.attempts() > claimed.attempts()) {
+			else {
 				logger.warn(
 						"The broker has refused " + claimed.row() + "; try " + failure.attempts() + " of "
 								+ this.settings.maxAttempts() + ", the next one comes in " + failure.retryAfter(),

@@ -1,0 +1,75 @@
+package dev.idempotency.jdbc;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The statements of an outbox in H2.
+ */
+final class H2OutboxSql extends OutboxSql {
+
+	private static final String ROWS = """
+			SELECT %2$s FROM %1$s o WHERE o.lane = ANY(?) AND %3$s ORDER BY o.position LIMIT ?""";
+
+	private static final String DELETE = """
+			SELECT COUNT(*), MAX(published_at) FROM OLD TABLE (DELETE FROM %1$s WHERE id IN (
+			  SELECT id FROM %1$s WHERE published_at <= DATEADD(MILLISECOND, -CAST(? AS BIGINT), CURRENT_TIMESTAMP)
+			    AND published_at >= COALESCE(CAST(? AS TIMESTAMP WITH TIME ZONE), published_at)
+			  ORDER BY published_at FETCH FIRST ? ROWS ONLY FOR UPDATE SKIP LOCKED))""";
+
+	private static final String BACKLOG = """
+			SELECT DATEDIFF(MILLISECOND, published_at, CURRENT_TIMESTAMP)
+			FROM %1$s WHERE published_at IS NOT NULL ORDER BY published_at FETCH FIRST ROW ONLY""";
+
+	private final TableName table;
+
+	H2OutboxSql(TableName table) {
+		super(table);
+		this.table = table;
+	}
+
+	@Override
+	String migrations() {
+		return "dev/idempotency/jdbc/h2-outbox";
+	}
+
+	@Override
+	String delete() {
+		return DELETE.formatted(this.table);
+	}
+
+	@Override
+	String backlog() {
+		return BACKLOG.formatted(this.table);
+	}
+
+	@Override
+	String noIdleLimit() {
+		return "";
+	}
+
+	@Override
+	String rows() {
+		return ROWS.formatted(this.table, COLUMNS, due());
+	}
+
+	@Override
+	int limit(int all, int lanes) {
+		return all;
+	}
+
+	@Override
+	String now() {
+		return "CURRENT_TIMESTAMP";
+	}
+
+	@Override
+	String later() {
+		return "DATEADD(MILLISECOND, CAST(? AS BIGINT), CURRENT_TIMESTAMP)";
+	}
+
+	@Override
+	@Nullable String notifyRelays() {
+		return null;
+	}
+
+}
