@@ -20,36 +20,8 @@ final class H2OutboxSql extends OutboxSql {
 			SELECT DATEDIFF(MILLISECOND, published_at, CURRENT_TIMESTAMP)
 			FROM %1$s WHERE published_at IS NOT NULL ORDER BY published_at FETCH FIRST ROW ONLY""";
 
-	private final TableName table;
-
 	H2OutboxSql(TableName table) {
-		super(table);
-		this.table = table;
-	}
-
-	@Override
-	String migrations() {
-		return "dev/idempotency/jdbc/h2-outbox";
-	}
-
-	@Override
-	String delete() {
-		return DELETE.formatted(this.table);
-	}
-
-	@Override
-	String backlog() {
-		return BACKLOG.formatted(this.table);
-	}
-
-	@Override
-	String noIdleLimit() {
-		return "";
-	}
-
-	@Override
-	String rows() {
-		return ROWS.formatted(this.table, COLUMNS, due());
+		super(table, "h2-outbox", "", ROWS, DELETE, BACKLOG);
 	}
 
 	@Override

@@ -53,6 +53,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private final OutboxSql sql;
 
+	private final String insert;
+
 	/**
 	 * Create an outbox.
 	 * @param dataSource the database, the same object that the transaction manager has
@@ -77,6 +79,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 		this.dialect = Databases.dialect(dataSource, Layout.SINGLE);
 		this.connections = new Connections(dataSource, this.dialect);
 		this.sql = this.dialect.outbox(table);
+		this.insert = this.sql.insert(logged);
 	}
 
 	@Override
@@ -111,7 +114,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private void add(List<OutboxRow> rows) {
 		this.connections.inTransaction(this.timeout, (connection) -> {
-			try (PreparedStatement statement = connection.prepareStatement(this.sql.insert(this.logged))) {
+			try (PreparedStatement statement = connection.prepareStatement(this.insert)) {
 				for (OutboxRow row : rows) {
 					OutboxRows.bind(statement, row);
 					statement.addBatch();

@@ -13,7 +13,7 @@ abstract class OutboxSql {
 
 	private static final String PENDING = "published_at IS NULL AND set_aside_at IS NULL";
 
-	static final String COLUMNS = """
+	private static final String COLUMNS = """
 			id, position, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at""";
 
@@ -32,15 +32,43 @@ abstract class OutboxSql {
 
 	private final String table;
 
-	OutboxSql(TableName table) {
+	private final String folder;
+
+	private final String lockLanes;
+
+	private final String rows;
+
+	private final String delete;
+
+	private final String backlog;
+
+	/**
+	 * Create the statements of an outbox.
+	 * @param table the table
+	 * @param folder the name of the folder of its migrations
+	 * @param locking a further column of {@link #lockLanes} with its comma, or nothing
+	 * @param rows see {@link #rows}; with the table, the columns and the condition to be
+	 * filled in
+	 * @param delete see {@link #delete}; with the table to be filled in
+	 * @param backlog see {@link #backlog}; with the table to be filled in
+	 */
+	OutboxSql(TableName table, String folder, String locking, String rows, String delete, String backlog) {
 		this.table = table.toString();
+		this.folder = folder;
+		String due = DUE.formatted(table);
+		this.lockLanes = LOCK_LANES.formatted(table, due, locking);
+		this.rows = rows.formatted(table, COLUMNS, due);
+		this.delete = delete.formatted(table);
+		this.backlog = backlog.formatted(table);
 	}
 
 	/**
 	 * The folder on the class path that holds the migrations.
 	 * @return the folder
 	 */
-	abstract String migrations();
+	String migrations() {
+		return "dev/idempotency/jdbc/" + this.folder;
+	}
 
 	/**
 	 * Add a message.
@@ -63,31 +91,30 @@ abstract class OutboxSql {
 	 * of the last.
 	 * @return the statement
 	 */
-	abstract String delete();
+	String delete() {
+		return this.delete;
+	}
 
 	/**
 	 * The oldest published message. Column: its age in milliseconds.
 	 * @return the statement
 	 */
-	abstract String backlog();
-
-	String lockLanes() {
-		return LOCK_LANES.formatted(this.table, due(), noIdleLimit());
+	String backlog() {
+		return this.backlog;
 	}
 
-	/**
-	 * A further column without which the server might end a transaction that waits for
-	 * the broker.
-	 * @return the column with its comma, or nothing
-	 */
-	abstract String noIdleLimit();
+	String lockLanes() {
+		return this.lockLanes;
+	}
 
 	/**
 	 * The messages of lanes in their order. Parameters: the lanes, the topics to leave
 	 * out, {@link #limit}.
 	 * @return the statement
 	 */
-	abstract String rows();
+	String rows() {
+		return this.rows;
+	}
 
 	/**
 	 * The limit of {@link #rows}.
@@ -96,10 +123,6 @@ abstract class OutboxSql {
 	 * @return how many the statement is to take from each lane, or in all
 	 */
 	abstract int limit(int all, int lanes);
-
-	String due() {
-		return DUE.formatted(this.table);
-	}
 
 	String published() {
 		return "UPDATE " + this.table + " SET published_at = " + now() + " WHERE id = ANY(?) AND " + PENDING;

@@ -25,36 +25,11 @@ final class PostgresOutboxSql extends OutboxSql {
 			SELECT (extract(epoch FROM clock_timestamp() - published_at) * 1000)::bigint
 			FROM %1$s WHERE published_at IS NOT NULL ORDER BY published_at LIMIT 1""";
 
-	private final TableName table;
+	private final String channel;
 
 	PostgresOutboxSql(TableName table) {
-		super(table);
-		this.table = table;
-	}
-
-	@Override
-	String migrations() {
-		return "dev/idempotency/jdbc/postgresql-outbox";
-	}
-
-	@Override
-	String delete() {
-		return DELETE.formatted(this.table);
-	}
-
-	@Override
-	String backlog() {
-		return BACKLOG.formatted(this.table);
-	}
-
-	@Override
-	String noIdleLimit() {
-		return NO_IDLE_LIMIT;
-	}
-
-	@Override
-	String rows() {
-		return ROWS.formatted(this.table, COLUMNS, due());
+		super(table, "postgresql-outbox", NO_IDLE_LIMIT, ROWS, DELETE, BACKLOG);
+		this.channel = table.table();
 	}
 
 	@Override
@@ -74,7 +49,7 @@ final class PostgresOutboxSql extends OutboxSql {
 
 	@Override
 	String notifyRelays() {
-		return "SELECT pg_notify('" + this.table.table() + "', '')";
+		return "SELECT pg_notify('" + this.channel + "', '')";
 	}
 
 }
