@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -21,8 +22,10 @@ import dev.idempotency.jdbc.JdbcOutboxStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.TableName;
 import dev.idempotency.outbox.Outbox;
+import dev.idempotency.outbox.OutboxListener;
 import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxRelay;
+import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.RelaySettings;
 import dev.idempotency.outbox.TransactionalOutbox;
 import dev.idempotency.producer.KafkaOutboxPublisher;
@@ -102,7 +105,7 @@ public final class OutboxBenchmark {
 				double bare = rate(messages, () -> send(topic, messages, keys));
 				fill(newTopic(), messages, keys);
 				jdbc.execute("VACUUM ANALYZE " + TABLE);
-				double relay = rate(messages, this::drain);
+				double relay = rate(messages, () -> drain(messages));
 				// The first one is for the compiler.
 				if (round >= 0) {
 					sent.add(bare);
@@ -153,12 +156,24 @@ public final class OutboxBenchmark {
 		return new TransactionalOutbox(this.store, new KafkaOutboxSerializer(this.producers), committed);
 	}
 
-	private void drain() {
+	private void drain(int messages) {
 		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.producers, SETTINGS.sendTimeout());
-		OutboxRelay relay = new OutboxRelay(this.store, publisher, SETTINGS, List.of());
+		CountDownLatch published = new CountDownLatch(messages);
+		OutboxListener counter = new OutboxListener() {
+
+			@Override
+			public void published(OutboxRow row, Outcome outcome, Duration elapsed) {
+				published.countDown();
+			}
+
+		};
+		OutboxRelay relay = new OutboxRelay(this.store, publisher, SETTINGS, List.of(counter));
 		relay.start();
-		while (this.store.status().pending() > 0) {
-			Thread.onSpinWait();
+		try {
+			published.await();
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
 		}
 		relay.stop();
 		publisher.destroy();
