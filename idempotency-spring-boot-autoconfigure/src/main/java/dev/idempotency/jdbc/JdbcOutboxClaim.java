@@ -96,9 +96,9 @@ final class JdbcOutboxClaim implements OutboxClaim {
 
 	private List<ClaimedRow> read(int limit, ArrayParameter without) throws SQLException {
 		List<Short> lanes = new ArrayList<>();
-		try (PreparedStatement statement = Connections.prepare(this.connection, this.sql.lockLanes(), without);
-				ResultSet row = statement.executeQuery()) {
-			while (row.next() && lanes.size() < limit) {
+		try (PreparedStatement statement = Connections.prepare(this.connection, this.sql.lockLanes(), without,
+				Math.min(limit, OutboxSql.LANES_OF_A_CLAIM)); ResultSet row = statement.executeQuery()) {
+			while (row.next()) {
 				lanes.add(row.getShort(1));
 			}
 		}

@@ -11,6 +11,9 @@ abstract class OutboxSql {
 
 	static final int LANES = 64;
 
+	// One relay does not take all there are.
+	static final int LANES_OF_A_CLAIM = LANES / 2;
+
 	private static final String PENDING = "published_at IS NULL AND set_aside_at IS NULL";
 
 	private static final String COLUMNS = """
@@ -25,12 +28,12 @@ abstract class OutboxSql {
 			    AND f.message_key = o.message_key AND f.position < o.position
 			    AND f.published_at IS NULL AND f.set_aside_at IS NULL AND f.next_attempt_at > CURRENT_TIMESTAMP)""";
 
-	// One relay gets half of the lanes at most, and not always the same. With EXISTS the
+	// Not always the same, so that none is left behind. With EXISTS the
 	// database would join, and read all that waits; this reads the index up to the first.
 	private static final String LOCK_LANES = """
 			SELECT l.lane%3$s FROM %1$s_lane l WHERE (
 			  SELECT TRUE FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT 1)
-			ORDER BY random() LIMIT 32 FOR UPDATE SKIP LOCKED""";
+			ORDER BY random() LIMIT ? FOR UPDATE SKIP LOCKED""";
 
 	private final String table;
 

@@ -105,7 +105,7 @@ final class OutboxRound {
 		if (next == null || this.stopped) {
 			return;
 		}
-		if (this.troubled.names().contains(next.row().topic())) {
+		if (this.troubled.contains(next.row().topic())) {
 			return;
 		}
 		long sent = System.nanoTime();
@@ -122,7 +122,7 @@ final class OutboxRound {
 		for (Ack ack : this.acks) {
 			if (ack.claimed() == blocked && ack.error() != null) {
 				if (this.publisher.meaning(ack.error()) == Failed.REFUSED) {
-					this.troubled.add(blocked.row().topic());
+					this.troubled.add(blocked.row().topic(), null);
 				}
 				else {
 					this.stopped = true;
@@ -134,7 +134,7 @@ final class OutboxRound {
 	private void fail(ClaimedRow claimed, Throwable error) {
 		if (this.publisher.meaning(error) == Failed.UNAVAILABLE) {
 			// It may be the only topic that is in trouble.
-			this.troubled.add(claimed.row().topic());
+			this.troubled.add(claimed.row().topic(), error);
 			this.unavailable.add(Ack.of(claimed, error));
 			return;
 		}

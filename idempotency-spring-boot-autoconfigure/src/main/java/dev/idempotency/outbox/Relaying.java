@@ -2,10 +2,11 @@ package dev.idempotency.outbox;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.outbox.OutboxListener.Outcome;
 
@@ -25,17 +26,16 @@ final class Relaying {
 
 	private final OutboxListener listener;
 
-	private final TroubledTopics troubled = new TroubledTopics();
+	private final TroubledTopics troubled = new TroubledTopics(System::nanoTime);
 
-	private int outages;
-
-	private long retryAt;
+	private final Outage outage;
 
 	Relaying(OutboxStore store, OutboxPublisher publisher, RelaySettings settings, OutboxListener listener) {
 		this.store = store;
 		this.publisher = publisher;
 		this.settings = settings;
 		this.listener = listener;
+		this.outage = new Outage(store.table(), settings);
 	}
 
 	/**
@@ -43,11 +43,11 @@ final class Relaying {
 	 * @return how long to wait for more
 	 */
 	Duration round() {
-		Duration left = Duration.ofNanos(this.retryAt - System.nanoTime());
-		if (this.outages > 0 && left.compareTo(Duration.ZERO) > 0) {
+		Duration left = this.outage.left();
+		if (left.compareTo(Duration.ZERO) > 0) {
 			return left;
 		}
-		try (OutboxClaim claim = this.store.claim((this.outages > 0) ? 1 : this.settings.batchSize(),
+		try (OutboxClaim claim = this.store.claim(this.outage.isOn() ? 1 : this.settings.batchSize(),
 				this.troubled.names())) {
 			List<ClaimedRow> rows = claim.rows();
 			if (rows.isEmpty()) {
@@ -57,49 +57,42 @@ final class Relaying {
 			round.run(rows);
 			claim.settle(round.published().stream().map(Ack::claimed).toList(), round.failures());
 			tell(round);
-			return (round.outage() != null) ? failed("the broker", round.outage()) : answered();
+			return learn(round);
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
 			return Duration.ZERO;
 		}
 		catch (RuntimeException ex) {
-			return failed("the database", ex);
+			return this.outage.ofDatabase(ex);
 		}
 	}
 
 	private Duration nothing() {
-		if (this.outages == 0 || this.troubled.names().isEmpty()) {
-			answered();
-			return this.settings.pollInterval();
+		if (this.outage.isOfBroker()) {
+			// All that waits has been tried in vain, or somebody else is trying it: the
+			// broker has not answered.
+			this.troubled.retry();
+			return this.outage.pause();
 		}
-		// Nothing but what has been tried in vain: it is not one topic.
-		this.troubled.clear();
-		this.retryAt = System.nanoTime() + this.settings.backOff(this.outages).toNanos();
-		return this.settings.backOff(this.outages);
+		this.outage.end();
+		return this.settings.pollInterval();
 	}
 
-	private Duration answered() {
-		if (this.outages > 0) {
-			logger.info("The relay of the outbox '" + this.store.table() + "' publishes again");
-			this.outages = 0;
+	private Duration learn(OutboxRound round) {
+		Set<String> inVain = topics(round.unavailable());
+		if (round.outage() == null) {
+			this.outage.end();
 		}
+		else if (!this.troubled.explain(inVain)) {
+			return this.outage.ofBroker(round.outage());
+		}
+		this.troubled.settle(this.store.table(), topics(round.published()), inVain);
 		return Duration.ZERO;
 	}
 
-	private Duration failed(String who, @Nullable Throwable error) {
-		Duration pause = this.settings.backOff(this.outages);
-		this.outages++;
-		this.retryAt = System.nanoTime() + pause.toNanos();
-		String what = "The relay of the outbox '" + this.store.table() + "' gets no answer from " + who
-				+ "; messages wait, and the next try comes in " + pause;
-		if (this.outages == 1) {
-			logger.warn(what, error);
-		}
-		else {
-			logger.debug(what, error);
-		}
-		return pause;
+	private static Set<String> topics(List<Ack> acks) {
+		return acks.stream().map((ack) -> ack.claimed().row().topic()).collect(Collectors.toSet());
 	}
 
 	private void tell(OutboxRound round) {
@@ -114,10 +107,9 @@ final class Relaying {
 				tell(Ack.of(claimed, failure.error()), Outcome.SET_ASIDE);
 			}
 			else {
-				logger.warn(
-						"The broker has refused " + claimed.row() + "; try " + failure.attempts() + " of "
-								+ this.settings.maxAttempts() + ", the next one comes in " + failure.retryAfter(),
-						failure.error());
+				logger.warn("The broker has refused " + claimed.row() + "; try " + failure.attempts() + " of "
+						+ this.settings.maxAttempts() + ", the next one comes in " + failure.retryAfter().toMillis()
+						+ " ms", failure.error());
 				tell(Ack.of(claimed, failure.error()), Outcome.REFUSED);
 			}
 		}

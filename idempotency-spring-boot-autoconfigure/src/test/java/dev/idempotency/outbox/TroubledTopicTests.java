@@ -1,18 +1,14 @@
 package dev.idempotency.outbox;
 
 import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
-import org.apache.kafka.common.errors.NotEnoughReplicasException;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
-import org.springframework.kafka.core.KafkaTemplate;
 
-import dev.idempotency.producer.KafkaOutboxPublisher;
 import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -45,9 +41,10 @@ class TroubledTopicTests {
 	void itHoldsUpNoOtherAndItsMessagesComeWhenItIsWell() {
 		try (OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.batch-size", 50)
 			.with("idempotency.outbox.max-back-off", "2s")
-			.with("idempotency.outbox.max-attempts", 1), Publisher.class)) {
-			Publisher publisher = app.context().getBean(Publisher.class);
-			publisher.troubled = this.troubled;
+			.with("idempotency.outbox.max-attempts", 1), UnreliablePublisher.class);
+				Logs logs = Logs.about(this.troubled)) {
+			UnreliablePublisher publisher = app.context().getBean(UnreliablePublisher.class);
+			publisher.fail(this.troubled::equals);
 			send(app, this.troubled, TROUBLED);
 			send(app, this.healthy, MESSAGES);
 			Awaitility.await()
@@ -55,44 +52,38 @@ class TroubledTopicTests {
 				.untilAsserted(() -> assertThat(Kafka.read(this.healthy).size()).isEqualTo(MESSAGES));
 			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().pending()).isEqualTo(TROUBLED));
 			assertThat(app.store().status().setAside()).as("no refusals").isZero();
-			publisher.troubled = "";
+			assertThat(logs.messages("WARN")).singleElement(InstanceOfAssertFactories.STRING)
+				.contains("cannot publish to the topic")
+				.contains("tried again in 15 s");
+			publisher.fail((topic) -> false);
 			Awaitility.await()
 				.atMost(Duration.ofSeconds(PATIENCE))
 				.untilAsserted(() -> assertThat(app.store().status().pending()).isZero());
 			assertThat(Kafka.read(this.troubled)).hasSize(TROUBLED);
+			Awaitility.await()
+				.untilAsserted(() -> assertThat(logs.messages("INFO")).singleElement(InstanceOfAssertFactories.STRING)
+					.endsWith("again"));
 		}
 	}
 
-	/**
-	 * Kafka's, but for one topic.
-	 */
-	static class Publisher implements OutboxPublisher {
-
-		private static final Duration SILENCE = Duration.ofSeconds(1);
-
-		private final KafkaOutboxPublisher kafka;
-
-		private volatile String troubled = "";
-
-		Publisher(KafkaTemplate<?, ?> template) {
-			this.kafka = new KafkaOutboxPublisher(template.getProducerFactory(), Duration.ofSeconds(10));
+	@Test
+	void itIsToldFromABrokerThatIsDead() {
+		String table = Servers.unique("outbox").replace('-', '_');
+		try (OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.table", table)
+			.with("idempotency.outbox.max-back-off", "1s"), UnreliablePublisher.class);
+				Logs logs = Logs.about("'" + table + "'")) {
+			app.context().getBean(UnreliablePublisher.class).fail(this.troubled::equals);
+			send(app, this.troubled, 1);
+			Awaitility.await()
+				.untilAsserted(() -> assertThat(logs.messages("WARN")).singleElement(InstanceOfAssertFactories.STRING)
+					.contains("no answer from the broker"));
+			send(app, this.healthy, 1);
+			Awaitility.await()
+				.untilAsserted(() -> assertThat(logs.messages("WARN")).last(InstanceOfAssertFactories.STRING)
+					.contains("'" + this.troubled + "'"));
+			Awaitility.await().during(Duration.ofSeconds(3)).until(() -> logs.messages("WARN").size() == 2);
+			assertThat(logs.messages("INFO")).filteredOn((line) -> line.endsWith("works again")).hasSize(1);
 		}
-
-		@Override
-		public CompletionStage<?> publish(OutboxRow row) {
-			if (!row.topic().equals(this.troubled)) {
-				return this.kafka.publish(row);
-			}
-			return CompletableFuture.runAsync(() -> {
-				throw new NotEnoughReplicasException("As the producer tells after a while");
-			}, CompletableFuture.delayedExecutor(SILENCE.toMillis(), TimeUnit.MILLISECONDS, Runnable::run));
-		}
-
-		@Override
-		public Failed meaning(Throwable error) {
-			return this.kafka.meaning(error);
-		}
-
 	}
 
 }

@@ -44,6 +44,15 @@ public final class Logs implements AutoCloseable {
 	}
 
 	/**
+	 * What the library logs with a name that only one test has.
+	 * @param name the name
+	 * @return the log
+	 */
+	public static Logs about(String name) {
+		return new Logs((event) -> event.getFormattedMessage().contains(name));
+	}
+
+	/**
 	 * The messages so far.
 	 * @param level their level
 	 * @return the messages

@@ -1,0 +1,81 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+import java.util.Set;
+
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link TroubledTopics}.
+ */
+class TroubledTopicsTests {
+
+	private static final Exception ERROR = new IllegalStateException();
+
+	private long now;
+
+	private final TroubledTopics topics = new TroubledTopics(() -> this.now);
+
+	private void assertExcludedFor(int seconds) {
+		this.now += Duration.ofSeconds(seconds).minusMillis(1).toNanos();
+		assertThat(this.topics.names()).containsExactly("sick");
+		assertThat(this.topics.contains("sick")).isTrue();
+		this.now += Duration.ofMillis(2).toNanos();
+		assertThat(this.topics.names()).isEmpty();
+		assertThat(this.topics.contains("sick")).isFalse();
+	}
+
+	private void fail() {
+		this.topics.add("sick", ERROR);
+		// Another message of the same round.
+		this.topics.add("sick", ERROR);
+	}
+
+	@Test
+	void topicIsLeftAloneLongerEachTime() {
+		for (int seconds : new int[] { 15, 30, 60, 120, 120 }) {
+			fail();
+			assertExcludedFor(seconds);
+		}
+	}
+
+	@Test
+	void topicThatWorksAgainIsForgotten() {
+		fail();
+		assertExcludedFor(15);
+		this.topics.settle("outbox", Set.of("sick"), Set.of());
+		fail();
+		assertExcludedFor(15);
+	}
+
+	@Test
+	void topicWithAPartitionThatWorksIsNotWell() {
+		fail();
+		this.topics.settle("outbox", Set.of("sick"), Set.of("sick"));
+		assertExcludedFor(15);
+	}
+
+	@Test
+	void outageOfTheBrokerSaysNothingAboutTopics() {
+		fail();
+		assertExcludedFor(15);
+		this.topics.retry();
+		assertThat(this.topics.names()).isEmpty();
+		fail();
+		assertExcludedFor(15);
+	}
+
+	@Test
+	void itIsTheTopicWhenOthersGotSomethingAfterItsFailure() {
+		fail();
+		assertThat(this.topics.explain(Set.of("sick"))).isFalse();
+		this.topics.settle("outbox", Set.of("other"), Set.of());
+		assertThat(this.topics.explain(Set.of("sick"))).isTrue();
+		assertThat(this.topics.explain(Set.of("sick", "unknown"))).isFalse();
+		this.topics.settle("outbox", Set.of("sick"), Set.of());
+		assertThat(this.topics.explain(Set.of("sick"))).isFalse();
+	}
+
+}
