@@ -18,6 +18,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.support.Acknowledgment;
 
+import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.Idempotent;
 import dev.idempotency.listener.BatchApp.Batches;
@@ -129,10 +130,11 @@ class BatchAcknowledgmentTests {
 	@Tag("promise-1")
 	void waitingRecordsAreNotAcknowledgedWithTheOthers(String name) {
 		BatchApp app = this.apps.get(name);
-		app.hold("waiting", "b", Duration.ofSeconds(4));
+		ClaimRequest other = app.hold("waiting", "b", Duration.ofMinutes(5));
 		app.send("waiting", "a b c", "x");
 		app.start("waiting");
 		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(app.lag("waiting")).isEqualTo(2));
+		app.store().release(other);
 		app.awaitDone("waiting");
 		assertThat(batches(app, "waiting").stream().flatMap((one) -> Stream.of(one.split(" "))))
 			.containsExactlyInAnyOrder("a", "x", "b", "c");

@@ -23,6 +23,7 @@ import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.kafka.support.KafkaHeaders;
 import org.springframework.messaging.Message;
 
+import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.Idempotent;
 import dev.idempotency.OperationInProgressException;
@@ -105,12 +106,13 @@ class BatchMisuseTests {
 	@ValueSource(strings = { "leased manual", "transactional manual" })
 	void acknowledgmentInAHeaderHoldsOnlyWhenEverythingIsDone(String mode) {
 		BatchApp app = this.apps.get(mode);
-		app.hold("header", "b", Duration.ofSeconds(4));
+		ClaimRequest other = app.hold("header", "b", Duration.ofMinutes(5));
 		app.send("header", "a b c");
 		app.start("header");
 		await().atMost(Duration.ofSeconds(20))
 			.untilAsserted(() -> assertThat(batches(app, "header")).containsExactly("a"));
-		await().during(Duration.ofSeconds(1)).until(() -> app.lag("header") >= 2);
+		await().during(Duration.ofSeconds(1)).atMost(Duration.ofSeconds(20)).until(() -> app.lag("header") >= 2);
+		app.store().release(other);
 		app.awaitDone("header");
 		assertThat(batches(app, "header")).containsExactly("a", "b c");
 	}

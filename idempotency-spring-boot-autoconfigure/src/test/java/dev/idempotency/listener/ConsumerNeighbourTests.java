@@ -134,19 +134,19 @@ class ConsumerNeighbourTests {
 	@Test
 	@Tag("promise-1")
 	void recordWaitsUnderTheNewerGroupProtocol() {
-		this.jdbc.update(
-				"INSERT INTO idempotency_record (id, scope, key, state, fence, attempt, token, lease_until, "
-						+ "created_at, expires_at) VALUES (?, 'protocol', 'held', 'P', 1, 1, gen_random_uuid(), "
-						+ "clock_timestamp() + interval '3 s', now(), now() + interval '1 day')",
-				IdempotencyKey.of("protocol", "held").id());
+		IdempotencyKey held = IdempotencyKey.of("protocol", "held");
+		CrashedOwner.claim(this.jdbc, held);
 		Kafka.send(topic("protocol"), "before", "before");
 		Kafka.send(topic("protocol"), "held", "held");
 		Kafka.send(topic("protocol"), "behind", "behind");
+		DeadLetters log = this.context.getBean(DeadLetters.class);
+		await().atMost(Duration.ofSeconds(30))
+			.untilAsserted(() -> assertThat(log.outcomes("ConsumerNeighbourTests.Listeners.protocol"))
+				.contains(Outcome.IN_PROGRESS));
+		CrashedOwner.endLease(this.jdbc, held);
 		awaitHandled(this.prefix + "-protocol", "protocol");
 		assertThat(seen("protocol")).containsExactly("before", "held", "behind");
 		assertThat(DeadLetters.read(topic("protocol"))).isEmpty();
-		assertThat(this.context.getBean(DeadLetters.class).outcomes("ConsumerNeighbourTests.Listeners.protocol"))
-			.contains(Outcome.IN_PROGRESS);
 	}
 
 	@Test

@@ -123,16 +123,17 @@ class KafkaTransactionConfiguration {
 					return;
 				}
 				String key = execution.key().value();
+				boolean broken = key.startsWith("broken");
 				if (execution.outcome() == Outcome.IN_PROGRESS) {
 					KafkaTransactionConfiguration.this.blocked.computeIfAbsent(key, (name) -> new AtomicInteger())
 						.incrementAndGet();
+					if (broken) {
+						CrashedOwner.endLease(jdbc, execution.key());
+					}
 				}
-				else if (execution.outcome() == Outcome.FAILED && key.startsWith("broken")) {
+				else if (execution.outcome() == Outcome.FAILED && broken) {
 					// Somebody else claims the key between two attempts, and dies.
-					jdbc.update(
-							"UPDATE idempotency_record SET state = 'P', "
-									+ "lease_until = clock_timestamp() + interval '1500 ms' WHERE id = ?",
-							execution.key().id());
+					CrashedOwner.claim(jdbc, execution.key());
 				}
 			}
 

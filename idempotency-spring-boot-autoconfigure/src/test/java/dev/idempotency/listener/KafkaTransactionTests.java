@@ -42,7 +42,7 @@ import static org.awaitility.Awaitility.await;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class KafkaTransactionTests {
 
-	private static final Duration PATIENCE = Duration.ofSeconds(30);
+	private static final Duration PATIENCE = Duration.ofSeconds(60);
 
 	private final String prefix = Servers.unique("transactions");
 
@@ -144,7 +144,7 @@ class KafkaTransactionTests {
 	@Tag("promise-1")
 	void recordThatSomebodyElseIsAtWaitsWithoutARebalance(String container) {
 		String held = "held-" + container;
-		holdElsewhere(held, Duration.ofMinutes(1));
+		CrashedOwner.claim(this.jdbc, key(held));
 		// The containers share a group, and each that joins has everything assigned anew.
 		await().atMost(PATIENCE)
 			.until(() -> assignments().keySet()
@@ -156,7 +156,7 @@ class KafkaTransactionTests {
 		Map<String, AtomicInteger> blocked = this.context.getBean(KafkaTransactionConfiguration.class).blocked;
 		await().atMost(PATIENCE).until(() -> blocked.containsKey(held) && blocked.get(held).get() >= 2);
 		assertThat(this.listeners.handled).contains("w1-" + container).doesNotContain(held, "w2-" + container);
-		this.jdbc.update("UPDATE idempotency_record SET lease_until = clock_timestamp() WHERE key = ?", held);
+		CrashedOwner.endLease(this.jdbc, key(held));
 		assertConsumed(container);
 		assertThat(this.listeners.handled).filteredOn((value) -> value.matches("(w.|held)-" + container))
 			.containsExactly("w1-" + container, held, "w2-" + container);
@@ -196,7 +196,7 @@ class KafkaTransactionTests {
 			.getListenerContainer("fenced");
 		send("fenced", "fenced");
 		await().atMost(PATIENCE).until(() -> this.listeners.runs("fenced") == 1);
-		await().atMost(Duration.ofSeconds(2)).until(() -> record("fenced") == State.FAILED);
+		await().atMost(PATIENCE).until(() -> record("fenced") == State.FAILED);
 		// Spring Kafka delivers it again only to the next owner of the partition.
 		container.stop();
 		container.start();
@@ -210,12 +210,13 @@ class KafkaTransactionTests {
 	@Tag("promise-1")
 	@Tag("promise-3")
 	void blockedRecordHoldsItsWholeBatchBack() {
-		holdElsewhere("b-held", Duration.ofSeconds(4));
+		CrashedOwner.claim(this.jdbc, key("b-held"));
 		send("batch", "b-1", "b-2", "b-1", "b-held", "b-3", "b-2");
 		this.context.getBean(KafkaListenerEndpointRegistry.class).getListenerContainer("batch").start();
 		KafkaTransactionConfiguration configuration = this.context.getBean(KafkaTransactionConfiguration.class);
 		await().atMost(PATIENCE).until(() -> configuration.blocked.containsKey("b-held"));
 		assertThat(outputOf(this.prefix)).noneMatch((value) -> value.startsWith("b-"));
+		CrashedOwner.endLease(this.jdbc, key("b-held"));
 		await().atMost(PATIENCE)
 			.untilAsserted(() -> assertThat(Kafka.lag(this.prefix + "-batch", topic("batch"))).isZero());
 		assertThat(outputOf(this.prefix)).filteredOn((value) -> value.startsWith("b-"))
@@ -267,16 +268,11 @@ class KafkaTransactionTests {
 	}
 
 	private State record(String key) {
-		return this.store.find(IdempotencyKey.of(this.prefix, key)).orElseThrow().state();
+		return this.store.find(key(key)).orElseThrow().state();
 	}
 
-	// What a crashed owner leaves behind.
-	private void holdElsewhere(String key, Duration lease) {
-		this.jdbc.update(
-				"INSERT INTO idempotency_record (id, scope, key, state, fence, attempt, token, lease_until, "
-						+ "created_at, expires_at) VALUES (?, ?, ?, 'P', 1, 1, gen_random_uuid(), "
-						+ "clock_timestamp() + ? * interval '1 ms', now(), now() + interval '1 day')",
-				IdempotencyKey.of(this.prefix, key).id(), this.prefix, key, lease.toMillis());
+	private IdempotencyKey key(String value) {
+		return IdempotencyKey.of(this.prefix, value);
 	}
 
 }

@@ -100,13 +100,15 @@ class ManualAcknowledgmentTests {
 	void errorHandlerCanAcknowledgeWhatFailsButNotWhatWaits(String mode) {
 		String topic = topic("handled", mode);
 		String held = "held-" + mode;
-		holdElsewhere(topic, held, Duration.ofSeconds(4));
+		IdempotencyKey key = IdempotencyKey.of(topic, held);
+		CrashedOwner.claim(this.jdbc, key);
 		Kafka.send(topic, "broken-" + mode, "broken-" + mode);
 		Kafka.send(topic, held, held);
 		Queue<String> handled = this.context.getBean(AcknowledgingHandler.class).handled;
 		await().atMost(PATIENCE).until(() -> handled.contains(held));
 		await().atMost(PATIENCE).untilAsserted(() -> assertThat(Kafka.lag(topic, topic)).isOne());
-		await().during(Duration.ofSeconds(1)).until(() -> Kafka.lag(topic, topic) == 1);
+		await().during(Duration.ofSeconds(1)).atMost(PATIENCE).until(() -> Kafka.lag(topic, topic) == 1);
+		CrashedOwner.endLease(this.jdbc, key);
 		await().atMost(PATIENCE).untilAsserted(() -> assertThat(Kafka.lag(topic, topic)).isZero());
 		assertThat(this.listeners.runs("handled-" + mode)).containsExactly("broken-" + mode, held);
 		assertThat(states(topic)).containsExactlyInAnyOrder("F", "C");
@@ -122,15 +124,6 @@ class ManualAcknowledgmentTests {
 
 	private int effects(String value) {
 		return this.jdbc.queryForObject("SELECT count(*) FROM effect WHERE value = ?", Integer.class, value);
-	}
-
-	// What a crashed owner leaves behind.
-	private void holdElsewhere(String scope, String key, Duration lease) {
-		this.jdbc.update(
-				"INSERT INTO idempotency_record (id, scope, key, state, fence, attempt, token, lease_until, "
-						+ "created_at, expires_at) VALUES (?, ?, ?, 'P', 1, 1, gen_random_uuid(), "
-						+ "clock_timestamp() + ? * interval '1 ms', now(), now() + interval '1 day')",
-				IdempotencyKey.of(scope, key).id(), scope, key, lease.toMillis());
 	}
 
 	@Configuration(proxyBeanMethods = false)

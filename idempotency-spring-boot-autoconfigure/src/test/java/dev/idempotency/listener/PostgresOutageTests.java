@@ -22,6 +22,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class PostgresOutageTests {
 
+	private static final Duration RESUMED = Duration.ofSeconds(30);
+
 	private static final Duration OUTAGE = Duration.ofSeconds(20);
 
 	@Test
@@ -40,7 +42,7 @@ class PostgresOutageTests {
 			traffic.goOn(OUTAGE);
 			server.start();
 			long back = System.nanoTime();
-			assertThat(traffic.resumption("PostgreSQL", back)).isLessThan(Duration.ofSeconds(15));
+			assertThat(traffic.resumption("PostgreSQL", back)).isLessThan(RESUMED);
 			List<String> sent = traffic.endAndRepeat();
 			assertThat(traffic.context()
 				.getBean(JdbcTemplate.class)

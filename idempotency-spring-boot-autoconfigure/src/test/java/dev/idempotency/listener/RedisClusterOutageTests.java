@@ -28,9 +28,9 @@ import static org.awaitility.Awaitility.await;
 @Execution(ExecutionMode.CONCURRENT)
 class RedisClusterOutageTests {
 
-	private static final Duration RESUMED = Duration.ofSeconds(15);
+	private static final Duration RESUMED = Duration.ofSeconds(30);
 
-	private static final Duration LONGEST_GAP = Duration.ofSeconds(6);
+	private static final Duration LONGEST_GAP = Duration.ofSeconds(9);
 
 	private static final long SECOND = Duration.ofSeconds(1).toNanos();
 

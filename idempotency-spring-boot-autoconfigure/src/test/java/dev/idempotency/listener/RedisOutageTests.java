@@ -22,7 +22,7 @@ import static org.awaitility.Awaitility.await;
 @Execution(ExecutionMode.CONCURRENT)
 class RedisOutageTests {
 
-	private static final Duration RESUMED = Duration.ofSeconds(15);
+	private static final Duration RESUMED = Duration.ofSeconds(30);
 
 	private final RedisProcess server = RedisProcess.durable();
 

@@ -69,12 +69,10 @@ class RetryTopicListeners {
 				}
 				if (execution.outcome() == Outcome.IN_PROGRESS) {
 					seen.waited.add(execution.key().value());
+					CrashedOwner.endLease(jdbc, execution.key());
 				}
 				else if (execution.outcome() == Outcome.FAILED) {
-					jdbc.update(
-							"UPDATE idempotency_record SET state = 'P', "
-									+ "lease_until = clock_timestamp() + interval '3 s' WHERE id = ?",
-							execution.key().id());
+					CrashedOwner.claim(jdbc, execution.key());
 				}
 			}
 

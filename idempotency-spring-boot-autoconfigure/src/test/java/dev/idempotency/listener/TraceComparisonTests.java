@@ -152,7 +152,7 @@ class TraceComparisonTests {
 		return CompletableFuture.supplyAsync(() -> {
 			try (ConfigurableApplicationContext context = app.run()) {
 				new TracedWiring(context, trace).trace(LANES);
-				await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertDone(prefix, trace));
+				await().atMost(Duration.ofMinutes(2)).untilAsserted(() -> assertDone(prefix, trace));
 			}
 			LANES.forEach((lane) -> Stream.of("", "-out", "-dead")
 				.forEach((topic) -> written(trace, lane, prefix + "-" + lane + topic)));

@@ -115,15 +115,16 @@ class WaitingConfiguration {
 					return;
 				}
 				String scope = execution.key().scope();
+				boolean rejoined = scope.equals("rejoined");
 				if (execution.outcome() == Outcome.IN_PROGRESS) {
 					log.blockedDeliveries(scope).incrementAndGet();
+					if (rejoined) {
+						CrashedOwner.endLease(jdbc, execution.key());
+					}
 				}
-				else if (execution.outcome() == Outcome.FAILED && scope.equals("rejoined")) {
+				else if (execution.outcome() == Outcome.FAILED && rejoined) {
 					// Somebody else claims the key between two attempts, and dies.
-					jdbc.update(
-							"UPDATE idempotency_record SET state = 'P', "
-									+ "lease_until = clock_timestamp() + interval '1500 ms' WHERE id = ?",
-							execution.key().id());
+					CrashedOwner.claim(jdbc, execution.key());
 				}
 			}
 

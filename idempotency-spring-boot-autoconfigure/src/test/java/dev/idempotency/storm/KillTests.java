@@ -64,7 +64,7 @@ class KillTests {
 		for (int round = 0; round < ROUNDS; round++) {
 			processes.add();
 			traffic.send(payments, Duration.ZERO);
-			processes.awaitLag((long) (processes.lag() * this.random.nextDouble(0.2, 0.95)));
+			processes.awaitLag((long) (processes.lag() * this.random.nextDouble(0.4, 0.95)));
 			processes.kill();
 			assertThat(processes.lag()).as("records left for the next process").isPositive();
 		}

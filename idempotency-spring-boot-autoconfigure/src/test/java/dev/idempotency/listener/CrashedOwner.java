@@ -1,0 +1,29 @@
+package dev.idempotency.listener;
+
+import org.springframework.jdbc.core.JdbcTemplate;
+
+import dev.idempotency.IdempotencyKey;
+
+/**
+ * Somebody else who has claimed a key and died. The claim outlasts every test that does
+ * not end its lease.
+ */
+final class CrashedOwner {
+
+	private CrashedOwner() {
+	}
+
+	static void claim(JdbcTemplate jdbc, IdempotencyKey key) {
+		jdbc.update(
+				"INSERT INTO idempotency_record (id, scope, key, state, fence, attempt, token, lease_until, "
+						+ "created_at, expires_at) VALUES (?, ?, ?, 'P', 1, 1, gen_random_uuid(), "
+						+ "clock_timestamp() + interval '5 min', now(), now() + interval '1 day') "
+						+ "ON CONFLICT (id) DO UPDATE SET state = 'P', lease_until = excluded.lease_until",
+				key.id(), key.scope(), key.value());
+	}
+
+	static void endLease(JdbcTemplate jdbc, IdempotencyKey key) {
+		jdbc.update("UPDATE idempotency_record SET lease_until = clock_timestamp() WHERE id = ?", key.id());
+	}
+
+}
