@@ -52,9 +52,10 @@ class TroubledTopicTests {
 				.untilAsserted(() -> assertThat(Kafka.read(this.healthy).size()).isEqualTo(MESSAGES));
 			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().pending()).isEqualTo(TROUBLED));
 			assertThat(app.store().status().setAside()).as("no refusals").isZero();
-			assertThat(logs.messages("WARN")).singleElement(InstanceOfAssertFactories.STRING)
-				.contains("cannot publish to the topic")
-				.contains("tried again in 15 s");
+			Awaitility.await()
+				.atMost(Duration.ofSeconds(PATIENCE))
+				.untilAsserted(() -> assertThat(logs.messages("WARN")).singleElement(InstanceOfAssertFactories.STRING)
+					.contains("cannot publish to the topic"));
 			publisher.fail((topic) -> false);
 			Awaitility.await()
 				.atMost(Duration.ofSeconds(PATIENCE))
@@ -79,6 +80,7 @@ class TroubledTopicTests {
 					.contains("no answer from the broker"));
 			send(app, this.healthy, 1);
 			Awaitility.await()
+				.atMost(Duration.ofSeconds(PATIENCE))
 				.untilAsserted(() -> assertThat(logs.messages("WARN")).last(InstanceOfAssertFactories.STRING)
 					.contains("'" + this.troubled + "'"));
 			Awaitility.await().during(Duration.ofSeconds(3)).until(() -> logs.messages("WARN").size() == 2);
