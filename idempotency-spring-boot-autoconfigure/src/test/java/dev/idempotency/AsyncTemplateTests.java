@@ -37,7 +37,7 @@ import static org.awaitility.Awaitility.await;
 @Execution(ExecutionMode.SAME_THREAD)
 class AsyncTemplateTests {
 
-	private static final Duration LEASE = Duration.ofMillis(600);
+	private static final Duration LEASE = Duration.ofSeconds(2);
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
@@ -158,7 +158,7 @@ class AsyncTemplateTests {
 	@Tag("promise-2")
 	void leaseIsRenewedUntilTheSignal() {
 		CompletableFuture<Executed<String>> answer = run(shortOperation(), this.handler);
-		long end = System.nanoTime() + LEASE.multipliedBy(4).toNanos();
+		long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
 		await().pollDelay(Duration.ZERO).atMost(LEASE.multipliedBy(10)).until(() -> {
 			assertThat(isFree()).isFalse();
 			return System.nanoTime() > end;
@@ -168,7 +168,9 @@ class AsyncTemplateTests {
 		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
 			.containsExactly(State.COMPLETED, 1);
 		int renewals = this.store.renewals().size();
-		await().during(LEASE).atMost(LEASE.multipliedBy(3)).until(() -> this.store.renewals().size() == renewals);
+		await().during(LEASE.dividedBy(2))
+			.atMost(LEASE.multipliedBy(3))
+			.until(() -> this.store.renewals().size() == renewals);
 	}
 
 	@Test

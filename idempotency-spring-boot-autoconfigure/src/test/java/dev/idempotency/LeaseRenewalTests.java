@@ -33,7 +33,11 @@ import static org.awaitility.Awaitility.await;
 @Execution(ExecutionMode.SAME_THREAD)
 class LeaseRenewalTests {
 
-	private static final Duration LEASE = Duration.ofMillis(600);
+	// Renewed in time also by a busy machine.
+	private static final Duration LEASE = Duration.ofSeconds(2);
+
+	// Where it does no harm if it runs out: nobody else asks for the key.
+	private static final Duration SHORT = Duration.ofMillis(600);
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
@@ -55,12 +59,12 @@ class LeaseRenewalTests {
 		this.template.close();
 	}
 
-	private static IdempotentOperation operation(IdempotencyKey key) {
-		return new IdempotentOperation(key, "payments", "topic-0@7", Mode.LEASED, null, LEASE, TestDatabase.RETENTION);
+	private static IdempotentOperation operation(IdempotencyKey key, Duration lease) {
+		return new IdempotentOperation(key, "payments", "topic-0@7", Mode.LEASED, null, lease, TestDatabase.RETENTION);
 	}
 
-	private <E extends Exception> void run(IdempotencyTemplate.Handler<String, E> handler) throws E {
-		this.template.execute(operation(this.key), ResultCodec.none(), handler);
+	private <E extends Exception> void run(Duration lease, IdempotencyTemplate.Handler<String, E> handler) throws E {
+		this.template.execute(operation(this.key, lease), ResultCodec.none(), handler);
 	}
 
 	private boolean isFree(IdempotencyKey someKey) {
@@ -70,9 +74,9 @@ class LeaseRenewalTests {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-7")
-	void handlerThatRunsForFiveLeasesKeepsItsClaim() {
-		run(() -> {
-			long end = System.nanoTime() + LEASE.multipliedBy(5).toNanos();
+	void handlerThatRunsForTwoLeasesKeepsItsClaim() {
+		run(LEASE, () -> {
+			long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
 			await().pollDelay(Duration.ZERO).atMost(LEASE.multipliedBy(10)).until(() -> {
 				assertThat(isFree(this.key)).isFalse();
 				return System.nanoTime() > end;
@@ -87,7 +91,7 @@ class LeaseRenewalTests {
 	@Test
 	@Tag("promise-4")
 	void handlerSeesThatItLostItsKey() {
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(() -> {
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(SHORT, () -> {
 			IdempotentExecution execution = IdempotentExecution.current();
 			database.endLease(this.key);
 			assertThat(isFree(this.key)).isTrue();
@@ -102,13 +106,13 @@ class LeaseRenewalTests {
 	@Test
 	@Tag("promise-4")
 	void lostLeaseIsNotRenewedAnyMore() {
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(() -> {
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(SHORT, () -> {
 			IdempotentExecution execution = IdempotentExecution.current();
 			database.endLease(this.key);
 			assertThat(isFree(this.key)).isTrue();
 			await().until(execution::ownershipLost);
 			int renewals = this.store.renewals().size();
-			await().during(LEASE).atMost(LEASE.multipliedBy(2)).until(() -> this.store.renewals().size() == renewals);
+			await().during(SHORT).atMost(LEASE.multipliedBy(5)).until(() -> this.store.renewals().size() == renewals);
 			return null;
 		})).withNoCause();
 	}
@@ -119,7 +123,7 @@ class LeaseRenewalTests {
 		CountDownLatch end = new CountDownLatch(1);
 		List<Future<?>> running = IntStream.range(0, count)
 			.<Future<?>>mapToObj((i) -> this.handlers
-				.submit(() -> this.template.execute(operation(TestDatabase.newKey()), ResultCodec.none(), () -> {
+				.submit(() -> this.template.execute(operation(TestDatabase.newKey(), SHORT), ResultCodec.none(), () -> {
 					end.await();
 					return null;
 				})))
@@ -136,28 +140,28 @@ class LeaseRenewalTests {
 
 	@Test
 	void shortHandlerIsNotRenewed() {
-		run(() -> null);
+		run(LEASE, () -> null);
 		assertThat(this.listener.storeCalls()).containsExactly("unreliable CLAIM", "unreliable COMPLETE");
 	}
 
 	@Test
 	void renewalEndsWithTheHandler() {
-		run(() -> {
+		run(SHORT, () -> {
 			await().until(() -> !this.store.renewals().isEmpty());
 			return null;
 		});
 		int renewals = this.store.renewals().size();
-		await().during(LEASE).atMost(LEASE.multipliedBy(2)).until(() -> this.store.renewals().size() == renewals);
+		await().during(SHORT).atMost(LEASE.multipliedBy(5)).until(() -> this.store.renewals().size() == renewals);
 	}
 
 	@Test
 	void renewalEndsWithAHandlerThatFails() {
-		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> run(() -> {
+		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> run(SHORT, () -> {
 			await().until(() -> !this.store.renewals().isEmpty());
 			throw new IllegalStateException("handler");
 		}));
 		int renewals = this.store.renewals().size();
-		await().during(LEASE).atMost(LEASE.multipliedBy(2)).until(() -> this.store.renewals().size() == renewals);
+		await().during(SHORT).atMost(LEASE.multipliedBy(5)).until(() -> this.store.renewals().size() == renewals);
 		assertThat(isFree(this.key)).isTrue();
 	}
 
@@ -165,7 +169,7 @@ class LeaseRenewalTests {
 	@Tag("promise-11")
 	void renewalThatFailsIsRepeatedWithinTheLease() {
 		this.store.fail(StoreCall.RENEW);
-		run(() -> {
+		run(SHORT, () -> {
 			await().until(() -> this.store.renewals().size() >= 2);
 			this.store.recover();
 			await().until(() -> this.listener.storeCalls().contains("unreliable RENEW"));
@@ -178,7 +182,7 @@ class LeaseRenewalTests {
 	@Test
 	@Tag("promise-7")
 	void stoppingApplicationKeepsTheLeaseUntilItsHandlerHasCompleted() {
-		run(() -> {
+		run(SHORT, () -> {
 			await().until(() -> !this.store.renewals().isEmpty());
 			this.template.close();
 			return null;
@@ -189,7 +193,7 @@ class LeaseRenewalTests {
 	@Test
 	void interruptedHandlerIsCompletedAndStaysInterrupted() throws Exception {
 		boolean interrupted = this.handlers.submit(() -> {
-			run(() -> {
+			run(SHORT, () -> {
 				Thread.currentThread().interrupt();
 				return null;
 			});
@@ -208,7 +212,7 @@ class LeaseRenewalTests {
 				throw new OutOfMemoryError("as it were");
 			}
 		});
-		run(() -> {
+		run(SHORT, () -> {
 			await().until(() -> this.listener.storeCalls().contains("unreliable RENEW"));
 			return null;
 		});
@@ -220,7 +224,7 @@ class LeaseRenewalTests {
 	void settlementThatTakesLongDoesNotKeepOthersFromBeingRenewed() throws InterruptedException {
 		this.store.fail(StoreCall.FAIL);
 		assertThatExceptionOfType(IllegalStateException.class)
-			.isThrownBy(() -> this.template.execute(operation(TestDatabase.newKey()), ResultCodec.none(), () -> {
+			.isThrownBy(() -> this.template.execute(operation(TestDatabase.newKey(), LEASE), ResultCodec.none(), () -> {
 				throw new IllegalStateException("handler");
 			}));
 		this.store.recover();
@@ -230,7 +234,7 @@ class LeaseRenewalTests {
 			begun.countDown();
 			awaitLatch(end);
 		});
-		run(() -> {
+		run(LEASE, () -> {
 			begun.await();
 			int renewals = this.store.renewals().size();
 			await().until(() -> this.store.renewals().size() >= renewals + 2);
@@ -248,7 +252,7 @@ class LeaseRenewalTests {
 			await().until(() -> this.store.renewals().size() >= renewals + 2);
 			assertThat(isFree(this.key)).isFalse();
 		});
-		run(() -> null);
+		run(LEASE, () -> null);
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED);
 	}
 
@@ -265,7 +269,7 @@ class LeaseRenewalTests {
 		CountDownLatch end = new CountDownLatch(1);
 		List<Future<?>> running = keys.stream()
 			.<Future<?>>map((someKey) -> this.handlers
-				.submit(() -> this.template.execute(operation(someKey), ResultCodec.none(), () -> {
+				.submit(() -> this.template.execute(operation(someKey, LEASE), ResultCodec.none(), () -> {
 					end.await();
 					return null;
 				})))

@@ -109,7 +109,7 @@ class StoreCircuitTests {
 		for (int i = 0; i < RECORDS; i++) {
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> run(template, mode));
 		}
-		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(30));
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMinutes(2));
 		assertThat(this.runs).hasValue(0);
 		assertThat(this.listener.outcomes()).hasSize(RECORDS).containsOnly(Outcome.UNAVAILABLE);
 	}
@@ -134,6 +134,8 @@ class StoreCircuitTests {
 	void openCircuitSendsNothing() {
 		IdempotencyTemplate template = template(this.store, null, false);
 		open(template);
+		// Without an end, so that no probe comes in between.
+		this.breaker.transitionToForcedOpenState();
 		int calls = this.listener.storeCalls().size();
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 			.isThrownBy(() -> run(template, Mode.LEASED))

@@ -193,7 +193,7 @@ class OutboxEndpointTests {
 		OutboxEndpointWebExtension extension = writer.context().getBean(OutboxEndpointWebExtension.class);
 		double done = writes("done");
 		double refused = writes("refused");
-		try (Logs logs = new Logs()) {
+		try (Logs logs = Logs.ofThisThread()) {
 			extension.change("discard", this.id.toString(), new User("ali\nce"));
 			extension.change("discard", this.id.toString(), SecurityContext.NONE);
 			assertThat(logs.messages("WARN")).containsExactly("Intervention: discard of the message " + this.id

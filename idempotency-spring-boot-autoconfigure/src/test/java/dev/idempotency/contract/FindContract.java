@@ -1,6 +1,5 @@
 package dev.idempotency.contract;
 
-import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 
 import org.assertj.core.data.TemporalUnitOffset;
@@ -81,11 +80,11 @@ interface FindContract extends StoreContract {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = Known.LIVE.reach(this, key);
 		IdempotencyRecord before = record(key);
-		letPass(Duration.ofMillis(20));
+		letPass(precisionOfTheEnd().plusMillis(20));
 		mutation.apply(store(), owner);
 		assertThat(record(key).createdAt()).isEqualTo(before.createdAt());
 		assertThat(record(key).expiresAt()).isCloseTo(before.expiresAt(),
-				within(precision().toMillis(), ChronoUnit.MILLIS));
+				within(precisionOfTheEnd().toMillis(), ChronoUnit.MILLIS));
 	}
 
 	@Test

@@ -32,6 +32,8 @@ import static org.awaitility.Awaitility.await;
 @Tag("promise-5")
 class TransactionInsertTests {
 
+	private static final Duration PATIENCE = Duration.ofSeconds(20);
+
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
@@ -60,13 +62,13 @@ class TransactionInsertTests {
 	@Test
 	@Tag("promise-2")
 	void insertWaitsHalfTheTimeoutForAConcurrentOne() {
+		Duration timeout = Duration.ofSeconds(6);
 		whileInserted(() -> {
 			long start = System.nanoTime();
-			assertThatExceptionOfType(OperationInProgressException.class)
-				.isThrownBy(() -> transactions.execute((status) -> insert()))
+			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(() -> insertWaiting(timeout))
 				.withMessageContaining("55P03");
 			Duration waited = Duration.ofNanos(System.nanoTime() - start);
-			assertThat(waited).isBetween(TestDatabase.TIMEOUT.dividedBy(2), TestDatabase.TIMEOUT);
+			assertThat(waited).isBetween(timeout.dividedBy(2), timeout);
 		});
 	}
 
@@ -77,7 +79,7 @@ class TransactionInsertTests {
 			insert();
 			return insertElsewhere();
 		});
-		assertThat(second).succeedsWithin(5, TimeUnit.SECONDS).isEqualTo(Optional.empty());
+		assertThat(second).succeedsWithin(PATIENCE).isEqualTo(Optional.empty());
 	}
 
 	@Test
@@ -87,7 +89,7 @@ class TransactionInsertTests {
 			status.setRollbackOnly();
 			return insertElsewhere();
 		});
-		assertThat(second).succeedsWithin(5, TimeUnit.SECONDS).isEqualTo(Optional.of(new Claim.Acquired(1, 1)));
+		assertThat(second).succeedsWithin(PATIENCE).isEqualTo(Optional.of(new Claim.Acquired(1, 1)));
 	}
 
 	@Test
@@ -103,14 +105,21 @@ class TransactionInsertTests {
 	private void whileInserted(Runnable action) {
 		transactions.executeWithoutResult((status) -> {
 			insert();
-			CompletableFuture.runAsync(action).orTimeout(5, TimeUnit.SECONDS).join();
+			CompletableFuture.runAsync(action).orTimeout(PATIENCE.toSeconds(), TimeUnit.SECONDS).join();
 		});
 	}
 
+	private Optional<Claim.Acquired> insertWaiting(Duration timeout) {
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(database.pool(), TableName.of(TestDatabase.TABLE),
+				timeout);
+		return transactions.execute((status) -> store.insert(TestDatabase.request(this.key)));
+	}
+
+	// So patient that its wait is not over before the transaction is.
 	private CompletableFuture<Optional<Claim.Acquired>> insertElsewhere() {
 		CompletableFuture<Optional<Claim.Acquired>> other = CompletableFuture
-			.supplyAsync(() -> transactions.execute((status) -> insert()));
-		await().atMost(Duration.ofSeconds(5)).pollInterval(Duration.ofMillis(5)).until(this::sessionWaits);
+			.supplyAsync(() -> insertWaiting(PATIENCE));
+		await().atMost(PATIENCE).pollInterval(Duration.ofMillis(5)).until(this::sessionWaits);
 		return other;
 	}
 

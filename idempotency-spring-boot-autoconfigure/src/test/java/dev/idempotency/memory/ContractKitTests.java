@@ -1,6 +1,7 @@
 package dev.idempotency.memory;
 
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -55,7 +56,12 @@ class ContractKitTests {
 	@MethodSource
 	void defectIsFound(Supplier<IdempotencyStore> defective, Set<String> by) {
 		Duration competition = by.contains(COMPETITION) ? Duration.ofSeconds(1) : Duration.ofMillis(1);
-		assertThat(failed(run(defective.get(), competition))).containsAll(by);
+		Set<String> found = new HashSet<>();
+		// Threads that come late on a busy machine may miss a race, but not each time.
+		for (int runs = 0; runs < 5 && !found.containsAll(by); runs++) {
+			found.addAll(failed(run(defective.get(), competition)));
+		}
+		assertThat(found).containsAll(by);
 	}
 
 	static Stream<Arguments> defectIsFound() {

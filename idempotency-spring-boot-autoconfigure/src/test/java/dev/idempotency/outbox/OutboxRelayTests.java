@@ -73,9 +73,11 @@ class OutboxRelayTests {
 			List<String> inOrder = IntStream.rangeClosed(1, MESSAGES / ACCOUNTS).mapToObj(String::valueOf).toList();
 			assertThat(byAccount).hasSize(ACCOUNTS)
 				.allSatisfy((account, values) -> assertThat(values).isEqualTo(inOrder));
+			// A listener is told after a message has left the outbox.
+			Awaitility.await()
+				.untilAsserted(() -> assertThat(first.told().size() + second.told().size()).isEqualTo(MESSAGES));
 			assertThat(first.told()).isNotEmpty().allMatch((told) -> told.startsWith("PUBLISHED"));
 			assertThat(second.told()).isNotEmpty().allMatch((told) -> told.startsWith("PUBLISHED"));
-			assertThat(first.told().size() + second.told().size()).isEqualTo(MESSAGES);
 		}
 	}
 
@@ -105,7 +107,7 @@ class OutboxRelayTests {
 				int published = i;
 				Awaitility.await().untilAsserted(() -> assertThat(Kafka.read(this.topic)).hasSize(published));
 			}
-			assertThat(relay.told()).hasSize(3);
+			Awaitility.await().untilAsserted(() -> assertThat(relay.told()).hasSize(3));
 			assertThat(sender.told()).isEmpty();
 		}
 	}

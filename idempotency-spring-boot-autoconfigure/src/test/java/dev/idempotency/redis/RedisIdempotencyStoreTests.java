@@ -84,9 +84,9 @@ class RedisIdempotencyStoreTests {
 	@Test
 	@Tag("promise-7")
 	void claimWhoseLeaseRanOutIsTakenOver() {
-		store.claim(TestDatabase.request(this.key, Duration.ofMillis(300)));
+		store.claim(TestDatabase.request(this.key, Duration.ofSeconds(2)));
 		assertThat(claimAgain()).isInstanceOf(Claim.InProgress.class);
-		await().atMost(Duration.ofSeconds(5))
+		await().atMost(Duration.ofSeconds(15))
 			.pollInterval(Duration.ofMillis(10))
 			.until(this::claimAgain, new Claim.Acquired(2, 2)::equals);
 	}

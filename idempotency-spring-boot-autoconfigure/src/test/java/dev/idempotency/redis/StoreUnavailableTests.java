@@ -40,7 +40,7 @@ class StoreUnavailableTests {
 	private static final ClaimRequest REQUEST = TestDatabase.request(TestDatabase.newKey());
 
 	// Far below Lettuce's own 60 seconds.
-	private static final Duration BOUND = TestRedis.TIMEOUT.plusSeconds(1);
+	private static final Duration BOUND = TestRedis.TIMEOUT.plusSeconds(10);
 
 	private static final String LATE = "Redis did not answer within " + TestRedis.TIMEOUT;
 

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 
@@ -12,9 +13,11 @@ import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
  */
 final class EmbeddedPostgresServer implements PostgresServer {
 
+	private static final Duration READY = Duration.ofSeconds(60);
+
 	private final Path data;
 
-	private final int port;
+	private final int port = Ports.free();
 
 	private EmbeddedPostgres postgres;
 
@@ -22,7 +25,6 @@ final class EmbeddedPostgresServer implements PostgresServer {
 		try {
 			this.data = Files.createTempDirectory("idempotency-postgres");
 			this.postgres = builder().start();
-			this.port = this.postgres.getPort();
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
@@ -31,8 +33,10 @@ final class EmbeddedPostgresServer implements PostgresServer {
 
 	private EmbeddedPostgres.Builder builder() {
 		return EmbeddedPostgres.builder()
+			.setPort(this.port)
 			.setDataDirectory(this.data)
 			.setCleanDataDirectory(false)
+			.setPGStartupWait(READY)
 			.setServerConfig("max_connections", "400")
 			.setServerConfig("wal_level", "logical");
 	}
@@ -65,7 +69,7 @@ final class EmbeddedPostgresServer implements PostgresServer {
 	@Override
 	public void start() {
 		try {
-			this.postgres = builder().setPort(this.port).start();
+			this.postgres = builder().start();
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);

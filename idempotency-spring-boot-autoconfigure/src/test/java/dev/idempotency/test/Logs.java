@@ -16,9 +16,13 @@ import org.slf4j.LoggerFactory;
  */
 public final class Logs implements AutoCloseable {
 
-	private final Logger logger = (Logger) LoggerFactory.getLogger("dev.idempotency");
+	private static final Logger logger = (Logger) LoggerFactory.getLogger("dev.idempotency");
 
-	private final Level level = this.logger.getLevel();
+	// Several may be open at the same time: the first one sets the level, the last one
+	// sets it back.
+	private static int open;
+
+	private static Level before;
 
 	private final Recorder recorder;
 
@@ -29,9 +33,17 @@ public final class Logs implements AutoCloseable {
 	private Logs(Predicate<ILoggingEvent> filter) {
 		this.recorder = new Recorder(filter);
 		this.recorder.start();
-		this.logger.setLevel(Level.INFO);
-		this.logger.setAdditive(false);
-		this.logger.addAppender(this.recorder);
+		open();
+		logger.addAppender(this.recorder);
+	}
+
+	private static synchronized void open() {
+		if (open == 0) {
+			before = logger.getLevel();
+			logger.setLevel(Level.INFO);
+			logger.setAdditive(false);
+		}
+		open++;
 	}
 
 	/**
@@ -66,9 +78,16 @@ public final class Logs implements AutoCloseable {
 
 	@Override
 	public void close() {
-		this.logger.detachAppender(this.recorder);
-		this.logger.setAdditive(true);
-		this.logger.setLevel(this.level);
+		logger.detachAppender(this.recorder);
+		closed();
+	}
+
+	private static synchronized void closed() {
+		open--;
+		if (open == 0) {
+			logger.setAdditive(true);
+			logger.setLevel(before);
+		}
 	}
 
 	private static final class Recorder extends AppenderBase<ILoggingEvent> {

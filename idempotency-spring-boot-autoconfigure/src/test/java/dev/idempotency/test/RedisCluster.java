@@ -12,7 +12,8 @@ import io.lettuce.core.cluster.SlotHash;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Three masters, each with a replica, that fail over about two seconds after one is lost.
+ * Three masters, each with a replica, that fail over about four seconds after one is
+ * lost.
  */
 public final class RedisCluster implements AutoCloseable {
 
@@ -32,7 +33,7 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	private static RedisProcess node() {
-		return RedisProcess.create(Ports.freeWithBus(), "--cluster-enabled", "yes", "--cluster-node-timeout", "1000",
+		return RedisProcess.create(Ports.free(), "--cluster-enabled", "yes", "--cluster-node-timeout", "2000",
 				"--cluster-replica-validity-factor", "0");
 	}
 

@@ -13,7 +13,7 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * A master and a replica that three sentinels watch, which fail over when the master has
- * been silent for a second.
+ * been silent for two seconds.
  */
 public final class RedisSentinel implements AutoCloseable {
 
@@ -33,7 +33,7 @@ public final class RedisSentinel implements AutoCloseable {
 	public RedisSentinel() {
 		String configuration = """
 				sentinel monitor %1$s 127.0.0.1 %2$d 2
-				sentinel down-after-milliseconds %1$s 1000
+				sentinel down-after-milliseconds %1$s 2000
 				sentinel failover-timeout %1$s 3000
 				""".formatted(MASTER, this.master.port());
 		this.sentinels = IntStream.range(0, SENTINELS).mapToObj((i) -> RedisProcess.sentinel(configuration)).toList();

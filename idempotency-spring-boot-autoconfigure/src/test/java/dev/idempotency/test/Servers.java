@@ -1,5 +1,6 @@
 package dev.idempotency.test;
 
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -27,6 +28,11 @@ public final class Servers {
 			"offsets.topic.num.partitions", "4", "transaction.state.log.replication.factor", "1",
 			"transaction.state.log.min.isr", "1", "transaction.abort.timed.out.transaction.cleanup.interval.ms", "1000",
 			"transaction.state.log.num.partitions", "4");
+
+	// The usual ten seconds are too few for a busy machine.
+	static {
+		Awaitility.setDefaultTimeout(Duration.ofSeconds(60));
+	}
 
 	private static final AtomicInteger NAMES = new AtomicInteger();
 

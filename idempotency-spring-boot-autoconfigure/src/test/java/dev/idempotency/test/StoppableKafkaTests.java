@@ -85,7 +85,7 @@ class StoppableKafkaTests {
 	void sendFailsWhileItIsStoppedOrFrozen() throws Exception {
 		try (Producer<String, String> producer = producer(
 				Map.of("max.block.ms", 500, "request.timeout.ms", 500, "delivery.timeout.ms", 1000))) {
-			send(producer, "first").get();
+			await().atMost(BACK).ignoreExceptions().until(() -> send(producer, "first").get().hasOffset());
 			this.kafka.freeze();
 			assertThatThrownBy(() -> send(producer, "frozen").get()).isInstanceOf(ExecutionException.class)
 				.hasCauseInstanceOf(TimeoutException.class);
