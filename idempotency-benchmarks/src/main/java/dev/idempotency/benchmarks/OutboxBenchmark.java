@@ -162,7 +162,7 @@ public final class OutboxBenchmark {
 		OutboxListener counter = new OutboxListener() {
 
 			@Override
-			public void published(OutboxRow row, Outcome outcome, Duration elapsed) {
+			public void attempted(OutboxRow row, Outcome outcome, Duration elapsed) {
 				published.countDown();
 			}
 

@@ -7,8 +7,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class H2OutboxSql extends OutboxSql {
 
+	private static final String SAME_KEY = "TRUE";
+
+	private static final String SOME = """
+			SELECT TRUE FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT 1""";
+
 	private static final String ROWS = """
-			SELECT %2$s FROM %1$s o WHERE o.lane = ANY(?) AND %3$s ORDER BY o.position LIMIT ?""";
+			SELECT %3$s FROM %1$s o WHERE o.lane = ANY(?) AND %2$s ORDER BY o.position LIMIT ?""";
+
+	private static final String OTHERS = "NOT (o.topic = ANY(?)) AND ";
 
 	private static final String DELETE = """
 			SELECT COUNT(*), MAX(published_at) FROM OLD TABLE (DELETE FROM %1$s WHERE id IN (
@@ -21,7 +28,15 @@ final class H2OutboxSql extends OutboxSql {
 			FROM %1$s WHERE published_at IS NOT NULL ORDER BY published_at FETCH FIRST ROW ONLY""";
 
 	H2OutboxSql(TableName table) {
-		super(table, "h2-outbox", "", ROWS, DELETE, BACKLOG);
+		super(table, "h2-outbox", claims(table, ""), claims(table, OTHERS), DELETE, BACKLOG);
+	}
+
+	// A statement for people who try things out may read all that waits.
+	private static Claims claims(TableName table, String others) {
+		String due = others + due(table, SAME_KEY);
+		String rows = ROWS.formatted(table, due, COLUMNS);
+		return new Claims(lockLanes(table, "", SOME.formatted(table, due)),
+				others.isEmpty() ? rows : "SELECT * FROM (" + rows + ") LIMIT ?");
 	}
 
 	@Override

@@ -42,49 +42,57 @@ final class JdbcOutboxClaim implements OutboxClaim {
 
 	private final boolean autoCommit;
 
-	private final List<ClaimedRow> rows;
+	private List<ClaimedRow> rows = List.of();
 
 	private boolean ended;
 
-	private JdbcOutboxClaim(Connection connection, OutboxSql sql, Dialect dialect, Duration timeout, boolean delete,
-			int rows, Set<String> without) throws SQLException {
+	private JdbcOutboxClaim(Connection connection, OutboxSql sql, Dialect dialect, Duration timeout, boolean delete)
+			throws SQLException {
 		this.connection = connection;
 		this.sql = sql;
 		this.dialect = dialect;
 		this.delete = delete;
-		this.limit = dialect.limit(connection, timeout);
 		this.isolation = connection.getTransactionIsolation();
 		this.autoCommit = connection.getAutoCommit();
-		// What others have committed before a lane was locked has to be seen.
-		if (this.isolation != Connection.TRANSACTION_READ_COMMITTED) {
-			connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-		}
-		connection.setAutoCommit(false);
-		this.rows = read(rows, new ArrayParameter("text", without.toArray()));
+		this.limit = dialect.limit(connection, timeout);
 	}
 
 	static JdbcOutboxClaim open(DataSource dataSource, OutboxSql sql, Dialect dialect, Duration timeout, boolean delete,
 			int rows, Set<String> without) {
 		try {
-			Connection connection = dataSource.getConnection();
+			JdbcOutboxClaim claim = of(dataSource.getConnection(), sql, dialect, timeout, delete);
 			try {
-				return new JdbcOutboxClaim(connection, sql, dialect, timeout, delete, rows, without);
+				claim.begin(rows, without);
+				return claim;
 			}
 			catch (SQLException | RuntimeException ex) {
-				Connections.rollback(connection, ex);
-				try (connection) {
-					// Not every pool does so itself.
-					connection.setAutoCommit(true);
-				}
-				catch (SQLException closing) {
-					ex.addSuppressed(closing);
-				}
+				claim.close();
 				throw ex;
 			}
 		}
 		catch (SQLException ex) {
 			throw unavailable(ex);
 		}
+	}
+
+	private static JdbcOutboxClaim of(Connection connection, OutboxSql sql, Dialect dialect, Duration timeout,
+			boolean delete) throws SQLException {
+		try {
+			return new JdbcOutboxClaim(connection, sql, dialect, timeout, delete);
+		}
+		catch (SQLException | RuntimeException ex) {
+			connection.close();
+			throw ex;
+		}
+	}
+
+	private void begin(int limit, Set<String> without) throws SQLException {
+		// What others have committed before a lane was locked has to be seen.
+		if (this.isolation != Connection.TRANSACTION_READ_COMMITTED) {
+			this.connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+		}
+		this.connection.setAutoCommit(false);
+		this.rows = read(limit, without);
 	}
 
 	private static IdempotencyStoreUnavailableException unavailable(SQLException ex) {
@@ -94,10 +102,13 @@ final class JdbcOutboxClaim implements OutboxClaim {
 				ex);
 	}
 
-	private List<ClaimedRow> read(int limit, ArrayParameter without) throws SQLException {
+	private List<ClaimedRow> read(int limit, Set<String> without) throws SQLException {
+		OutboxSql.Claims statements = this.sql.claims(without);
+		ArrayParameter topics = new ArrayParameter("text", without.toArray());
+		int some = Math.min(limit, OutboxSql.LANES_OF_A_CLAIM);
 		List<Short> lanes = new ArrayList<>();
-		try (PreparedStatement statement = Connections.prepare(this.connection, this.sql.lockLanes(), without,
-				Math.min(limit, OutboxSql.LANES_OF_A_CLAIM)); ResultSet row = statement.executeQuery()) {
+		try (PreparedStatement statement = without.isEmpty() ? prepare(statements.lockLanes(), some)
+				: prepare(statements.lockLanes(), topics, some); ResultSet row = statement.executeQuery()) {
 			while (row.next()) {
 				lanes.add(row.getShort(1));
 			}
@@ -105,15 +116,20 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		if (lanes.isEmpty()) {
 			return List.of();
 		}
+		ArrayParameter locked = new ArrayParameter("smallint", lanes.toArray());
+		int each = this.sql.limit(limit, lanes.size());
 		List<ClaimedRow> due = new ArrayList<>();
-		try (PreparedStatement statement = Connections.prepare(this.connection, this.sql.rows(),
-				new ArrayParameter("smallint", lanes.toArray()), without, this.sql.limit(limit, lanes.size()));
-				ResultSet row = statement.executeQuery()) {
+		try (PreparedStatement statement = without.isEmpty() ? prepare(statements.rows(), locked, each)
+				: prepare(statements.rows(), locked, topics, each, each); ResultSet row = statement.executeQuery()) {
 			while (row.next()) {
 				due.add(OutboxRows.claimed(row));
 			}
 		}
 		return due;
+	}
+
+	private PreparedStatement prepare(String statement, Object... parameters) throws SQLException {
+		return Connections.prepare(this.connection, statement, parameters);
 	}
 
 	@Override
@@ -130,8 +146,10 @@ final class JdbcOutboxClaim implements OutboxClaim {
 						this.delete ? this.sql.deletePublished() : this.sql.published(),
 						new ArrayParameter("uuid", ids));
 				if (marked != ids.length) {
-					logger.error("Of " + ids.length + " published messages of the outbox only " + marked
-							+ " could be marked; somebody else has changed the others, and may have published them, too");
+					logger.error("Of " + ids.length + " published messages of the outbox '" + this.sql.table()
+							+ "' only " + marked
+							+ " could be marked; something else has changed or deleted the others, and they may "
+							+ "be published twice; look for a script or a person that changes the table");
 				}
 			}
 			fail(failures);
@@ -155,7 +173,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 	@Override
 	public void close() {
 		try (Connection closing = this.connection) {
-			if (!this.ended) {
+			if (!this.ended && !closing.getAutoCommit()) {
 				closing.rollback();
 			}
 			closing.setAutoCommit(this.autoCommit);

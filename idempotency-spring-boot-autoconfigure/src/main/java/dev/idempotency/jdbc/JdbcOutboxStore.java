@@ -37,6 +37,11 @@ public final class JdbcOutboxStore implements OutboxStore {
 	// Data exception, constraint, transaction state (read-only), syntax or access rule.
 	private static final Set<String> REFUSALS = Set.of("22", "23", "25", "42");
 
+	// Of what nobody waits for. While some transaction of the database is very old,
+	// reading
+	// is slow: what has been published since cannot leave the indexes.
+	private static final Duration PATIENCE = Duration.ofSeconds(30);
+
 	private final DataSource dataSource;
 
 	private final TableName table;
@@ -59,7 +64,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * Create an outbox.
 	 * @param dataSource the database, the same object that the transaction manager has
 	 * @param table the name of the table
-	 * @param timeout how long a statement may take
+	 * @param timeout how long a statement may take that an application waits for
 	 * @param retention how long a message is kept after its publication; with zero it is
 	 * deleted at once
 	 * @param logged whether somebody publishes what the log of the database tells, so
@@ -126,8 +131,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	@Override
 	public OutboxClaim claim(int limit, Set<String> without) {
-		return JdbcOutboxClaim.open(this.dataSource, this.sql, this.dialect, this.timeout, this.retention.isZero(),
-				limit, without);
+		return JdbcOutboxClaim.open(this.dataSource, this.sql, this.dialect, PATIENCE, this.retention.isZero(), limit,
+				without);
 	}
 
 	@Override
@@ -159,7 +164,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	@Override
 	public OutboxStatus status() {
-		return this.connections.autonomous(this.timeout, (connection) -> {
+		return this.connections.autonomous(PATIENCE, (connection) -> {
 			try (PreparedStatement statement = Connections.prepare(connection, this.sql.status(),
 					OutboxStatus.MAX_COUNT, OutboxStatus.MAX_COUNT); ResultSet row = statement.executeQuery()) {
 				row.next();
@@ -174,7 +179,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	@Override
 	public List<SetAside> setAside(int limit) {
-		return this.connections.autonomous(this.timeout, (connection) -> {
+		return this.connections.autonomous(PATIENCE, (connection) -> {
 			List<SetAside> found = new ArrayList<>();
 			try (PreparedStatement statement = Connections.prepare(connection, this.sql.setAside(), limit);
 					ResultSet row = statement.executeQuery()) {

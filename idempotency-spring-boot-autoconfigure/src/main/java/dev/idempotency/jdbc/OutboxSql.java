@@ -1,5 +1,7 @@
 package dev.idempotency.jdbc;
 
+import java.util.Set;
+
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,32 +18,33 @@ abstract class OutboxSql {
 
 	private static final String PENDING = "published_at IS NULL AND set_aside_at IS NULL";
 
-	private static final String COLUMNS = """
+	static final String COLUMNS = """
 			id, position, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at""";
 
-	// Not what is to be tried again later, nor what comes after it.
+	// Not what is to be tried again later, nor what comes after it: a look at the index
+	// for
+	// each row. NOT EXISTS would be a join, which compares each with all that was
+	// refused.
 	private static final String DUE = """
-			o.published_at IS NULL AND o.set_aside_at IS NULL AND NOT (o.topic = ANY(?))
+			o.published_at IS NULL AND o.set_aside_at IS NULL
 			  AND (o.next_attempt_at IS NULL OR o.next_attempt_at <= CURRENT_TIMESTAMP)
-			  AND NOT EXISTS (SELECT 1 FROM %1$s f WHERE f.lane = o.lane AND f.topic = o.topic
+			  AND NOT COALESCE((SELECT TRUE FROM %1$s f WHERE f.lane = o.lane AND f.topic = o.topic AND %2$s
 			    AND f.message_key = o.message_key AND f.position < o.position
-			    AND f.published_at IS NULL AND f.set_aside_at IS NULL AND f.next_attempt_at > CURRENT_TIMESTAMP)""";
+			    AND f.published_at IS NULL AND f.set_aside_at IS NULL AND f.next_attempt_at > CURRENT_TIMESTAMP
+			    ORDER BY f.position LIMIT 1), FALSE)""";
 
-	// Not always the same, so that none is left behind. With EXISTS the
-	// database would join, and read all that waits; this reads the index up to the first.
+	// Not always the same, so that none is left behind.
 	private static final String LOCK_LANES = """
-			SELECT l.lane%3$s FROM %1$s_lane l WHERE (
-			  SELECT TRUE FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT 1)
-			ORDER BY random() LIMIT ? FOR UPDATE SKIP LOCKED""";
+			SELECT l.lane%2$s FROM %1$s_lane l WHERE (%3$s) ORDER BY random() LIMIT ? FOR UPDATE SKIP LOCKED""";
 
 	private final String table;
 
 	private final String folder;
 
-	private final String lockLanes;
+	private final Claims all;
 
-	private final String rows;
+	private final Claims some;
 
 	private final String delete;
 
@@ -51,20 +54,26 @@ abstract class OutboxSql {
 	 * Create the statements of an outbox.
 	 * @param table the table
 	 * @param folder the name of the folder of its migrations
-	 * @param locking a further column of {@link #lockLanes} with its comma, or nothing
-	 * @param rows see {@link #rows}; with the table, the columns and the condition to be
-	 * filled in
+	 * @param all what claims messages of all topics
+	 * @param some what leaves some topics out
 	 * @param delete see {@link #delete}; with the table to be filled in
 	 * @param backlog see {@link #backlog}; with the table to be filled in
 	 */
-	OutboxSql(TableName table, String folder, String locking, String rows, String delete, String backlog) {
+	OutboxSql(TableName table, String folder, Claims all, Claims some, String delete, String backlog) {
 		this.table = table.toString();
 		this.folder = folder;
-		String due = DUE.formatted(table);
-		this.lockLanes = LOCK_LANES.formatted(table, due, locking);
-		this.rows = rows.formatted(table, COLUMNS, due);
+		this.all = all;
+		this.some = some;
 		this.delete = delete.formatted(table);
 		this.backlog = backlog.formatted(table);
+	}
+
+	static String due(TableName table, String sameKey) {
+		return DUE.formatted(table, sameKey);
+	}
+
+	static String lockLanes(TableName table, String more, String hasSome) {
+		return LOCK_LANES.formatted(table, more, hasSome);
 	}
 
 	/**
@@ -73,6 +82,10 @@ abstract class OutboxSql {
 	 */
 	String migrations() {
 		return "dev/idempotency/jdbc/" + this.folder;
+	}
+
+	String table() {
+		return this.table;
 	}
 
 	/**
@@ -108,21 +121,17 @@ abstract class OutboxSql {
 		return this.backlog;
 	}
 
-	String lockLanes() {
-		return this.lockLanes;
-	}
-
 	/**
-	 * The messages of lanes in their order. Parameters: the lanes, the topics to leave
-	 * out, {@link #limit}.
-	 * @return the statement
+	 * What claims messages.
+	 * @param without the topics that are to be left out
+	 * @return the statements
 	 */
-	String rows() {
-		return this.rows;
+	Claims claims(Set<String> without) {
+		return without.isEmpty() ? this.all : this.some;
 	}
 
 	/**
-	 * The limit of {@link #rows}.
+	 * The limit of {@link Claims#rows}.
 	 * @param all how many messages are wanted, about
 	 * @param lanes the number of lanes
 	 * @return how many the statement is to take from each lane, or in all
@@ -178,5 +187,17 @@ abstract class OutboxSql {
 	 * @return the statement, if the database has something of the kind
 	 */
 	abstract @Nullable String notifyRelays();
+
+	/**
+	 * The statements of a claim.
+	 *
+	 * @param lockLanes locks lanes in which something is due. Parameters: the topics to
+	 * leave out, if there are some, how many lanes. First column: the lane
+	 * @param rows the messages of lanes in their order. Parameters: the lanes, the topics
+	 * to leave out, if there are some, {@link #limit}, and that again after topics
+	 */
+	record Claims(String lockLanes, String rows) {
+
+	}
 
 }

@@ -1,17 +1,55 @@
 package dev.idempotency.jdbc;
 
 /**
- * The statements of an outbox in PostgreSQL.
+ * The statements of an outbox in PostgreSQL. They read the beginning of each lane, or of
+ * each topic in a lane where some topics are left out: with less of it prescribed the
+ * database would join, and read all that waits.
  */
 final class PostgresOutboxSql extends OutboxSql {
 
-	private static final String NO_IDLE_LIMIT = ", set_config('idle_in_transaction_session_timeout', '0', true)";
+	// Longer than a round lasts. A host that is gone or frozen must not keep its lanes,
+	// and
+	// a shorter limit of the server must not end a round that waits for the broker.
+	private static final String IDLE_LIMIT = ", set_config('idle_in_transaction_session_timeout', '180000', true)";
 
-	// Lane by lane, so that a long backlog is not sorted.
+	// In an index, where a key may be too long.
+	private static final String SAME_KEY = "md5(f.message_key) = md5(o.message_key)";
+
+	private static final String SOME = """
+			SELECT TRUE FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT 1""";
+
+	// From one topic to the next by the index, as PostgreSQL's wiki has it ("Loose
+	// indexscan").
+	private static final String TOPICS = """
+			WITH RECURSIVE t(topic) AS (
+			  (SELECT o.topic FROM %1$s o WHERE o.lane = l.lane AND o.published_at IS NULL AND o.set_aside_at IS NULL
+			    ORDER BY o.topic LIMIT 1)
+			  UNION ALL SELECT (SELECT o.topic FROM %1$s o WHERE o.lane = l.lane AND o.topic > t.topic
+			    AND o.published_at IS NULL AND o.set_aside_at IS NULL ORDER BY o.topic LIMIT 1)
+			  FROM t WHERE t.topic IS NOT NULL)
+			""";
+
+	private static final String SOME_OF_OTHERS = TOPICS + """
+			SELECT TRUE FROM t WHERE t.topic <> ALL(?) AND (SELECT TRUE FROM %1$s o WHERE o.lane = l.lane
+			  AND o.topic = t.topic AND %2$s ORDER BY o.position LIMIT 1) LIMIT 1""";
+
+	private static final String FIRST = """
+			SELECT %3$s FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT ?""";
+
+	private static final String FIRST_OF_OTHERS = TOPICS + """
+			SELECT q.* FROM (SELECT t.topic FROM t WHERE t.topic <> ALL(?)) w CROSS JOIN LATERAL (
+			  SELECT %3$s FROM %1$s o WHERE o.lane = l.lane AND o.topic = w.topic AND %2$s
+			  ORDER BY o.position LIMIT ?) q ORDER BY q.position LIMIT ?""";
+
+	// So many bytes at once, about: the driver has them all in memory. The size of a
+	// large
+	// payload is known without reading it.
 	private static final String ROWS = """
-			SELECT r.* FROM unnest(?) AS l(lane) CROSS JOIN LATERAL (
-			  SELECT %2$s FROM %1$s o WHERE o.lane = l.lane AND %3$s ORDER BY o.position LIMIT ?) r
-			ORDER BY r.position""";
+			SELECT s.* FROM (
+			  SELECT r.*, sum(coalesce(octet_length(r.payload), 0)) OVER (ORDER BY r.position
+			    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ahead
+			  FROM unnest(?) AS l(lane) CROSS JOIN LATERAL (%s) r) s
+			WHERE s.ahead IS NULL OR s.ahead < 16777216 ORDER BY s.position""";
 
 	private static final String DELETE = """
 			WITH batch AS MATERIALIZED (
@@ -28,8 +66,15 @@ final class PostgresOutboxSql extends OutboxSql {
 	private final String channel;
 
 	PostgresOutboxSql(TableName table) {
-		super(table, "postgresql-outbox", NO_IDLE_LIMIT, ROWS, DELETE, BACKLOG);
+		super(table, "postgresql-outbox", claims(table, SOME, FIRST), claims(table, SOME_OF_OTHERS, FIRST_OF_OTHERS),
+				DELETE, BACKLOG);
 		this.channel = table.table();
+	}
+
+	private static Claims claims(TableName table, String some, String first) {
+		String due = due(table, SAME_KEY);
+		return new Claims(lockLanes(table, IDLE_LIMIT, some.formatted(table, due)),
+				ROWS.formatted(first.formatted(table, due, COLUMNS)));
 	}
 
 	@Override

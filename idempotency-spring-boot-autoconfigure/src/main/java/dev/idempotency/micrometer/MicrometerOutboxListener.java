@@ -25,13 +25,17 @@ import dev.idempotency.outbox.OutboxStatus;
  * </li>
  * <li>{@code idempotency.outbox.pending}, gauge, messages that are to be published</li>
  * <li>{@code idempotency.outbox.age}, gauge, seconds since the oldest of them was sent, 0
- * if there is none</li>
+ * if there is none; if nobody could look for 15 seconds, as much as it would be since
+ * then if nothing had been published</li>
  * <li>{@code idempotency.outbox.set.aside}, gauge, messages that were given up</li>
  * </ul>
  *
  * @since 0.1.0
  */
 public final class MicrometerOutboxListener implements OutboxListener {
+
+	// For three looks.
+	private static final Duration FRESH = Duration.ofSeconds(15);
 
 	private final MeterRegistry registry;
 
@@ -43,6 +47,8 @@ public final class MicrometerOutboxListener implements OutboxListener {
 	private final AtomicBoolean observed = new AtomicBoolean();
 
 	private volatile OutboxStatus status = new OutboxStatus(0, Duration.ZERO, 0);
+
+	private volatile long observedAt;
 
 	/**
 	 * Create a listener.
@@ -66,7 +72,7 @@ public final class MicrometerOutboxListener implements OutboxListener {
 	}
 
 	@Override
-	public void published(OutboxRow row, Outcome outcome, Duration duration) {
+	public void attempted(OutboxRow row, Outcome outcome, Duration duration) {
 		Timer timer = this.published.get(outcome);
 		if (timer != null) {
 			timer.record(duration);
@@ -76,6 +82,7 @@ public final class MicrometerOutboxListener implements OutboxListener {
 	@Override
 	public void observed(OutboxStatus status) {
 		this.status = status;
+		this.observedAt = this.registry.config().clock().monotonicTime();
 		if (this.observed.compareAndSet(false, true)) {
 			register();
 		}
@@ -86,9 +93,7 @@ public final class MicrometerOutboxListener implements OutboxListener {
 			.description("Messages of the outbox that are to be published")
 			.tag("table", this.table)
 			.register(this.registry);
-		TimeGauge
-			.builder("idempotency.outbox.age", this, TimeUnit.MILLISECONDS,
-					(listener) -> listener.status.oldest().toMillis())
+		TimeGauge.builder("idempotency.outbox.age", this, TimeUnit.MILLISECONDS, MicrometerOutboxListener::age)
 			.description("Time since the oldest message was sent that is to be published")
 			.tag("table", this.table)
 			.register(this.registry);
@@ -96,6 +101,12 @@ public final class MicrometerOutboxListener implements OutboxListener {
 			.description("Messages of the outbox that the broker has refused too often")
 			.tag("table", this.table)
 			.register(this.registry);
+	}
+
+	// A database that does not answer publishes nothing, either.
+	private long age() {
+		long since = TimeUnit.NANOSECONDS.toMillis(this.registry.config().clock().monotonicTime() - this.observedAt);
+		return this.status.oldest().toMillis() + ((since > FRESH.toMillis()) ? since : 0);
 	}
 
 }

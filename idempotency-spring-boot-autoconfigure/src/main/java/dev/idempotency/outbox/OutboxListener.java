@@ -3,26 +3,21 @@ package dev.idempotency.outbox;
 import java.time.Duration;
 
 /**
- * Callbacks for what happens to the messages of an outbox. They run on threads of the
- * relay and should be quick; what they throw is logged and ignored.
+ * Callbacks for what happens to the messages of an outbox. They run on the threads of the
+ * relay and of the observer and should be quick; what they throw is logged and ignored.
  *
  * @since 0.1.0
  */
 public interface OutboxListener {
 
 	/**
-	 * Does nothing.
-	 */
-	OutboxListener NONE = new OutboxListener() {
-	};
-
-	/**
-	 * A message was given to the broker.
-	 * @param row the message
+	 * A message was given to the broker, and what came of it has been recorded. One whose
+	 * record failed is told when it is published again.
+	 * @param row the message, whose payload and headers do not belong in a log
 	 * @param outcome what came of it
-	 * @param duration the time since it was sent
+	 * @param duration the time since it was sent, by its row
 	 */
-	default void published(OutboxRow row, Outcome outcome, Duration duration) {
+	default void attempted(OutboxRow row, Outcome outcome, Duration duration) {
 	}
 
 	/**

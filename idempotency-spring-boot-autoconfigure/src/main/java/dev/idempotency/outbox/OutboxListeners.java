@@ -21,8 +21,8 @@ final class OutboxListeners implements OutboxListener {
 	}
 
 	@Override
-	public void published(OutboxRow row, Outcome outcome, Duration duration) {
-		tell((listener) -> listener.published(row, outcome, duration));
+	public void attempted(OutboxRow row, Outcome outcome, Duration duration) {
+		tell((listener) -> listener.attempted(row, outcome, duration));
 	}
 
 	@Override

@@ -30,9 +30,14 @@ public interface OutboxPublisher {
 	enum Failed {
 
 		/**
-		 * The broker refuses this message, or this topic.
+		 * The broker refuses this message.
 		 */
 		REFUSED,
+
+		/**
+		 * The broker refuses whatever is sent to this topic.
+		 */
+		TOPIC_REFUSED,
 
 		/**
 		 * The broker does not answer, or not now.

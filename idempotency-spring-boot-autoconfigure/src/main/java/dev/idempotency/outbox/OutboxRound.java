@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -110,33 +111,36 @@ final class OutboxRound {
 		}
 		long sent = System.nanoTime();
 		this.inFlight.add(next);
-		this.publisher.publish(next.row())
-			.whenComplete((done, error) -> this.acks.add(Ack.of(next, (error != null) ? cause(error) : null)));
-		if (TroubledTopics.isLong(System.nanoTime() - sent)) {
-			learnFrom(next);
+		CompletableFuture<?> answer = this.publisher.publish(next.row()).toCompletableFuture();
+		answer.whenComplete((done, error) -> this.acks.add(Ack.of(next, (error != null) ? cause(error) : null)));
+		if (answer.isCompletedExceptionally()) {
+			learnFrom(next, TroubledTopics.isLong(System.nanoTime() - sent));
 		}
 	}
 
 	// A send that blocks has waited for what the broker knows about the topic.
-	private void learnFrom(ClaimedRow blocked) {
+	private void learnFrom(ClaimedRow failed, boolean blocked) {
 		for (Ack ack : this.acks) {
-			if (ack.claimed() == blocked && ack.error() != null) {
-				if (this.publisher.meaning(ack.error()) == Failed.REFUSED) {
-					this.troubled.add(blocked.row().topic(), null);
+			if (ack.claimed() == failed && ack.error() != null) {
+				Failed meaning = this.publisher.meaning(ack.error());
+				if (meaning == Failed.TOPIC_REFUSED || (blocked && meaning == Failed.REFUSED)) {
+					this.troubled.add(failed.row().topic(), null);
 				}
-				else {
-					this.stopped = true;
-				}
+				this.stopped |= blocked && meaning == Failed.UNAVAILABLE;
 			}
 		}
 	}
 
 	private void fail(ClaimedRow claimed, Throwable error) {
-		if (this.publisher.meaning(error) == Failed.UNAVAILABLE) {
+		Failed meaning = this.publisher.meaning(error);
+		if (meaning == Failed.UNAVAILABLE) {
 			// It may be the only topic that is in trouble.
 			this.troubled.add(claimed.row().topic(), error);
 			this.unavailable.add(Ack.of(claimed, error));
 			return;
+		}
+		if (meaning == Failed.TOPIC_REFUSED) {
+			this.troubled.add(claimed.row().topic(), null);
 		}
 		int attempts = claimed.attempts() + 1;
 		this.failures.add(new RelayFailure(claimed, attempts, error,

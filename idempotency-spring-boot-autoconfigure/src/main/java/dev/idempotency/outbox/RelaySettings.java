@@ -9,7 +9,7 @@ import dev.idempotency.IdempotencyConfigurationException;
  *
  * @param batchSize how many messages it claims at once, about
  * @param pollInterval the longest time between two looks at the outbox
- * @param sendTimeout how long the broker may take for a message
+ * @param sendTimeout how long the broker may take for a message, 100 ms to 2 minutes
  * @param maxAttempts how often the broker may refuse a message before it is set aside
  * @param maxBackOff the longest time between two tries while the broker does not answer
  * @since 0.1.0
@@ -19,6 +19,9 @@ public record RelaySettings(int batchSize, Duration pollInterval, Duration sendT
 
 	private static final Duration MIN_BACK_OFF = Duration.ofMillis(250);
 
+	// The database ends a claim that lasts for three minutes.
+	private static final Duration MAX_SEND_TIMEOUT = Duration.ofMinutes(2);
+
 	private static final int MAX_DOUBLINGS = 16;
 
 	public RelaySettings {
@@ -26,8 +29,8 @@ public record RelaySettings(int batchSize, Duration pollInterval, Duration sendT
 				"1 to 10000");
 		check(pollInterval.toMillis() > 0, "looks at it every " + pollInterval, "poll-interval",
 				"a millisecond or more");
-		check(sendTimeout.toMillis() >= 100, "gives the broker " + sendTimeout + " for a message", "send-timeout",
-				"100 ms or more");
+		check(sendTimeout.toMillis() >= 100 && sendTimeout.compareTo(MAX_SEND_TIMEOUT) <= 0,
+				"gives the broker " + sendTimeout + " for a message", "send-timeout", "100 ms to 2 minutes");
 		check(maxAttempts > 0, "sets messages aside after " + maxAttempts + " refusals", "max-attempts", "1 or more");
 		check(maxBackOff.compareTo(MIN_BACK_OFF) >= 0, "waits for a dead broker " + maxBackOff + " at most",
 				"max-back-off", "250 ms or more");

@@ -60,8 +60,9 @@ final class Relaying {
 			return learn(round);
 		}
 		catch (InterruptedException ex) {
+			// Somebody else's, or the end: the loop clears it when it pauses.
 			Thread.currentThread().interrupt();
-			return Duration.ZERO;
+			return this.settings.pollInterval();
 		}
 		catch (RuntimeException ex) {
 			return this.outage.ofDatabase(ex);
@@ -76,7 +77,7 @@ final class Relaying {
 			return this.outage.pause();
 		}
 		this.outage.end();
-		return this.settings.pollInterval();
+		return this.troubled.pause(this.settings.pollInterval());
 	}
 
 	private Duration learn(OutboxRound round) {
@@ -116,7 +117,7 @@ final class Relaying {
 	}
 
 	private void tell(Ack ack, Outcome outcome) {
-		this.listener.published(ack.claimed().row(), outcome, ack.elapsed());
+		this.listener.attempted(ack.claimed().row(), outcome, ack.elapsed());
 	}
 
 }

@@ -104,6 +104,21 @@ final class TroubledTopics {
 	}
 
 	/**
+	 * How long to pause where nothing else is to be done.
+	 * @param pause how long without such topics
+	 * @return no longer than until one of them is to be tried again
+	 */
+	Duration pause(Duration pause) {
+		long left = this.troubles.values()
+			.stream()
+			.mapToLong((trouble) -> trouble.until() - this.nanos.getAsLong())
+			.filter((nanos) -> nanos > 0)
+			.min()
+			.orElse(Long.MAX_VALUE);
+		return (left < pause.toNanos()) ? Duration.ofNanos(left) : pause;
+	}
+
+	/**
 	 * What is known of a topic.
 	 *
 	 * @param failures how often its messages have waited in vain

@@ -1,11 +1,14 @@
 package dev.idempotency.jdbc;
 
+import java.util.Set;
+
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
+import dev.idempotency.jdbc.OutboxSql.Claims;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -23,6 +26,8 @@ class OutboxPlanTests {
 	// Blocks of 8 kB; all the rows are in about 1,800.
 	private static final int FEW = 1000;
 
+	private static final String LANES = "'{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}'::smallint[]";
+
 	@RegisterExtension
 	TestDatabase database = TestDatabase.create();
 
@@ -38,14 +43,18 @@ class OutboxPlanTests {
 				.formatted(published ? "now()" : "NULL"), ROWS);
 	}
 
-	private int blocks(String statement, String... parameters) {
+	private JsonNode plan(String statement, String... parameters) {
 		String text = statement;
 		for (String parameter : parameters) {
 			text = text.replaceFirst("\\?", parameter);
 		}
 		String answer = this.database.jdbc()
 			.queryForObject("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + text, String.class);
-		JsonNode plan = JsonMapper.shared().readTree(answer).path(0).path("Plan");
+		return JsonMapper.shared().readTree(answer).path(0).path("Plan");
+	}
+
+	private int blocks(String statement, String... parameters) {
+		JsonNode plan = plan(statement, parameters);
 		return plan.path("Shared Hit Blocks").asInt() + plan.path("Shared Read Blocks").asInt();
 	}
 
@@ -58,9 +67,40 @@ class OutboxPlanTests {
 		if (analyzed) {
 			this.database.jdbc().execute("ANALYZE idempotency_outbox");
 		}
-		String lanes = "'{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}'::smallint[]";
-		assertThat(blocks(this.sql.lockLanes(), "'{}'::text[]", "32")).isLessThan(FEW);
-		assertThat(blocks(this.sql.rows(), lanes, "'{}'::text[]", "8")).isLessThan(FEW);
+		Claims all = this.sql.claims(Set.of());
+		assertThat(blocks(all.lockLanes(), "32")).isLessThan(FEW);
+		assertThat(blocks(all.rows(), LANES, "8")).isLessThan(FEW);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	void roundReadsLittleHoweverMuchIsLeftOut(boolean analyzed) {
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
+		fill(false);
+		this.database.jdbc().update("UPDATE idempotency_outbox SET topic = 'wanted' WHERE position % 100 = 99");
+		this.database.jdbc().execute(analyzed ? "VACUUM ANALYZE idempotency_outbox" : "VACUUM idempotency_outbox");
+		Claims some = this.sql.claims(Set.of("topic"));
+		assertThat(blocks(some.lockLanes(), "'{topic}'::text[]", "32")).isLessThan(FEW);
+		assertThat(blocks(some.rows(), LANES, "'{topic}'::text[]", "8", "8")).isLessThan(FEW);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	void whatIsRefusedIsNotComparedWithAllThatWaits(boolean analyzed) {
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
+		fill(false);
+		// A lane of a thousand keys, whose first messages are refused and hold up the
+		// others.
+		this.database.jdbc().update("UPDATE idempotency_outbox SET lane = 1");
+		this.database.jdbc()
+			.update("UPDATE idempotency_outbox SET next_attempt_at = now() + interval '1 h' WHERE position <= 1000");
+		this.database.jdbc().execute(analyzed ? "VACUUM ANALYZE idempotency_outbox" : "VACUUM idempotency_outbox");
+		assertThat(compared(plan(this.sql.claims(Set.of()).lockLanes(), "32"))).isLessThan(ROWS);
+	}
+
+	private static int compared(JsonNode plan) {
+		return plan.path("Rows Removed by Join Filter").asInt() * Math.max(1, plan.path("Actual Loops").asInt())
+				+ plan.path("Plans").valueStream().mapToInt(OutboxPlanTests::compared).sum();
 	}
 
 }

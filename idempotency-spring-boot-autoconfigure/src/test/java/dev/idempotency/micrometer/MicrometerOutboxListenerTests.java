@@ -7,7 +7,9 @@ import java.util.concurrent.TimeUnit;
 
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.MockClock;
 import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,9 +29,13 @@ class MicrometerOutboxListenerTests {
 	private static final OutboxRow ROW = new OutboxRow(UUID.randomUUID(), "payments", null, null, List.of(), "key",
 			"payment", "42", "PaymentCharged");
 
-	private final MeterRegistry registry = new SimpleMeterRegistry();
+	private final MockClock clock = new MockClock();
+
+	private final MeterRegistry registry = new SimpleMeterRegistry(SimpleConfig.DEFAULT, this.clock);
 
 	private final MicrometerOutboxListener listener = new MicrometerOutboxListener(this.registry, "messages");
+
+	private final long start = this.clock.monotonicTime();
 
 	private double gauge(String name) {
 		return this.registry.get(name).tag("table", "messages").gauge().value();
@@ -38,7 +44,7 @@ class MicrometerOutboxListenerTests {
 	@ParameterizedTest
 	@EnumSource
 	void messageIsTimedUnderItsOutcome(Outcome outcome) {
-		this.listener.published(ROW, outcome, Duration.ofMillis(5));
+		this.listener.attempted(ROW, outcome, Duration.ofMillis(5));
 		Timer timer = this.registry.get("idempotency.outbox.publish")
 			.tags("table", "messages", "outcome", outcome.name().toLowerCase())
 			.timer();
@@ -65,8 +71,20 @@ class MicrometerOutboxListenerTests {
 	}
 
 	@Test
+	void ageGrowsWhileNobodyCanLook() {
+		this.listener.observed(new OutboxStatus(1, Duration.ofSeconds(2), 0));
+		for (int seconds : new int[] { 10, 20, 100 }) {
+			this.clock.add(Duration.ofSeconds(seconds).minusNanos(this.clock.monotonicTime() - this.start));
+			assertThat(this.registry.get("idempotency.outbox.age").timeGauge().value(TimeUnit.SECONDS))
+				.isEqualTo((seconds > 15) ? 2 + seconds : 2);
+		}
+		this.listener.observed(new OutboxStatus(0, Duration.ZERO, 0));
+		assertThat(this.registry.get("idempotency.outbox.age").timeGauge().value(TimeUnit.SECONDS)).isZero();
+	}
+
+	@Test
 	void topicsAndKeysMakeNoMetersOfTheirOwn() {
-		this.listener.published(ROW, Outcome.PUBLISHED, Duration.ZERO);
+		this.listener.attempted(ROW, Outcome.PUBLISHED, Duration.ZERO);
 		assertThat(this.registry.getMeters()).extracting(Meter::getId)
 			.noneMatch((id) -> id.toString().contains("payments") || id.toString().contains("42"));
 	}

@@ -12,7 +12,7 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for what relays tell of a broker that does not answer any of them.
+ * Tests for relays that get no answer from the broker, or are not let wait for it.
  */
 class OutageTests {
 
@@ -50,6 +50,18 @@ class OutageTests {
 						() -> assertThat(logs.messages("INFO")).filteredOn((line) -> line.endsWith("works again"))
 							.singleElement(InstanceOfAssertFactories.STRING)
 							.contains(this.table));
+		}
+	}
+
+	@Test
+	void interruptOfSomebodyElseIsNoReasonToPublishAgainAndAgain() {
+		try (OutboxApp app = start()) {
+			UnreliablePublisher publisher = app.context().getBean(UnreliablePublisher.class);
+			publisher.fail((any) -> false);
+			publisher.interruptOnce();
+			app.send(this.topic, "key", "value");
+			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().pending()).isZero());
+			assertThat(publisher.sends()).isLessThan(5);
 		}
 	}
 

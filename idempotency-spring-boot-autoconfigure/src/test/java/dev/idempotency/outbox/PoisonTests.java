@@ -217,7 +217,7 @@ class PoisonTests {
 		}
 
 		@Override
-		public void published(OutboxRow row, Outcome outcome, Duration duration) {
+		public void attempted(OutboxRow row, Outcome outcome, Duration duration) {
 			String event = row.topic() + " " + row.aggregateId() + " " + outcome;
 			this.events.add(event);
 			if (event.equals(this.awaited)) {

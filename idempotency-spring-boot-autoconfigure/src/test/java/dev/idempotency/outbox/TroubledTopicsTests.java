@@ -42,6 +42,16 @@ class TroubledTopicsTests {
 	}
 
 	@Test
+	void pauseEndsWhenATopicIsToBeTriedAgain() {
+		assertThat(this.topics.pause(Duration.ofHours(1))).isEqualTo(Duration.ofHours(1));
+		fail();
+		assertThat(this.topics.pause(Duration.ofSeconds(1))).isEqualTo(Duration.ofSeconds(1));
+		assertThat(this.topics.pause(Duration.ofHours(1))).isEqualTo(Duration.ofSeconds(15));
+		assertExcludedFor(15);
+		assertThat(this.topics.pause(Duration.ofHours(1))).isEqualTo(Duration.ofHours(1));
+	}
+
+	@Test
 	void topicThatWorksAgainIsForgotten() {
 		fail();
 		assertExcludedFor(15);

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 
 import org.apache.kafka.common.errors.NotEnoughReplicasException;
@@ -22,8 +23,21 @@ class UnreliablePublisher implements OutboxPublisher {
 
 	private volatile Predicate<String> failing = (topic) -> false;
 
+	private final AtomicInteger sends = new AtomicInteger();
+
+	private volatile boolean interrupts;
+
 	UnreliablePublisher(KafkaTemplate<?, ?> template) {
 		this.kafka = new KafkaOutboxPublisher(template.getProducerFactory(), Duration.ofSeconds(10));
+	}
+
+	// As a partitioner, an interceptor or an agent may do.
+	void interruptOnce() {
+		this.interrupts = true;
+	}
+
+	int sends() {
+		return this.sends.get();
 	}
 
 	void fail(Predicate<String> topics) {
@@ -32,6 +46,11 @@ class UnreliablePublisher implements OutboxPublisher {
 
 	@Override
 	public CompletionStage<?> publish(OutboxRow row) {
+		this.sends.incrementAndGet();
+		if (this.interrupts) {
+			this.interrupts = false;
+			Thread.currentThread().interrupt();
+		}
 		if (!this.failing.test(row.topic())) {
 			return this.kafka.publish(row);
 		}

@@ -11,7 +11,7 @@ CREATE TABLE ${table} (
   payload         bytea,
   headers         text,                                      -- application/x-www-form-urlencoded
   idempotency_key text        NOT NULL,
-  created_at      timestamptz NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
   published_at    timestamptz,
   attempts        integer     NOT NULL DEFAULT 0,            -- how often the broker has refused it
   next_attempt_at timestamptz,
@@ -26,8 +26,10 @@ CREATE TABLE ${table} (
 
 -- What is to be published.
 CREATE INDEX ${name}_pending ON ${table} (lane, position) WHERE published_at IS NULL AND set_aside_at IS NULL;
--- The few that were refused, and hold up what comes after them.
-CREATE INDEX ${name}_refused ON ${table} (lane, position)
+-- The same, where some topics are left out because the broker does not take their messages.
+CREATE INDEX ${name}_pending_topic ON ${table} (lane, topic, position) WHERE published_at IS NULL AND set_aside_at IS NULL;
+-- The few that were refused, and hold up what comes after them with the same key, which may be too long for an index.
+CREATE INDEX ${name}_refused ON ${table} (lane, topic, md5(message_key), position)
   WHERE published_at IS NULL AND set_aside_at IS NULL AND next_attempt_at IS NOT NULL;
 -- The few that are set aside.
 CREATE INDEX ${name}_set_aside ON ${table} (set_aside_at) WHERE set_aside_at IS NOT NULL;

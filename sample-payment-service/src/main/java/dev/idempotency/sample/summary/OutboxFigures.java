@@ -25,7 +25,7 @@ class OutboxFigures implements OutboxListener {
 	}
 
 	@Override
-	public void published(OutboxRow row, Outcome outcome, Duration duration) {
+	public void attempted(OutboxRow row, Outcome outcome, Duration duration) {
 		if (outcome == Outcome.PUBLISHED) {
 			this.published.increment();
 		}
