@@ -25,7 +25,7 @@ final class Database {
 				: dataSources.getIfUnique();
 		if (dataSource == null) {
 			throw new IdempotencyConfigurationException(
-					"There are several DataSources for the idempotency store: "
+					"There are several DataSources for the idempotency store or the outbox: "
 							+ List.of(beanFactory.getBeanNamesForType(DataSource.class)) + ".",
 					"Name one with 'idempotency.jdbc.data-source', or make one @Primary.");
 		}

@@ -55,8 +55,8 @@ public final class IdempotencyOutboxAutoConfiguration {
 	@Bean
 	@ConditionalOnMissingBean(OutboxStore.class)
 	@DependsOnDatabaseInitialization
-	JdbcOutboxStore jdbcOutboxStore(ConfigurableListableBeanFactory beanFactory, ObjectProvider<DataSource> dataSources,
-			IdempotencyProperties properties) {
+	JdbcOutboxStore idempotencyOutboxStore(ConfigurableListableBeanFactory beanFactory,
+			ObjectProvider<DataSource> dataSources, IdempotencyProperties properties) {
 		Jdbc jdbc = properties.jdbc();
 		if (dataSources.stream().findAny().isEmpty()) {
 			throw new IdempotencyConfigurationException(
@@ -72,18 +72,13 @@ public final class IdempotencyOutboxAutoConfiguration {
 		if (jdbc.schema() != Schema.NONE) {
 			JdbcSchemaValidation.validateOutbox(dataSource, table);
 		}
-		PlatformTransactionManager manager = JdbcTransactionManagers.find(beanFactory, dataSource,
+		PlatformTransactionManager manager = JdbcTransactionManagers.require(beanFactory, dataSource,
 				jdbc.transactionManager());
-		DataSource managed = (manager != null) ? JdbcTransactionManagers.dataSource(manager) : null;
-		if (managed == null) {
-			throw new IdempotencyConfigurationException(
-					"The outbox has no transaction manager for its DataSource, so that nothing could be sent with it.",
-					"Define a JdbcTransactionManager bean; with 'spring.kafka.producer.transaction-id-prefix' Boot "
-							+ "defines none.");
-		}
+		// The very object that the manager binds connections to.
+		DataSource managed = JdbcTransactionManagers.dataSource(manager);
 		boolean logged = properties.outbox().relay() == Relay.DEBEZIUM;
-		JdbcOutboxStore store = new JdbcOutboxStore(managed, table, properties.store().timeout(),
-				properties.outbox().retention(), logged);
+		JdbcOutboxStore store = new JdbcOutboxStore((managed != null) ? managed : dataSource, table,
+				properties.store().timeout(), properties.outbox().retention(), logged);
 		if (logged && store.status().pending() + store.status().setAside() > 0) {
 			logger
 				.warn("The outbox '" + table + "' has messages from before 'idempotency.outbox.relay' was 'debezium', "
@@ -94,7 +89,7 @@ public final class IdempotencyOutboxAutoConfiguration {
 
 	@Bean
 	@ConditionalOnMissingBean
-	OutboxSerializer kafkaOutboxSerializer(OutboxProducers producers) {
+	OutboxSerializer idempotencyOutboxSerializer(OutboxProducers producers) {
 		return new KafkaOutboxSerializer(producers.factory());
 	}
 

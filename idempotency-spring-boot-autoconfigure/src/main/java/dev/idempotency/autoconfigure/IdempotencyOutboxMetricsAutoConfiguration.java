@@ -25,7 +25,7 @@ public final class IdempotencyOutboxMetricsAutoConfiguration {
 
 	@Bean
 	@ConditionalOnMissingBean
-	MicrometerOutboxListener micrometerOutboxListener(MeterRegistry registry, OutboxStore store) {
+	MicrometerOutboxListener idempotencyOutboxMetrics(MeterRegistry registry, OutboxStore store) {
 		return new MicrometerOutboxListener(registry, store.table());
 	}
 

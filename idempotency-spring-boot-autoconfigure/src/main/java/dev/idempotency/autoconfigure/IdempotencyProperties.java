@@ -163,7 +163,8 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param sendTimeout Longest time that the broker may take for a message.
 	 * @param maxAttempts How often the broker may refuse a message before it is set
 	 * aside.
-	 * @param maxBackOff Longest time between two tries while the broker does not answer.
+	 * @param maxBackOff Longest time between two tries, while the broker does not answer
+	 * and after a refusal.
 	 * @param listen Whether the relay keeps a connection on which it hears of messages of
 	 * other instances. PostgreSQL only.
 	 */

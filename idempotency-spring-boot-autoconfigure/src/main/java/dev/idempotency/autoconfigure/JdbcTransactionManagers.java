@@ -34,8 +34,29 @@ final class JdbcTransactionManagers {
 
 	static @Nullable PlatformTransactionManager find(ListableBeanFactory beanFactory, DataSource dataSource,
 			@Nullable String name) {
+		Found found = search(beanFactory, dataSource, name);
+		if (found.manager() == null) {
+			logger.warn(found.problem() + ". Listeners in mode AUTO take leased mode; define a JdbcTransactionManager "
+					+ "bean for transactional mode");
+		}
+		return found.manager();
+	}
+
+	static PlatformTransactionManager require(ListableBeanFactory beanFactory, DataSource dataSource,
+			@Nullable String name) {
+		Found found = search(beanFactory, dataSource, name);
+		if (found.manager() == null) {
+			throw new IdempotencyConfigurationException(
+					"The outbox has no transaction manager for its DataSource, so that nothing could be sent with it. "
+							+ found.problem() + ".",
+					"Define a JdbcTransactionManager bean.");
+		}
+		return found.manager();
+	}
+
+	private static Found search(ListableBeanFactory beanFactory, DataSource dataSource, @Nullable String name) {
 		if (name != null) {
-			return named(beanFactory, dataSource, name);
+			return new Found(named(beanFactory, dataSource, name), "");
 		}
 		Map<String, PlatformTransactionManager> all = beanFactory.getBeansOfType(PlatformTransactionManager.class,
 				false, true);
@@ -43,26 +64,23 @@ final class JdbcTransactionManagers {
 		matching.values().removeIf((manager) -> target(dataSource(manager)) != target(dataSource));
 		if (matching.size() > 1) {
 			throw new IdempotencyConfigurationException(
-					"Several transaction managers manage the DataSource of the idempotency store: " + matching.keySet()
-							+ ".",
+					"Several transaction managers manage the DataSource of the idempotency store or the outbox: "
+							+ matching.keySet() + ".",
 					"Name one with 'idempotency.jdbc.transaction-manager'.");
 		}
 		if (matching.isEmpty()) {
-			logger.warn("No transaction manager manages the DataSource of the idempotency store"
-					+ (all.isEmpty() ? "" : ", only something else: " + all.keySet())
-					+ ". With 'spring.kafka.producer.transaction-id-prefix' Boot creates no JDBC transaction manager at "
-					+ "all and @Transactional silently means Kafka. Listeners in mode AUTO take leased mode; define a "
-					+ "JdbcTransactionManager bean for transactional mode");
-			return null;
+			return new Found(null,
+					"No transaction manager manages the DataSource of the idempotency store or the outbox"
+							+ (all.isEmpty() ? "" : ", only something else: " + all.keySet())
+							+ ". With 'spring.kafka.producer.transaction-id-prefix' Boot creates no JDBC transaction manager at "
+							+ "all and @Transactional silently means Kafka");
 		}
 		Map.Entry<String, PlatformTransactionManager> found = matching.entrySet().iterator().next();
 		if (!bindsConnection(found.getValue())) {
-			logger.warn("The transaction manager '" + found.getKey() + "' binds no JDBC connection of the idempotency "
-					+ "store's DataSource, so listeners in mode AUTO take leased mode; use a JPA dialect that exposes its "
-					+ "connection, or define a JdbcTransactionManager bean for transactional mode");
-			return null;
+			return new Found(null, "The transaction manager '" + found.getKey() + "' binds no JDBC connection of the "
+					+ "DataSource of the idempotency store or the outbox; a JPA dialect that exposes its connection does");
 		}
-		return found.getValue();
+		return new Found(found.getValue(), "");
 	}
 
 	private static PlatformTransactionManager named(ListableBeanFactory beanFactory, DataSource dataSource,
@@ -70,7 +88,8 @@ final class JdbcTransactionManagers {
 		PlatformTransactionManager manager = beanFactory.getBean(name, PlatformTransactionManager.class);
 		if (target(dataSource(manager)) != target(dataSource) || !bindsConnection(manager)) {
 			throw new IdempotencyConfigurationException(
-					"The transaction manager '" + name + "' does not manage the DataSource of the idempotency store.",
+					"The transaction manager '" + name
+							+ "' does not manage the DataSource of the idempotency store or the outbox.",
 					"Name another with 'idempotency.jdbc.transaction-manager', or the DataSource with "
 							+ "'idempotency.jdbc.data-source'.");
 		}
@@ -113,6 +132,16 @@ final class JdbcTransactionManagers {
 			target = delegating.getTargetDataSource();
 		}
 		return target;
+	}
+
+	/**
+	 * What came of a search.
+	 *
+	 * @param manager the manager, if there is one that can be used
+	 * @param problem why there is none
+	 */
+	private record Found(@Nullable PlatformTransactionManager manager, String problem) {
+
 	}
 
 }

@@ -3,6 +3,8 @@ package dev.idempotency.autoconfigure;
 import java.util.ArrayList;
 import java.util.List;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
@@ -16,6 +18,7 @@ import dev.idempotency.IdempotencyListeners;
 import dev.idempotency.autoconfigure.IdempotencyOutboxAutoConfiguration.OutboxProducers;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Cleanup;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Outbox;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Relay;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jdbc.JdbcOutboxStore;
 import dev.idempotency.outbox.OutboxListener;
@@ -32,6 +35,8 @@ import dev.idempotency.producer.KafkaOutboxPublisher;
  */
 @Configuration(proxyBeanMethods = false)
 class OutboxRelayConfiguration {
+
+	private static final Log logger = LogFactory.getLog(OutboxRelayConfiguration.class);
 
 	// What is no class path's business: not every DataSource is PostgreSQL's.
 	private static final String DRIVER = "org.postgresql.PGConnection";
@@ -51,6 +56,8 @@ class OutboxRelayConfiguration {
 		parts.add(new OutboxObserver(any, outboxListeners.orderedStream().toList()));
 		Cleanup cleanup = properties.cleanup();
 		Outbox outbox = properties.outbox();
+		logger.info("Outbox '" + any.table() + "': " + who(outbox.relay()) + "; published messages are kept for "
+				+ outbox.retention());
 		stores.ifAvailable((store) -> {
 			if (cleanup.enabled()) {
 				parts.add(new CleanupJob(store.expired(), cleanup.settings(),
@@ -65,6 +72,14 @@ class OutboxRelayConfiguration {
 		return new OutboxLifecycle(parts);
 	}
 
+	private static String who(Relay relay) {
+		return switch (relay) {
+			case EMBEDDED -> "relay embedded";
+			case NONE -> "relay none, so that another instance has to publish";
+			case DEBEZIUM -> "relay debezium, so that a connector has to publish";
+		};
+	}
+
 	/**
 	 * A relay in this instance.
 	 */
@@ -74,7 +89,7 @@ class OutboxRelayConfiguration {
 
 		@Bean
 		@ConditionalOnMissingBean
-		OutboxPublisher kafkaOutboxPublisher(OutboxProducers producers, IdempotencyProperties properties) {
+		OutboxPublisher idempotencyOutboxPublisher(OutboxProducers producers, IdempotencyProperties properties) {
 			return new KafkaOutboxPublisher(producers.factory(), properties.outbox().sendTimeout());
 		}
 

@@ -54,7 +54,9 @@ public final class CleanupJob implements SmartLifecycle {
 
 	@Override
 	public void start() {
-		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-cleanup-");
+		// With an outbox there are two jobs.
+		CustomizableThreadFactory threads = new CustomizableThreadFactory(
+				"idempotency-cleanup-" + this.records.table() + "-");
 		threads.setDaemon(true);
 		ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor(threads);
 		this.executor = scheduler;
@@ -99,8 +101,7 @@ public final class CleanupJob implements SmartLifecycle {
 	private void ended(int deleted, Duration duration) {
 		String table = this.records.table();
 		if (deleted > 0) {
-			logger.info("Deleted " + deleted + " expired idempotency records from " + table + " in "
-					+ duration.toMillis() + " ms");
+			logger.info("Deleted " + deleted + " expired rows from " + table + " in " + duration.toMillis() + " ms");
 			this.listener.cleanedUp(table, deleted);
 		}
 		if (this.stopped) {
@@ -110,7 +111,7 @@ public final class CleanupJob implements SmartLifecycle {
 			this.listener.cleanupEnded(table, duration, this.records.backlogAge());
 		}
 		catch (RuntimeException ex) {
-			logger.warn("The oldest expired idempotency record could not be looked for in " + table
+			logger.warn("The oldest expired row could not be looked for in " + table
 					+ "; the next try comes after the next cleanup", ex);
 		}
 	}
@@ -125,9 +126,10 @@ public final class CleanupJob implements SmartLifecycle {
 				logger.debug("The cleanup was stopped while it ran", ex);
 				return;
 			}
-			logger.warn("Expired idempotency records could not be deleted from " + this.records.table()
-					+ "; the next try comes in about " + this.settings.interval()
-					+ ". Until it succeeds the table grows", ex);
+			logger.warn(
+					"Expired rows could not be deleted from " + this.records.table() + "; the next try comes in about "
+							+ this.settings.interval() + ". Until it succeeds the table grows",
+					ex);
 		}
 	}
 
@@ -141,7 +143,7 @@ public final class CleanupJob implements SmartLifecycle {
 		this.executor.shutdownNow();
 		try {
 			if (!this.executor.awaitTermination(LAST_WAIT.toMillis(), TimeUnit.MILLISECONDS)) {
-				logger.warn("The cleanup of expired idempotency records did not end within " + LAST_WAIT
+				logger.warn("The cleanup of " + this.records.table() + " did not end within " + LAST_WAIT
 						+ "; what it has not committed is rolled back");
 			}
 		}

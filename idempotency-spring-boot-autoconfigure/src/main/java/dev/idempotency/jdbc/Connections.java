@@ -115,7 +115,9 @@ final class Connections {
 	private RuntimeException translate(SQLException ex) {
 		if (this.dialect.isContention(ex)) {
 			return new OperationInProgressException(
-					"A concurrent transaction holds the record (SQL state " + ex.getSQLState() + ")", RETRY_AFTER);
+					"A concurrent transaction holds the record, or a deadlock or a serialization failure ended this one "
+							+ "(SQL state " + ex.getSQLState() + ")",
+					RETRY_AFTER);
 		}
 		if (this.dialect.isAborted(ex)) {
 			return new UnexpectedRollbackException("A statement of the handler failed and the handler went on, but its "

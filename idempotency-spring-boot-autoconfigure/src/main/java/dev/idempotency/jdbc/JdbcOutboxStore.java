@@ -67,8 +67,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * @param timeout how long a statement may take that an application waits for
 	 * @param retention how long a message is kept after its publication; with zero it is
 	 * deleted at once
-	 * @param logged whether somebody publishes what the log of the database tells, so
-	 * that no relay has to
+	 * @param logged whether change data capture (Debezium) publishes the rows, so that no
+	 * relay has to
 	 */
 	public JdbcOutboxStore(DataSource dataSource, TableName table, Duration timeout, Duration retention,
 			boolean logged) {

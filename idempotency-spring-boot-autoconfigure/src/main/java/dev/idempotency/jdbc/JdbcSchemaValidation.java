@@ -52,10 +52,11 @@ public final class JdbcSchemaValidation {
 	}
 
 	/**
-	 * Make sure that the tables of an outbox are there, with all their columns.
+	 * Make sure that the tables of an outbox are there, with all their columns, and that
+	 * its lanes can be locked.
 	 * @param dataSource the database
 	 * @param table the name of the table
-	 * @throws IdempotencyConfigurationException if something is missing
+	 * @throws IdempotencyConfigurationException if something is missing, or a right
 	 */
 	public static void validateOutbox(DataSource dataSource, TableName table) {
 		OutboxSql outbox = Databases.dialect(dataSource, Layout.SINGLE).outbox(table);
@@ -66,8 +67,21 @@ public final class JdbcSchemaValidation {
 								+ " rows, without which nothing is published.",
 						"Run the INSERT at the end of the script in '" + outbox.migrations() + "' again.");
 			}
+			requireLocks(connection, table);
 			return table;
 		});
+	}
+
+	// A relay that may read its lanes but not lock them would find out much later.
+	private static void requireLocks(Connection connection, TableName table) {
+		try {
+			Connections.update(connection, "SELECT lane FROM " + table + "_lane WHERE lane = 0 FOR UPDATE SKIP LOCKED");
+		}
+		catch (SQLException ex) {
+			throw new IdempotencyConfigurationException(
+					"The table '" + table + "' cannot be used: its lanes cannot be locked: " + ex.getMessage(),
+					"Grant the user of the DataSource SELECT and UPDATE on '" + table + "_lane'.");
+		}
 	}
 
 	private static void validate(DataSource dataSource, TableName table, String columns, List<String> scripts,
@@ -79,8 +93,7 @@ public final class JdbcSchemaValidation {
 			more.on(connection);
 		}
 		catch (SQLException ex) {
-			throw new IdempotencyConfigurationException(
-					"The idempotency table '" + table + "' cannot be used: " + ex.getMessage(),
+			throw new IdempotencyConfigurationException("The table '" + table + "' cannot be used: " + ex.getMessage(),
 					"Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in '"
 							+ String.join("' and '", scripts) + "' yourself.");
 		}

@@ -3,20 +3,30 @@ package dev.idempotency.outbox;
 import java.util.List;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.dao.InvalidDataAccessResourceUsageException;
+
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.OperationInProgressException;
 
 /**
  * Sends messages with the transaction of the caller: they are rows of its database until
  * it has committed, and a relay publishes them then.
  * <p>
- * Guaranteed: a message of a transaction that commits is published at least once, one of
- * a transaction that rolls back never. Each publication of a message carries the same
+ * Guaranteed: a message of a transaction that commits is published at least once, unless
+ * the broker refuses it so often that it is set aside for a person to decide; one of a
+ * transaction that rolls back never. Each publication of a message carries the same
  * {@code Idempotency-Key}, so that an idempotent consumer applies it once. Messages with
  * the same topic and key are published in the order in which they were sent, those of
  * different transactions if one has waited for the other before it sent, as on the row of
  * an account that both change.
  * <p>
- * Not guaranteed: an order among messages with different keys or without one, and one
- * among transactions that did not wait for each other.
+ * Not guaranteed: an order among messages with different keys or without one, one among
+ * transactions that did not wait for each other, and the place of a message that was set
+ * aside: later ones with its key pass it.
+ * <p>
+ * To be used on the thread of the transaction. In a protected listener an
+ * {@link IdempotencyStoreUnavailableException} and an
+ * {@link OperationInProgressException} make the record wait, as those of the store do.
  *
  * @since 0.1.0
  */
@@ -27,6 +37,11 @@ public interface Outbox {
 	 * @param messages the messages, in their order
 	 * @throws IllegalStateException without a transaction of the outbox's database
 	 * @throws IllegalArgumentException if a message cannot be serialised
+	 * @throws IdempotencyStoreUnavailableException if the database does not answer
+	 * @throws OperationInProgressException if the database ends the statement because of
+	 * a concurrent transaction: a lock that took too long, a deadlock, a serialization
+	 * failure
+	 * @throws InvalidDataAccessResourceUsageException if the database refuses the rows
 	 */
 	void send(List<OutboxMessage> messages);
 
@@ -35,6 +50,11 @@ public interface Outbox {
 	 * @param message the message
 	 * @throws IllegalStateException without a transaction of the outbox's database
 	 * @throws IllegalArgumentException if it cannot be serialised
+	 * @throws IdempotencyStoreUnavailableException if the database does not answer
+	 * @throws OperationInProgressException if the database ends the statement because of
+	 * a concurrent transaction: a lock that took too long, a deadlock, a serialization
+	 * failure
+	 * @throws InvalidDataAccessResourceUsageException if the database refuses the row
 	 */
 	default void send(OutboxMessage message) {
 		send(List.of(message));
@@ -47,6 +67,11 @@ public interface Outbox {
 	 * @param payload its payload, as the application's {@code KafkaTemplate} takes it
 	 * @throws IllegalStateException without a transaction of the outbox's database
 	 * @throws IllegalArgumentException if it cannot be serialised
+	 * @throws IdempotencyStoreUnavailableException if the database does not answer
+	 * @throws OperationInProgressException if the database ends the statement because of
+	 * a concurrent transaction: a lock that took too long, a deadlock, a serialization
+	 * failure
+	 * @throws InvalidDataAccessResourceUsageException if the database refuses the row
 	 */
 	default void send(String topic, @Nullable Object key, @Nullable Object payload) {
 		send(OutboxMessage.to(topic).key(key).payload(payload).build());

@@ -10,7 +10,9 @@ import java.util.concurrent.CompletionStage;
 public interface OutboxPublisher {
 
 	/**
-	 * Send a message, without waiting for the broker.
+	 * Send a message, without waiting for the broker's acknowledgement; it may block
+	 * while the broker is asked about the topic. Never throws: a failure completes the
+	 * result. Called by the relay's thread only.
 	 * @param row the message
 	 * @return completed when the broker has it and its replicas, or exceptionally; within
 	 * {@link RelaySettings#sendTimeout()}

@@ -4,8 +4,12 @@ import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 
+import dev.idempotency.IdempotencyStoreUnavailableException;
+
 /**
- * Where messages are until they are published.
+ * Where messages are until they are published. Each method throws an
+ * {@link IdempotencyStoreUnavailableException} when the store does not answer: the relay
+ * tries again later, and a protected listener that sends waits.
  *
  * @since 0.1.0
  */
@@ -26,7 +30,8 @@ public interface OutboxStore {
 
 	/**
 	 * Claim messages that are to be published, in a transaction that lasts as long as the
-	 * claim. Nobody else is given a message of the same topic and key before it ends.
+	 * claim. Nobody else is given a message of the same topic and key before it ends, and
+	 * nobody waits for it: what other claims hold is left out.
 	 * @param limit how many messages, about
 	 * @param without topics whose messages are not wanted now
 	 * @return the claim

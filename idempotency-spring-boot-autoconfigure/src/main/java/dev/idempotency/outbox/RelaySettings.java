@@ -11,7 +11,8 @@ import dev.idempotency.IdempotencyConfigurationException;
  * @param pollInterval the longest time between two looks at the outbox
  * @param sendTimeout how long the broker may take for a message, 100 ms to 2 minutes
  * @param maxAttempts how often the broker may refuse a message before it is set aside
- * @param maxBackOff the longest time between two tries while the broker does not answer
+ * @param maxBackOff the longest time between two tries, while the broker does not answer
+ * and after a refusal
  * @since 0.1.0
  */
 public record RelaySettings(int batchSize, Duration pollInterval, Duration sendTimeout, int maxAttempts,
@@ -32,7 +33,7 @@ public record RelaySettings(int batchSize, Duration pollInterval, Duration sendT
 		check(sendTimeout.toMillis() >= 100 && sendTimeout.compareTo(MAX_SEND_TIMEOUT) <= 0,
 				"gives the broker " + sendTimeout + " for a message", "send-timeout", "100 ms to 2 minutes");
 		check(maxAttempts > 0, "sets messages aside after " + maxAttempts + " refusals", "max-attempts", "1 or more");
-		check(maxBackOff.compareTo(MIN_BACK_OFF) >= 0, "waits for a dead broker " + maxBackOff + " at most",
+		check(maxBackOff.compareTo(MIN_BACK_OFF) >= 0, "waits " + maxBackOff + " at most for its next try",
 				"max-back-off", "250 ms or more");
 	}
 

@@ -121,7 +121,7 @@ class IdempotencyJdbcAutoConfigurationTests {
 	@Tag("promise-12")
 	void validationRefusesAMissingTable() {
 		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.jdbc.schema=validate"));
-		assertThat(analysis.getDescription()).startsWith("The idempotency table 'idempotency_record' cannot be used: ");
+		assertThat(analysis.getDescription()).startsWith("The table 'idempotency_record' cannot be used: ");
 		assertThat(analysis.getAction()).contains("Set 'idempotency.jdbc.schema' to 'migrate'",
 				"dev/idempotency/jdbc/postgresql");
 	}

@@ -46,7 +46,7 @@ class MisconfigurationTests {
 	void twoDataSourcesAreRefused() {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TwoDataSources.class));
 		assertThat(analysis.getDescription())
-			.isEqualTo("There are several DataSources for the idempotency store: [first, second].");
+			.isEqualTo("There are several DataSources for the idempotency store or the outbox: [first, second].");
 		assertThat(analysis.getAction()).startsWith("Name one with 'idempotency.jdbc.data-source'");
 	}
 
@@ -64,8 +64,8 @@ class MisconfigurationTests {
 	@Test
 	void twoManagersOfTheDataSourceAreRefused() {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TwoManagers.class));
-		assertThat(analysis.getDescription())
-			.isEqualTo("Several transaction managers manage the DataSource of the idempotency store: [one, two].");
+		assertThat(analysis.getDescription()).isEqualTo(
+				"Several transaction managers manage the DataSource of the idempotency store or the outbox: [one, two].");
 		assertThat(analysis.getAction()).isEqualTo("Name one with 'idempotency.jdbc.transaction-manager'.");
 	}
 
@@ -94,8 +94,8 @@ class MisconfigurationTests {
 	void namedManagerThatBindsNoConnectionIsRefused() {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(UnboundManager.class)
 			.withPropertyValues("idempotency.jdbc.transaction-manager=unbound"));
-		assertThat(analysis.getDescription())
-			.isEqualTo("The transaction manager 'unbound' does not manage the DataSource of the idempotency store.");
+		assertThat(analysis.getDescription()).isEqualTo(
+				"The transaction manager 'unbound' does not manage the DataSource of the idempotency store or the outbox.");
 	}
 
 	@Test

@@ -1,6 +1,7 @@
 package dev.idempotency.autoconfigure;
 
 import java.util.List;
+import java.util.Map;
 
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -8,9 +9,13 @@ import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.ComponentScan;
+import org.springframework.context.annotation.ComponentScan.Filter;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.FilterType;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.kafka.core.KafkaTemplate;
+import org.springframework.stereotype.Component;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.outbox.Outbox;
@@ -19,6 +24,8 @@ import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -110,6 +117,41 @@ class OutboxAutoConfigurationTests {
 	}
 
 	@Test
+	void reasonWhyThereIsNoTransactionManagerIsNotTheListeners() {
+		try (Logs logs = Logs.ofThisThread()) {
+			assertRefused(
+					this.runner.withPropertyValues("idempotency.store.type=in-memory",
+							"spring.kafka.producer.transaction-id-prefix=tx-"),
+					"only something else: [kafkaTransactionManager]");
+			assertThat(logs.messages("WARN")).noneMatch((message) -> message.contains("leased mode"));
+		}
+	}
+
+	@Test
+	void beansOfTheApplicationMayHaveTheNamesOfClasses() {
+		this.runner.withUserConfiguration(Scanning.class)
+			.run((context) -> assertThat(context).hasNotFailed().hasSingleBean(Outbox.class));
+	}
+
+	@Test
+	void startUpLineTellsWhoPublishes() {
+		Map<String, String> lines = Map.of("embedded", "relay embedded", "none",
+				"relay none, so that another instance has to publish", "debezium",
+				"relay debezium, so that a connector has to publish");
+		lines.forEach((relay, line) -> {
+			String table = Servers.unique("outbox");
+			try (Logs logs = Logs.about(table)) {
+				this.runner
+					.withPropertyValues("idempotency.outbox.relay=" + relay, "idempotency.outbox.table=" + table,
+							"idempotency.outbox.retention=36h")
+					.run((context) -> assertThat(context).hasNotFailed());
+				assertThat(logs.messages("INFO")).filteredOn((message) -> message.contains("relay"))
+					.containsExactly("Outbox '" + table + "': " + line + "; published messages are kept for PT36H");
+			}
+		});
+	}
+
+	@Test
 	void settingsHaveRanges() {
 		assertRefused(this.runner.withPropertyValues("idempotency.outbox.batch-size=0"), "claims 0 messages at once");
 		assertRefused(this.runner.withPropertyValues("idempotency.outbox.retention=-1s"),
@@ -128,6 +170,36 @@ class OutboxAutoConfigurationTests {
 			return (List<OutboxMessage> messages) -> {
 			};
 		}
+
+	}
+
+	/**
+	 * An application whose components have the names of classes of the library.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ComponentScan(useDefaultFilters = false, includeFilters = @Filter(type = FilterType.ASSIGNABLE_TYPE,
+			classes = { UsersStore.class, UsersSerializer.class, UsersPublisher.class, UsersListener.class }))
+	static class Scanning {
+
+	}
+
+	@Component("jdbcOutboxStore")
+	static class UsersStore {
+
+	}
+
+	@Component("kafkaOutboxSerializer")
+	static class UsersSerializer {
+
+	}
+
+	@Component("kafkaOutboxPublisher")
+	static class UsersPublisher {
+
+	}
+
+	@Component("micrometerOutboxListener")
+	static class UsersListener {
 
 	}
 

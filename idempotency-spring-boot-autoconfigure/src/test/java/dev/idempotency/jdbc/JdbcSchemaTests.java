@@ -2,6 +2,8 @@ package dev.idempotency.jdbc;
 
 import java.util.List;
 
+import javax.sql.DataSource;
+
 import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -10,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 import dev.idempotency.Claim;
 import dev.idempotency.IdempotencyConfigurationException;
@@ -109,6 +112,25 @@ class JdbcSchemaTests {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
 			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")))
 			.withMessageContaining("fence");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void outboxWhoseLanesCannotBeLockedIsInvalid() {
+		TableName table = TableName.of("box");
+		JdbcSchemaMigration.migrateOutbox(this.pool, table);
+		String login = Servers.unique("login");
+		this.jdbc.execute("CREATE ROLE " + login + " LOGIN PASSWORD 'secret'");
+		this.jdbc.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON box TO " + login);
+		this.jdbc.execute("GRANT SELECT ON box_lane TO " + login);
+		DataSource restricted = new DriverManagerDataSource(this.pool.getJdbcUrl(), login, "secret");
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(restricted, table))
+			.withMessageStartingWith("The table 'box' cannot be used: ")
+			.withMessageContaining("box_lane")
+			.satisfies((ex) -> assertThat(ex.action()).contains("UPDATE on 'box_lane'"));
+		this.jdbc.execute("GRANT UPDATE ON box_lane TO " + login);
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validateOutbox(restricted, table));
 	}
 
 	private List<String> tables() {
