@@ -108,7 +108,29 @@ public final class IdempotentExecution {
 	 * @return the key, much shorter than {@link IdempotencyKey#MAX_LENGTH}
 	 */
 	public String nextKey() {
-		return this.key.id() + "-" + this.keys.getAndIncrement();
+		return key(this.keys.getAndIncrement());
+	}
+
+	/**
+	 * The {@link #nextKey() next key}, for a message that is sent if the current
+	 * transaction commits. If it does not, nothing has been sent, and the next message
+	 * gets this key: a handler that tries its transaction again gives its messages the
+	 * keys that they have without a failure.
+	 * @return the key
+	 */
+	public String nextTransactionalKey() {
+		int number = this.keys.getAndIncrement();
+		TransactionKeys.add(this, number);
+		return key(number);
+	}
+
+	private String key(int number) {
+		return this.key.id() + "-" + number;
+	}
+
+	// Not if somebody has asked for a later one, who may have sent it.
+	void putBack(int number) {
+		this.keys.compareAndSet(number + 1, number);
 	}
 
 	/**

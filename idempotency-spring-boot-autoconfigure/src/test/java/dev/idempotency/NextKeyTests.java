@@ -1,10 +1,16 @@
 package dev.idempotency;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.test.TestDatabase;
@@ -95,6 +101,63 @@ class NextKeyTests {
 			assertThat(IdempotentExecution.current().nextKey()).isEqualTo(this.key.id() + "-1");
 			return null;
 		});
+	}
+
+	private static String position(String key) {
+		return key.substring(key.lastIndexOf('-') + 1);
+	}
+
+	@Test
+	void keyOfATransactionThatRollsBackIsGivenAgainUnlessALaterOneIsInUse() {
+		try (TestDatabase database = TestDatabase.h2()) {
+			TransactionTemplate transactions = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
+			transactions.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+			List<String> keys = new ArrayList<>();
+			this.template.execute(operation(this.key), new TextCodec(), () -> {
+				IdempotentExecution execution = IdempotentExecution.current();
+				transactions.executeWithoutResult((status) -> {
+					keys.add(execution.nextTransactionalKey());
+					transactions.executeWithoutResult((inner) -> keys.add(execution.nextTransactionalKey()));
+					keys.add(execution.nextTransactionalKey());
+					status.setRollbackOnly();
+				});
+				transactions.executeWithoutResult((status) -> {
+					keys.add(execution.nextTransactionalKey());
+					keys.add(execution.nextKey());
+					status.setRollbackOnly();
+				});
+				keys.add(execution.nextTransactionalKey());
+				return null;
+			});
+			assertThat(keys).extracting(NextKeyTests::position).containsExactly("0", "1", "2", "2", "3", "4");
+		}
+	}
+
+	@Test
+	void keyOfATransactionAfterOneThatHasRolledBackIsNotGivenAgain() {
+		try (TestDatabase database = TestDatabase.h2()) {
+			TransactionTemplate transactions = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
+			transactions.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+			List<String> keys = new ArrayList<>();
+			this.template.execute(operation(this.key), new TextCodec(), () -> {
+				IdempotentExecution execution = IdempotentExecution.current();
+				transactions.executeWithoutResult((status) -> {
+					TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+						@Override
+						public void afterCompletion(int end) {
+							transactions.executeWithoutResult((next) -> keys.add(execution.nextTransactionalKey()));
+						}
+
+					});
+					keys.add(execution.nextTransactionalKey());
+					status.setRollbackOnly();
+				});
+				keys.add(execution.nextTransactionalKey());
+				return null;
+			});
+			assertThat(keys).extracting(NextKeyTests::position).containsExactly("0", "0", "1");
+		}
 	}
 
 	@Test

@@ -198,7 +198,7 @@ public final class OutboxMessage {
 
 		/**
 		 * The idempotency key of the message, for its consumers. Without it:
-		 * {@link IdempotentExecution#nextKey()} of the cause, or a new one.
+		 * {@link IdempotentExecution#nextTransactionalKey()} of the cause, or a new one.
 		 * @param value the key
 		 * @return this
 		 */

@@ -42,6 +42,12 @@ public interface OutboxPublisher {
 		TOPIC_REFUSED,
 
 		/**
+		 * The message failed with another one of the same batch, which the broker
+		 * refuses. It is sent again in the next round.
+		 */
+		NEIGHBOUR,
+
+		/**
 		 * The broker does not answer, or not now.
 		 */
 		UNAVAILABLE

@@ -5,6 +5,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -52,6 +53,8 @@ final class OutboxRound {
 	private final List<Ack> unavailable = new ArrayList<>();
 
 	private final Set<ClaimedRow> inFlight = Collections.newSetFromMap(new IdentityHashMap<>());
+
+	private final Set<String> refusedTopics = new HashSet<>();
 
 	private final long start = System.nanoTime();
 
@@ -106,6 +109,10 @@ final class OutboxRound {
 		if (next == null || this.stopped) {
 			return;
 		}
+		if (this.refusedTopics.contains(next.row().topic())) {
+			// There is more of it, which would be in front of all others again and again.
+			this.troubled.add(next.row().topic(), null);
+		}
 		if (this.troubled.contains(next.row().topic())) {
 			return;
 		}
@@ -123,28 +130,38 @@ final class OutboxRound {
 		for (Ack ack : this.acks) {
 			if (ack.claimed() == failed && ack.error() != null) {
 				Failed meaning = this.publisher.meaning(ack.error());
-				if (meaning == Failed.TOPIC_REFUSED || (blocked && meaning == Failed.REFUSED)) {
+				this.stopped |= blocked && meaning == Failed.UNAVAILABLE;
+				if (meaning == Failed.TOPIC_REFUSED) {
+					this.refusedTopics.add(failed.row().topic());
+				}
+				if (blocked && meaning != Failed.UNAVAILABLE) {
 					this.troubled.add(failed.row().topic(), null);
 				}
-				this.stopped |= blocked && meaning == Failed.UNAVAILABLE;
 			}
 		}
 	}
 
 	private void fail(ClaimedRow claimed, Throwable error) {
 		Failed meaning = this.publisher.meaning(error);
+		if (meaning == Failed.NEIGHBOUR) {
+			return;
+		}
 		if (meaning == Failed.UNAVAILABLE) {
 			// It may be the only topic that is in trouble.
 			this.troubled.add(claimed.row().topic(), error);
 			this.unavailable.add(Ack.of(claimed, error));
 			return;
 		}
-		if (meaning == Failed.TOPIC_REFUSED) {
+		if (meaning == Failed.TOPIC_REFUSED && this.failures.stream().anyMatch((other) -> isOf(claimed, other))) {
 			this.troubled.add(claimed.row().topic(), null);
 		}
 		int attempts = claimed.attempts() + 1;
 		this.failures.add(new RelayFailure(claimed, attempts, error,
 				(attempts < this.settings.maxAttempts()) ? this.settings.backOff(attempts) : null));
+	}
+
+	private static boolean isOf(ClaimedRow claimed, RelayFailure other) {
+		return other.claimed().row().topic().equals(claimed.row().topic());
 	}
 
 	List<Ack> published() {

@@ -108,8 +108,10 @@ final class Relaying {
 				tell(Ack.of(claimed, failure.error()), Outcome.SET_ASIDE);
 			}
 			else {
-				logger.warn("The broker has refused " + claimed.row() + " " + failure.attempts()
-						+ " times; it is tried again, and set aside after " + this.settings.maxAttempts(), failure.error());
+				logger.warn(
+						"The broker has refused " + claimed.row() + " " + failure.attempts()
+								+ " times; it is tried again, and set aside after " + this.settings.maxAttempts(),
+						failure.error());
 				tell(Ack.of(claimed, failure.error()), Outcome.REFUSED);
 			}
 		}

@@ -46,10 +46,11 @@ public final class TransactionalOutbox implements Outbox {
 		Assert.state(TransactionSynchronizationManager.isActualTransactionActive(),
 				() -> "No transaction is active for the " + messages.get(0) + "; send it from an @Idempotent listener "
 						+ "in transactional mode or from a @Transactional method, so that it commits with their writes");
+		Assert.state(TransactionSynchronizationManager.isSynchronizationActive(),
+				() -> "The " + messages.get(0) + " comes after the end of its transaction, and would be lost; send it "
+						+ "before the commit, or in a transaction of its own (REQUIRES_NEW)");
 		this.store.insert(messages.stream().map(this::row).toList());
-		if (TransactionSynchronizationManager.isSynchronizationActive()) {
-			TransactionSynchronizationManager.registerSynchronization(new Sent(messages.get(0)));
-		}
+		TransactionSynchronizationManager.registerSynchronization(new Sent(messages.get(0)));
 	}
 
 	private OutboxRow row(OutboxMessage message) {
@@ -61,7 +62,7 @@ public final class TransactionalOutbox implements Outbox {
 			return message.idempotencyKey();
 		}
 		IdempotentExecution cause = (message.cause() != null) ? message.cause() : IdempotentExecution.ifCurrent();
-		return (cause != null) ? cause.nextKey() : TimeOrderedUuid.next().toString();
+		return (cause != null) ? cause.nextTransactionalKey() : TimeOrderedUuid.next().toString();
 	}
 
 	/**

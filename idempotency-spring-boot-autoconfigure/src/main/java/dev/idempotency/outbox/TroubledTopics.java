@@ -14,14 +14,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * Topics for whose messages one waits in vain: the broker does not know them, or has no
  * leader or not enough replicas for them, or does not answer at all. For a while their
- * messages are not claimed, so that they do not hold up the others: 15 seconds, twice as
- * long each time, and two minutes at most, since each try does hold them up.
+ * messages are not claimed, so that they do not hold up the others: 5 seconds, as for the
+ * election of a leader, then twice as long each time, 160 at most, since each try does
+ * hold them up.
  */
 final class TroubledTopics {
 
 	private static final Log logger = LogFactory.getLog(TroubledTopics.class);
 
-	private static final Duration FIRST = Duration.ofSeconds(15);
+	private static final Duration FIRST = Duration.ofSeconds(5);
 
 	private static final Duration LONG = Duration.ofMillis(200);
 
@@ -131,7 +132,7 @@ final class TroubledTopics {
 
 		private static final Trouble NONE = new Trouble(0, 0, null, false, false);
 
-		private static final int DOUBLINGS = 3;
+		private static final int DOUBLINGS = 5;
 
 		Duration pause() {
 			return FIRST.multipliedBy(1L << Math.min(Math.max(this.failures - 1, 0), DOUBLINGS));

@@ -2,31 +2,25 @@ package dev.idempotency.producer;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.Collection;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.stream.Collectors;
 
-import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.ApplicationRecoverableException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.ClusterAuthorizationException;
+import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.OutOfOrderSequenceException;
 import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.errors.UnknownServerException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
-import org.springframework.kafka.core.DefaultKafkaProducerFactory;
 import org.springframework.kafka.core.ProducerFactory;
-import org.springframework.util.StringUtils;
 
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRow;
@@ -39,13 +33,14 @@ import dev.idempotency.outbox.OutboxRow;
  */
 public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBean {
 
-	private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
+	private static final String NEIGHBOUR = "Failed to append record because it was part of a batch";
 
-	private static final int MAX_IN_FLIGHT = 5;
-
-	private final DefaultKafkaProducerFactory<byte[], byte[]> producers;
+	private final RelayProducers producers;
 
 	private final String keyHeader;
+
+	// Of the relay's thread. While it is open so is a round, which keeps its producer.
+	private CompletableFuture<Void> last = CompletableFuture.completedFuture(null);
 
 	// Of the relay's thread and the producer's.
 	private volatile boolean doubtful;
@@ -56,62 +51,16 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	 * @param sendTimeout how long a message may take
 	 */
 	public KafkaOutboxPublisher(ProducerFactory<?, ?> factory, Duration sendTimeout) {
-		this.producers = new DefaultKafkaProducerFactory<>(
-				configuration(factory.getConfigurationProperties(), sendTimeout.toMillis()), new ByteArraySerializer(),
-				new ByteArraySerializer());
+		this.producers = new RelayProducers(factory, sendTimeout);
 		Object header = factory.getConfigurationProperties().get(IdempotencyKeyInterceptor.HEADER_CONFIG);
 		this.keyHeader = (header != null) ? header.toString() : OutboxRow.KEY_HEADER;
-		factory.getListeners().forEach((listener) -> this.producers.addListener(untyped(listener)));
-		this.producers.setPhysicalCloseTimeout((int) CLOSE_TIMEOUT.toSeconds());
-	}
-
-	// Meters of producers, which Boot adds, do not look at messages.
-	@SuppressWarnings("unchecked")
-	private static ProducerFactory.Listener<byte[], byte[]> untyped(ProducerFactory.Listener<?, ?> listener) {
-		return (ProducerFactory.Listener<byte[], byte[]>) listener;
-	}
-
-	private static Map<String, Object> configuration(Map<String, Object> application, long sendTimeout) {
-		Map<String, Object> configuration = new HashMap<>(application);
-		configuration.remove(ProducerConfig.TRANSACTIONAL_ID_CONFIG);
-		configuration.remove(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG);
-		configuration.remove(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG);
-		configuration.put(ProducerConfig.ACKS_CONFIG, "all");
-		configuration.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
-		configuration.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, MAX_IN_FLIGHT);
-		configuration.put(ProducerConfig.RETRIES_CONFIG, Integer.MAX_VALUE);
-		// A message with a key waits for the one before, so lingering would add up.
-		configuration.put(ProducerConfig.LINGER_MS_CONFIG, 0);
-		configuration.computeIfPresent(ProducerConfig.INTERCEPTOR_CLASSES_CONFIG,
-				(name, value) -> withoutStamping(value));
-		configuration.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, sendTimeout / 4);
-		configuration.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, (int) (sendTimeout * 3 / 4));
-		configuration.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) (sendTimeout * 3 / 8));
-		Object clientId = application.get(ProducerConfig.CLIENT_ID_CONFIG);
-		configuration.put(ProducerConfig.CLIENT_ID_CONFIG,
-				((clientId != null) ? clientId + "-" : "") + "idempotency-outbox");
-		return configuration;
-	}
-
-	// A message that is published again must not get another key under another name.
-	private static List<Object> withoutStamping(Object interceptors) {
-		Collection<?> all = (interceptors instanceof Collection<?> several) ? several
-				: StringUtils.commaDelimitedListToSet(String.valueOf(interceptors));
-		return all.stream()
-			.filter((one) -> !one.equals(IdempotencyKeyInterceptor.class)
-					&& !String.valueOf(one).trim().equals(IdempotencyKeyInterceptor.class.getName()))
-			.collect(Collectors.toList());
 	}
 
 	@Override
 	public CompletionStage<?> publish(OutboxRow row) {
 		CompletableFuture<Void> published = new CompletableFuture<>();
-		if (this.doubtful) {
-			this.doubtful = false;
-			this.producers.reset();
-		}
 		try {
-			this.producers.createProducer().send(record(row, this.keyHeader), (metadata, error) -> {
+			producer().send(record(row, this.keyHeader), (metadata, error) -> {
 				if (error == null) {
 					published.complete(null);
 				}
@@ -125,7 +74,19 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 			this.doubtful |= isDoubtful(ex);
 			published.completeExceptionally(ex);
 		}
+		this.last = published;
 		return published;
+	}
+
+	private Producer<byte[], byte[]> producer() {
+		if (this.doubtful) {
+			this.doubtful = false;
+			this.producers.renew();
+		}
+		else if (this.last.isDone()) {
+			this.producers.follow();
+		}
+		return this.producers.get();
 	}
 
 	private static ProducerRecord<byte[], byte[]> record(OutboxRow row, String keyHeader) {
@@ -135,7 +96,7 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		byte[] key = row.idempotencyKey().getBytes(StandardCharsets.UTF_8);
 		record.headers().add(OutboxRow.KEY_HEADER, key);
 		if (!keyHeader.equals(OutboxRow.KEY_HEADER)) {
-			record.headers().add(keyHeader, key);
+			record.headers().remove(keyHeader).add(keyHeader, key);
 		}
 		return record;
 	}
@@ -147,8 +108,12 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	@Override
 	public Failed meaning(Throwable error) {
-		if (isUnknownTopic(error) || isUnknownTopic(error.getCause())) {
-			return Failed.REFUSED;
+		if (isNeighbour(error)) {
+			return Failed.NEIGHBOUR;
+		}
+		if (isUnknownTopic(error) || isUnknownTopic(error.getCause()) || error instanceof InvalidTopicException
+				|| error instanceof TopicAuthorizationException) {
+			return Failed.TOPIC_REFUSED;
 		}
 		if (!(error instanceof KafkaException) && !(error instanceof IllegalStateException)) {
 			// A partitioner or an interceptor of the application, with this message.
@@ -163,6 +128,11 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	// Its producer sends a message until the time is over, in case the topic comes.
 	private static boolean isUnknownTopic(@Nullable Throwable error) {
 		return error instanceof UnknownTopicOrPartitionException;
+	}
+
+	// The producer has no exception of its own for it.
+	private static boolean isNeighbour(Throwable error) {
+		return error.getClass() == KafkaException.class && String.valueOf(error.getMessage()).startsWith(NEIGHBOUR);
 	}
 
 	private static boolean isLostProducer(Throwable error) {

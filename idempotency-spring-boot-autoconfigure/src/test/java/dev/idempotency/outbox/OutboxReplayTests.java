@@ -11,7 +11,10 @@ import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.annotation.Import;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
@@ -80,6 +83,17 @@ class OutboxReplayTests {
 			String id = IdempotencyKey.of(this.input + "#handle", "payment").id().toString();
 			assertThat(records).extracting(OutboxReplayTests::key)
 				.containsExactly(id + "-0", id + "-1", id + "-0", id + "-1");
+		}
+	}
+
+	@Test
+	void transactionThatIsTriedAgainGivesItsMessagesTheSameKeys() {
+		try (OutboxApp app = start("embedded", Retrying.class)) {
+			Kafka.send(this.input, "payment", "7");
+			Awaitility.await().untilAsserted(() -> assertThat(Kafka.read(this.output)).hasSize(4));
+			String id = IdempotencyKey.of(this.input + "#handle", "payment").id().toString();
+			assertThat(Kafka.read(this.output)).extracting((record) -> record.value() + " " + key(record))
+				.containsExactly("before " + id + "-0", "a " + id + "-1", "b " + id + "-2", "after " + id + "-3");
 		}
 	}
 
@@ -153,6 +167,53 @@ class OutboxReplayTests {
 			if (this.handler.fails()) {
 				throw new IllegalStateException("After its transaction");
 			}
+		}
+
+	}
+
+	/**
+	 * Tries its transactions more than once.
+	 */
+	static class Retrying {
+
+		@Value("${output}")
+		private String output;
+
+		private final Outbox outbox;
+
+		private final TransactionTemplate transactions;
+
+		private final TransactionTemplate nested;
+
+		Retrying(Outbox outbox, PlatformTransactionManager manager) {
+			this.outbox = outbox;
+			this.transactions = new TransactionTemplate(manager);
+			this.nested = new TransactionTemplate(manager);
+			this.nested.setPropagationBehavior(TransactionDefinition.PROPAGATION_NESTED);
+		}
+
+		@Idempotent(scope = "${input}#handle", mode = Mode.LEASED)
+		@KafkaListener(topics = "${input}", groupId = "${input}")
+		void handle() {
+			this.transactions.executeWithoutResult((status) -> send("before"));
+			this.transactions.executeWithoutResult((status) -> {
+				send("a");
+				send("b");
+				status.setRollbackOnly();
+			});
+			this.transactions.executeWithoutResult((status) -> {
+				send("a");
+				this.nested.executeWithoutResult((inner) -> {
+					send("b");
+					inner.setRollbackOnly();
+				});
+				this.nested.executeWithoutResult((inner) -> send("b"));
+			});
+			this.transactions.executeWithoutResult((status) -> send("after"));
+		}
+
+		private void send(String value) {
+			this.outbox.send(this.output, "key", value);
 		}
 
 	}

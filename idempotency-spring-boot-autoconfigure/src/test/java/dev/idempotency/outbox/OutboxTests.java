@@ -3,9 +3,13 @@ package dev.idempotency.outbox;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.ProducerInterceptor;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -30,6 +34,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 /**
  * Tests for sending with an outbox.
@@ -169,6 +174,29 @@ class OutboxTests {
 		}
 	}
 
+	// Where listeners of events run whose phase is after the commit.
+	@Test
+	void messageAfterTheCompletionIsRefused() {
+		AtomicReference<Throwable> refused = new AtomicReference<>();
+		try (OutboxApp app = OutboxApp
+			.start((settings) -> settings.with("spring.datasource.hikari.auto-commit", false))) {
+			app.inTransaction(
+					() -> TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+						@Override
+						public void afterCompletion(int status) {
+							refused
+								.set(catchThrowable(() -> app.outbox().send(OutboxTests.this.topic, "account-1", "x")));
+						}
+
+					}));
+			assertThat(refused.get()).isInstanceOf(IllegalStateException.class)
+				.hasMessageStartingWith(
+						"The message to " + this.topic + " with key account-1 comes after the end of its transaction");
+			assertThat(app.jdbc().queryForObject("SELECT count(*) FROM idempotency_outbox", Long.class)).isZero();
+		}
+	}
+
 	@Test
 	void messageBeforeTheCommitIsInTime() {
 		try (Logs logs = Logs.ofThisThread()) {
@@ -209,13 +237,15 @@ class OutboxTests {
 	@Test
 	void stampingInterceptorOfTheApplicationGivesNoOtherKey() {
 		try (OutboxApp app = OutboxApp.start((settings) -> settings
-			.with("spring.kafka.producer.properties.interceptor.classes", IdempotencyKeyInterceptor.class.getName())
+			.with("spring.kafka.producer.properties.interceptor.classes",
+					IdempotencyKeyInterceptor.class.getName() + ", " + Signature.class.getName())
 			.with("spring.kafka.producer.properties." + IdempotencyKeyInterceptor.HEADER_CONFIG, "X-Key"))) {
-			app.send(this.topic, "account-1", "x");
+			app.inTransaction(
+					() -> app.outbox().send(OutboxMessage.to(this.topic).payload("x").header("X-Key", "own").build()));
 			ConsumerRecord<String, String> record = published(1).get(0);
-			assertThat(header(record, "X-Key")).isEqualTo(header(record, OutboxRow.KEY_HEADER));
-			record.headers().remove("X-Key").remove(OutboxRow.KEY_HEADER).remove(OutboxRow.ID_HEADER);
-			assertThat(record.headers().headers("X-Key")).isEmpty();
+			assertThat(record.headers().headers("X-Key")).extracting((header) -> new String(header.value()))
+				.containsExactly(header(record, OutboxRow.KEY_HEADER));
+			assertThat(header(record, "signature")).isEqualTo("signed");
 		}
 	}
 
@@ -234,6 +264,31 @@ class OutboxTests {
 				this.topic))
 			.isEqualTo(Map.of("aggregatetype", "payment", "aggregateid", "42", "type", "payment-charged",
 					"idempotency_key", "given"));
+	}
+
+	/**
+	 * An interceptor of the application.
+	 */
+	public static final class Signature implements ProducerInterceptor<Object, Object> {
+
+		@Override
+		public ProducerRecord<Object, Object> onSend(ProducerRecord<Object, Object> record) {
+			record.headers().add("signature", "signed".getBytes(StandardCharsets.UTF_8));
+			return record;
+		}
+
+		@Override
+		public void onAcknowledgement(RecordMetadata metadata, Exception exception) {
+		}
+
+		@Override
+		public void close() {
+		}
+
+		@Override
+		public void configure(Map<String, ?> configs) {
+		}
+
 	}
 
 }

@@ -88,4 +88,16 @@ class TroubledTopicTests {
 		}
 	}
 
+	@Test
+	void topicThatIsRefusedHoldsUpNoOther() {
+		try (OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.batch-size", 50))) {
+			send(app, this.troubled + "/invalid", TROUBLED);
+			send(app, this.healthy, MESSAGES);
+			Awaitility.await()
+				.atMost(Duration.ofSeconds(PATIENCE))
+				.untilAsserted(() -> assertThat(Kafka.read(this.healthy).size()).isEqualTo(MESSAGES));
+			assertThat(app.told()).filteredOn((told) -> !told.startsWith("PUBLISHED")).hasSizeLessThan(TROUBLED / 20);
+		}
+	}
+
 }

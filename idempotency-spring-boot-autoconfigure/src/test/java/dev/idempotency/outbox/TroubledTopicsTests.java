@@ -35,7 +35,7 @@ class TroubledTopicsTests {
 
 	@Test
 	void topicIsLeftAloneLongerEachTime() {
-		for (int seconds : new int[] { 15, 30, 60, 120, 120 }) {
+		for (int seconds : new int[] { 5, 10, 20, 40, 80, 160, 160 }) {
 			fail();
 			assertExcludedFor(seconds);
 		}
@@ -46,35 +46,35 @@ class TroubledTopicsTests {
 		assertThat(this.topics.pause(Duration.ofHours(1))).isEqualTo(Duration.ofHours(1));
 		fail();
 		assertThat(this.topics.pause(Duration.ofSeconds(1))).isEqualTo(Duration.ofSeconds(1));
-		assertThat(this.topics.pause(Duration.ofHours(1))).isEqualTo(Duration.ofSeconds(15));
-		assertExcludedFor(15);
+		assertThat(this.topics.pause(Duration.ofHours(1))).isEqualTo(Duration.ofSeconds(5));
+		assertExcludedFor(5);
 		assertThat(this.topics.pause(Duration.ofHours(1))).isEqualTo(Duration.ofHours(1));
 	}
 
 	@Test
 	void topicThatWorksAgainIsForgotten() {
 		fail();
-		assertExcludedFor(15);
+		assertExcludedFor(5);
 		this.topics.settle("outbox", Set.of("sick"), Set.of());
 		fail();
-		assertExcludedFor(15);
+		assertExcludedFor(5);
 	}
 
 	@Test
 	void topicWithAPartitionThatWorksIsNotWell() {
 		fail();
 		this.topics.settle("outbox", Set.of("sick"), Set.of("sick"));
-		assertExcludedFor(15);
+		assertExcludedFor(5);
 	}
 
 	@Test
 	void outageOfTheBrokerSaysNothingAboutTopics() {
 		fail();
-		assertExcludedFor(15);
+		assertExcludedFor(5);
 		this.topics.retry();
 		assertThat(this.topics.names()).isEmpty();
 		fail();
-		assertExcludedFor(15);
+		assertExcludedFor(5);
 	}
 
 	@Test
