@@ -15,13 +15,11 @@ import java.util.concurrent.PriorityBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Supplier;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStore;
-import dev.idempotency.OperationInProgressException;
 import dev.idempotency.Settlement;
 
 /**
@@ -33,8 +31,6 @@ final class Competition {
 	private static final int KEYS = 12;
 
 	private static final int MAX_PAUSE = 200_000;
-
-	private static final int TRIES = 10;
 
 	private static final int ENOUGH = 100_000;
 
@@ -99,7 +95,7 @@ final class Competition {
 		ClaimRequest request = Requests.request(key, this.lease);
 		Owned completed = this.history.completed().get(key);
 		long asked = System.nanoTime();
-		Claim claim = answer(() -> this.store.claim(request));
+		Claim claim = Crowd.answer(() -> this.store.claim(request));
 		long answered = System.nanoTime();
 		this.history.answered(key, claim, completed);
 		if (claim instanceof Claim.Acquired acquired) {
@@ -113,19 +109,6 @@ final class Competition {
 			}
 		}
 		return claim;
-	}
-
-	// A call that met another one for too long has done nothing.
-	private static <T> T answer(Supplier<T> call) {
-		for (int tries = 1; tries < TRIES; tries++) {
-			try {
-				return call.get();
-			}
-			catch (OperationInProgressException ex) {
-				continue;
-			}
-		}
-		return call.get();
 	}
 
 	private void claim(IdempotencyKey key) {
@@ -155,7 +138,7 @@ final class Competition {
 				: (dice < 8) ? Mutation.RENEW : (dice < 14) ? Mutation.FAIL : Mutation.RELEASE;
 		long asked = System.nanoTime();
 		owner.asks(mutation, asked);
-		Settlement settlement = answer(() -> (mutation == Mutation.COMPLETE)
+		Settlement settlement = Crowd.answer(() -> (mutation == Mutation.COMPLETE)
 				? this.store.complete(owner.request(), ByteBuffer.allocate(4).putInt(owner.fence()).array())
 				: mutation.apply(this.store, owner.request()));
 		this.history.settled(owner, mutation, settlement, asked, System.nanoTime());

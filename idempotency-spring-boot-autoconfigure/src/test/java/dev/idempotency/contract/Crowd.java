@@ -8,6 +8,9 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Supplier;
+
+import dev.idempotency.OperationInProgressException;
 
 /**
  * Threads that do the same at the same time.
@@ -16,14 +19,29 @@ final class Crowd {
 
 	static final int SIZE = 8;
 
+	private static final int TRIES = 20;
+
 	private Crowd() {
 	}
 
-	static <T> List<T> of(Callable<T> action) throws Exception {
+	// A call that met another one for too long has done nothing.
+	static <T> T answer(Supplier<T> call) {
+		for (int tries = 1; tries < TRIES; tries++) {
+			try {
+				return call.get();
+			}
+			catch (OperationInProgressException ex) {
+				continue;
+			}
+		}
+		return call.get();
+	}
+
+	static <T> List<T> of(Supplier<T> action) throws Exception {
 		CyclicBarrier start = new CyclicBarrier(SIZE);
 		Callable<T> together = () -> {
 			start.await();
-			return action.call();
+			return answer(action);
 		};
 		ExecutorService executor = Executors.newFixedThreadPool(SIZE);
 		try {

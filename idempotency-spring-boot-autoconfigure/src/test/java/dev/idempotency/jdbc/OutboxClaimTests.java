@@ -1,0 +1,149 @@
+package dev.idempotency.jdbc;
+
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.TimeOrderedUuid;
+import dev.idempotency.outbox.OutboxClaim;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for what a claim on PostgreSQL takes, and for how it gives it back.
+ */
+class OutboxClaimTests {
+
+	private static final TableName TABLE = TableName.of("idempotency_outbox");
+
+	private static final int MESSAGES = 200;
+
+	private static final int MEGABYTE = 1 << 20;
+
+	@RegisterExtension
+	TestDatabase database = TestDatabase.create();
+
+	private JdbcOutboxStore store;
+
+	@BeforeEach
+	void create() {
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
+		this.store = new JdbcOutboxStore(this.database.pool(), TABLE, Duration.ofSeconds(2), Duration.ofHours(1),
+				false);
+	}
+
+	private void send(int messages, int size) {
+		List<OutboxRow> rows = IntStream.range(0, messages)
+			.mapToObj((i) -> new OutboxRow(TimeOrderedUuid.next(), "topic",
+					("key" + i).getBytes(StandardCharsets.UTF_8), new byte[size], List.of(), "id", "a", "1", "b"))
+			.toList();
+		new TransactionTemplate(new JdbcTransactionManager(this.database.pool()))
+			.executeWithoutResult((status) -> this.store.insert(rows));
+	}
+
+	private int freeLanes() {
+		return this.database.jdbc()
+			.queryForList("SELECT lane FROM idempotency_outbox_lane FOR UPDATE SKIP LOCKED")
+			.size();
+	}
+
+	@Test
+	void oneMessageTakesOneLane() {
+		send(MESSAGES, 1);
+		try (OutboxClaim claim = this.store.claim(1)) {
+			assertThat(claim.rows()).hasSize(1);
+			assertThat(freeLanes()).isEqualTo(OutboxSql.LANES - 1);
+		}
+		assertThat(freeLanes()).isEqualTo(OutboxSql.LANES);
+	}
+
+	@Test
+	void someLanesAreLeftToOthers() {
+		send(MESSAGES, 1);
+		try (OutboxClaim claim = this.store.claim(MESSAGES); OutboxClaim other = this.store.claim(MESSAGES)) {
+			assertThat(claim.rows()).isNotEmpty();
+			assertThat(other.rows()).isNotEmpty();
+		}
+	}
+
+	@Test
+	void largeMessagesComeInPortions() {
+		send(40, MEGABYTE);
+		try (OutboxClaim claim = this.store.claim(MESSAGES)) {
+			assertThat(claim.rows()).hasSizeBetween(10, 17);
+		}
+	}
+
+	@Test
+	void messageThatIsLargerThanAPortionComesAlone() {
+		send(2, 20 * MEGABYTE);
+		try (OutboxClaim claim = this.store.claim(MESSAGES)) {
+			assertThat(claim.rows()).hasSize(1);
+		}
+	}
+
+	@Test
+	void largeMessagesComeInPortionsBesideATopicThatIsLeftOut() {
+		send(40, MEGABYTE);
+		try (OutboxClaim claim = this.store.claim(MESSAGES, Set.of("other"))) {
+			assertThat(claim.rows()).hasSizeBetween(10, 17);
+		}
+	}
+
+	// A host that is frozen in a round would keep its lanes otherwise, whatever the
+	// server
+	// is set to.
+	@Test
+	void serverEndsAClaimThatIsSilentForMinutes() throws SQLException {
+		send(1, 1);
+		try (Connection only = this.database.pool().getConnection()) {
+			JdbcTemplate jdbc = new JdbcTemplate(new SingleConnectionDataSource(only, true));
+			jdbc.execute("SET idle_in_transaction_session_timeout = 0");
+			try (OutboxClaim claim = sharing(only).claim(1)) {
+				assertThat(claim.rows()).hasSize(1);
+				assertThat(limit(jdbc)).isEqualTo("3min");
+			}
+			assertThat(limit(jdbc)).isEqualTo("0");
+		}
+	}
+
+	@Test
+	void connectionIsGivenBackAsItWasWhenTheClaimFails() throws SQLException {
+		this.database.jdbc().execute("DROP TABLE idempotency_outbox_lane");
+		try (Connection only = this.database.pool().getConnection()) {
+			only.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+			int limit = only.getNetworkTimeout();
+			JdbcOutboxStore sharing = sharing(only);
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> sharing.claim(1));
+			assertThat(only.getTransactionIsolation()).isEqualTo(Connection.TRANSACTION_REPEATABLE_READ);
+			assertThat(only.getNetworkTimeout()).isEqualTo(limit);
+			assertThat(only.getAutoCommit()).isTrue();
+		}
+	}
+
+	private static String limit(JdbcTemplate jdbc) {
+		return jdbc.queryForObject("SELECT current_setting('idle_in_transaction_session_timeout')", String.class);
+	}
+
+	private static JdbcOutboxStore sharing(Connection only) {
+		return new JdbcOutboxStore(new SingleConnectionDataSource(only, true), TABLE, Duration.ofSeconds(2),
+				Duration.ofHours(1), false);
+	}
+
+}
