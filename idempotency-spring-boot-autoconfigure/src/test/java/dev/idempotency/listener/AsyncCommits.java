@@ -1,0 +1,56 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
+
+import dev.idempotency.test.Kafka;
+
+/**
+ * Waits for the offsets of asynchronous listeners. Spring Kafka 4.1.1 forgets a commit
+ * that the answer of a record wakes up in its midst ({@code commitIfNecessary} ignores
+ * the {@code WakeupException}), until the next record of the partition. So a duplicate of
+ * the last one is sent if none comes, which changes nothing else.
+ */
+final class AsyncCommits {
+
+	// Longer than a record that is in progress elsewhere waits.
+	private static final Duration REGULAR = Duration.ofSeconds(15);
+
+	private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+	private AsyncCommits() {
+	}
+
+	// The group has the name of the topic.
+	static void awaitAll(String topic) {
+		last(topic).keySet().forEach((partition) -> await(topic, partition));
+	}
+
+	static void await(String topic, int partition) {
+		try {
+			awaitNoLag(REGULAR, topic, partition);
+		}
+		catch (ConditionTimeoutException ex) {
+			ConsumerRecord<String, String> record = last(topic).get(partition);
+			Kafka.send(new ProducerRecord<>(topic, partition, record.key(), record.value(), record.headers()));
+			awaitNoLag(PATIENCE, topic, partition);
+		}
+	}
+
+	private static Map<Integer, ConsumerRecord<String, String>> last(String topic) {
+		return Kafka.read(topic)
+			.stream()
+			.collect(Collectors.toMap(ConsumerRecord::partition, (record) -> record, (one, next) -> next));
+	}
+
+	private static void awaitNoLag(Duration time, String topic, int partition) {
+		Awaitility.await().atMost(time).until(() -> Kafka.lag(topic, topic, partition) == 0);
+	}
+
+}
