@@ -115,7 +115,9 @@ public final class IdempotentExecution {
 	 * The {@link #nextKey() next key}, for a message that is sent if the current
 	 * transaction commits. If it does not, nothing has been sent, and the next message
 	 * gets this key: a handler that tries its transaction again gives its messages the
-	 * keys that they have without a failure.
+	 * keys that they have without a failure. So it is, too, when nobody knows whether the
+	 * transaction has committed: the same message sent again is recognised then, but
+	 * another one would be taken for it.
 	 * @return the key
 	 */
 	public String nextTransactionalKey() {

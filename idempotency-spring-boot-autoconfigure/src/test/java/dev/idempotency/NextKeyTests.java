@@ -2,6 +2,7 @@ package dev.idempotency;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.AfterEach;
@@ -103,61 +104,57 @@ class NextKeyTests {
 		});
 	}
 
-	private static String position(String key) {
-		return key.substring(key.lastIndexOf('-') + 1);
+	// Of the keys that a handler draws, in the transactions that it is given.
+	private List<String> positions(BiConsumer<TransactionTemplate, List<String>> handler) {
+		try (TestDatabase database = TestDatabase.h2()) {
+			TransactionTemplate transactions = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
+			transactions.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+			List<String> keys = new ArrayList<>();
+			this.template.execute(operation(this.key), new TextCodec(), () -> {
+				handler.accept(transactions, keys);
+				return null;
+			});
+			return keys.stream().map((drawn) -> drawn.substring(drawn.lastIndexOf('-') + 1)).toList();
+		}
 	}
 
 	@Test
 	void keyOfATransactionThatRollsBackIsGivenAgainUnlessALaterOneIsInUse() {
-		try (TestDatabase database = TestDatabase.h2()) {
-			TransactionTemplate transactions = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
-			transactions.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
-			List<String> keys = new ArrayList<>();
-			this.template.execute(operation(this.key), new TextCodec(), () -> {
-				IdempotentExecution execution = IdempotentExecution.current();
-				transactions.executeWithoutResult((status) -> {
-					keys.add(execution.nextTransactionalKey());
-					transactions.executeWithoutResult((inner) -> keys.add(execution.nextTransactionalKey()));
-					keys.add(execution.nextTransactionalKey());
-					status.setRollbackOnly();
-				});
-				transactions.executeWithoutResult((status) -> {
-					keys.add(execution.nextTransactionalKey());
-					keys.add(execution.nextKey());
-					status.setRollbackOnly();
-				});
+		assertThat(positions((transactions, keys) -> {
+			IdempotentExecution execution = IdempotentExecution.current();
+			transactions.executeWithoutResult((status) -> {
 				keys.add(execution.nextTransactionalKey());
-				return null;
+				transactions.executeWithoutResult((inner) -> keys.add(execution.nextTransactionalKey()));
+				keys.add(execution.nextTransactionalKey());
+				status.setRollbackOnly();
 			});
-			assertThat(keys).extracting(NextKeyTests::position).containsExactly("0", "1", "2", "2", "3", "4");
-		}
+			transactions.executeWithoutResult((status) -> {
+				keys.add(execution.nextTransactionalKey());
+				keys.add(execution.nextKey());
+				status.setRollbackOnly();
+			});
+			keys.add(execution.nextTransactionalKey());
+		})).containsExactly("0", "1", "2", "2", "3", "4");
 	}
 
 	@Test
 	void keyOfATransactionAfterOneThatHasRolledBackIsNotGivenAgain() {
-		try (TestDatabase database = TestDatabase.h2()) {
-			TransactionTemplate transactions = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
-			transactions.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
-			List<String> keys = new ArrayList<>();
-			this.template.execute(operation(this.key), new TextCodec(), () -> {
-				IdempotentExecution execution = IdempotentExecution.current();
-				transactions.executeWithoutResult((status) -> {
-					TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+		assertThat(positions((transactions, keys) -> {
+			IdempotentExecution execution = IdempotentExecution.current();
+			transactions.executeWithoutResult((status) -> {
+				TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
 
-						@Override
-						public void afterCompletion(int end) {
-							transactions.executeWithoutResult((next) -> keys.add(execution.nextTransactionalKey()));
-						}
+					@Override
+					public void afterCompletion(int end) {
+						transactions.executeWithoutResult((next) -> keys.add(execution.nextTransactionalKey()));
+					}
 
-					});
-					keys.add(execution.nextTransactionalKey());
-					status.setRollbackOnly();
 				});
 				keys.add(execution.nextTransactionalKey());
-				return null;
+				status.setRollbackOnly();
 			});
-			assertThat(keys).extracting(NextKeyTests::position).containsExactly("0", "0", "1");
-		}
+			keys.add(execution.nextTransactionalKey());
+		})).containsExactly("0", "0", "1");
 	}
 
 	@Test

@@ -160,7 +160,8 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * once.
 	 * @param batchSize Messages that the relay claims at once, about.
 	 * @param pollInterval Longest time between two looks at the outbox.
-	 * @param sendTimeout Longest time that the broker may take for a message.
+	 * @param sendTimeout Longest time that the broker may take for a message, 2 minutes
+	 * at most.
 	 * @param maxAttempts How often the broker may refuse a message before it is set
 	 * aside.
 	 * @param maxBackOff Longest time between two tries, while the broker does not answer

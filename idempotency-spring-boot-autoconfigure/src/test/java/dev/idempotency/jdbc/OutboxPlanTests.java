@@ -2,6 +2,7 @@ package dev.idempotency.jdbc;
 
 import java.util.Set;
 
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -33,6 +34,11 @@ class OutboxPlanTests {
 
 	private final OutboxSql sql = new PostgresOutboxSql(TABLE);
 
+	@BeforeEach
+	void create() {
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
+	}
+
 	private void fill(boolean published) {
 		this.database.jdbc()
 			.update("""
@@ -41,6 +47,10 @@ class OutboxPlanTests {
 					SELECT gen_random_uuid(), i %% 64, 'account', '1', 'charged', 'topic', convert_to('key' || i %% 1000, 'UTF8'),
 					  convert_to(repeat('x', 200), 'UTF8'), i, %s FROM generate_series(1, ?) i"""
 				.formatted(published ? "now()" : "NULL"), ROWS);
+	}
+
+	private void vacuum(boolean analyze) {
+		this.database.jdbc().execute("VACUUM " + (analyze ? "ANALYZE " : "") + TABLE);
 	}
 
 	private JsonNode plan(String statement, String... parameters) {
@@ -61,7 +71,6 @@ class OutboxPlanTests {
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
 	void roundReadsLittleHoweverMuchWaitsOrIsPublished(boolean analyzed) {
-		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
 		fill(true);
 		fill(false);
 		if (analyzed) {
@@ -75,10 +84,9 @@ class OutboxPlanTests {
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
 	void roundReadsLittleHoweverMuchIsLeftOut(boolean analyzed) {
-		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
 		fill(false);
 		this.database.jdbc().update("UPDATE idempotency_outbox SET topic = 'wanted' WHERE position % 100 = 99");
-		this.database.jdbc().execute(analyzed ? "VACUUM ANALYZE idempotency_outbox" : "VACUUM idempotency_outbox");
+		vacuum(analyzed);
 		Claims some = this.sql.claims(Set.of("topic"));
 		assertThat(blocks(some.lockLanes(), "'{topic}'::text[]", "32")).isLessThan(FEW);
 		assertThat(blocks(some.rows(), LANES, "'{topic}'::text[]", "8", "8")).isLessThan(FEW);
@@ -87,14 +95,13 @@ class OutboxPlanTests {
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
 	void whatIsRefusedIsNotComparedWithAllThatWaits(boolean analyzed) {
-		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
 		fill(false);
 		// A lane of a thousand keys, whose first messages are refused and hold up the
 		// others.
 		this.database.jdbc().update("UPDATE idempotency_outbox SET lane = 1");
 		this.database.jdbc()
 			.update("UPDATE idempotency_outbox SET next_attempt_at = now() + interval '1 h' WHERE position <= 1000");
-		this.database.jdbc().execute(analyzed ? "VACUUM ANALYZE idempotency_outbox" : "VACUUM idempotency_outbox");
+		vacuum(analyzed);
 		assertThat(compared(plan(this.sql.claims(Set.of()).lockLanes(), "32"))).isLessThan(ROWS);
 	}
 

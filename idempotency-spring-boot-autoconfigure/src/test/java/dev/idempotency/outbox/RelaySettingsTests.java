@@ -1,0 +1,39 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+import dev.idempotency.IdempotencyConfigurationException;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for {@link RelaySettings}.
+ */
+class RelaySettingsTests {
+
+	private static RelaySettings settings(String sendTimeout) {
+		return new RelaySettings(500, Duration.ofSeconds(1), Duration.parse(sendTimeout), 10, Duration.ofSeconds(5));
+	}
+
+	// The database takes back what a round has kept for three minutes.
+	@ParameterizedTest
+	@CsvSource({ "PT0.099S", "PT2M0.001S" })
+	@Tag("promise-12")
+	void sendTimeoutThatNoRoundCanKeepIsRefused(String sendTimeout) {
+		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> settings(sendTimeout))
+			.satisfies((ex) -> assertThat(ex.action()).contains("idempotency.outbox.send-timeout")
+				.contains("100 ms to 2 minutes"));
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "PT0.1S", "PT2M" })
+	void sendTimeoutWithinTheRangeIsTaken(String sendTimeout) {
+		assertThat(settings(sendTimeout).sendTimeout()).isEqualTo(Duration.parse(sendTimeout));
+	}
+
+}
