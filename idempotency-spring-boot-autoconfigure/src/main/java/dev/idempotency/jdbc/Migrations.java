@@ -6,6 +6,7 @@ import java.util.Map;
 import javax.sql.DataSource;
 
 import org.flywaydb.core.Flyway;
+import org.flywaydb.core.api.CoreErrorCode;
 import org.flywaydb.core.api.FlywayException;
 import org.flywaydb.core.api.configuration.FluentConfiguration;
 
@@ -36,13 +37,28 @@ final class Migrations {
 			configuration.defaultSchema(Databases.storedName(dataSource, table.schema()));
 		}
 		try {
-			configuration.load().migrate();
+			migrate(configuration.load());
 		}
 		catch (FlywayException ex) {
 			throw new IdempotencyConfigurationException(
 					"The schema of the table '" + table + "' could not be migrated: " + ex.getMessage(),
 					"Add Flyway's module for the database if it is missing, and give the user the right to create "
 							+ "tables; or create the table yourself and set 'idempotency.jdbc.schema' to 'validate'.");
+		}
+	}
+
+	// Flyway looks whether its history is there, and then whether the schema is empty. If
+	// another instance creates the history in between, it fails, without having done
+	// anything; it is there at the second try.
+	private static void migrate(Flyway flyway) {
+		try {
+			flyway.migrate();
+		}
+		catch (FlywayException ex) {
+			if (ex.getErrorCode() != CoreErrorCode.ERROR) {
+				throw ex;
+			}
+			flyway.migrate();
 		}
 	}
 

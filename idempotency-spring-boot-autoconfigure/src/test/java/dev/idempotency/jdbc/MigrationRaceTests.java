@@ -1,0 +1,79 @@
+package dev.idempotency.jdbc;
+
+import java.util.Collections;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+import javax.sql.DataSource;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Tag;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+
+import dev.idempotency.test.Servers;
+
+/**
+ * Tests for instances that start at once on a database that has never seen them.
+ */
+@Tag("promise-12")
+class MigrationRaceTests {
+
+	private static final int INSTANCES = 4;
+
+	private static final ExecutorService EXECUTOR = Executors.newFixedThreadPool(INSTANCES);
+
+	private static final DataSource DATABASE = new DriverManagerDataSource(Servers.newDatabase(),
+			Servers.postgres().username(), Servers.postgres().password());
+
+	private final String schema = Servers.unique("schema");
+
+	@AfterAll
+	static void shutDown() {
+		EXECUTOR.shutdownNow();
+	}
+
+	@BeforeEach
+	void createSchema() {
+		new JdbcTemplate(DATABASE).execute("CREATE SCHEMA " + this.schema);
+	}
+
+	@RepeatedTest(3)
+	void instancesCreateOneTable() throws Exception {
+		TableName table = TableName.of(this.schema + ".records");
+		atOnce(() -> JdbcSchemaMigration.migrate(DATABASE, table));
+		JdbcSchemaValidation.validate(DATABASE, table);
+	}
+
+	@RepeatedTest(3)
+	void instancesCreateOnePartitionedTable() throws Exception {
+		TableName table = TableName.of(this.schema + ".records");
+		atOnce(() -> JdbcSchemaMigration.migrate(DATABASE, table, Layout.PARTITIONED));
+		JdbcSchemaValidation.validate(DATABASE, table, Layout.PARTITIONED);
+	}
+
+	@RepeatedTest(3)
+	void instancesCreateOneOutbox() throws Exception {
+		TableName table = TableName.of(this.schema + ".outbox");
+		atOnce(() -> JdbcSchemaMigration.migrateOutbox(DATABASE, table));
+		JdbcSchemaValidation.validateOutbox(DATABASE, table);
+	}
+
+	private static void atOnce(Runnable migration) throws Exception {
+		CyclicBarrier start = new CyclicBarrier(INSTANCES);
+		Callable<Void> instance = () -> {
+			start.await();
+			migration.run();
+			return null;
+		};
+		for (Future<Void> ended : EXECUTOR.invokeAll(Collections.nCopies(INSTANCES, instance))) {
+			ended.get();
+		}
+	}
+
+}
