@@ -69,8 +69,7 @@ class KafkaTransactionTests {
 	private static ConfigurableApplicationContext start(TestApp app, String prefix) {
 		Servers.addTopics(1, prefix + "-plain", prefix + "-rollback", prefix + "-recovered", prefix + "-handler",
 				prefix + "-batch", prefix + "-fenced", prefix + "-out");
-		Servers.kafka()
-			.addTopics(new NewTopic(prefix + "-small", 1, (short) 1).configs(Map.of("max.message.bytes", "1000")));
+		Servers.addTopics(new NewTopic(prefix + "-small", 1, (short) 1).configs(Map.of("max.message.bytes", "1000")));
 		ConfigurableApplicationContext context = app.with("prefix", prefix)
 			.with("spring.kafka.producer.transaction-id-prefix", prefix)
 			.run();

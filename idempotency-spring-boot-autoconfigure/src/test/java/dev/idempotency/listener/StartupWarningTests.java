@@ -42,10 +42,9 @@ class StartupWarningTests {
 
 	@BeforeAll
 	static void createTopics() {
-		Servers.kafka()
-			.addTopics(topic("week", "retention.ms", "604800000"), topic("month", "retention.ms", "2592000000"),
-					topic("always", "retention.ms", "-1"), topic("table", "cleanup.policy", "compact"),
-					topic("patterned", "retention.ms", "2592000000"), topic("assigned", "retention.ms", "2592000000"));
+		Servers.addTopics(topic("week", "retention.ms", "604800000"), topic("month", "retention.ms", "2592000000"),
+				topic("always", "retention.ms", "-1"), topic("table", "cleanup.policy", "compact"),
+				topic("patterned", "retention.ms", "2592000000"), topic("assigned", "retention.ms", "2592000000"));
 	}
 
 	private static NewTopic topic(String name, String setting, String value) {

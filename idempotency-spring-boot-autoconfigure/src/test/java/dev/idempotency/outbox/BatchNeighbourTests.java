@@ -31,7 +31,7 @@ class BatchNeighbourTests {
 	// One partition, which takes no message without a key.
 	private static String compactedTopic() {
 		String topic = Servers.unique("compacted-");
-		Servers.kafka().addTopics(new NewTopic(topic, 1, (short) 1).configs(Map.of("cleanup.policy", "compact")));
+		Servers.addTopics(new NewTopic(topic, 1, (short) 1).configs(Map.of("cleanup.policy", "compact")));
 		return topic;
 	}
 

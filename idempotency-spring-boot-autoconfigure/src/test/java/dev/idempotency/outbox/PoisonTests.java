@@ -67,7 +67,7 @@ class PoisonTests {
 	// One partition: what the broker refuses may be in one batch with the rest.
 	private static String topicOfSmallMessages() {
 		String topic = Servers.unique("poison-");
-		Servers.kafka().addTopics(new NewTopic(topic, 1, (short) 1).configs(Map.of("max.message.bytes", "2000")));
+		Servers.addTopics(new NewTopic(topic, 1, (short) 1).configs(Map.of("max.message.bytes", "2000")));
 		return topic;
 	}
 

@@ -20,8 +20,10 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
+import org.awaitility.Awaitility;
 import org.springframework.util.function.SingletonSupplier;
 
 /**
@@ -162,7 +164,14 @@ public final class Kafka {
 		return ends(ADMIN.obtain(), topic);
 	}
 
+	// The controller knows a new topic before the broker does.
 	private static Map<TopicPartition, Long> ends(Admin admin, String topic) {
+		return Awaitility.await()
+			.ignoreExceptionsMatching((ex) -> ex.getCause() instanceof UnknownTopicOrPartitionException)
+			.until(() -> knownEnds(admin, topic), (ends) -> true);
+	}
+
+	private static Map<TopicPartition, Long> knownEnds(Admin admin, String topic) {
 		int partitions = get(
 				admin.describeTopics(List.of(topic)).allTopicNames().toCompletionStage().toCompletableFuture())
 			.get(topic)

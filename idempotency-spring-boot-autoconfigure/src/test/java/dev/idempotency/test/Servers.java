@@ -122,15 +122,24 @@ public final class Servers {
 	 */
 	public static String newTopic(String prefix, int partitions) {
 		String name = unique(prefix + "-");
-		kafka().addTopics(new NewTopic(name, partitions, (short) 1));
-		// The controller knows it before the broker does.
-		Awaitility.await().ignoreExceptions().until(() -> Kafka.lag("nobody", name) == 0);
+		addTopics(partitions, name);
 		return name;
 	}
 
 	public static void addTopics(int partitions, String... names) {
-		kafka().addTopics(
+		addTopics(
 				Arrays.stream(names).map((name) -> new NewTopic(name, partitions, (short) 1)).toArray(NewTopic[]::new));
+	}
+
+	/**
+	 * Topics with settings of their own.
+	 * @param topics the topics
+	 */
+	public static void addTopics(NewTopic... topics) {
+		kafka().addTopics(topics);
+		for (NewTopic topic : topics) {
+			Kafka.lag("nobody", topic.name());
+		}
 	}
 
 }

@@ -16,8 +16,11 @@ import java.util.Properties;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.metadata.storage.Formatter;
+import org.awaitility.Awaitility;
 import org.springframework.util.Assert;
 import org.springframework.util.FileSystemUtils;
 
@@ -158,6 +161,13 @@ public final class StoppableKafka implements AutoCloseable {
 	public void createTopic(String name, int partitions) {
 		try (Admin admin = admin()) {
 			admin.createTopics(List.of(new NewTopic(name, partitions, (short) 1))).all().get();
+			// The controller knows it before the broker does.
+			TopicPartition first = new TopicPartition(name, 0);
+			Awaitility.await()
+				.ignoreExceptions()
+				.until(() -> admin.listOffsets(Map.of(first, OffsetSpec.latest()))
+					.partitionResult(first)
+					.get() != null);
 		}
 		catch (Exception ex) {
 			throw new IllegalStateException("Topic " + name + " was not created", ex);
