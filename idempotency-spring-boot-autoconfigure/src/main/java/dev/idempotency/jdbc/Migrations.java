@@ -32,6 +32,10 @@ final class Migrations {
 			.createSchemas(false)
 			// The scripts of a layout have numbers of their own. Flyway warns of it.
 			.outOfOrder(folders.size() > 1)
+			// Scripts of a later version, whose instances have started already.
+			.ignoreMigrationPatterns("*:future", "*:missing")
+			// About as many seconds: another instance may be converting a large table.
+			.lockRetryCount(300)
 			.cleanDisabled(true);
 		if (table.schema() != null) {
 			configuration.defaultSchema(Databases.storedName(dataSource, table.schema()));
@@ -48,14 +52,14 @@ final class Migrations {
 	}
 
 	// Flyway looks whether its history is there, and then whether the schema is empty. If
-	// another instance creates the history in between, it fails, without having done
-	// anything; it is there at the second try.
+	// another instance creates the history in between, it refuses; it is there at the
+	// second try. What fails for another reason has a cause or a code.
 	private static void migrate(Flyway flyway) {
 		try {
 			flyway.migrate();
 		}
 		catch (FlywayException ex) {
-			if (ex.getErrorCode() != CoreErrorCode.ERROR) {
+			if (ex.getErrorCode() != CoreErrorCode.ERROR || ex.getCause() != null) {
 				throw ex;
 			}
 			flyway.migrate();

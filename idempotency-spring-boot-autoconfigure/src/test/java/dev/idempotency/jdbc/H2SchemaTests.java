@@ -84,6 +84,17 @@ class H2SchemaTests {
 		}
 	}
 
+	@Test
+	@Tag("promise-12")
+	void errorOfAScriptIsTheOneThatIsTold() {
+		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2"))) {
+			new JdbcTemplate(pool).execute("CREATE TABLE records (something integer)");
+			assertThatExceptionOfType(IdempotencyConfigurationException.class)
+				.isThrownBy(() -> JdbcSchemaMigration.migrate(pool, TableName.of("records")))
+				.withMessageContaining("already exists");
+		}
+	}
+
 	private static Claim claim(HikariDataSource pool, TableName table) {
 		JdbcSchemaMigration.migrate(pool, table);
 		JdbcSchemaValidation.validate(pool, table);

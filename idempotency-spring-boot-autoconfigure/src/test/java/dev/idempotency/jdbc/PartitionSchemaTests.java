@@ -1,5 +1,8 @@
 package dev.idempotency.jdbc;
 
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
@@ -9,8 +12,12 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.core.io.ClassPathResource;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
@@ -148,6 +155,46 @@ class PartitionSchemaTests {
 		migrate(Layout.PARTITIONED);
 		assertThat(rows()).hasSize(1);
 		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED));
+	}
+
+	// Of a later version, whose instances are there already.
+	@ParameterizedTest
+	@EnumSource
+	void migrationThatIsNotKnownDoesNotKeepAnInstanceFromStarting(Layout layout) {
+		migrate(layout);
+		this.jdbc.update("INSERT INTO records_schema_history SELECT installed_rank + 1, '2', 'later', type, "
+				+ "'V2__later.sql', checksum, installed_by, installed_on, execution_time, success "
+				+ "FROM records_schema_history ORDER BY installed_rank DESC LIMIT 1");
+		assertThatNoException().isThrownBy(() -> migrate(layout));
+	}
+
+	@Test
+	void conversionDoesNotHoldUpClaimsForLong() {
+		migrate(Layout.SINGLE);
+		long start = System.nanoTime();
+		new TransactionTemplate(new JdbcTransactionManager(this.pool)).executeWithoutResult((status) -> {
+			new JdbcTemplate(this.pool).execute("LOCK TABLE records IN ROW EXCLUSIVE MODE");
+			assertThatExceptionOfType(IdempotencyConfigurationException.class)
+				.isThrownBy(() -> migrate(Layout.PARTITIONED))
+				.withMessageContaining("lock timeout");
+		});
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(9));
+	}
+
+	// Its host may be gone, or frozen, with a lock on the whole table.
+	@Test
+	void conversionThatDoesNotGoOnIsEndedByTheServer() throws IOException {
+		migrate(Layout.SINGLE);
+		String script = new ClassPathResource("dev/idempotency/jdbc/postgresql-partitioned/V1000__partitions.sql")
+			.getContentAsString(StandardCharsets.UTF_8)
+			.replace("${table}", "records")
+			.replace("${name}", "records");
+		new TransactionTemplate(new JdbcTransactionManager(this.pool)).executeWithoutResult((status) -> {
+			JdbcTemplate conversion = new JdbcTemplate(this.pool);
+			conversion.execute(script);
+			assertThat(conversion.queryForObject("SHOW idle_in_transaction_session_timeout", String.class))
+				.isEqualTo("1min");
+		});
 	}
 
 	@Test

@@ -1,5 +1,7 @@
 -- Claims of running instances queue behind the lock: better to fail, and be repeated, than to wait for an open transaction.
 SET LOCAL lock_timeout = '5s';
+-- And if this host is gone or frozen between two statements, its locks must not stay.
+SET LOCAL idle_in_transaction_session_timeout = '1min';
 
 -- The single table becomes the first of several partitions. Each has a unique index on the id; the functions keep ids
 -- unique over all of them.
