@@ -46,7 +46,8 @@ interface Dialect {
 
 	/**
 	 * The statement that takes the turn to clean up until its transaction ends, without
-	 * waiting. Column: whether it was free.
+	 * waiting. Parameter: how many milliseconds the transaction may be silent, as text.
+	 * Column: whether it was free.
 	 * @param table the table
 	 * @return the statement
 	 */

@@ -54,7 +54,8 @@ final class ExpiredRows {
 			boolean autoCommit = connection.getAutoCommit();
 			connection.setAutoCommit(false);
 			try {
-				Deleted batch = (isOurTurn(connection) && paused(pause)) ? delete(connection, limit) : Deleted.NONE;
+				Deleted batch = (isOurTurn(connection, pause) && paused(pause)) ? delete(connection, limit)
+						: Deleted.NONE;
 				connection.commit();
 				return batch;
 			}
@@ -73,8 +74,9 @@ final class ExpiredRows {
 		return deleted.count();
 	}
 
-	private boolean isOurTurn(Connection connection) throws SQLException {
-		try (PreparedStatement statement = connection.prepareStatement(this.turn);
+	private boolean isOurTurn(Connection connection, Duration pause) throws SQLException {
+		String silence = Long.toString(pause.plus(TIMEOUT).toMillis());
+		try (PreparedStatement statement = Connections.prepare(connection, this.turn, silence);
 				ResultSet row = statement.executeQuery()) {
 			return row.next() && row.getBoolean(1);
 		}

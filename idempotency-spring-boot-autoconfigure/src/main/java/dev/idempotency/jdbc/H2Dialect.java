@@ -143,7 +143,7 @@ final class H2Dialect implements Dialect {
 	// It has no lock that another transaction could find taken without waiting.
 	@Override
 	public String cleanupTurn(TableName table) {
-		return "SELECT TRUE";
+		return "SELECT ? IS NOT NULL";
 	}
 
 	@Override

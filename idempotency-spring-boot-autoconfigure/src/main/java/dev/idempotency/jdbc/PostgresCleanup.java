@@ -5,8 +5,11 @@ package dev.idempotency.jdbc;
  */
 final class PostgresCleanup {
 
+	// A host that is gone or frozen must not keep the turn, and a shorter limit of the
+	// server must not end the pause.
 	private static final String CLEANUP_TURN = """
-			SELECT pg_try_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), hashtext('%1$s'))""";
+			SELECT pg_try_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), hashoid('%1$s'::regclass)),
+			  set_config('idle_in_transaction_session_timeout', ?, true)""";
 
 	// now() because the index cannot be used with clock_timestamp().
 	private static final String FORGETTABLE = "expires_at <= now() AND NOT (state = 'P' AND lease_until > now())";

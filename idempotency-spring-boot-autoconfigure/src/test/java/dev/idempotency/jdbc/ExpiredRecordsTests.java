@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
+import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -20,7 +21,9 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -91,7 +94,7 @@ class ExpiredRecordsTests {
 		expired(1);
 		inTransaction(
 				"SELECT pg_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), "
-						+ "hashtext('idempotency_record'))",
+						+ "hashoid('idempotency_record'::regclass))",
 				() -> assertThat(database.store().deleteExpired(100)).isZero());
 		assertThat(database.store().deleteExpired(100)).isOne();
 	}
@@ -103,6 +106,40 @@ class ExpiredRecordsTests {
 		assertThat(database.store().deleteExpired(100)).isZero();
 		assertThat(pausing).isNotDone();
 		assertThat(pausing.join()).isOne();
+	}
+
+	@Test
+	void tableOfTheSameNameInAnotherSchemaHasATurnOfItsOwn() {
+		database.jdbc().execute("CREATE SCHEMA other");
+		try (HikariDataSource pool = Servers.pool(database.url() + "?currentSchema=other")) {
+			TableName table = TableName.of(TestDatabase.TABLE);
+			JdbcSchemaMigration.migrate(pool, table);
+			JdbcIdempotencyStore other = new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT);
+			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+			other.claim(request);
+			other.fail(request, new Failure("x", "y"));
+			new JdbcTemplate(pool).update("UPDATE idempotency_record SET expires_at = now()");
+			CompletableFuture<Integer> pausing = pausing(PAUSE);
+			assertThat(other.deleteExpired(100)).isOne();
+			assertThat(pausing).isNotDone();
+			pausing.join();
+		}
+		finally {
+			database.jdbc().execute("DROP SCHEMA other CASCADE");
+		}
+	}
+
+	// The server's own limit may be shorter than the pause. The one that takes its place
+	// ends the turn of a host that is gone.
+	@Test
+	void pauseIsNotEndedByTheServer() {
+		expired(1);
+		try (HikariDataSource pool = Servers
+			.pool(database.url() + "?options=-c%20idle_in_transaction_session_timeout=100")) {
+			JdbcIdempotencyStore store = new JdbcIdempotencyStore(pool, TableName.of(TestDatabase.TABLE),
+					TestDatabase.TIMEOUT);
+			assertThat(store.deleteExpired(100, Duration.ofMillis(400))).isOne();
+		}
 	}
 
 	@Test
