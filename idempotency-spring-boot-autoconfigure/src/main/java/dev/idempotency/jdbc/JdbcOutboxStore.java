@@ -37,6 +37,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 	// Data exception, constraint, transaction state (read-only), syntax or access rule.
 	private static final Set<String> REFUSALS = Set.of("22", "23", "25", "42");
 
+	private static final String READ_ONLY = "25006";
+
 	// Of what nobody waits for. While some transaction of the database is very old,
 	// reading
 	// is slow: what has been published since cannot leave the indexes.
@@ -111,10 +113,11 @@ public final class JdbcOutboxStore implements OutboxStore {
 	}
 
 	// What the next delivery of a record would meet again: data, rights, a table that is
-	// missing.
+	// missing. Not a server that is no longer the primary one.
 	private static boolean isRefusal(SQLException error) {
 		String state = error.getSQLState();
-		return state != null && REFUSALS.contains(state.substring(0, 2));
+		return state != null && REFUSALS.contains(state.substring(0, 2))
+				&& (!READ_ONLY.equals(state) || TransactionSynchronizationManager.isCurrentTransactionReadOnly());
 	}
 
 	private void add(List<OutboxRow> rows) {

@@ -1,7 +1,6 @@
 package dev.idempotency.jdbc;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.List;
 
@@ -86,11 +85,17 @@ public final class JdbcSchemaValidation {
 
 	private static void validate(DataSource dataSource, TableName table, String columns, List<String> scripts,
 			Connections.Work<TableName> more) {
-		try (Connection connection = dataSource.getConnection();
-				PreparedStatement statement = connection
-					.prepareStatement("SELECT " + columns + " FROM " + table + " WHERE 1 = 0")) {
-			statement.executeQuery().close();
-			more.on(connection);
+		try (Connection connection = dataSource.getConnection()) {
+			try {
+				Connections.update(connection, "SELECT " + columns + " FROM " + table + " WHERE 1 = 0");
+				more.on(connection);
+			}
+			finally {
+				// Not every pool does so itself.
+				if (!connection.getAutoCommit()) {
+					connection.rollback();
+				}
+			}
 		}
 		catch (SQLException ex) {
 			throw new IdempotencyConfigurationException("The table '" + table + "' cannot be used: " + ex.getMessage(),

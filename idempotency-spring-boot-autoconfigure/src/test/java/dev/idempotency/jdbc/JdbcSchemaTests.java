@@ -13,6 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 
 import dev.idempotency.Claim;
 import dev.idempotency.IdempotencyConfigurationException;
@@ -131,6 +132,26 @@ class JdbcSchemaTests {
 			.satisfies((ex) -> assertThat(ex.action()).contains("UPDATE on 'box_lane'"));
 		this.jdbc.execute("GRANT UPDATE ON box_lane TO " + login);
 		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validateOutbox(restricted, table));
+	}
+
+	// Not every pool ends the transaction of a connection that is given back.
+	@Test
+	void validationLocksNoLaneAfterItsEnd() {
+		TableName table = TableName.of("box");
+		JdbcSchemaMigration.migrateOutbox(this.pool, table);
+		SingleConnectionDataSource pooled = new SingleConnectionDataSource(this.pool.getJdbcUrl(),
+				Servers.postgres().username(), Servers.postgres().password(), true);
+		pooled.setAutoCommit(false);
+		try {
+			JdbcSchemaValidation.validateOutbox(pooled, table);
+			assertThat(this.jdbc.queryForObject(
+					"SELECT count(*) FROM pg_locks WHERE relation IN ('box'::regclass, 'box_lane'::regclass)",
+					Long.class))
+				.isZero();
+		}
+		finally {
+			pooled.destroy();
+		}
 	}
 
 	private List<String> tables() {

@@ -13,6 +13,7 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.dao.InvalidDataAccessResourceUsageException;
@@ -24,6 +25,7 @@ import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
+import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.producer.IdempotencyKeyInterceptor;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Logs;
@@ -222,6 +224,19 @@ class OutboxTests {
 		assertThatExceptionOfType(InvalidDataAccessResourceUsageException.class)
 			.isThrownBy(() -> readOnly.executeWithoutResult((status) -> outbox.send(this.topic, "account-1", "x")))
 			.withMessageContaining("SQL state 25006");
+	}
+
+	// As that of a connection to a server that is no longer the primary one.
+	@Test
+	@Tag("promise-11")
+	void serverThatIsReadOnlyIsUnavailable() {
+		TransactionTemplate transaction = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+		JdbcTemplate jdbc = context.getBean(JdbcTemplate.class);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> transaction.executeWithoutResult((status) -> {
+				jdbc.execute("SET TRANSACTION READ ONLY");
+				outbox.send(this.topic, "account-1", "x");
+			}));
 	}
 
 	@Test
