@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
@@ -157,7 +158,7 @@ public final class OutboxBenchmark {
 	}
 
 	private void drain(int messages) {
-		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.producers, SETTINGS.sendTimeout());
+		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.producers, SETTINGS.sendTimeout(), Set.of());
 		CountDownLatch published = new CountDownLatch(messages);
 		OutboxListener counter = new OutboxListener() {
 
@@ -182,7 +183,7 @@ public final class OutboxBenchmark {
 	private void latency() {
 		System.out.println(
 				"\n| messages/s | KafkaTemplate: send to consumer p50, p99 ms | outbox: commit to consumer p50, p99 ms |\n|---|---|---|");
-		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.producers, SETTINGS.sendTimeout());
+		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.producers, SETTINGS.sendTimeout(), Set.of());
 		OutboxRelay relay = new OutboxRelay(this.store, publisher, SETTINGS, List.of());
 		Outbox outbox = outbox(relay::wake);
 		relay.start();

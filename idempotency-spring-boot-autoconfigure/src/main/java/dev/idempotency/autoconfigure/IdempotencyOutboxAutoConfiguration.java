@@ -79,12 +79,23 @@ public final class IdempotencyOutboxAutoConfiguration {
 		boolean logged = properties.outbox().relay() == Relay.DEBEZIUM;
 		JdbcOutboxStore store = new JdbcOutboxStore((managed != null) ? managed : dataSource, table,
 				properties.store().timeout(), properties.outbox().retention(), logged);
-		if (logged && store.status().pending() + store.status().setAside() > 0) {
-			logger
-				.warn("The outbox '" + table + "' has messages from before 'idempotency.outbox.relay' was 'debezium', "
-						+ "which no connector publishes; let an instance with 'embedded' publish them");
+		if (logged) {
+			checkConnector(store);
 		}
 		return store;
+	}
+
+	private static void checkConnector(JdbcOutboxStore store) {
+		if (store.status().pending() + store.status().setAside() > 0) {
+			logger.warn("The outbox '" + store.table()
+					+ "' has messages from before 'idempotency.outbox.relay' was 'debezium', "
+					+ "which no connector publishes; let an instance with 'embedded' publish them");
+		}
+		if (!store.isInPublication()) {
+			logger.warn("'idempotency.outbox.relay' is 'debezium', but no publication of the database has the table '"
+					+ store.table() + "', so a connector with 'pgoutput' publishes none of its messages, now or later; "
+					+ "create the publication and the connector before messages are sent");
+		}
 	}
 
 	@Bean

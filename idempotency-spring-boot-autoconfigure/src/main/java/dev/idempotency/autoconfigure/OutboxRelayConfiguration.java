@@ -2,6 +2,8 @@ package dev.idempotency.autoconfigure;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -26,6 +28,7 @@ import dev.idempotency.outbox.OutboxNotifier;
 import dev.idempotency.outbox.OutboxObserver;
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRelay;
+import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.RelaySettings;
 import dev.idempotency.producer.KafkaOutboxPublisher;
@@ -90,7 +93,14 @@ class OutboxRelayConfiguration {
 		@Bean
 		@ConditionalOnMissingBean
 		OutboxPublisher idempotencyOutboxPublisher(OutboxProducers producers, IdempotencyProperties properties) {
-			return new KafkaOutboxPublisher(producers.factory(), properties.outbox().sendTimeout());
+			return new KafkaOutboxPublisher(producers.factory(), properties.outbox().sendTimeout(),
+					keyHeaders(properties.key().headers()));
+		}
+
+		// Where listeners that are configured as those of this application look for it.
+		private static Set<String> keyHeaders(List<String> headers) {
+			return headers.contains(OutboxRow.KEY_HEADER) ? Set.of()
+					: headers.stream().filter((name) -> !name.contains("+")).limit(1).collect(Collectors.toSet());
 		}
 
 		@Bean

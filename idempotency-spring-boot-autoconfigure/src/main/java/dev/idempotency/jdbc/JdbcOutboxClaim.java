@@ -52,9 +52,10 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		this.sql = sql;
 		this.dialect = dialect;
 		this.delete = delete;
+		this.limit = dialect.limit(connection, timeout);
+		// The driver of PostgreSQL asks the server.
 		this.isolation = connection.getTransactionIsolation();
 		this.autoCommit = connection.getAutoCommit();
-		this.limit = dialect.limit(connection, timeout);
 	}
 
 	static JdbcOutboxClaim open(DataSource dataSource, OutboxSql sql, Dialect dialect, Duration timeout, boolean delete,

@@ -165,6 +165,21 @@ public final class JdbcOutboxStore implements OutboxStore {
 				? Optional.of(new PostgresNotifications(this.dataSource, this.table, heard)) : Optional.empty();
 	}
 
+	/**
+	 * Whether readers of the database's log get the messages.
+	 * @return whether a publication has the table; {@code true} if the database has no
+	 * publications
+	 */
+	public boolean isInPublication() {
+		String statement = this.sql.inPublication();
+		return statement == null || this.connections.autonomous(PATIENCE, (connection) -> {
+			try (PreparedStatement asked = connection.prepareStatement(statement);
+					ResultSet row = asked.executeQuery()) {
+				return row.next() && row.getBoolean(1);
+			}
+		});
+	}
+
 	@Override
 	public OutboxStatus status() {
 		return this.connections.autonomous(PATIENCE, (connection) -> {

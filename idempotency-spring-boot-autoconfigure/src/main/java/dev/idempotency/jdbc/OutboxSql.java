@@ -122,6 +122,15 @@ abstract class OutboxSql {
 	}
 
 	/**
+	 * Whether readers of the database's log get the messages. Column: whether a
+	 * publication has the table.
+	 * @return the statement, {@code null} if the database has no publications
+	 */
+	@Nullable String inPublication() {
+		return null;
+	}
+
+	/**
 	 * What claims messages.
 	 * @param without the topics that are to be left out
 	 * @return the statements

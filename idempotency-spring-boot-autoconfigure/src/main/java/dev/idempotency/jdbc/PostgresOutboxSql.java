@@ -63,6 +63,10 @@ final class PostgresOutboxSql extends OutboxSql {
 			SELECT (extract(epoch FROM clock_timestamp() - published_at) * 1000)::bigint
 			FROM %1$s WHERE published_at IS NOT NULL ORDER BY published_at LIMIT 1""";
 
+	private static final String IN_PUBLICATION = """
+			SELECT EXISTS (SELECT FROM pg_publication_tables p JOIN pg_namespace n ON n.nspname = p.schemaname
+			  JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename WHERE c.oid = '%s'::regclass)""";
+
 	private final String channel;
 
 	PostgresOutboxSql(TableName table) {
@@ -95,6 +99,11 @@ final class PostgresOutboxSql extends OutboxSql {
 	@Override
 	String notifyRelays() {
 		return "SELECT pg_notify('" + this.channel + "', '')";
+	}
+
+	@Override
+	String inPublication() {
+		return IN_PUBLICATION.formatted(table());
 	}
 
 }

@@ -85,7 +85,18 @@ public final class TransactionalOutbox implements Outbox {
 
 		@Override
 		public void afterCommit() {
-			TransactionalOutbox.this.committed.run();
+			tell();
+		}
+
+		// What goes wrong here would look as if the transaction had failed.
+		private void tell() {
+			try {
+				TransactionalOutbox.this.committed.run();
+			}
+			catch (RuntimeException ex) {
+				logger.warn("The " + this.first
+						+ " has committed, but no relay could be told; it is published when one " + "looks", ex);
+			}
 		}
 
 		// In a callback after the commit everything still looks as in the transaction.
@@ -95,7 +106,7 @@ public final class TransactionalOutbox implements Outbox {
 				logger
 					.error("The " + this.first + " was sent after the commit of its transaction, and may be lost; send "
 							+ "it before the commit, or in a transaction of its own (REQUIRES_NEW)");
-				TransactionalOutbox.this.committed.run();
+				tell();
 			}
 		}
 

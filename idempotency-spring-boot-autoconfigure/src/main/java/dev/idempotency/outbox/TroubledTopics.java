@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * leader or not enough replicas for them, or does not answer at all. For a while their
  * messages are not claimed, so that they do not hold up the others: 5 seconds, as for the
  * election of a leader, then twice as long each time, 160 at most, since each try does
- * hold them up.
+ * hold them up; but always 5 where only some partitions of the topic are in trouble.
  */
 final class TroubledTopics {
 
@@ -83,7 +83,8 @@ final class TroubledTopics {
 								+ " s, others go on. Look at the leaders and the in-sync replicas of its partitions",
 						trouble.error());
 			}
-			return trouble.learn(tell, !published.isEmpty());
+			Trouble known = published.contains(topic) ? trouble.first(this.nanos.getAsLong()) : trouble;
+			return known.learn(tell, !published.isEmpty());
 		});
 	}
 
@@ -141,6 +142,11 @@ final class TroubledTopics {
 		Trouble again(long now, @Nullable Throwable error) {
 			Trouble next = new Trouble(this.failures + 1, now, error, this.alone, this.told);
 			return new Trouble(next.failures, now + next.pause().toNanos(), error, this.alone, this.told);
+		}
+
+		// As if it had not failed before.
+		Trouble first(long now) {
+			return new Trouble(0, now, this.error, this.alone, this.told).again(now, this.error);
 		}
 
 		Trouble learn(boolean told, boolean othersWork) {

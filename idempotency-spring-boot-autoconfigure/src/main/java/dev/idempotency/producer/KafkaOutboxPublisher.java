@@ -2,6 +2,8 @@ package dev.idempotency.producer;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -37,7 +39,7 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	private final RelayProducers producers;
 
-	private final String keyHeader;
+	private final Set<String> keyHeaders;
 
 	// Of the relay's thread. While it is open so is a round, which keeps its producer.
 	private CompletableFuture<Void> last = CompletableFuture.completedFuture(null);
@@ -49,18 +51,25 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	 * Create a publisher.
 	 * @param factory the factory of the application's {@code KafkaTemplate}
 	 * @param sendTimeout how long a message may take
+	 * @param keyHeaders headers for the idempotency key, besides {@code Idempotency-Key}
+	 * and the one of {@link IdempotencyKeyInterceptor}, if the factory names one for it
 	 */
-	public KafkaOutboxPublisher(ProducerFactory<?, ?> factory, Duration sendTimeout) {
+	public KafkaOutboxPublisher(ProducerFactory<?, ?> factory, Duration sendTimeout, Set<String> keyHeaders) {
 		this.producers = new RelayProducers(factory, sendTimeout);
+		Set<String> headers = new HashSet<>(keyHeaders);
+		headers.add(OutboxRow.KEY_HEADER);
 		Object header = factory.getConfigurationProperties().get(IdempotencyKeyInterceptor.HEADER_CONFIG);
-		this.keyHeader = (header != null) ? header.toString() : OutboxRow.KEY_HEADER;
+		if (header != null) {
+			headers.add(header.toString());
+		}
+		this.keyHeaders = Set.copyOf(headers);
 	}
 
 	@Override
 	public CompletionStage<?> publish(OutboxRow row) {
 		CompletableFuture<Void> published = new CompletableFuture<>();
 		try {
-			producer().send(record(row, this.keyHeader), (metadata, error) -> {
+			producer().send(record(row), (metadata, error) -> {
 				if (error == null) {
 					published.complete(null);
 				}
@@ -89,15 +98,13 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		return this.producers.get();
 	}
 
-	private static ProducerRecord<byte[], byte[]> record(OutboxRow row, String keyHeader) {
+	private ProducerRecord<byte[], byte[]> record(OutboxRow row) {
 		ProducerRecord<byte[], byte[]> record = new ProducerRecord<>(row.topic(), row.key(), row.payload());
 		row.headers().forEach((header) -> record.headers().add(header.name(), header.value()));
 		record.headers().add(OutboxRow.ID_HEADER, row.id().toString().getBytes(StandardCharsets.UTF_8));
 		byte[] key = row.idempotencyKey().getBytes(StandardCharsets.UTF_8);
-		record.headers().add(OutboxRow.KEY_HEADER, key);
-		if (!keyHeader.equals(OutboxRow.KEY_HEADER)) {
-			record.headers().remove(keyHeader).add(keyHeader, key);
-		}
+		// One of the application with such a name is not the key of this message.
+		this.keyHeaders.forEach((name) -> record.headers().remove(name).add(name, key));
 		return record;
 	}
 

@@ -3,6 +3,8 @@ package dev.idempotency.autoconfigure;
 import java.util.List;
 import java.util.Map;
 
+import org.assertj.core.api.InstanceOfAssertFactories;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
@@ -13,6 +15,7 @@ import org.springframework.context.annotation.ComponentScan;
 import org.springframework.context.annotation.ComponentScan.Filter;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.FilterType;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.kafka.core.KafkaTemplate;
 import org.springframework.stereotype.Component;
@@ -131,6 +134,22 @@ class OutboxAutoConfigurationTests {
 	void beansOfTheApplicationMayHaveTheNamesOfClasses() {
 		this.runner.withUserConfiguration(Scanning.class)
 			.run((context) -> assertThat(context).hasNotFailed().hasSingleBean(Outbox.class));
+	}
+
+	@Test
+	@Tag("promise-12")
+	void tableThatIsInNoPublicationIsToldOfWithDebezium() {
+		String table = Servers.unique("outbox");
+		ApplicationContextRunner debezium = this.runner.withPropertyValues("idempotency.outbox.relay=debezium",
+				"idempotency.outbox.table=" + table);
+		try (Logs logs = Logs.about(table)) {
+			debezium.run((context) -> context.getBean(JdbcTemplate.class)
+				.execute("CREATE PUBLICATION %1$s FOR TABLE %1$s".formatted(table)));
+			assertThat(logs.messages("WARN")).singleElement(InstanceOfAssertFactories.STRING)
+				.contains("no publication of the database has the table");
+			debezium.run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("WARN")).hasSize(1);
+		}
 	}
 
 	@Test

@@ -1,11 +1,13 @@
 package dev.idempotency.jdbc;
 
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.IntStream;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -134,6 +136,26 @@ class OutboxClaimTests {
 			assertThat(only.getTransactionIsolation()).isEqualTo(Connection.TRANSACTION_REPEATABLE_READ);
 			assertThat(only.getNetworkTimeout()).isEqualTo(limit);
 			assertThat(only.getAutoCommit()).isTrue();
+		}
+	}
+
+	// The server may be gone, or frozen, since the connection was used.
+	@Test
+	void nothingIsAskedWithoutATimeOut() throws SQLException {
+		send(1, 1);
+		try (Connection only = this.database.pool().getConnection()) {
+			Set<String> unlimited = new TreeSet<>();
+			Connection watched = (Connection) Proxy.newProxyInstance(getClass().getClassLoader(),
+					new Class<?>[] { Connection.class }, (proxy, method, arguments) -> {
+						if (only.getNetworkTimeout() == 0) {
+							unlimited.add(method.getName());
+						}
+						return method.invoke(only, arguments);
+					});
+			try (OutboxClaim claim = sharing(watched).claim(1)) {
+				assertThat(claim.rows()).hasSize(1);
+			}
+			assertThat(unlimited).contains("setNetworkTimeout").doesNotContain("getTransactionIsolation");
 		}
 	}
 

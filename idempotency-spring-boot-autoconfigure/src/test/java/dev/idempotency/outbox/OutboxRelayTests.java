@@ -1,5 +1,6 @@
 package dev.idempotency.outbox;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,6 +13,7 @@ import java.util.stream.IntStream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import dev.idempotency.test.Kafka;
@@ -86,6 +88,25 @@ class OutboxRelayTests {
 			.queryForObject("UPDATE account SET entries = entries + 1 WHERE number = ? RETURNING entries", Long.class,
 					account);
 		app.outbox().send(this.topic, account, String.valueOf(entry));
+	}
+
+	// The next listener, if it is configured alike, looks nowhere else.
+	@Test
+	@Tag("promise-3")
+	void keyIsInTheHeaderThatListenersAreToldToLookFor() {
+		try (OutboxApp app = OutboxApp
+			.start((settings) -> settings.with("idempotency.key.headers", "ce_source+ce_id,X-Request-Id"))) {
+			app.inTransaction(() -> app.outbox()
+				.send(OutboxMessage.to(this.topic)
+					.payload("x")
+					.idempotencyKey("mine")
+					.header("X-Request-Id", "of the consumed record")
+					.build()));
+			Awaitility.await().untilAsserted(() -> assertThat(Kafka.read(this.topic)).hasSize(1));
+			assertThat(Kafka.read(this.topic).get(0).headers().headers("X-Request-Id")).singleElement()
+				.extracting((header) -> new String(header.value(), StandardCharsets.UTF_8))
+				.isEqualTo("mine");
+		}
 	}
 
 	@Test

@@ -216,6 +216,17 @@ class OutboxTests {
 		}
 	}
 
+	@Test
+	void relayThatCannotBeToldDoesNotMakeACommitLookLikeAFailure() {
+		Outbox ending = new TransactionalOutbox(context.getBean(OutboxStore.class),
+				context.getBean(OutboxSerializer.class), () -> {
+					throw new IllegalStateException("The context is being closed");
+				});
+		new TransactionTemplate(context.getBean(PlatformTransactionManager.class))
+			.executeWithoutResult((status) -> ending.send(this.topic, "account-1", "x"));
+		assertThat(published(1)).hasSize(1);
+	}
+
 	// Not one of the store being unavailable, at which a record would wait for ever.
 	@Test
 	void whatTheDatabaseRefusesIsAnErrorOfTheHandler() {

@@ -62,9 +62,11 @@ class TroubledTopicsTests {
 
 	@Test
 	void topicWithAPartitionThatWorksIsNotWell() {
-		fail();
-		this.topics.settle("outbox", Set.of("sick"), Set.of("sick"));
-		assertExcludedFor(5);
+		for (int times = 0; times < 3; times++) {
+			fail();
+			this.topics.settle("outbox", Set.of("sick"), Set.of("sick"));
+			assertExcludedFor(5);
+		}
 	}
 
 	@Test

@@ -1,6 +1,7 @@
 package dev.idempotency.outbox;
 
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -28,7 +29,7 @@ class UnreliablePublisher implements OutboxPublisher {
 	private volatile boolean interrupts;
 
 	UnreliablePublisher(KafkaTemplate<?, ?> template) {
-		this.kafka = new KafkaOutboxPublisher(template.getProducerFactory(), Duration.ofSeconds(10));
+		this.kafka = new KafkaOutboxPublisher(template.getProducerFactory(), Duration.ofSeconds(10), Set.of());
 	}
 
 	// As a partitioner, an interceptor or an agent may do.

@@ -3,6 +3,7 @@ package dev.idempotency.producer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -48,7 +49,7 @@ class KafkaOutboxPublisherTests {
 	void messagesGoWhereTheFactorySendsAfterItHasSwitched() {
 		ABSwitchCluster cluster = new ABSwitchCluster(Servers.kafka().getBrokersAsString(), NOWHERE);
 		this.factory.setBootstrapServersSupplier(cluster);
-		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT);
+		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of());
 		assertThat(publisher.publish(row("first"))).succeedsWithin(SEND_TIMEOUT);
 		cluster.secondary();
 		assertThat(publisher.publish(row("nowhere"))).failsWithin(SEND_TIMEOUT)
