@@ -57,29 +57,39 @@ final class Connections {
 			}
 		}
 		catch (SQLException ex) {
+			if (this.dialect.isAborted(ex)) {
+				throw new UnexpectedRollbackException(
+						"A statement of the handler failed and the handler went on, but "
+								+ "its transaction can only be rolled back; let the error pass, or use a savepoint",
+						ex);
+			}
 			throw translate(ex);
 		}
 	}
 
 	<T extends @Nullable Object> T autonomous(Duration timeout, Work<T> work) {
 		try (Connection connection = this.dataSource.getConnection()) {
-			boolean autoCommit = connection.getAutoCommit();
-			try {
-				T answer = limited(connection, timeout, work);
-				if (!autoCommit) {
-					connection.commit();
-				}
-				return answer;
-			}
-			catch (SQLException | RuntimeException ex) {
-				if (!autoCommit) {
-					rollback(connection, ex);
-				}
-				throw ex;
-			}
+			return limited(connection, timeout, (limited) -> committed(limited, work));
 		}
 		catch (SQLException ex) {
 			throw translate(ex);
+		}
+	}
+
+	private static <T extends @Nullable Object> T committed(Connection connection, Work<T> work) throws SQLException {
+		boolean autoCommit = connection.getAutoCommit();
+		try {
+			T answer = work.on(connection);
+			if (!autoCommit) {
+				connection.commit();
+			}
+			return answer;
+		}
+		catch (SQLException | RuntimeException | Error ex) {
+			if (!autoCommit) {
+				rollback(connection, ex);
+			}
+			throw ex;
 		}
 	}
 
@@ -103,7 +113,7 @@ final class Connections {
 	}
 
 	// Not every pool does so itself.
-	static void rollback(Connection connection, Exception reason) {
+	static void rollback(Connection connection, Throwable reason) {
 		try {
 			connection.rollback();
 		}
@@ -118,10 +128,6 @@ final class Connections {
 					"A concurrent transaction holds the record, or a deadlock or a serialization failure ended this one "
 							+ "(SQL state " + ex.getSQLState() + ")",
 					RETRY_AFTER);
-		}
-		if (this.dialect.isAborted(ex)) {
-			return new UnexpectedRollbackException("A statement of the handler failed and the handler went on, but its "
-					+ "transaction can only be rolled back; let the error pass, or use a savepoint", ex);
 		}
 		if (ISOLATION.equals(ex.getSQLState())) {
 			return new IdempotencyStoreUnavailableException("The database refused the statement (SQL state "

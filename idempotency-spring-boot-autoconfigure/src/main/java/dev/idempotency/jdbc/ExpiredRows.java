@@ -59,7 +59,7 @@ final class ExpiredRows {
 				connection.commit();
 				return batch;
 			}
-			catch (SQLException | RuntimeException ex) {
+			catch (SQLException | RuntimeException | Error ex) {
 				Connections.rollback(connection, ex);
 				throw ex;
 			}

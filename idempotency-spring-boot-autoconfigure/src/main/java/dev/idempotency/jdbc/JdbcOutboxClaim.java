@@ -53,8 +53,8 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		this.dialect = dialect;
 		this.delete = delete;
 		this.limit = dialect.limit(connection, timeout);
-		// The driver of PostgreSQL asks the server.
-		this.isolation = connection.getTransactionIsolation();
+		this.isolation = sql.begin().isEmpty() ? connection.getTransactionIsolation()
+				: Connection.TRANSACTION_READ_COMMITTED;
 		this.autoCommit = connection.getAutoCommit();
 	}
 
@@ -66,7 +66,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 				claim.begin(rows, without);
 				return claim;
 			}
-			catch (SQLException | RuntimeException ex) {
+			catch (SQLException | RuntimeException | Error ex) {
 				claim.close();
 				throw ex;
 			}
@@ -81,7 +81,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		try {
 			return new JdbcOutboxClaim(connection, sql, dialect, timeout, delete);
 		}
-		catch (SQLException | RuntimeException ex) {
+		catch (SQLException | RuntimeException | Error ex) {
 			connection.close();
 			throw ex;
 		}
@@ -107,9 +107,10 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		OutboxSql.Claims statements = this.sql.claims(without);
 		ArrayParameter topics = new ArrayParameter("text", without.toArray());
 		int some = Math.min(limit, OutboxSql.LANES_OF_A_CLAIM);
+		String lockLanes = this.sql.begin() + statements.lockLanes();
 		List<Short> lanes = new ArrayList<>();
-		try (PreparedStatement statement = without.isEmpty() ? prepare(statements.lockLanes(), some)
-				: prepare(statements.lockLanes(), topics, some); ResultSet row = statement.executeQuery()) {
+		try (PreparedStatement statement = without.isEmpty() ? prepare(lockLanes, some)
+				: prepare(lockLanes, topics, some); ResultSet row = lastResult(statement)) {
 			while (row.next()) {
 				lanes.add(row.getShort(1));
 			}
@@ -127,6 +128,13 @@ final class JdbcOutboxClaim implements OutboxClaim {
 			}
 		}
 		return due;
+	}
+
+	private static ResultSet lastResult(PreparedStatement statement) throws SQLException {
+		if (!statement.execute()) {
+			statement.getMoreResults();
+		}
+		return statement.getResultSet();
 	}
 
 	private PreparedStatement prepare(String statement, Object... parameters) throws SQLException {

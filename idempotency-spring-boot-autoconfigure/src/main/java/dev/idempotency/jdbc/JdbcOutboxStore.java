@@ -34,8 +34,8 @@ import dev.idempotency.outbox.SetAside;
  */
 public final class JdbcOutboxStore implements OutboxStore {
 
-	// Data exception, constraint, transaction state (read-only), syntax or access rule.
-	private static final Set<String> REFUSALS = Set.of("22", "23", "25", "42");
+	// Data exception, constraint, syntax or access rule.
+	private static final Set<String> REFUSALS = Set.of("22", "23", "42");
 
 	private static final String READ_ONLY = "25006";
 
@@ -116,8 +116,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 	// missing. Not a server that is no longer the primary one.
 	private static boolean isRefusal(SQLException error) {
 		String state = error.getSQLState();
-		return state != null && REFUSALS.contains(state.substring(0, 2))
-				&& (!READ_ONLY.equals(state) || TransactionSynchronizationManager.isCurrentTransactionReadOnly());
+		return READ_ONLY.equals(state) ? TransactionSynchronizationManager.isCurrentTransactionReadOnly()
+				: state != null && REFUSALS.contains(state.substring(0, 2));
 	}
 
 	private void add(List<OutboxRow> rows) {

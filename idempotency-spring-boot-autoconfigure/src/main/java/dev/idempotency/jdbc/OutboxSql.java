@@ -131,6 +131,17 @@ abstract class OutboxSql {
 	}
 
 	/**
+	 * What comes before the first statement of a claim, with it in one round trip, so
+	 * that the transaction reads what has been committed before each statement, whatever
+	 * the isolation of the connection.
+	 * @return the beginning of a statement, empty if the isolation of the connection has
+	 * to be changed
+	 */
+	String begin() {
+		return "";
+	}
+
+	/**
 	 * What claims messages.
 	 * @param without the topics that are to be left out
 	 * @return the statements

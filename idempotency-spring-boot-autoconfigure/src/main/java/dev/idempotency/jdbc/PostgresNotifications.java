@@ -69,7 +69,7 @@ final class PostgresNotifications implements Lifecycle {
 				listen(connection);
 				warned = false;
 			}
-			catch (SQLException | RuntimeException ex) {
+			catch (SQLException | RuntimeException | Error ex) {
 				if (!warned && isCurrent()) {
 					logger.warn("The relay of the outbox '" + this.table + "' cannot hear of messages of other "
 							+ "instances and finds them when it looks; the next try comes in " + RETRY, ex);
@@ -129,7 +129,7 @@ final class PostgresNotifications implements Lifecycle {
 				}
 			}
 			catch (InterruptedException ex) {
-				this.running = false;
+				logger.debug("Somebody has interrupted the pause, who does not end it", ex);
 			}
 		}
 	}

@@ -106,4 +106,10 @@ final class PostgresOutboxSql extends OutboxSql {
 		return IN_PUBLICATION.formatted(table());
 	}
 
+	// Not the connection's: behind a pooler the next statement may be another one's.
+	@Override
+	String begin() {
+		return "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; ";
+	}
+
 }

@@ -20,6 +20,13 @@ public interface OutboxPublisher {
 	CompletionStage<?> publish(OutboxRow row);
 
 	/**
+	 * Results of {@link #publish} have not been completed in time: whatever sends the
+	 * messages may be dead. Called by the relay's thread only.
+	 */
+	default void silent() {
+	}
+
+	/**
 	 * What a failure means.
 	 * @param error what the result of {@link #publish} was completed with
 	 * @return the meaning

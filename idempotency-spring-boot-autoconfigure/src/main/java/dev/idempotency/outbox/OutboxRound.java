@@ -81,6 +81,7 @@ final class OutboxRound {
 			if (ack == null) {
 				Throwable silence = new TimeoutException("The producer does not tell what came of a message");
 				this.inFlight.forEach((claimed) -> this.unavailable.add(Ack.of(claimed, silence)));
+				this.publisher.silent();
 				return;
 			}
 			this.inFlight.remove(ack.claimed());

@@ -79,12 +79,19 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 				}
 			});
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | Error ex) {
 			this.doubtful |= isDoubtful(ex);
 			published.completeExceptionally(ex);
 		}
 		this.last = published;
 		return published;
+	}
+
+	// An Error in the producer's thread ends it, and the producer goes on taking
+	// messages.
+	@Override
+	public void silent() {
+		this.doubtful = true;
 	}
 
 	private Producer<byte[], byte[]> producer() {
@@ -122,7 +129,8 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 				|| error instanceof TopicAuthorizationException) {
 			return Failed.TOPIC_REFUSED;
 		}
-		if (!(error instanceof KafkaException) && !(error instanceof IllegalStateException)) {
+		if (!(error instanceof KafkaException) && !(error instanceof VirtualMachineError)
+				&& !(error instanceof IllegalStateException)) {
 			// A partitioner or an interceptor of the application, with this message.
 			return Failed.REFUSED;
 		}

@@ -1,13 +1,11 @@
 package dev.idempotency.jdbc;
 
-import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.IntStream;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -119,9 +117,9 @@ class OutboxClaimTests {
 			jdbc.execute("SET idle_in_transaction_session_timeout = 0");
 			try (OutboxClaim claim = sharing(only).claim(1)) {
 				assertThat(claim.rows()).hasSize(1);
-				assertThat(limit(jdbc)).isEqualTo("3min");
+				assertThat(setting(jdbc, "idle_in_transaction_session_timeout")).isEqualTo("3min");
 			}
-			assertThat(limit(jdbc)).isEqualTo("0");
+			assertThat(setting(jdbc, "idle_in_transaction_session_timeout")).isEqualTo("0");
 		}
 	}
 
@@ -144,23 +142,49 @@ class OutboxClaimTests {
 	void nothingIsAskedWithoutATimeOut() throws SQLException {
 		send(1, 1);
 		try (Connection only = this.database.pool().getConnection()) {
-			Set<String> unlimited = new TreeSet<>();
-			Connection watched = (Connection) Proxy.newProxyInstance(getClass().getClassLoader(),
-					new Class<?>[] { Connection.class }, (proxy, method, arguments) -> {
-						if (only.getNetworkTimeout() == 0) {
-							unlimited.add(method.getName());
-						}
-						return method.invoke(only, arguments);
-					});
-			try (OutboxClaim claim = sharing(watched).claim(1)) {
+			only.setAutoCommit(false);
+			WatchedConnection watched = new WatchedConnection(only);
+			try (OutboxClaim claim = sharing(watched.proxy()).claim(1)) {
 				assertThat(claim.rows()).hasSize(1);
+				claim.settle(claim.rows(), List.of());
 			}
-			assertThat(unlimited).contains("setNetworkTimeout").doesNotContain("getTransactionIsolation");
+			assertThat(watched.unlimited()).contains("setNetworkTimeout")
+				.doesNotContain("getTransactionIsolation", "commit", "rollback", "prepareStatement");
 		}
 	}
 
-	private static String limit(JdbcTemplate jdbc) {
-		return jdbc.queryForObject("SELECT current_setting('idle_in_transaction_session_timeout')", String.class);
+	// Behind a pooler the next transaction of the connection may be another one's.
+	@Test
+	void isolationIsThatOfTheTransactionOnly() throws SQLException {
+		send(1, 1);
+		try (Connection only = this.database.pool().getConnection()) {
+			JdbcTemplate jdbc = new JdbcTemplate(new SingleConnectionDataSource(only, true));
+			jdbc.execute("SET default_transaction_isolation = 'repeatable read'");
+			try (OutboxClaim claim = sharing(only).claim(1)) {
+				assertThat(claim.rows()).hasSize(1);
+				assertThat(setting(jdbc, "transaction_isolation")).isEqualTo("read committed");
+				assertThat(setting(jdbc, "default_transaction_isolation")).isEqualTo("repeatable read");
+			}
+			assertThat(setting(jdbc, "transaction_isolation")).isEqualTo("repeatable read");
+		}
+	}
+
+	private static String setting(JdbcTemplate jdbc, String name) {
+		return jdbc.queryForObject("SELECT current_setting(?)", String.class, name);
+	}
+
+	@Test
+	void connectionComesBackAfterAnError() throws SQLException {
+		send(1, 1);
+		try (Connection only = this.database.pool().getConnection()) {
+			WatchedConnection watched = new WatchedConnection(only);
+			watched.failAt("createArrayOf");
+			JdbcOutboxStore sharing = sharing(watched.proxy());
+			assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> sharing.claim(1));
+			assertThat(only.getAutoCommit()).isTrue();
+			assertThat(only.getNetworkTimeout()).isZero();
+			assertThat(freeLanes()).isEqualTo(OutboxSql.LANES);
+		}
 	}
 
 	private static JdbcOutboxStore sharing(Connection only) {

@@ -1,0 +1,81 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for {@link Connections}: with a pool whose connections do not commit by
+ * themselves.
+ */
+@Tag("promise-11")
+class ConnectionsTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+
+	private Connection connection;
+
+	private WatchedConnection watched;
+
+	private JdbcIdempotencyStore store;
+
+	@BeforeEach
+	void open() throws SQLException {
+		this.connection = database.pool().getConnection();
+		this.connection.setAutoCommit(false);
+		this.watched = new WatchedConnection(this.connection);
+		this.store = new JdbcIdempotencyStore(new SingleConnectionDataSource(this.watched.proxy(), true),
+				TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT);
+		this.watched.unlimited().clear();
+	}
+
+	@AfterEach
+	void close() throws SQLException {
+		this.connection.close();
+	}
+
+	@Test
+	void commitIsWithinTheTimeOut() {
+		this.store.claim(this.request);
+		assertThat(database.store().find(this.request.key())).isPresent();
+		assertThat(this.watched.unlimited()).contains("setNetworkTimeout")
+			.doesNotContain("commit", "rollback", "prepareStatement");
+	}
+
+	@Test
+	void rollbackIsWithinTheTimeOutAndFollowsAnError() throws SQLException {
+		this.watched.failAt("commit");
+		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> this.store.claim(this.request));
+		this.connection.commit();
+		assertThat(database.store().find(this.request.key())).isEmpty();
+		assertThat(this.watched.unlimited()).doesNotContain("commit", "rollback", "prepareStatement");
+	}
+
+	// Of somebody else, whose pool does not end them.
+	@Test
+	void transactionThatWasLeftAbortedIsNoFailureOfTheHandler() throws SQLException {
+		try (Statement statement = this.connection.createStatement()) {
+			assertThatExceptionOfType(SQLException.class).isThrownBy(() -> statement.execute("SELECT 1 / 0"));
+		}
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.store.claim(this.request));
+	}
+
+}

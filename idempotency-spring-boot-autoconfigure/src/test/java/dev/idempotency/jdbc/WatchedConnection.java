@@ -1,0 +1,55 @@
+package dev.idempotency.jdbc;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.util.Set;
+import java.util.TreeSet;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells which methods of a connection are called without a limit on the network.
+ */
+final class WatchedConnection {
+
+	private final Connection connection;
+
+	private final Set<String> unlimited = new TreeSet<>();
+
+	private @Nullable String failing;
+
+	WatchedConnection(Connection connection) {
+		this.connection = connection;
+	}
+
+	Connection proxy() {
+		return (Connection) Proxy.newProxyInstance(getClass().getClassLoader(), new Class<?>[] { Connection.class },
+				(proxy, method, arguments) -> call(method, arguments));
+	}
+
+	private @Nullable Object call(Method method, Object[] arguments) throws Throwable {
+		if (this.connection.getNetworkTimeout() == 0) {
+			this.unlimited.add(method.getName());
+		}
+		if (method.getName().equals(this.failing)) {
+			throw new OutOfMemoryError("As if");
+		}
+		try {
+			return method.invoke(this.connection, arguments);
+		}
+		catch (InvocationTargetException ex) {
+			throw ex.getTargetException();
+		}
+	}
+
+	void failAt(String method) {
+		this.failing = method;
+	}
+
+	Set<String> unlimited() {
+		return this.unlimited;
+	}
+
+}

@@ -1,0 +1,116 @@
+package dev.idempotency.outbox;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.ProducerInterceptor;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for errors in what the application has put into its producers.
+ */
+class RelayErrorTests {
+
+	private final String topic = Servers.newTopic("errors", 1);
+
+	private OutboxApp start(Class<?> interceptor) {
+		return OutboxApp.start((settings) -> settings
+			.with("spring.kafka.producer.properties.interceptor.classes", interceptor.getName())
+			.with("idempotency.outbox.send-timeout", "2s")
+			.with("idempotency.outbox.max-back-off", "1s")
+			.with("idempotency.outbox.max-attempts", 2));
+	}
+
+	@Test
+	void producerWhoseThreadHasDiedIsReplaced() {
+		try (OutboxApp app = start(KillsThread.class)) {
+			app.send(this.topic, "a", "first");
+			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().pending()).isZero());
+			app.send(this.topic, "a", "second");
+			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().pending()).isZero());
+			assertThat(KillsThread.KILLED).contains(this.topic);
+			assertThat(Kafka.read(this.topic)).extracting(ConsumerRecord::value).endsWith("first", "second");
+		}
+	}
+
+	@Test
+	void messageThatCannotBeSentForAnErrorIsSetAsideAndOthersArePublishedOnce() {
+		try (OutboxApp app = start(LacksClass.class)) {
+			app.inTransaction(() -> {
+				app.outbox().send(this.topic, "a", "good");
+				app.outbox().send(this.topic, "b", "bad");
+				app.outbox().send(this.topic, "c", "good");
+			});
+			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().setAside()).isOne());
+			assertThat(app.store().status().pending()).isZero();
+			assertThat(Kafka.read(this.topic)).extracting(ConsumerRecord::key).containsExactlyInAnyOrder("a", "c");
+		}
+	}
+
+	/**
+	 * Ends the thread of a producer once for each topic.
+	 */
+	public static class KillsThread extends Nothing {
+
+		private static final Set<String> KILLED = ConcurrentHashMap.newKeySet();
+
+		@Override
+		public void onAcknowledgement(RecordMetadata metadata, Exception error) {
+			if (KILLED.add(metadata.topic())) {
+				throw new OutOfMemoryError("As the network thread tells it");
+			}
+		}
+
+	}
+
+	/**
+	 * A partitioner would do the same.
+	 */
+	public static class LacksClass extends Nothing {
+
+		@Override
+		public ProducerRecord<Object, Object> onSend(ProducerRecord<Object, Object> record) {
+			if (new String((byte[]) record.value(), StandardCharsets.UTF_8).equals("bad")) {
+				throw new NoClassDefFoundError("Missing");
+			}
+			return record;
+		}
+
+	}
+
+	/**
+	 * Does nothing.
+	 */
+	private abstract static class Nothing implements ProducerInterceptor<Object, Object> {
+
+		@Override
+		public ProducerRecord<Object, Object> onSend(ProducerRecord<Object, Object> record) {
+			return record;
+		}
+
+		@Override
+		public void onAcknowledgement(RecordMetadata metadata, Exception error) {
+		}
+
+		@Override
+		public void close() {
+		}
+
+		@Override
+		public void configure(Map<String, ?> configuration) {
+		}
+
+	}
+
+}
