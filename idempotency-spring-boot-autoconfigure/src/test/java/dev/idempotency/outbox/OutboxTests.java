@@ -1,8 +1,10 @@
 package dev.idempotency.outbox;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 
@@ -21,6 +23,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.core.KafkaTemplate;
 import org.springframework.kafka.support.serializer.JacksonJsonSerializer;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionException;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -248,6 +251,25 @@ class OutboxTests {
 				jdbc.execute("SET TRANSACTION READ ONLY");
 				outbox.send(this.topic, "account-1", "x");
 			}));
+	}
+
+	@Test
+	@Tag("promise-11")
+	void transactionThatTheServerHasEndedIsUnavailability() {
+		TransactionTemplate transaction = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
+		JdbcTemplate jdbc = context.getBean(JdbcTemplate.class);
+		List<Throwable> told = new ArrayList<>();
+		assertThatExceptionOfType(TransactionException.class)
+			.isThrownBy(() -> transaction.executeWithoutResult((status) -> {
+				jdbc.execute("SET LOCAL idle_in_transaction_session_timeout = '100ms'");
+				Integer session = jdbc.queryForObject("SELECT pg_backend_pid()", Integer.class);
+				Awaitility.await()
+					.untilAsserted(() -> assertThat(CompletableFuture
+						.supplyAsync(() -> jdbc.queryForList("SELECT pid FROM pg_stat_activity WHERE pid = ?", session))
+						.join()).isEmpty());
+				told.add(catchThrowable(() -> outbox.send(this.topic, "account-1", "x")));
+			}));
+		assertThat(told).singleElement().isInstanceOf(IdempotencyStoreUnavailableException.class);
 	}
 
 	@Test
