@@ -109,7 +109,8 @@ public final class IdempotencyOutboxAutoConfiguration {
 	@Bean
 	@Lazy
 	OutboxProducers idempotencyOutboxProducers(ConfigurableListableBeanFactory beanFactory,
-			ObjectProvider<KafkaTemplate<?, ?>> templates, IdempotencyProperties properties) {
+			ObjectProvider<KafkaTemplate<?, ?>> templates, ObjectProvider<ProducerFactory<?, ?>> factories,
+			IdempotencyProperties properties) {
 		String name = properties.outbox().kafkaTemplate();
 		if (name != null && !beanFactory.containsBean(name)) {
 			throw new IdempotencyConfigurationException("There is no KafkaTemplate '" + name + "' for the outbox.",
@@ -123,7 +124,21 @@ public final class IdempotencyOutboxAutoConfiguration {
 							+ "there are several.",
 					"Name one with 'idempotency.outbox.kafka-template', or make one @Primary.");
 		}
-		return new OutboxProducers(template.getProducerFactory());
+		ProducerFactory<?, ?> factory = template.getProducerFactory();
+		// A mock, in a test of the application, has none.
+		return new OutboxProducers((factory != null) ? factory : onlyOne(factories));
+	}
+
+	private static ProducerFactory<?, ?> onlyOne(ObjectProvider<ProducerFactory<?, ?>> factories) {
+		ProducerFactory<?, ?> factory = factories.getIfUnique();
+		if (factory == null) {
+			throw new IdempotencyConfigurationException(
+					"The KafkaTemplate of the outbox has no ProducerFactory, as a mock has none, and there is no ProducerFactory "
+							+ "bean, or there are several.",
+					"Define one ProducerFactory bean, make one @Primary, or declare an OutboxSerializer and an "
+							+ "OutboxPublisher bean.");
+		}
+		return factory;
 	}
 
 	@Bean

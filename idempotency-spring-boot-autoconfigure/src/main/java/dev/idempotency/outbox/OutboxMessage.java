@@ -88,11 +88,19 @@ public final class OutboxMessage {
 		return this.type;
 	}
 
-	@Nullable String idempotencyKey() {
+	/**
+	 * The idempotency key that the sender has given the message.
+	 * @return the key; {@code null} if it gets one when it is sent
+	 */
+	public @Nullable String idempotencyKey() {
 		return this.idempotencyKey;
 	}
 
-	@Nullable IdempotentExecution cause() {
+	/**
+	 * The execution that the sender has named.
+	 * @return the execution; {@code null} if that is the current one, or none
+	 */
+	public @Nullable IdempotentExecution cause() {
 		return this.cause;
 	}
 
@@ -157,9 +165,12 @@ public final class OutboxMessage {
 		 * @return this
 		 */
 		public Builder header(String name, byte @Nullable [] value) {
-			Assert.isTrue(!name.equals(OutboxRow.KEY_HEADER) && !name.equals(OutboxRow.ID_HEADER),
+			Assert.isTrue(!name.equals(OutboxRow.KEY_HEADER), () -> "The message to " + this.topic
+					+ " cannot have a header '" + name + "' of its own; give the key with idempotencyKey(…)");
+			Assert.isTrue(!name.equals(OutboxRow.ID_HEADER),
 					() -> "The message to " + this.topic + " cannot have a header '" + name
-							+ "' of its own; give the key with idempotencyKey(…)");
+							+ "' of its own: the relay sends the identity of the row in it, as Debezium does; choose "
+							+ "another name");
 			this.headers.add(new OutboxHeader(name, value));
 			return this;
 		}
@@ -212,10 +223,12 @@ public final class OutboxMessage {
 		/**
 		 * The execution that sends the message. Without it: the current one, which the
 		 * handler of a batch does not have.
-		 * @param execution the execution
+		 * @param execution the execution, as in
+		 * {@link IdempotentExecution#currentBatch()}; {@code null}, as for a record
+		 * without protection, is as without it
 		 * @return this
 		 */
-		public Builder cause(IdempotentExecution execution) {
+		public Builder cause(@Nullable IdempotentExecution execution) {
 			this.cause = execution;
 			return this;
 		}

@@ -90,12 +90,37 @@ class OutboxAutoConfigurationTests {
 	}
 
 	@Test
-	void withoutKafkaOrJdbcThereIsNone() {
+	void withoutKafkaOrJdbcItSaysWhatIsMissing() {
+		ApplicationContextRunner inMemory = this.runner.withPropertyValues("idempotency.store.type=in-memory");
+		assertRefused(inMemory.withClassLoader(new FilteredClassLoader(KafkaTemplate.class)),
+				"'idempotency.outbox.enabled' is 'true', but there is no Spring Kafka on the class path.");
+		assertRefused(inMemory.withClassLoader(new FilteredClassLoader(DataSourceUtils.class)),
+				"'idempotency.outbox.enabled' is 'true', but there is no Spring JDBC on the class path.");
+	}
+
+	@Test
+	void withoutKafkaOrJdbcWhoeverSendsHearsWhatIsMissing() {
+		ApplicationContextRunner sending = this.runner.withUserConfiguration(Sending.class)
+			.withPropertyValues("idempotency.store.type=in-memory");
+		for (String lazy : List.of("true", "false")) {
+			assertRefused(
+					sending.withPropertyValues("spring.main.lazy-initialization=" + lazy)
+						.withClassLoader(new FilteredClassLoader(KafkaTemplate.class)),
+					"but there is no Spring Kafka on the class path.");
+		}
+	}
+
+	@Test
+	void withoutKafkaOrJdbcAnOutboxThatNobodyAskedForIsNotMissed() {
 		for (Class<?> missing : List.of(KafkaTemplate.class, DataSourceUtils.class)) {
-			Contexts.all()
-				.withPropertyValues("idempotency.outbox.enabled=true", "idempotency.store.type=in-memory")
-				.withClassLoader(new FilteredClassLoader(missing))
+			ApplicationContextRunner without = this.off.withPropertyValues("idempotency.store.type=in-memory")
+				.withClassLoader(new FilteredClassLoader(missing));
+			without.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(Outbox.class));
+			without.withPropertyValues("idempotency.outbox.enabled=true", "idempotency.enabled=false")
 				.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(Outbox.class));
+			without.withPropertyValues("idempotency.outbox.enabled=true")
+				.withUserConfiguration(UsersOutbox.class)
+				.run((context) -> assertThat(context).hasNotFailed().hasSingleBean(Outbox.class));
 		}
 	}
 
@@ -176,6 +201,18 @@ class OutboxAutoConfigurationTests {
 		assertRefused(this.runner.withPropertyValues("idempotency.outbox.retention=-1s"),
 				"keeps published messages for");
 		assertRefused(this.runner.withPropertyValues("idempotency.outbox.table=x y"), "is not a name for");
+	}
+
+	/**
+	 * A component that sends, made before what is found automatically.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	static class Sending {
+
+		Sending(Outbox outbox) {
+			outbox.send(List.of());
+		}
+
 	}
 
 	/**

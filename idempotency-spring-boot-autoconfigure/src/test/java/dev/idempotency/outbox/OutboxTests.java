@@ -21,7 +21,10 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.dao.InvalidDataAccessResourceUsageException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.core.KafkaTemplate;
+import org.springframework.kafka.support.JsonKafkaHeaderMapper;
+import org.springframework.kafka.support.converter.MessagingMessageConverter;
 import org.springframework.kafka.support.serializer.JacksonJsonSerializer;
+import org.springframework.messaging.MessageHeaders;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionException;
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -102,6 +105,21 @@ class OutboxTests {
 		assertThat(stored.key()).isEqualTo(records.get(0).key());
 		stored.headers().remove(OutboxRow.KEY_HEADER).remove(OutboxRow.ID_HEADER);
 		assertThat(stored.headers()).isEqualTo(records.get(0).headers()).isNotEmpty();
+	}
+
+	// What the documentation says about it.
+	@Test
+	void identityIsNoIdOfAMessageOfSpring() {
+		transactions.executeWithoutResult((status) -> outbox.send(this.topic, "account-1", "x"));
+		ConsumerRecord<String, String> record = published(1).get(0);
+		MessagingMessageConverter converter = new MessagingMessageConverter();
+		MessageHeaders headers = converter.toMessage(record, null, null, String.class).getHeaders();
+		assertThatIllegalArgumentException().isThrownBy(headers::getId);
+		converter.setGenerateMessageId(true);
+		converter.setHeaderMapper(JsonKafkaHeaderMapper.forInboundOnlyWithMatchers("!id", "*"));
+		headers = converter.toMessage(record, null, null, String.class).getHeaders();
+		assertThat(headers.getId()).isNotNull();
+		assertThat(headers).containsKey(OutboxRow.KEY_HEADER);
 	}
 
 	@Test
@@ -278,8 +296,12 @@ class OutboxTests {
 			.isThrownBy(() -> OutboxMessage.to(this.topic).aggregate("payment", "4\u00002"))
 			.withMessage("The aggregate id of a message has a control character");
 		assertThatIllegalArgumentException().isThrownBy(() -> OutboxMessage.to(" "));
+		assertThatIllegalArgumentException()
+			.isThrownBy(() -> OutboxMessage.to(this.topic).header("Idempotency-Key", "x"))
+			.withMessageEndingWith("give the key with idempotencyKey(…)");
 		assertThatIllegalArgumentException().isThrownBy(() -> OutboxMessage.to(this.topic).header("id", "x"))
-			.withMessageContaining("idempotencyKey(");
+			.withMessageEndingWith(
+					"the relay sends the identity of the row in it, as Debezium does; choose another name");
 	}
 
 	@Test

@@ -1,0 +1,130 @@
+package dev.idempotency.outbox;
+
+import java.util.HashMap;
+import java.util.Map;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.mockito.Mockito;
+import org.springframework.boot.kafka.autoconfigure.KafkaProperties;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Primary;
+import org.springframework.kafka.core.DefaultKafkaProducerFactory;
+import org.springframework.kafka.core.KafkaTemplate;
+import org.springframework.kafka.core.ProducerFactory;
+import org.springframework.kafka.support.serializer.JacksonJsonSerializer;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for which {@link KafkaTemplate} an outbox takes after.
+ */
+class OutboxTemplateTests {
+
+	private final String topic = Servers.newTopic("template", 1);
+
+	private void assertPublishes(OutboxApp app, Object payload, String published) {
+		app.inTransaction(() -> app.outbox().send(this.topic, "account-1", payload));
+		Awaitility.await()
+			.untilAsserted(() -> assertThat(Kafka.read(this.topic)).extracting(ConsumerRecord::value)
+				.containsExactly(published));
+	}
+
+	@Test
+	void namedTemplateIsUsed() {
+		try (OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.kafka-template", "events"),
+				Two.class)) {
+			assertPublishes(app, Map.of("amount", 7), "{\"amount\":7}");
+		}
+	}
+
+	// As in many tests of applications.
+	@ParameterizedTest
+	@ValueSource(strings = { "", "mocked" })
+	void insteadOfAMockedTemplateTheProducerFactoryIsUsed(String name) {
+		try (OutboxApp app = OutboxApp.start((settings) -> {
+			if (!name.isEmpty()) {
+				settings.with("idempotency.outbox.kafka-template", name);
+			}
+		}, Mocked.class)) {
+			assertPublishes(app, "x", "x");
+		}
+	}
+
+	@Test
+	void mockedTemplateBesideSeveralFactoriesIsRefused() {
+		Contexts.all()
+			.withUserConfiguration(MockedWithTwoFactories.class)
+			.withPropertyValues("idempotency.outbox.enabled=true")
+			.run((context) -> assertThat(context).hasFailed()
+				.getFailure()
+				.rootCause()
+				.isInstanceOf(IdempotencyConfigurationException.class)
+				.hasMessageStartingWith("The KafkaTemplate of the outbox has no ProducerFactory, as a mock has none"));
+	}
+
+	/**
+	 * The primary one sends text to nowhere.
+	 */
+	static class Two {
+
+		@Bean
+		@Primary
+		KafkaTemplate<Object, Object> others(KafkaProperties properties) {
+			Map<String, Object> configuration = new HashMap<>(properties.buildProducerProperties());
+			configuration.put("bootstrap.servers", "localhost:1");
+			configuration.put("value.serializer", StringSerializer.class);
+			return new KafkaTemplate<>(new DefaultKafkaProducerFactory<>(configuration));
+		}
+
+		@Bean
+		KafkaTemplate<Object, Object> events(KafkaProperties properties) {
+			Map<String, Object> configuration = new HashMap<>(properties.buildProducerProperties());
+			configuration.put("value.serializer", JacksonJsonSerializer.class);
+			return new KafkaTemplate<>(new DefaultKafkaProducerFactory<>(configuration));
+		}
+
+	}
+
+	/**
+	 * A mock instead of Boot's template.
+	 */
+	static class Mocked {
+
+		@Bean
+		@SuppressWarnings("unchecked")
+		KafkaTemplate<String, String> mocked() {
+			return Mockito.mock(KafkaTemplate.class);
+		}
+
+	}
+
+	/**
+	 * Nothing tells which one the mock stands for.
+	 */
+	@Import(Mocked.class)
+	static class MockedWithTwoFactories {
+
+		@Bean
+		ProducerFactory<String, String> first() {
+			return new DefaultKafkaProducerFactory<>(Map.of());
+		}
+
+		@Bean
+		ProducerFactory<String, String> second() {
+			return new DefaultKafkaProducerFactory<>(Map.of());
+		}
+
+	}
+
+}
