@@ -40,6 +40,8 @@ final class OutboxLatency implements AutoCloseable {
 
 	private int measuredFrom;
 
+	private double reached;
+
 	OutboxLatency(Servers servers, String topic, int rate) {
 		this.rate = rate;
 		this.consumer = new KafkaConsumer<>(
@@ -67,20 +69,25 @@ final class OutboxLatency implements AutoCloseable {
 	}
 
 	/**
-	 * Send for a while.
+	 * Send for a while, one after the other.
 	 * @param work sends a number, and says when with {@link #sent}
 	 */
 	void run(IntConsumer work) {
 		this.measuredFrom = this.number + (int) (WARM_UP.toSeconds() * this.rate);
 		int end = this.measuredFrom + (int) (TIME.toSeconds() * this.rate);
 		long start = System.nanoTime();
+		long measuring = start;
 		for (int i = 0; this.number < end; i++) {
 			long due = start + i * 1_000_000_000L / this.rate;
 			while (System.nanoTime() < due) {
 				LockSupport.parkNanos(due - System.nanoTime());
 			}
+			if (this.number == this.measuredFrom) {
+				measuring = System.nanoTime();
+			}
 			work.accept(this.number++);
 		}
+		this.reached = (end - this.measuredFrom) * 1e9 / (System.nanoTime() - measuring);
 		while (this.received.size() < this.number) {
 			LockSupport.parkNanos(1_000_000);
 		}
@@ -88,6 +95,14 @@ final class OutboxLatency implements AutoCloseable {
 
 	void sent(int which) {
 		this.sent.put(which, System.nanoTime());
+	}
+
+	/**
+	 * The rate that there really was: the sender waits for each message's work.
+	 * @return messages a second
+	 */
+	double reached() {
+		return this.reached;
 	}
 
 	// A message may arrive before its sender has come back from the commit.

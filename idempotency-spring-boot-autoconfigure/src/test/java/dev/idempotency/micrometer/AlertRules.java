@@ -23,12 +23,8 @@ final class AlertRules {
 		return file.get("groups").get(0).get("rules");
 	}
 
-	static Query query(String alert) throws IOException {
-		return all().stream()
-			.filter((rule) -> rule.get("alert").equals(alert))
-			.map((rule) -> Query.parse(String.valueOf(rule.get("expr"))))
-			.findFirst()
-			.orElseThrow();
+	static Map<String, Object> rule(String alert) throws IOException {
+		return all().stream().filter((rule) -> rule.get("alert").equals(alert)).findFirst().orElseThrow();
 	}
 
 }

@@ -55,6 +55,20 @@ record Query(String text, List<Selector> selectors, Set<String> groups, Set<Stri
 		return new Query(text, selectors, groups, unknown);
 	}
 
+	private Matcher comparison() {
+		Matcher comparison = COMPARISON.matcher(this.text);
+		assertThat(comparison.matches()).as(this.text).isTrue();
+		return comparison;
+	}
+
+	/**
+	 * What a value has to exceed.
+	 * @return the number
+	 */
+	double limit() {
+		return Double.parseDouble(comparison().group(2));
+	}
+
 	/**
 	 * Whether it finds something now. Understands one comparison of the largest value or
 	 * the sum of a meter with a number.
@@ -62,9 +76,7 @@ record Query(String text, List<Selector> selectors, Set<String> groups, Set<Stri
 	 * @return whether some group matches
 	 */
 	boolean holds(PublishedMeters meters) {
-		Matcher comparison = COMPARISON.matcher(this.text);
-		assertThat(comparison.matches()).as(this.text).isTrue();
-		DoubleBinaryOperator both = comparison.group(1).equals("max") ? Math::max : Double::sum;
+		DoubleBinaryOperator both = comparison().group(1).equals("max") ? Math::max : Double::sum;
 		Map<List<String>, Double> values = new HashMap<>();
 		for (Selector selector : this.selectors) {
 			for (Sample sample : meters.samples().getOrDefault(selector.meter(), List.of())) {
@@ -74,7 +86,7 @@ record Query(String text, List<Selector> selectors, Set<String> groups, Set<Stri
 				}
 			}
 		}
-		double limit = Double.parseDouble(comparison.group(2));
+		double limit = limit();
 		return values.values().stream().anyMatch((value) -> value > limit);
 	}
 

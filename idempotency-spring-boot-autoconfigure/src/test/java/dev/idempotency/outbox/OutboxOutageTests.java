@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.micrometer.Alert;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.StoppableKafka;
@@ -23,9 +24,14 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class OutboxOutageTests {
 
+	// From here on somebody has to be told.
+	private static final Duration LONG = Duration.ofMinutes(1);
+
 	private static final Duration OUTAGE = Duration.parse(System.getProperty("test.outage", "PT4S"));
 
 	private final String input = Servers.newTopic("input", 1);
+
+	private final Alert stuck = Alert.of("IdempotencyOutboxStuck");
 
 	@Test
 	void handlersGoOnAndTheOutboxDrainsByItself() {
@@ -38,7 +44,9 @@ class OutboxOutageTests {
 			kafka.createTopic("output", 1);
 			Kafka.send(this.input, "k0", "0");
 			Awaitility.await().untilAsserted(() -> assertThat(app.told()).hasSize(1));
+			Awaitility.await().untilAsserted(() -> assertThat(this.stuck.holds(app.context())).isFalse());
 			kafka.stop();
+			boolean told = false;
 			long end = System.nanoTime() + OUTAGE.toNanos();
 			int sent = 1;
 			while (System.nanoTime() < end) {
@@ -49,7 +57,9 @@ class OutboxOutageTests {
 				Awaitility.await()
 					.pollInterval(Duration.ofMillis(20))
 					.untilAsserted(() -> assertThat(app.store().status().pending()).isEqualTo(pending));
+				told |= this.stuck.fires(app.context());
 			}
+			assertThat(told || OUTAGE.compareTo(LONG) < 0).isTrue();
 			assertThat(app.store().status().oldest()).isGreaterThan(OUTAGE.minusSeconds(2));
 			assertThat(app.store().setAside(10)).isEmpty();
 			kafka.start();

@@ -94,6 +94,10 @@ class OutboxKillTests {
 				}
 				awaitMore("charge");
 				awaitMore("statement_line");
+				if (this.random.nextBoolean()) {
+					// The others are at work, too, and not about to start.
+					this.running.forEach((process) -> process.awaitLine(LedgerApp.STARTED));
+				}
 				if (round % BROKER_EVERY == 1) {
 					this.kafka.stop();
 					killOne();
@@ -110,7 +114,20 @@ class OutboxKillTests {
 	}
 
 	private void killOne() {
-		this.running.remove(this.random.nextInt(this.running.size())).kill();
+		ForkedApp process = one();
+		process.kill();
+		this.running.remove(process);
+	}
+
+	// One that is at work: killing one that is about to start shows little.
+	private ForkedApp one() {
+		Awaitility.await().atMost(PATIENCE).until(() -> !started().isEmpty());
+		List<ForkedApp> started = started();
+		return started.get(this.random.nextInt(started.size()));
+	}
+
+	private List<ForkedApp> started() {
+		return this.running.stream().filter((process) -> process.lines().contains(LedgerApp.STARTED)).toList();
 	}
 
 	// Some time under traffic, of no certain length.

@@ -1,0 +1,103 @@
+package dev.idempotency.benchmarks;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
+
+import com.zaxxer.hikari.HikariDataSource;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.kafka.core.DefaultKafkaProducerFactory;
+import org.springframework.kafka.core.KafkaTemplate;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.jdbc.JdbcOutboxStore;
+import dev.idempotency.jdbc.JdbcSchemaMigration;
+import dev.idempotency.jdbc.TableName;
+import dev.idempotency.outbox.Outbox;
+import dev.idempotency.outbox.RelaySettings;
+import dev.idempotency.outbox.TransactionalOutbox;
+import dev.idempotency.producer.KafkaOutboxPublisher;
+import dev.idempotency.producer.KafkaOutboxSerializer;
+
+/**
+ * The parts of an application with an outbox.
+ */
+final class OutboxSetUp {
+
+	static final RelaySettings SETTINGS = new RelaySettings(500, Duration.ofSeconds(1), Duration.ofSeconds(20), 10,
+			Duration.ofSeconds(5));
+
+	static final int KEYS = 1000;
+
+	private static final TableName TABLE = TableName.of("idempotency_outbox");
+
+	private static final int PARTITIONS = 6;
+
+	private final Servers servers;
+
+	private final HikariDataSource pool;
+
+	private final JdbcTemplate jdbc;
+
+	private final TransactionTemplate transactions;
+
+	private final DefaultKafkaProducerFactory<Object, Object> producers;
+
+	private final KafkaTemplate<Object, Object> template;
+
+	OutboxSetUp(Servers servers, HikariDataSource pool) {
+		this.servers = servers;
+		this.pool = pool;
+		JdbcSchemaMigration.migrateOutbox(pool, TABLE);
+		this.jdbc = new JdbcTemplate(pool);
+		this.transactions = new TransactionTemplate(new JdbcTransactionManager(pool));
+		this.producers = new DefaultKafkaProducerFactory<>(
+				Map.of("bootstrap.servers", servers.properties().get("spring.kafka.bootstrap-servers"), "linger.ms", 0,
+						"key.serializer", StringSerializer.class, "value.serializer", StringSerializer.class));
+		this.template = new KafkaTemplate<>(this.producers);
+	}
+
+	Servers servers() {
+		return this.servers;
+	}
+
+	KafkaTemplate<Object, Object> template() {
+		return this.template;
+	}
+
+	// One that has got a message in each partition is ready.
+	String newTopic() {
+		String topic = this.servers.newTopic(PARTITIONS);
+		IntStream.range(0, PARTITIONS).forEach((i) -> this.template.send(topic, i, "key", String.valueOf(-1)).join());
+		return topic;
+	}
+
+	JdbcOutboxStore store(Duration retention) {
+		return new JdbcOutboxStore(this.pool, TABLE, Duration.ofSeconds(5), retention, false);
+	}
+
+	Outbox outbox(JdbcOutboxStore store, Runnable committed) {
+		return new TransactionalOutbox(store, new KafkaOutboxSerializer(this.producers), committed);
+	}
+
+	KafkaOutboxPublisher publisher() {
+		return new KafkaOutboxPublisher(this.producers, SETTINGS.sendTimeout(), Set.of());
+	}
+
+	void inTransaction(Runnable work) {
+		this.transactions.executeWithoutResult((status) -> work.run());
+	}
+
+	// As autovacuum would have done by then.
+	void vacuum() {
+		this.jdbc.execute("VACUUM ANALYZE " + TABLE);
+	}
+
+	void empty() {
+		this.jdbc.execute("TRUNCATE " + TABLE);
+	}
+
+}

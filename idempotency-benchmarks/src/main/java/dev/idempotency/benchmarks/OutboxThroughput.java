@@ -1,0 +1,129 @@
+package dev.idempotency.benchmarks;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.stream.IntStream;
+
+import dev.idempotency.jdbc.JdbcOutboxStore;
+import dev.idempotency.outbox.Outbox;
+import dev.idempotency.outbox.OutboxListener;
+import dev.idempotency.outbox.OutboxMessage;
+import dev.idempotency.outbox.OutboxRelay;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.producer.KafkaOutboxPublisher;
+
+/**
+ * How many messages a relay takes from a full outbox to the broker, in turn with a bare
+ * template that sends the same.
+ */
+final class OutboxThroughput {
+
+	private static final int MESSAGES = 50_000;
+
+	private static final int PER_TRANSACTION = 500;
+
+	private static final int ROUNDS = 5;
+
+	private static final Duration DEFAULT_RETENTION = Duration.ofDays(1);
+
+	private static final String PAYLOAD = "x".repeat(200);
+
+	private final OutboxSetUp setUp;
+
+	OutboxThroughput(OutboxSetUp setUp) {
+		this.setUp = setUp;
+	}
+
+	void print() {
+		System.out.println("""
+
+				| messages, keys, retention | KafkaTemplate: messages/s | relay: messages/s | ratio (range) |
+				|---|---|---|---|""");
+		print(MESSAGES, OutboxSetUp.KEYS, Duration.ZERO);
+		print(MESSAGES / 10, 1, Duration.ZERO);
+		print(MESSAGES, OutboxSetUp.KEYS, DEFAULT_RETENTION);
+	}
+
+	// What is kept stays until the last round has ended.
+	private void print(int messages, int keys, Duration retention) {
+		JdbcOutboxStore store = this.setUp.store(retention);
+		List<Double> sent = new ArrayList<>();
+		List<Double> relayed = new ArrayList<>();
+		List<Double> ratios = new ArrayList<>();
+		for (int round = -1; round < ROUNDS; round++) {
+			String topic = this.setUp.newTopic();
+			double bare = rate(messages, () -> send(topic, messages, keys));
+			fill(store, this.setUp.newTopic(), messages, keys);
+			this.setUp.vacuum();
+			double relay = rate(messages, () -> drain(store, messages));
+			// The first one is for the compiler.
+			if (round >= 0) {
+				sent.add(bare);
+				relayed.add(relay);
+				ratios.add(relay / bare);
+			}
+		}
+		this.setUp.empty();
+		System.out.println(String.format(Locale.ROOT, "| %d, %d, %s | %.0f | %.0f | **%.2f** (%.2f–%.2f) |", messages,
+				keys, retention.isZero() ? "0" : retention.toDays() + "d", median(sent), median(relayed),
+				median(ratios), Collections.min(ratios), Collections.max(ratios)));
+	}
+
+	private static double rate(int messages, Runnable work) {
+		long start = System.nanoTime();
+		work.run();
+		return messages / ((System.nanoTime() - start) / 1e9);
+	}
+
+	private void send(String topic, int messages, int keys) {
+		CompletableFuture
+			.allOf(IntStream.range(0, messages)
+				.mapToObj((i) -> this.setUp.template().send(topic, "key-" + i % keys, PAYLOAD))
+				.toArray(CompletableFuture[]::new))
+			.join();
+	}
+
+	private void fill(JdbcOutboxStore store, String topic, int messages, int keys) {
+		Outbox outbox = this.setUp.outbox(store, () -> {
+		});
+		for (int start = 0; start < messages; start += PER_TRANSACTION) {
+			List<OutboxMessage> part = IntStream.range(start, start + PER_TRANSACTION)
+				.mapToObj((i) -> OutboxMessage.to(topic).key("key-" + i % keys).payload(PAYLOAD).build())
+				.toList();
+			this.setUp.inTransaction(() -> outbox.send(part));
+		}
+	}
+
+	private void drain(JdbcOutboxStore store, int messages) {
+		KafkaOutboxPublisher publisher = this.setUp.publisher();
+		CountDownLatch published = new CountDownLatch(messages);
+		OutboxListener counter = new OutboxListener() {
+
+			@Override
+			public void attempted(OutboxRow row, Outcome outcome, Duration elapsed) {
+				published.countDown();
+			}
+
+		};
+		OutboxRelay relay = new OutboxRelay(store, publisher, OutboxSetUp.SETTINGS, List.of(counter));
+		relay.start();
+		try {
+			published.await();
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+		relay.stop();
+		publisher.destroy();
+	}
+
+	private static double median(List<Double> values) {
+		return values.stream().sorted().toList().get((values.size() - 1) / 2);
+	}
+
+}
