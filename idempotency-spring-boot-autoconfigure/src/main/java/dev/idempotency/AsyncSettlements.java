@@ -9,6 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -16,7 +17,6 @@ import java.util.concurrent.TimeoutException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 /**
  * Settles the claims of asynchronous handlers when their signals arrive. On threads of
@@ -36,10 +36,8 @@ final class AsyncSettlements implements AutoCloseable {
 
 	private final Set<CompletableFuture<?>> signalled = ConcurrentHashMap.newKeySet();
 
-	AsyncSettlements(LeasedClaims claims) {
+	AsyncSettlements(LeasedClaims claims, ThreadFactory threads) {
 		this.claims = claims;
-		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-settlements-");
-		threads.setDaemon(true);
 		this.executor = new ThreadPoolExecutor(THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
 				threads);
 		this.executor.allowCoreThreadTimeOut(true);
@@ -60,21 +58,28 @@ final class AsyncSettlements implements AutoCloseable {
 			CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
 			this.signalled.add(settled);
 			settled.whenComplete((done, failure) -> this.signalled.remove(settled));
+			Runnable settlement = () -> {
+				try {
+					settle(result, error, claim, codec, answer);
+				}
+				finally {
+					this.claims.forget(claim);
+					settled.complete(null);
+				}
+			};
 			try {
-				this.executor.execute(() -> {
-					try {
-						settle(result, error, claim, codec, answer);
-					}
-					finally {
-						this.claims.forget(claim);
-						settled.complete(null);
-					}
-				});
+				this.executor.execute(settlement);
 			}
 			catch (RejectedExecutionException ex) {
 				settled.complete(null);
 				logger.warn("The handler ended after the application: " + claim.operation()
 						+ "; its key is free when its lease has run out");
+			}
+			catch (Error ex) {
+				logger.warn("No thread could be started that records what an asynchronous handler has done: "
+						+ claim.operation() + "; the thread of its signal does so. Look at the limits of the process",
+						ex);
+				settlement.run();
 			}
 		});
 		return cancelling(stage, answer);

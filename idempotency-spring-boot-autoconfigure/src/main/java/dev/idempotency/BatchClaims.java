@@ -124,7 +124,7 @@ final class BatchClaims {
 		try {
 			return settle(StoreCall.COMPLETE, subject, () -> this.store.completeAll(completions));
 		}
-		catch (OperationBlockedException ex) {
+		catch (OperationBlockedException | Error ex) {
 			for (int i = 0; i < claims.size(); i++) {
 				Completion completion = completions.get(i);
 				this.looseEnds.add(StoreCall.COMPLETE, claims.get(i).operation(), completion.claim().token(),
@@ -154,12 +154,20 @@ final class BatchClaims {
 			return settle(call, subject, () -> all.apply(requests));
 		}
 		catch (OperationBlockedException ex) {
-			claims.forEach((claim) -> this.looseEnds.add(call, claim.operation(), claim.request().token(),
-					() -> one.apply(claim.request())));
+			makeUpFor(call, claims, one);
 			logger.warn("What became of " + subject + " could not be recorded; that will be repeated until it is, or "
 					+ "the claims have run out", ex);
 			return claims.stream().map((claim) -> Settlement.SETTLED).toList();
 		}
+		catch (Error ex) {
+			makeUpFor(call, claims, one);
+			throw ex;
+		}
+	}
+
+	private void makeUpFor(StoreCall call, List<OwnedClaim> claims, Function<ClaimRequest, Settlement> one) {
+		claims.forEach((claim) -> this.looseEnds.add(call, claim.operation(), claim.request().token(),
+				() -> one.apply(claim.request())));
 	}
 
 	private List<Settlement> settle(StoreCall call, Object subject, Supplier<List<Settlement>> settlement) {

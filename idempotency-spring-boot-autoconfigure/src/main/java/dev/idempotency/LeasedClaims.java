@@ -119,7 +119,7 @@ final class LeasedClaims {
 			settlement = this.calls.settle(StoreCall.COMPLETE, operation,
 					() -> this.store.complete(claim.request(), result));
 		}
-		catch (OperationBlockedException ex) {
+		catch (OperationBlockedException | Error ex) {
 			this.looseEnds.add(StoreCall.COMPLETE, operation, claim.request().token(),
 					() -> this.store.complete(claim.request(), result), madeUpFor);
 			logger.error("The handler has run, but its completion could not be recorded: " + operation
@@ -169,6 +169,10 @@ final class LeasedClaims {
 					+ claim.operation(), ex);
 			return Settlement.SETTLED;
 		}
+		catch (Error ex) {
+			this.looseEnds.add(call, claim.operation(), claim.request().token(), settlement);
+			throw ex;
+		}
 	}
 
 	static OwnershipLostException told(OwnershipLostException lost) {
@@ -180,7 +184,7 @@ final class LeasedClaims {
 		try {
 			return codec.write(result);
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | LinkageError | StackOverflowError ex) {
 			// The effect has happened: completing without a result beats running it
 			// again.
 			logger.error("The result cannot be stored, so duplicates will get none: " + operation

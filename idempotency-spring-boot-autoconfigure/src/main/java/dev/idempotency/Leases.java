@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadFactory;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -33,11 +34,12 @@ final class Leases implements AutoCloseable {
 
 	private final Map<UUID, Lease> running = new ConcurrentHashMap<>();
 
-	private final Looks looks = new Looks("leases", this::renew);
+	private final Looks looks;
 
-	Leases(IdempotencyStore store, StoreCalls calls) {
+	Leases(IdempotencyStore store, StoreCalls calls, ThreadFactory threads) {
 		this.store = store;
 		this.calls = calls;
+		this.looks = new Looks(this::renew, threads);
 	}
 
 	/**
@@ -48,7 +50,14 @@ final class Leases implements AutoCloseable {
 	 */
 	void keep(ClaimRequest claim, IdempotentExecution execution, long since) {
 		this.running.put(claim.token(), new Lease(claim, execution, since));
-		this.looks.every(claim.lease().dividedBy(LOOKS));
+		try {
+			this.looks.every(claim.lease().dividedBy(LOOKS));
+		}
+		catch (Error ex) {
+			// Nobody would release it.
+			this.running.remove(claim.token());
+			throw ex;
+		}
 	}
 
 	/**

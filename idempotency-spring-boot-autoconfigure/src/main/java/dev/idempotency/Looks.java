@@ -1,10 +1,10 @@
 package dev.idempotency;
 
 import java.time.Duration;
-import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
 import org.apache.commons.logging.Log;
@@ -26,17 +26,21 @@ final class Looks {
 
 	private final Runnable task;
 
-	private final ScheduledExecutorService executor;
+	private final ScheduledThreadPoolExecutor executor;
 
 	private volatile @Nullable Duration period;
 
 	private @Nullable ScheduledFuture<?> scheduled;
 
-	Looks(String name, Runnable task) {
+	Looks(Runnable task, ThreadFactory threads) {
 		this.task = task;
+		this.executor = new ScheduledThreadPoolExecutor(1, threads);
+	}
+
+	static ThreadFactory threads(String name) {
 		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-" + name + "-");
 		threads.setDaemon(true);
-		this.executor = Executors.newSingleThreadScheduledExecutor(threads);
+		return threads;
 	}
 
 	/**
@@ -57,13 +61,17 @@ final class Looks {
 		if (this.period != null && wanted.compareTo(this.period) >= 0) {
 			return;
 		}
-		this.period = wanted;
-		if (this.scheduled != null) {
-			this.scheduled.cancel(false);
-		}
 		try {
-			this.scheduled = this.executor.scheduleWithFixedDelay(this::look, wanted.toNanos(), wanted.toNanos(),
-					TimeUnit.NANOSECONDS);
+			// If it cannot be started, nothing is left in the queue, and the next who
+			// asks tries again.
+			this.executor.prestartCoreThread();
+			ScheduledFuture<?> next = this.executor.scheduleWithFixedDelay(this::look, wanted.toNanos(),
+					wanted.toNanos(), TimeUnit.NANOSECONDS);
+			if (this.scheduled != null) {
+				this.scheduled.cancel(false);
+			}
+			this.scheduled = next;
+			this.period = wanted;
 		}
 		catch (RejectedExecutionException ex) {
 			logger.debug("Closed already", ex);

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -38,11 +39,12 @@ final class LooseEnds implements AutoCloseable {
 
 	private final Map<UUID, LooseEnd> ends = new ConcurrentHashMap<>();
 
-	private final Looks looks = new Looks("loose-ends", this::settleDue);
+	private final Looks looks;
 
-	LooseEnds(StoreCalls calls, IdempotencyListener listener) {
+	LooseEnds(StoreCalls calls, IdempotencyListener listener, ThreadFactory threads) {
 		this.calls = calls;
 		this.listener = listener;
+		this.looks = new Looks(this::settleDue, threads);
 	}
 
 	void add(StoreCall call, IdempotentOperation operation, UUID token, Supplier<Settlement> settlement) {
@@ -60,7 +62,14 @@ final class LooseEnds implements AutoCloseable {
 			this.listener.completionFailed(operation.name(), operation.key());
 		}
 		this.ends.put(token, new LooseEnd(call, operation, settlement, madeUpFor));
-		this.looks.every(Duration.ofSeconds(1));
+		try {
+			this.looks.every(Duration.ofSeconds(1));
+		}
+		catch (Error ex) {
+			// Whoever adds has more to add, and an error of its own to tell.
+			logger.error("No thread could be started that makes up for what the store did not take; that is tried "
+					+ "again with the next such settlement. Look at the limits of the process", ex);
+		}
 	}
 
 	List<UnrecordedCompletion> completions() {
@@ -129,6 +138,10 @@ final class LooseEnds implements AutoCloseable {
 			catch (OperationBlockedException ex) {
 				logger.debug("Not yet", ex);
 			}
+			catch (Error ex) {
+				logger.error("What the store did not take could not be made up for: " + entry.getValue()
+						+ "; that is tried again while this process lives", ex);
+			}
 		}
 	}
 
@@ -137,7 +150,7 @@ final class LooseEnds implements AutoCloseable {
 		try {
 			settlement = this.calls.settle(end.call(), end.operation(), end.settlement());
 		}
-		catch (OperationBlockedException ex) {
+		catch (OperationBlockedException | Error ex) {
 			end.failed();
 			throw ex;
 		}

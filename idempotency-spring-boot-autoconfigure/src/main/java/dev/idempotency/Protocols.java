@@ -31,11 +31,11 @@ final class Protocols implements AutoCloseable {
 	Protocols(IdempotencyStore store, TemplateSettings settings, IdempotencyListener listener) {
 		this.cache = new LocalCompletions(settings.cache(), this.bypass);
 		StoreCalls calls = new StoreCalls(store.name(), listener, settings.circuit(), settings.failOpen());
-		this.looseEnds = new LooseEnds(calls, listener);
+		this.looseEnds = new LooseEnds(calls, listener, Looks.threads("loose-ends"));
 		this.operator = new IdempotencyOperator(store, this.cache, this.bypass, this.looseEnds, listener);
-		this.leases = new Leases(store, calls);
+		this.leases = new Leases(store, calls, Looks.threads("leases"));
 		LeasedClaims claims = new LeasedClaims(store, calls, this.cache, this.leases, this.looseEnds, this.bypass);
-		this.asynchronous = new AsyncSettlements(claims);
+		this.asynchronous = new AsyncSettlements(claims, Looks.threads("settlements"));
 		this.leased = new LeasedProtocol(claims, new BatchClaims(store, calls, this.looseEnds), this.asynchronous);
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)

@@ -100,8 +100,9 @@ final class TransactionalBatch<T> {
 			return false;
 		}
 		catch (Throwable ex) {
+			boolean inDoubt = Transactions.isInDoubt(transaction, ex);
 			this.transactions.rollback(transaction, ex);
-			return failed(due, ex);
+			return failed(due, ex, inDoubt);
 		}
 	}
 
@@ -124,7 +125,7 @@ final class TransactionalBatch<T> {
 		return completions;
 	}
 
-	private boolean failed(List<Integer> due, Throwable error) {
+	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
 		int position = this.run.failedAt(due, error);
 		OperationBlockedException blocked = OperationBlockedException.in(error);
 		if (blocked != null && position >= 0) {
@@ -137,7 +138,7 @@ final class TransactionalBatch<T> {
 			.filter((i) -> this.plan.part(i).isClaimed())
 			.toList();
 		try {
-			note(failed, error);
+			note(failed, error, inDoubt);
 		}
 		catch (OperationBlockedException ex) {
 			ex.addSuppressed(error);
@@ -153,17 +154,16 @@ final class TransactionalBatch<T> {
 		return position > 0;
 	}
 
-	private void note(List<Integer> failed, Throwable error) {
+	private void note(List<Integer> failed, Throwable error, boolean inDoubt) {
 		if (failed.isEmpty()) {
 			return;
 		}
 		Failure failure = Failure.of(error);
 		List<ClaimRequest> claims = failed.stream().map(this.claims::request).toList();
-		List<Settlement> noted = this.calls.call(StoreCall.FAIL, this.run.subject(failed),
+		List<Settlement> noted = this.calls.settle(StoreCall.FAIL, this.run.subject(failed),
 				() -> this.store.noteFailures(claims, failure));
 		if (noted.contains(Settlement.LOST)) {
-			throw new OwnershipLostException("This execution was rolled back, but a key is completed or in progress "
-					+ "elsewhere: " + this.run.subject(failed) + "; the records will be delivered again", error);
+			throw Transactions.lost(inDoubt, this.run.subject(failed), error);
 		}
 	}
 

@@ -96,7 +96,7 @@ final class TransactionalProtocol {
 		try {
 			return this.calls.call(StoreCall.CLAIM, operation, () -> this.store.insert(request)).orElse(null);
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | Error ex) {
 			this.transactions.rollback(transaction, ex);
 			throw ex;
 		}
@@ -107,7 +107,7 @@ final class TransactionalProtocol {
 		try {
 			return this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claimInTransaction(request, joined));
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | Error ex) {
 			if (!joined) {
 				this.transactions.rollback(transaction, ex);
 			}
@@ -134,9 +134,10 @@ final class TransactionalProtocol {
 			return new Executed<>(result, false);
 		}
 		catch (Throwable ex) {
+			boolean inDoubt = Transactions.isInDoubt(transaction, ex);
 			this.transactions.rollback(transaction, ex);
 			if (transaction.isNewTransaction()) {
-				noteFailure(operation, request, ex);
+				noteFailure(operation, request, ex, inDoubt);
 			}
 			else {
 				noteFailureAfterRollback(operation, request, ex);
@@ -145,10 +146,10 @@ final class TransactionalProtocol {
 		}
 	}
 
-	private void noteFailure(IdempotentOperation operation, ClaimRequest request, Throwable error) {
+	private void noteFailure(IdempotentOperation operation, ClaimRequest request, Throwable error, boolean inDoubt) {
 		Failure failure = Failure.of(error);
 		try {
-			Settlement noted = this.calls.call(StoreCall.FAIL, operation,
+			Settlement noted = this.calls.settle(StoreCall.FAIL, operation,
 					() -> this.store.noteFailure(request, failure));
 			if (noted == Settlement.SETTLED) {
 				return;
@@ -158,8 +159,7 @@ final class TransactionalProtocol {
 			ex.addSuppressed(error);
 			throw ex;
 		}
-		throw new OwnershipLostException("This execution was rolled back, but the key is "
-				+ "completed or in progress elsewhere: " + operation + "; the record will be delivered again", error);
+		throw Transactions.lost(inDoubt, operation, error);
 	}
 
 	// The transaction of the caller is still open: its lock on the record would block the
@@ -173,7 +173,7 @@ final class TransactionalProtocol {
 			@Override
 			public void afterCompletion(int status) {
 				if (status == STATUS_ROLLED_BACK) {
-					noteFailure(operation, request, error);
+					noteFailure(operation, request, error, false);
 				}
 			}
 

@@ -8,6 +8,7 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionException;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.TransactionUsageException;
+import org.springframework.transaction.UnexpectedRollbackException;
 
 /**
  * Begins and ends the transactions of transactional mode. That none can be begun means
@@ -52,6 +53,25 @@ final class Transactions {
 
 	void commit(TransactionStatus transaction) {
 		this.manager.commit(transaction);
+	}
+
+	/**
+	 * Whether a transaction may have been committed although it failed: its commit was
+	 * sent, and the answer is an error.
+	 * @param transaction the transaction, before its rollback
+	 * @param error why it failed
+	 * @return whether nobody knows
+	 */
+	static boolean isInDoubt(TransactionStatus transaction, Throwable error) {
+		return transaction.isCompleted() && !(error instanceof UnexpectedRollbackException);
+	}
+
+	static OwnershipLostException lost(boolean inDoubt, Object subject, Throwable error) {
+		return new OwnershipLostException((inDoubt
+				? "Nobody knows whether this execution was committed: the answer to its commit was an error, and the key is "
+						+ "completed, or in progress elsewhere: "
+				: "This execution was rolled back, but the key is completed or in progress elsewhere: ") + subject
+				+ "; the next delivery finds out", error);
 	}
 
 	void rollback(TransactionStatus transaction, @Nullable Throwable reason) {

@@ -4,9 +4,11 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -22,7 +24,9 @@ import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for {@link IdempotencyTemplate#executeAll} in both modes.
@@ -47,6 +51,40 @@ class BatchTemplateTests {
 		assertThat(BatchOf.text(batch.run("d a c b"))).isEqualTo("[d] [a] [c] [old b]");
 		assertThat(batch.runs()).hasSize(1);
 		assertThat(batch.effects()).containsExactly("-", "a", "c", "d");
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-11")
+	void completionThatEndedInAnErrorIsNotRepeatedByTheHandler() {
+		BatchOf batch = batch(Mode.LEASED);
+		failOnce(batch, StoreCall.COMPLETE);
+		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(() -> batch.run("a b"));
+		List.of("a", "b").forEach((letter) -> database.endLease(batch.key(letter)));
+		batch.run("a b");
+		assertThat(batch.runs()).containsExactly("a b");
+		assertThat(batch.record("b").state()).isEqualTo(State.COMPLETED);
+		batch.template().close();
+	}
+
+	@Test
+	@Tag("promise-11")
+	void failureThatEndedInAnErrorIsRecorded() {
+		BatchOf batch = batch(Mode.LEASED);
+		failOnce(batch, StoreCall.FAIL);
+		assertThatExceptionOfType(NoClassDefFoundError.class)
+			.isThrownBy(() -> batch.run("a b", (seen) -> new IllegalStateException("handler")));
+		await().until(() -> batch.record("a").state() == State.FAILED && batch.record("b").state() == State.FAILED);
+		batch.template().close();
+	}
+
+	private static void failOnce(BatchOf batch, StoreCall call) {
+		AtomicBoolean first = new AtomicBoolean(true);
+		batch.store().before(call, (claim) -> {
+			if (first.getAndSet(false)) {
+				throw new NoClassDefFoundError("as it were");
+			}
+		});
 	}
 
 	@ParameterizedTest

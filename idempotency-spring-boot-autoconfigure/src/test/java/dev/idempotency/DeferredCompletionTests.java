@@ -3,6 +3,7 @@ package dev.idempotency;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import org.junit.jupiter.api.AfterEach;
@@ -150,6 +151,36 @@ class DeferredCompletionTests {
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
 		this.store.recover();
 		await().until(() -> state() == State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-11")
+	void completionThatEndedInAnErrorIsMadeUpFor() {
+		run();
+		failOnce(StoreCall.COMPLETE);
+		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(pending()::complete);
+		database.endLease(this.key);
+		assertThat(run().duplicate()).isTrue();
+		assertThat(this.runs).hasValue(1);
+	}
+
+	@Test
+	@Tag("promise-11")
+	void releaseThatEndedInAnErrorIsMadeUpFor() {
+		run();
+		failOnce(StoreCall.RELEASE);
+		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(pending()::release);
+		await().until(() -> state() == State.FAILED);
+	}
+
+	private void failOnce(StoreCall call) {
+		AtomicBoolean first = new AtomicBoolean(true);
+		this.store.before(call, (claim) -> {
+			if (first.getAndSet(false)) {
+				throw new NoClassDefFoundError("as it were");
+			}
+		});
 	}
 
 	@Test

@@ -6,6 +6,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 
@@ -68,10 +69,13 @@ class LooseEndsTests {
 	}
 
 	private void runFailing() {
-		assertThatExceptionOfType(IllegalStateException.class)
-			.isThrownBy(() -> this.template.execute(this.operation, new TextCodec(), () -> {
-				throw new IllegalStateException("handler");
-			}));
+		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(this::runHandlerThatFails);
+	}
+
+	private void runHandlerThatFails() {
+		this.template.execute(this.operation, new TextCodec(), () -> {
+			throw new IllegalStateException("handler");
+		});
 	}
 
 	private State state() {
@@ -97,6 +101,50 @@ class LooseEndsTests {
 		this.store.recover();
 		this.template.close();
 		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	private void failOnce(StoreCall call) {
+		AtomicBoolean first = new AtomicBoolean(true);
+		this.store.before(call, (claim) -> {
+			if (first.getAndSet(false)) {
+				throw new NoClassDefFoundError("as it were");
+			}
+		});
+	}
+
+	@Test
+	@Tag("promise-2")
+	void completionThatEndedInAnErrorIsNotRepeatedByTheHandler() {
+		failOnce(StoreCall.COMPLETE);
+		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(this::run);
+		database.endLease(this.key);
+		run();
+		assertThat(this.runs).hasValue(1);
+		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void failureThatEndedInAnErrorIsRecorded() {
+		failOnce(StoreCall.FAIL);
+		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(this::runHandlerThatFails);
+		await().until(() -> state() == State.FAILED);
+	}
+
+	@Test
+	void completionThatAlwaysEndsInAnErrorDoesNotKeepOthersFromBeingSettled() {
+		List<IdempotencyKey> keys = IntStream.range(0, 6).mapToObj((i) -> TestDatabase.newKey()).toList();
+		this.store.fail(StoreCall.COMPLETE);
+		keys.forEach((someKey) -> assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.template.execute(TestDatabase.operation(someKey, Mode.LEASED), ResultCodec.none(),
+					() -> null)));
+		this.store.before(StoreCall.COMPLETE, (claim) -> {
+			if (keys.indexOf(claim.key()) % 2 == 0) {
+				throw new NoClassDefFoundError("as it were");
+			}
+		});
+		this.store.recoverFrom(StoreCall.COMPLETE);
+		this.template.settle();
+		assertThat(keys.stream().filter((someKey) -> state(someKey) == State.COMPLETED)).hasSize(3);
 	}
 
 	@Test

@@ -8,6 +8,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.BeanUtils;
 
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.test.RecordingListener;
@@ -56,6 +59,24 @@ class StoredResultTests {
 		assertThat(run()).isEqualTo(new Executed<>(null, true));
 	}
 
+	@ParameterizedTest
+	@ValueSource(classes = { NoClassDefFoundError.class, StackOverflowError.class })
+	@Tag("promise-2")
+	void errorOfTheCodecDoesNotRepeatTheHandler(Class<? extends Error> type) {
+		Executed<String> executed = this.template.execute(this.operation, new BrokenCodec() {
+
+			@Override
+			public byte[] write(@Nullable String result) {
+				throw BeanUtils.instantiateClass(type);
+			}
+
+		}, () -> "run " + this.runs.incrementAndGet());
+		assertThat(executed).isEqualTo(new Executed<>("run 1", false));
+		database.endLease(this.key);
+		assertThat(run()).isEqualTo(new Executed<>(null, true));
+		assertThat(this.runs).hasValue(1);
+	}
+
 	@Test
 	@Tag("promise-10")
 	void storedResultThatCannotBeReadIsRejectedWithoutQuotingIt() {
@@ -69,7 +90,7 @@ class StoredResultTests {
 				.doesNotContain("secret"));
 	}
 
-	static final class BrokenCodec implements ResultCodec<String> {
+	static class BrokenCodec implements ResultCodec<String> {
 
 		@Override
 		public byte[] write(@Nullable String result) {

@@ -1,6 +1,7 @@
 package dev.idempotency.redis;
 
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.Supplier;
 
 import io.lettuce.core.AbstractRedisClient;
@@ -16,12 +17,25 @@ final class Opening<T> {
 
 	private final Supplier<T> supplier;
 
+	private final ThreadFactory threads;
+
 	private @Nullable AbstractRedisClient client;
 
 	private @Nullable CompletableFuture<T> opened;
 
 	Opening(Supplier<T> supplier) {
+		this(supplier, Opening::thread);
+	}
+
+	Opening(Supplier<T> supplier, ThreadFactory threads) {
 		this.supplier = supplier;
+		this.threads = threads;
+	}
+
+	private static Thread thread(Runnable task) {
+		Thread thread = new Thread(task, "idempotency-redis-connect");
+		thread.setDaemon(true);
+		return thread;
 	}
 
 	synchronized CompletableFuture<T> get(@Nullable AbstractRedisClient client) {
@@ -41,16 +55,21 @@ final class Opening<T> {
 	}
 
 	private void start(CompletableFuture<T> target) {
-		Thread thread = new Thread(() -> {
-			try {
-				target.complete(this.supplier.get());
-			}
-			catch (Throwable ex) {
-				target.completeExceptionally(ex);
-			}
-		}, "idempotency-redis-connect");
-		thread.setDaemon(true);
-		thread.start();
+		try {
+			this.threads.newThread(() -> open(target)).start();
+		}
+		catch (Throwable ex) {
+			target.completeExceptionally(ex);
+		}
+	}
+
+	private void open(CompletableFuture<T> target) {
+		try {
+			target.complete(this.supplier.get());
+		}
+		catch (Throwable ex) {
+			target.completeExceptionally(ex);
+		}
 	}
 
 }
