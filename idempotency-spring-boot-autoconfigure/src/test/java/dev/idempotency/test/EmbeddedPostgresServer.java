@@ -2,7 +2,6 @@ package dev.idempotency.test;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 
@@ -15,20 +14,15 @@ final class EmbeddedPostgresServer implements PostgresServer {
 
 	private static final Duration READY = Duration.ofSeconds(60);
 
-	private final Path data;
+	private final Path data = Directories.create("idempotency-postgres");
 
 	private final int port = Ports.free();
 
 	private EmbeddedPostgres postgres;
 
 	EmbeddedPostgresServer() {
-		try {
-			this.data = Files.createTempDirectory("idempotency-postgres");
-			this.postgres = builder().start();
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
+		start();
+		Directories.deleteAtExit(this.data, this::stop);
 	}
 
 	private EmbeddedPostgres.Builder builder() {
@@ -36,6 +30,8 @@ final class EmbeddedPostgresServer implements PostgresServer {
 			.setPort(this.port)
 			.setDataDirectory(this.data)
 			.setCleanDataDirectory(false)
+			// It would not wait for our data to be deleted.
+			.setRegisterShutdownHook(false)
 			.setPGStartupWait(READY)
 			.setServerConfig("max_connections", "400")
 			.setServerConfig("wal_level", "logical");

@@ -40,12 +40,12 @@ public final class RedisProcess implements RedisServer {
 
 	private RedisProcess(int port, List<String> arguments) {
 		this.port = port;
-		this.directory = newDirectory();
+		this.directory = Directories.create("idempotency-redis");
 		this.command.add(EXECUTABLE.get().getAbsolutePath());
 		this.command.addAll(arguments);
 		this.command.addAll(List.of("--port", String.valueOf(port), "--dir", this.directory.toString()));
 		start();
-		Runtime.getRuntime().addShutdownHook(new Thread(this::stop));
+		Directories.deleteAtExit(this.directory, this::stop);
 	}
 
 	/**
@@ -74,8 +74,12 @@ public final class RedisProcess implements RedisServer {
 
 	static RedisProcess sentinel(String configuration) {
 		try {
-			Path file = Files.writeString(newDirectory().resolve("sentinel.conf"), configuration);
-			return new RedisProcess(Ports.free(), List.of(file.toString(), "--sentinel", "--bind", "127.0.0.1"));
+			Path directory = Directories.create("idempotency-redis");
+			Path file = Files.writeString(directory.resolve("sentinel.conf"), configuration);
+			RedisProcess sentinel = new RedisProcess(Ports.free(),
+					List.of(file.toString(), "--sentinel", "--bind", "127.0.0.1"));
+			Directories.deleteAtExit(directory, sentinel::stop);
+			return sentinel;
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
@@ -83,17 +87,11 @@ public final class RedisProcess implements RedisServer {
 	}
 
 	private static File unpack() {
+		Path directory = Directories.create("idempotency-redis");
+		Directories.deleteAtExit(directory, () -> {
+		});
 		try {
-			return ExecutableProvider.newJarResourceProvider(newDirectory().toFile()).get();
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
-	}
-
-	private static Path newDirectory() {
-		try {
-			return Files.createTempDirectory("idempotency-redis");
+			return ExecutableProvider.newJarResourceProvider(directory.toFile()).get();
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);

@@ -52,7 +52,7 @@ public final class StoppableKafka implements AutoCloseable {
 		}
 		format();
 		launch();
-		Runtime.getRuntime().addShutdownHook(new Thread(this::stop));
+		Directories.deleteAtExit(directory, this::stop);
 		awaitReady();
 	}
 
@@ -62,7 +62,7 @@ public final class StoppableKafka implements AutoCloseable {
 	 */
 	public static StoppableKafka create() {
 		try {
-			return new StoppableKafka(Files.createTempDirectory("idempotency-kafka"));
+			return new StoppableKafka(Directories.create("idempotency-kafka"));
 		}
 		catch (Exception ex) {
 			throw new IllegalStateException("Kafka did not start", ex);
