@@ -4,7 +4,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.Tag;
@@ -58,7 +57,7 @@ class BatchTemplateTests {
 	@Tag("promise-11")
 	void completionThatEndedInAnErrorIsNotRepeatedByTheHandler() {
 		BatchOf batch = batch(Mode.LEASED);
-		failOnce(batch, StoreCall.COMPLETE);
+		batch.store().breakOnce(StoreCall.COMPLETE);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(() -> batch.run("a b"));
 		List.of("a", "b").forEach((letter) -> database.endLease(batch.key(letter)));
 		batch.run("a b");
@@ -71,20 +70,11 @@ class BatchTemplateTests {
 	@Tag("promise-11")
 	void failureThatEndedInAnErrorIsRecorded() {
 		BatchOf batch = batch(Mode.LEASED);
-		failOnce(batch, StoreCall.FAIL);
+		batch.store().breakOnce(StoreCall.FAIL);
 		assertThatExceptionOfType(NoClassDefFoundError.class)
 			.isThrownBy(() -> batch.run("a b", (seen) -> new IllegalStateException("handler")));
 		await().until(() -> batch.record("a").state() == State.FAILED && batch.record("b").state() == State.FAILED);
 		batch.template().close();
-	}
-
-	private static void failOnce(BatchOf batch, StoreCall call) {
-		AtomicBoolean first = new AtomicBoolean(true);
-		batch.store().before(call, (claim) -> {
-			if (first.getAndSet(false)) {
-				throw new NoClassDefFoundError("as it were");
-			}
-		});
 	}
 
 	@ParameterizedTest

@@ -3,7 +3,6 @@ package dev.idempotency;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import org.junit.jupiter.api.AfterEach;
@@ -158,7 +157,7 @@ class DeferredCompletionTests {
 	@Tag("promise-11")
 	void completionThatEndedInAnErrorIsMadeUpFor() {
 		run();
-		failOnce(StoreCall.COMPLETE);
+		this.store.breakOnce(StoreCall.COMPLETE);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(pending()::complete);
 		database.endLease(this.key);
 		assertThat(run().duplicate()).isTrue();
@@ -169,18 +168,9 @@ class DeferredCompletionTests {
 	@Tag("promise-11")
 	void releaseThatEndedInAnErrorIsMadeUpFor() {
 		run();
-		failOnce(StoreCall.RELEASE);
+		this.store.breakOnce(StoreCall.RELEASE);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(pending()::release);
 		await().until(() -> state() == State.FAILED);
-	}
-
-	private void failOnce(StoreCall call) {
-		AtomicBoolean first = new AtomicBoolean(true);
-		this.store.before(call, (claim) -> {
-			if (first.getAndSet(false)) {
-				throw new NoClassDefFoundError("as it were");
-			}
-		});
 	}
 
 	@Test

@@ -6,7 +6,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 
@@ -103,19 +102,10 @@ class LooseEndsTests {
 		assertThat(state()).isEqualTo(State.COMPLETED);
 	}
 
-	private void failOnce(StoreCall call) {
-		AtomicBoolean first = new AtomicBoolean(true);
-		this.store.before(call, (claim) -> {
-			if (first.getAndSet(false)) {
-				throw new NoClassDefFoundError("as it were");
-			}
-		});
-	}
-
 	@Test
 	@Tag("promise-2")
 	void completionThatEndedInAnErrorIsNotRepeatedByTheHandler() {
-		failOnce(StoreCall.COMPLETE);
+		this.store.breakOnce(StoreCall.COMPLETE);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(this::run);
 		database.endLease(this.key);
 		run();
@@ -125,13 +115,12 @@ class LooseEndsTests {
 
 	@Test
 	void failureThatEndedInAnErrorIsRecorded() {
-		failOnce(StoreCall.FAIL);
+		this.store.breakOnce(StoreCall.FAIL);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(this::runHandlerThatFails);
 		await().until(() -> state() == State.FAILED);
 	}
 
-	@Test
-	void completionThatAlwaysEndsInAnErrorDoesNotKeepOthersFromBeingSettled() {
+	private List<IdempotencyKey> sixOfWhichHalfFail(Runnable failure) {
 		List<IdempotencyKey> keys = IntStream.range(0, 6).mapToObj((i) -> TestDatabase.newKey()).toList();
 		this.store.fail(StoreCall.COMPLETE);
 		keys.forEach((someKey) -> assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
@@ -139,10 +128,18 @@ class LooseEndsTests {
 					() -> null)));
 		this.store.before(StoreCall.COMPLETE, (claim) -> {
 			if (keys.indexOf(claim.key()) % 2 == 0) {
-				throw new NoClassDefFoundError("as it were");
+				failure.run();
 			}
 		});
 		this.store.recoverFrom(StoreCall.COMPLETE);
+		return keys;
+	}
+
+	@Test
+	void completionThatAlwaysEndsInAnErrorDoesNotKeepOthersFromBeingSettled() {
+		List<IdempotencyKey> keys = sixOfWhichHalfFail(() -> {
+			throw new NoClassDefFoundError("as it were");
+		});
 		this.template.settle();
 		assertThat(keys.stream().filter((someKey) -> state(someKey) == State.COMPLETED)).hasSize(3);
 	}
@@ -210,17 +207,9 @@ class LooseEndsTests {
 
 	@Test
 	void recordThatCannotBeReadDoesNotKeepOthersFromBeingSettled() {
-		List<IdempotencyKey> keys = IntStream.range(0, 6).mapToObj((i) -> TestDatabase.newKey()).toList();
-		this.store.fail(StoreCall.COMPLETE);
-		keys.forEach((someKey) -> assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-			.isThrownBy(() -> this.template.execute(TestDatabase.operation(someKey, Mode.LEASED), ResultCodec.none(),
-					() -> null)));
-		this.store.before(StoreCall.COMPLETE, (claim) -> {
-			if (keys.indexOf(claim.key()) % 2 == 0) {
-				throw new IdempotencyRecordUnreadableException("Not a record", null);
-			}
+		List<IdempotencyKey> keys = sixOfWhichHalfFail(() -> {
+			throw new IdempotencyRecordUnreadableException("Not a record", null);
 		});
-		this.store.recoverFrom(StoreCall.COMPLETE);
 		await().until(() -> keys.stream().filter((someKey) -> state(someKey) == State.COMPLETED).count() == 3);
 	}
 

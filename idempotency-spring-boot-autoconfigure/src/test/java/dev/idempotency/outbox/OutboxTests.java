@@ -9,9 +9,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.producer.ProducerInterceptor;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.clients.producer.RecordMetadata;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -339,24 +337,12 @@ class OutboxTests {
 	/**
 	 * An interceptor of the application.
 	 */
-	public static final class Signature implements ProducerInterceptor<Object, Object> {
+	public static final class Signature extends PlainInterceptor {
 
 		@Override
 		public ProducerRecord<Object, Object> onSend(ProducerRecord<Object, Object> record) {
 			record.headers().add("signature", "signed".getBytes(StandardCharsets.UTF_8));
 			return record;
-		}
-
-		@Override
-		public void onAcknowledgement(RecordMetadata metadata, Exception exception) {
-		}
-
-		@Override
-		public void close() {
-		}
-
-		@Override
-		public void configure(Map<String, ?> configs) {
 		}
 
 	}

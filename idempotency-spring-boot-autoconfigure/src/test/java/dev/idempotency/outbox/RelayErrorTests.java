@@ -1,12 +1,10 @@
 package dev.idempotency.outbox;
 
 import java.nio.charset.StandardCharsets;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.producer.ProducerInterceptor;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.awaitility.Awaitility;
@@ -61,7 +59,7 @@ class RelayErrorTests {
 	/**
 	 * Ends the thread of a producer once for each topic.
 	 */
-	public static class KillsThread extends Nothing {
+	public static class KillsThread extends PlainInterceptor {
 
 		private static final Set<String> KILLED = ConcurrentHashMap.newKeySet();
 
@@ -77,7 +75,7 @@ class RelayErrorTests {
 	/**
 	 * A partitioner would do the same.
 	 */
-	public static class LacksClass extends Nothing {
+	public static class LacksClass extends PlainInterceptor {
 
 		@Override
 		public ProducerRecord<Object, Object> onSend(ProducerRecord<Object, Object> record) {
@@ -85,30 +83,6 @@ class RelayErrorTests {
 				throw new NoClassDefFoundError("Missing");
 			}
 			return record;
-		}
-
-	}
-
-	/**
-	 * Does nothing.
-	 */
-	private abstract static class Nothing implements ProducerInterceptor<Object, Object> {
-
-		@Override
-		public ProducerRecord<Object, Object> onSend(ProducerRecord<Object, Object> record) {
-			return record;
-		}
-
-		@Override
-		public void onAcknowledgement(RecordMetadata metadata, Exception error) {
-		}
-
-		@Override
-		public void close() {
-		}
-
-		@Override
-		public void configure(Map<String, ?> configuration) {
 		}
 
 	}

@@ -8,9 +8,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import javax.sql.DataSource;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.producer.ProducerInterceptor;
-import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.clients.producer.RecordMetadata;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -107,7 +104,7 @@ class RelayProducerTests {
 	/**
 	 * Sees what a producer is configured with.
 	 */
-	public static final class Witness implements ProducerInterceptor<Object, Object> {
+	public static final class Witness extends PlainInterceptor {
 
 		private static final Map<String, Map<String, ?>> CONFIGURATIONS = new ConcurrentHashMap<>();
 
@@ -124,19 +121,6 @@ class RelayProducerTests {
 		@Override
 		public void configure(Map<String, ?> configs) {
 			CONFIGURATIONS.put(String.valueOf(configs.get("client.id")), configs);
-		}
-
-		@Override
-		public ProducerRecord<Object, Object> onSend(ProducerRecord<Object, Object> record) {
-			return record;
-		}
-
-		@Override
-		public void onAcknowledgement(RecordMetadata metadata, Exception exception) {
-		}
-
-		@Override
-		public void close() {
 		}
 
 	}

@@ -8,6 +8,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
@@ -75,6 +76,19 @@ public final class UnreliableStore implements IdempotencyStore {
 	 */
 	public void before(StoreCall call, Consumer<ClaimRequest> hook) {
 		this.hooks.put(call, hook);
+	}
+
+	/**
+	 * Let the first of some calls end in an Error.
+	 * @param call the calls
+	 */
+	public void breakOnce(StoreCall call) {
+		AtomicBoolean first = new AtomicBoolean(true);
+		before(call, (claim) -> {
+			if (first.getAndSet(false)) {
+				throw new NoClassDefFoundError("as it were");
+			}
+		});
 	}
 
 	/**
