@@ -39,9 +39,14 @@ public @interface Idempotent {
 	String key() default "";
 
 	/**
-	 * Who processes the record: the same key in two scopes is two operations. Default:
-	 * the consumer group of the main listener and the method. Set it to be free to rename
-	 * the method.
+	 * The name under which keys are remembered: the same key in two scopes is two
+	 * operations. Default: {@code <group>/<topic>}, the consumer group of the main
+	 * listener and its topic, for a topic pattern that of the record; for a
+	 * {@code @KafkaHandler} method {@code <group>/<topic>#<method>}. Nothing else of the
+	 * code is part of it. Set it to rename a group or a topic without forgetting keys.
+	 * The dead-letter handler of a retry topic configuration has the scope
+	 * {@code <group>/<topic>#dead-letter}, and the coordinates of the dead letter are its
+	 * key.
 	 * @return the scope
 	 */
 	String scope() default "";

@@ -13,8 +13,9 @@ public enum MissingKeyPolicy {
 	DEFAULT,
 
 	/**
-	 * Topic, partition, offset and timestamp of the record become the key. This protects
-	 * from re-delivery only, not from a message that was sent twice.
+	 * Topic, partition, offset and timestamp of the record become the key, on the retry
+	 * topics of the listener those of the original record. This protects from re-delivery
+	 * only, not from a message that was sent twice.
 	 */
 	RECORD_COORDINATES,
 

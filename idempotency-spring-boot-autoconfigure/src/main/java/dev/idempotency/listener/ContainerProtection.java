@@ -22,8 +22,6 @@ import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.util.StringUtils;
 
-import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
 
 /**
@@ -44,7 +42,9 @@ public final class ContainerProtection {
 
 	private final Set<Method> methods = ConcurrentHashMap.newKeySet();
 
-	private final Map<String, Method> scopes = new ConcurrentHashMap<>();
+	private final Map<String, Set<Method>> mainMethods = new ConcurrentHashMap<>();
+
+	private final Map<String, Owner> scopes = new ConcurrentHashMap<>();
 
 	public ContainerProtection(ListenerSettingsFactory settings, PartitionPauses pauses, TopicRetentions retentions) {
 		this.settings = settings;
@@ -72,6 +72,7 @@ public final class ContainerProtection {
 		Object bean = methodEndpoint.getBean();
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
 		Map<Method, ProtectedListener> listeners = new HashMap<>();
+		MessageListenerContainer main = main(container, endpoint, registry);
 		for (Method candidate : methods(methodEndpoint)) {
 			Idempotent annotation = annotation(candidate, targetClass);
 			if (annotation != null) {
@@ -79,9 +80,14 @@ public final class ContainerProtection {
 				ListenerChecks.check(bean, method, container, consumers.autoCommit());
 				// Those of retry topics come later.
 				boolean first = this.methods.add(method);
+				boolean deadLetter = handlesDeadLetters(method, main != container, endpoint);
 				ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass,
-						ListenerShape.of(method, container));
-				listeners.put(method, listener(annotation, method, targetClass, container, registry, listenerSettings));
+						ListenerShape.of(method, container), deadLetter);
+				String explicit = this.settings.resolve(annotation.scope());
+				ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null,
+						(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
+						container, deadLetter, listenerSettings.name());
+				listeners.put(method, listener(method, container, scope, listenerSettings));
 				if (first) {
 					LeaseCheck.warn(listenerSettings, consumers);
 				}
@@ -94,26 +100,32 @@ public final class ContainerProtection {
 				new ProtectedListeners(targetClass, listeners), this.pauses);
 	}
 
-	private ProtectedListener listener(Idempotent annotation, Method method, Class<?> targetClass,
-			MessageListenerContainer container, KafkaListenerEndpointRegistry registry,
+	// Spring Kafka registers the main container before those of its retry topics.
+	private static MessageListenerContainer main(MessageListenerContainer container, KafkaListenerEndpoint endpoint,
+			KafkaListenerEndpointRegistry registry) {
+		String mainId = container.getMainListenerId();
+		MessageListenerContainer main = (mainId != null && !mainId.equals(endpoint.getId()))
+				? registry.getListenerContainer(mainId) : null;
+		return (main != null) ? main : container;
+	}
+
+	// A retry topic has the methods of the main endpoint. A method that the main endpoint
+	// has not is its dead-letter handler.
+	private boolean handlesDeadLetters(Method method, boolean secondary, KafkaListenerEndpoint endpoint) {
+		if (secondary) {
+			return !this.mainMethods.getOrDefault(String.valueOf(endpoint.getMainListenerId()), Set.of())
+				.contains(method);
+		}
+		this.mainMethods.computeIfAbsent(String.valueOf(endpoint.getId()), (id) -> ConcurrentHashMap.newKeySet())
+			.add(method);
+		return false;
+	}
+
+	private ProtectedListener listener(Method method, MessageListenerContainer container, ListenerScope scope,
 			ListenerSettings listenerSettings) {
 		ListenerShape shape = ListenerShape.of(method, container);
-		String explicit = this.settings.resolve(annotation.scope());
-		String scope = StringUtils.hasText(explicit) ? explicit
-				: ListenerScope.of(method, targetClass, container, registry);
-		String problem = IdempotencyKey.problem(scope);
-		if (problem != null) {
-			throw new IdempotencyConfigurationException(
-					"The scope of the idempotent listener " + listenerSettings.name() + " " + problem + ".",
-					"Set 'scope' of @Idempotent to a text of up to " + IdempotencyKey.MAX_LENGTH + " characters.");
-		}
-		Method other = this.scopes.putIfAbsent(scope, method);
-		if (other != null && !other.equals(method)) {
-			logger.warn("The idempotent listeners " + listenerSettings.name() + " and "
-					+ ListenerSettingsFactory.where(other, other.getDeclaringClass()) + " share the scope '" + scope
-					+ "': a key that one has processed is a duplicate for the other. Name two scopes unless that is meant");
-		}
-		logger.info("Idempotent listener " + listenerSettings.name() + ": scope '" + scope + "', mode "
+		scope.names().forEach((name) -> warnIfShared(name, scope, new Owner(method, listenerSettings.name())));
+		logger.info("Idempotent listener " + listenerSettings.name() + ": scope " + scope + ", mode "
 				+ listenerSettings.mode() + ", store '" + listenerSettings.template().store().name() + "', lease "
 				+ listenerSettings.lease() + ", retention " + listenerSettings.retention());
 		if (shape.async() != null) {
@@ -122,6 +134,15 @@ public final class ContainerProtection {
 					+ "that record. Return the result itself if that must not happen");
 		}
 		return shape.protect(listenerSettings, scope);
+	}
+
+	private void warnIfShared(String name, ListenerScope scope, Owner owner) {
+		Owner other = scope.isNamed() ? this.scopes.putIfAbsent(name, owner) : null;
+		if (other != null && !other.method().equals(owner.method())) {
+			logger.warn("The idempotent listeners " + owner.listener() + " and " + other.listener()
+					+ " share the scope '" + name + "': a key that one has processed is a duplicate for the other. "
+					+ "Set a 'scope' of its own at each @Idempotent, unless they perform the same operation");
+		}
 	}
 
 	// With an advice chain the listener is a proxy, and setting a listener would advise
@@ -142,6 +163,16 @@ public final class ContainerProtection {
 			.findMergedAnnotation(AopUtils.getMostSpecificMethod(method, targetClass), Idempotent.class);
 		return (annotation != null) ? annotation
 				: AnnotatedElementUtils.findMergedAnnotation(targetClass, Idempotent.class);
+	}
+
+	/**
+	 * The first listener of a scope.
+	 *
+	 * @param method the method
+	 * @param listener its name
+	 */
+	private record Owner(Method method, String listener) {
+
 	}
 
 }

@@ -1,41 +1,202 @@
 package dev.idempotency.listener;
 
-import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
-import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.listener.ContainerProperties;
 import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.kafka.support.TopicPartitionOffset;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyKey;
 
 /**
- * Names who processes a record, where the annotation does not.
+ * The scope of the records of a listener method in one container: the scope that the
+ * annotation names, else {@code <group>/<topic>} of the main endpoint. Nothing of it
+ * comes from the code, so that refactoring and rolling updates keep the memory. A topic
+ * contains neither {@code /} nor {@code #}, so the text can be parsed from its end.
  */
 final class ListenerScope {
 
-	private ListenerScope() {
+	/**
+	 * Follows the topic in the scope of a dead-letter handler; not a method name in Java.
+	 */
+	static final String DEAD_LETTER = "dead-letter";
+
+	private static final int LONGEST_TOPIC = 249;
+
+	private final @Nullable String explicit;
+
+	private final @Nullable String group;
+
+	private final String suffix;
+
+	// The main topics of each topic of a retry or dead-letter container, else empty.
+	private final Map<String, Set<String>> mainTopics;
+
+	private final Set<String> fixedTopics;
+
+	private final boolean deadLetter;
+
+	private final Map<String, String> scopes = new ConcurrentHashMap<>();
+
+	private ListenerScope(@Nullable String explicit, @Nullable String group, String suffix,
+			Map<String, Set<String>> mainTopics, Set<String> fixedTopics, boolean deadLetter) {
+		this.explicit = explicit;
+		this.group = group;
+		this.suffix = suffix;
+		this.mainTopics = mainTopics;
+		this.fixedTopics = fixedTopics;
+		this.deadLetter = deadLetter;
 	}
 
-	// The group of the main container: those of retry topics may have a suffix, and are
-	// registered after it.
-	static String of(Method method, Class<?> targetClass, MessageListenerContainer container,
-			KafkaListenerEndpointRegistry registry) {
-		String mainId = container.getMainListenerId();
-		MessageListenerContainer main = (mainId != null) ? registry.getListenerContainer(mainId) : null;
-		String group = ((main != null) ? main : container).getGroupId();
-		if (group == null) {
+	/**
+	 * Resolve the scope.
+	 * @param explicit the scope that the annotation names, if any
+	 * @param handler the name of the method if its class has several, else {@code null}
+	 * @param main the container of the main endpoint
+	 * @param container the container of the method, the main one or one of its retry and
+	 * dead-letter topics
+	 * @param deadLetter whether the method handles dead letters of the main endpoint
+	 * @param where the listener method
+	 * @return the scope
+	 * @throws IdempotencyConfigurationException if no usable scope results
+	 */
+	static ListenerScope of(@Nullable String explicit, @Nullable String handler, MessageListenerContainer main,
+			MessageListenerContainer container, boolean deadLetter, String where) {
+		String group = main.getGroupId();
+		if (explicit == null && group == null) {
 			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + ListenerSettingsFactory.where(method, targetClass)
-							+ " has no consumer group to take its scope from.",
+					"The idempotent listener " + where + " has no consumer group to take its scope from.",
 					"Set 'scope' of @Idempotent, or 'groupId' of @KafkaListener.");
 		}
-		StringBuilder scope = new StringBuilder(group).append('/')
-			.append(targetClass.getName())
-			.append('.')
-			.append(method.getName());
-		for (Class<?> type : method.getParameterTypes()) {
-			scope.append(',').append(type.getSimpleName());
+		String suffix = deadLetter ? "#" + DEAD_LETTER : (handler != null) ? "#" + handler : "";
+		List<String> mainTopics = topics(main);
+		ListenerScope scope = new ListenerScope(explicit, group, suffix,
+				(main != container) ? mainTopics(mainTopics, topics(container)) : Map.of(),
+				new LinkedHashSet<>(mainTopics), deadLetter);
+		scope.check(where);
+		return scope;
+	}
+
+	// Spring Kafka derives the topics of a retry container from those of the main one, in
+	// their order. A naming of one's own may give several main topics one retry topic.
+	private static Map<String, Set<String>> mainTopics(List<String> main, List<String> own) {
+		Map<String, Set<String>> result = new LinkedHashMap<>();
+		for (int i = 0; i < own.size() && own.size() == main.size(); i++) {
+			result.computeIfAbsent(own.get(i), (topic) -> new LinkedHashSet<>()).add(main.get(i));
 		}
-		return scope.toString();
+		return result;
+	}
+
+	private static List<String> topics(MessageListenerContainer container) {
+		ContainerProperties properties = container.getContainerProperties();
+		String[] topics = properties.getTopics();
+		TopicPartitionOffset[] partitions = properties.getTopicPartitions();
+		if (partitions != null) {
+			return Stream.of(partitions)
+				.map(TopicPartitionOffset::getTopicPartition)
+				.map(TopicPartition::topic)
+				.toList();
+		}
+		return (topics != null) ? Arrays.asList(topics) : List.of();
+	}
+
+	private void check(String where) {
+		for (String scope : (this.explicit != null || !this.fixedTopics.isEmpty()) ? names()
+				: Set.of(name("t".repeat(LONGEST_TOPIC)))) {
+			String problem = IdempotencyKey.problem(scope);
+			if (problem != null) {
+				throw new IdempotencyConfigurationException(
+						"The scope of the idempotent listener " + where + " " + problem + ".",
+						"Set 'scope' of @Idempotent to a text of up to " + IdempotencyKey.MAX_LENGTH + " characters.");
+			}
+		}
+	}
+
+	private String name(String topic) {
+		return this.group + "/" + topic + this.suffix;
+	}
+
+	/**
+	 * The scopes that are known before a record is delivered.
+	 * @return the scopes; none for a topic pattern
+	 */
+	Set<String> names() {
+		if (this.explicit != null) {
+			return Set.of(this.explicit);
+		}
+		Set<String> names = new LinkedHashSet<>();
+		this.fixedTopics.forEach((topic) -> names.add(name(topic)));
+		return names;
+	}
+
+	/**
+	 * Whether methods with different tasks may share the scope by mistake. Methods of one
+	 * group and one topic do so on purpose: Kafka delivers each record to one of them.
+	 * @return whether the annotation or the name of a method is part of it
+	 */
+	boolean isNamed() {
+		return !this.deadLetter && (this.explicit != null || !this.suffix.isEmpty());
+	}
+
+	/**
+	 * Whether the records are dead letters of the main endpoint: each is an operation of
+	 * its own, which its coordinates name.
+	 * @return whether they are
+	 */
+	boolean isDeadLetter() {
+		return this.deadLetter;
+	}
+
+	/**
+	 * The scope of a record.
+	 * @param record the record
+	 * @return the scope
+	 */
+	String of(ConsumerRecord<?, ?> record) {
+		if (this.explicit != null) {
+			return this.explicit;
+		}
+		Set<String> mainTopics = this.mainTopics.get(record.topic());
+		String topic = (mainTopics != null) ? mainTopic(record, mainTopics) : record.topic();
+		String scope = this.scopes.get(topic);
+		return (scope != null) ? scope : this.scopes.computeIfAbsent(topic, this::name);
+	}
+
+	private static String mainTopic(ConsumerRecord<?, ?> record, Set<String> mainTopics) {
+		String original = (mainTopics.size() > 1) ? RecordCoordinates.originalTopic(record, mainTopics) : null;
+		return (original != null) ? original : mainTopics.iterator().next();
+	}
+
+	/**
+	 * The key of a record that has none: where it was first written. A header that names
+	 * that place counts only on a retry topic of the endpoint, and only if it names a
+	 * main topic of the endpoint, because producers copy headers to other records.
+	 * @param record the record
+	 * @return the coordinates
+	 */
+	String coordinates(ConsumerRecord<?, ?> record) {
+		Set<String> mainTopics = this.deadLetter ? null : this.mainTopics.get(record.topic());
+		String original = (mainTopics != null) ? RecordCoordinates.original(record, mainTopics) : null;
+		return (original != null) ? original : RecordCoordinates.key(record);
+	}
+
+	@Override
+	public String toString() {
+		if (this.explicit == null && this.fixedTopics.isEmpty()) {
+			return "'" + name("<topic>") + "'";
+		}
+		return "'" + String.join("', '", names()) + "'";
 	}
 
 }

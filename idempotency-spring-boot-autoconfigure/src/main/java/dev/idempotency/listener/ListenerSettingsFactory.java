@@ -73,7 +73,8 @@ public final class ListenerSettingsFactory {
 		return (resolved != null) ? resolved : "";
 	}
 
-	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass, ListenerShape shape) {
+	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass, ListenerShape shape,
+			boolean deadLetter) {
 		String where = where(method, targetClass);
 		ListenerParameters parameters = new ListenerParameters(method);
 		TransactionAttribute attribute = this.transactions.getTransactionAttribute(method, targetClass);
@@ -82,9 +83,12 @@ public final class ListenerSettingsFactory {
 		Duration lease = duration(annotation.lease(), "lease", this.defaults.lease(), where);
 		Duration retention = duration(annotation.retention(), "retention", this.defaults.retention(), where);
 		checkDurations(lease, retention, where);
-		RecordExpression fingerprint = expression(annotation.fingerprint(), "fingerprint", where, parameters);
+		// The key of a dead letter is its coordinates, which no other content has.
+		RecordExpression key = deadLetter ? null : expression(annotation.key(), "key", where, parameters);
+		RecordExpression fingerprint = deadLetter ? null
+				: expression(annotation.fingerprint(), "fingerprint", where, parameters);
 		return new ListenerSettings(where, parameters, mode, boundary(attribute, shape), lease, retention,
-				new KeyResolver(expression(annotation.key(), "key", where, parameters), this.defaults.keyHeaders()),
+				new KeyResolver(key, this.defaults.keyHeaders()),
 				(annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) ? annotation.onMissingKey()
 						: this.defaults.onMissingKey(),
 				fingerprint, expression(annotation.condition(), "condition", where, parameters),

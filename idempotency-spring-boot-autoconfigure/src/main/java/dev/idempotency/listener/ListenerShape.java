@@ -56,7 +56,7 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 				? ResolvableType.forType(wildcard.getLowerBounds()[0]) : type;
 	}
 
-	ProtectedListener protect(ListenerSettings settings, String scope) {
+	ProtectedListener protect(ListenerSettings settings, ListenerScope scope) {
 		OperationResolver operations = new OperationResolver(settings, scope);
 		if (this.batch) {
 			return new ProtectedBatchListener(settings, operations);

@@ -23,11 +23,11 @@ final class OperationResolver {
 
 	private final ListenerSettings settings;
 
-	private final String scope;
+	private final ListenerScope scope;
 
 	private final WarnOnce warnings = new WarnOnce();
 
-	OperationResolver(ListenerSettings settings, String scope) {
+	OperationResolver(ListenerSettings settings, ListenerScope scope) {
 		this.settings = settings;
 		this.scope = scope;
 	}
@@ -66,8 +66,13 @@ final class OperationResolver {
 		String key;
 		byte[] fingerprint = null;
 		try {
-			key = this.settings.keys().resolve(context, origin.record().headers());
-			fingerprint = fingerprint(context, origin);
+			if (this.scope.isDeadLetter()) {
+				key = RecordCoordinates.key(origin.record());
+			}
+			else {
+				key = this.settings.keys().resolve(context, origin.record().headers());
+				fingerprint = fingerprint(context, origin);
+			}
 		}
 		catch (UnusableKeyException ex) {
 			key = withoutKey(ex, origin);
@@ -75,8 +80,8 @@ final class OperationResolver {
 		if (key == null) {
 			return null;
 		}
-		return new IdempotentOperation(IdempotencyKey.of(this.scope, key), this.settings.name(), origin,
-				this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention());
+		return new IdempotentOperation(IdempotencyKey.of(this.scope.of(origin.record()), key), this.settings.name(),
+				origin, this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention());
 	}
 
 	private @Nullable String withoutKey(UnusableKeyException reason, Origin origin) {
@@ -100,7 +105,7 @@ final class OperationResolver {
 						what + "; its coordinates are the key, which protects from "
 								+ "re-delivery but not from a second send. Make the producer send a key",
 						reason.getCause());
-				return RecordCoordinates.key(origin.record());
+				return this.scope.coordinates(origin.record());
 			}
 		}
 	}

@@ -84,6 +84,24 @@ class ListenerNeighbourTests {
 		}
 	}
 
+	@Test
+	void handlerMethodsOfOneNameAreWarnedAbout() {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(Overloaded.class).run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("WARN"))
+				.anyMatch((message) -> message.contains("share the scope 'group/topic#handle'"));
+		}
+	}
+
+	@Test
+	void listenersOfOneGroupAndTopicShareTheirScopeWithoutAWarning() {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(Plain.class, Deputy.class)
+				.run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("WARN")).noneMatch((message) -> message.contains("scope"));
+		}
+	}
+
 	private void assertRefused(Class<?> listener, String problem, String... properties) {
 		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner.withPropertyValues(properties), listener);
 		assertThat(analysis.getDescription()).contains(problem);
@@ -184,6 +202,29 @@ class ListenerNeighbourTests {
 
 		@KafkaHandler
 		void paid(Integer value) {
+		}
+
+	}
+
+	static class Deputy {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		void stand(String value) {
+		}
+
+	}
+
+	@Idempotent
+	@KafkaListener(topics = "topic", groupId = "group")
+	static class Overloaded {
+
+		@KafkaHandler
+		void handle(String value) {
+		}
+
+		@KafkaHandler
+		void handle(Integer value) {
 		}
 
 	}

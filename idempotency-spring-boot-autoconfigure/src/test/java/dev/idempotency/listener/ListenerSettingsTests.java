@@ -77,9 +77,9 @@ class ListenerSettingsTests {
 	void startIsLoggedWithWhatApplies() {
 		try (Logs logs = new Logs()) {
 			this.runner.withUserConfiguration(Plain.class).run((context) -> assertThat(context).hasNotFailed());
-			assertThat(logs.messages("INFO")).contains(
-					"Idempotent listener ListenerSettingsTests.Plain.listen: scope 'group/" + Plain.class.getName()
-							+ ".listen,String', mode TRANSACTIONAL, store 'jdbc', lease PT1M, retention PT168H");
+			assertThat(logs.messages("INFO"))
+				.contains("Idempotent listener ListenerSettingsTests.Plain.listen: scope 'group/topic', "
+						+ "mode TRANSACTIONAL, store 'jdbc', lease PT1M, retention PT168H");
 		}
 	}
 

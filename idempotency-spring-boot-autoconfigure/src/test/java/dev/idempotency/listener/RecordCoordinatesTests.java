@@ -3,6 +3,7 @@ package dev.idempotency.listener;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
+import java.util.Set;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.internals.RecordHeaders;
@@ -30,15 +31,32 @@ class RecordCoordinatesTests {
 			TimestampType.CREATE_TIME, 0, 0, null, "value", this.headers, Optional.empty());
 
 	@Test
-	void recordWithoutHeadersHasItsOwn() {
+	void recordHasItsOwnWhateverItsHeadersSay() {
+		assertThat(original()).isNull();
+		add(RETRY, "main", 4, 5, 6);
 		assertThat(RecordCoordinates.key(this.record)).isEqualTo("topic-1-2@3");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { RETRY, DEAD })
+	void headersThatNameAnotherTopicAreIgnored(String family) {
+		add(family, "other", 4, 5, 6);
+		assertThat(original()).isNull();
+		assertThat(RecordCoordinates.originalTopic(this.record, Set.of("main"))).isNull();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { RETRY, DEAD })
+	void topicOfTheOriginalIsFound(String family) {
+		add(family, "main", 4, 5, 6);
+		assertThat(RecordCoordinates.originalTopic(this.record, Set.of("main", "second"))).isEqualTo("main");
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { RETRY, DEAD })
 	void publishedRecordHasThoseOfTheOriginal(String family) {
 		add(family, "main", 4, 5, 6);
-		assertThat(RecordCoordinates.key(this.record)).isEqualTo("main-4-5@6");
+		assertThat(original()).isEqualTo("main-4-5@6");
 	}
 
 	@ParameterizedTest
@@ -46,21 +64,21 @@ class RecordCoordinatesTests {
 	void recordThatWasPublishedTwiceHasTheFirst(String family) {
 		add(family, "main", 4, 5, 6);
 		add(family, "main-dead", 7, 8, 9);
-		assertThat(RecordCoordinates.key(this.record)).isEqualTo("main-4-5@6");
+		assertThat(original()).isEqualTo("main-4-5@6");
 	}
 
 	@Test
 	void headersOfRetryTopicsComeFirst() {
-		add(DEAD, "other", 7, 8, 9);
+		add(DEAD, "main", 7, 8, 9);
 		add(RETRY, "main", 4, 5, 6);
-		assertThat(RecordCoordinates.key(this.record)).isEqualTo("main-4-5@6");
+		assertThat(original()).isEqualTo("main-4-5@6");
 	}
 
 	@Test
 	void incompleteHeadersAreIgnored() {
 		add(RETRY, "main", 4, 5, 6);
 		this.headers.remove(RETRY + "timestamp");
-		assertThat(RecordCoordinates.key(this.record)).isEqualTo("topic-1-2@3");
+		assertThat(original()).isNull();
 	}
 
 	@ParameterizedTest
@@ -68,7 +86,11 @@ class RecordCoordinatesTests {
 	void headersOfAnotherSizeAreIgnored(String name) {
 		add(RETRY, "main", 4, 5, 6);
 		this.headers.remove(RETRY + name).add(RETRY + name, "5".getBytes(StandardCharsets.UTF_8));
-		assertThat(RecordCoordinates.key(this.record)).isEqualTo("topic-1-2@3");
+		assertThat(original()).isNull();
+	}
+
+	private String original() {
+		return RecordCoordinates.original(this.record, Set.of("main"));
 	}
 
 	private void add(String family, String topic, int partition, long offset, long timestamp) {

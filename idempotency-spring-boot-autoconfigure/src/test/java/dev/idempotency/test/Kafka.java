@@ -134,6 +134,21 @@ public final class Kafka {
 		return committed(group).getOrDefault(new TopicPartition(topic, partition), 0L);
 	}
 
+	/**
+	 * Make a group that has no members read partition 0 of a topic again.
+	 * @param group the group
+	 * @param topic the topic
+	 */
+	public static void rewind(String group, String topic) {
+		Awaitility.await()
+			.ignoreExceptions()
+			.until(() -> get(ADMIN.obtain()
+				.alterConsumerGroupOffsets(group, Map.of(new TopicPartition(topic, 0), new OffsetAndMetadata(0)))
+				.all()
+				.toCompletionStage()
+				.toCompletableFuture()) == null);
+	}
+
 	private static Map<TopicPartition, Long> committed(String group) {
 		return committed(ADMIN.obtain(), group);
 	}

@@ -29,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @ActiveProfiles("redis")
 class RedisProfileTests {
 
-	private static final String LEDGER = "ledger/dev.idempotency.sample.ledger.LedgerListener.charge,PaymentCommand";
+	private static final String LEDGER = "ledger/payments";
 
 	@LocalServerPort
 	private int port;

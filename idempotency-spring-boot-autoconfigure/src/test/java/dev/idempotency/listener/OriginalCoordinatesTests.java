@@ -1,0 +1,187 @@
+package dev.idempotency.listener;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.annotation.BackOff;
+import org.springframework.kafka.annotation.DltHandler;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.annotation.RetryableTopic;
+import org.springframework.kafka.support.KafkaHeaders;
+import org.springframework.messaging.handler.annotation.Header;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for the identity of records without a key that other records have been made of,
+ * and of dead letters.
+ */
+@Tag("promise-3")
+@Execution(ExecutionMode.CONCURRENT)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class OriginalCoordinatesTests {
+
+	private final String prefix = Servers.unique("original");
+
+	private ConfigurableApplicationContext context;
+
+	@BeforeAll
+	void start() {
+		for (String name : List.of("plain", "buried", "shared")) {
+			Servers.addTopics(1, topic(name), topic(name) + "-retry", topic(name) + "-dlt");
+		}
+		this.context = TestApp.of(Listeners.class).with("prefix", this.prefix).run();
+	}
+
+	@AfterAll
+	void stop() {
+		this.context.close();
+	}
+
+	@Test
+	@Tag("promise-1")
+	void recordsThatCarryCopiedHeadersAreAllProcessed() {
+		for (String value : List.of("item 1", "item 2", "item 3")) {
+			ProducerRecord<String, String> record = new ProducerRecord<>(topic("plain"), 0, null, value);
+			record.headers()
+				.add("kafka_original-topic", topic("plain").getBytes(StandardCharsets.UTF_8))
+				.add("kafka_original-partition", ByteBuffer.allocate(Integer.BYTES).putInt(0).array())
+				.add("kafka_original-offset", ByteBuffer.allocate(Long.BYTES).putLong(7).array())
+				.add("kafka_original-timestamp", ByteBuffer.allocate(Long.BYTES).putLong(1000).array());
+			Kafka.send(record);
+		}
+		awaitEnd("plain", "plain");
+		assertThat(listeners().plain).containsExactly("item 1", "item 2", "item 3");
+	}
+
+	@Test
+	@Tag("promise-1")
+	void collectorOfASharedDeadLetterTopicProcessesTheDeadLetterOfEachGroup() {
+		ConsumerRecord<String, String> dead = buried("collected", null);
+		ProducerRecord<String, String> other = new ProducerRecord<>(topic("buried") + "-dlt", 0, null, "collected");
+		dead.headers().forEach((header) -> other.headers().add(header));
+		Kafka.send(other);
+		awaitEnd("collector", "buried-dlt");
+		assertThat(listeners().collected).filteredOn("collected"::equals).hasSize(2);
+	}
+
+	@Test
+	void recordThatDiesTwiceRunsTheDeadLetterHandlerTwice() {
+		for (String key : new String[] { null, "with-key" }) {
+			String value = "dies with " + key;
+			ConsumerRecord<String, String> dead = buried(value, key);
+			Kafka.send(new ProducerRecord<>(topic("buried"), 0, dead.key(), dead.value(), dead.headers()));
+			await().atMost(Duration.ofSeconds(30))
+				.untilAsserted(() -> assertThat(listeners().dead).filteredOn(value::equals).hasSize(2));
+		}
+	}
+
+	@Test
+	void retryTopicOfTwoGroupsIsProcessedOnceByEach() {
+		Kafka.send(topic("shared"), null, "payment");
+		await().atMost(Duration.ofSeconds(30))
+			.untilAsserted(() -> assertThat(listeners().failing).containsExactly("payment", "payment"));
+		for (String group : List.of("failing", "healthy")) {
+			awaitEnd(group, "shared");
+			awaitEnd(group + "-retry", "shared-retry");
+		}
+		assertThat(listeners().healthy).containsExactly("payment");
+	}
+
+	private ConsumerRecord<String, String> buried(String value, String key) {
+		Kafka.send(topic("buried"), key, value);
+		await().atMost(Duration.ofSeconds(30)).until(() -> listeners().dead.contains(value));
+		return Kafka.read(topic("buried") + "-dlt")
+			.stream()
+			.filter((record) -> record.value().equals(value))
+			.findFirst()
+			.orElseThrow();
+	}
+
+	private String topic(String name) {
+		return this.prefix + "-" + name;
+	}
+
+	private void awaitEnd(String group, String name) {
+		await().atMost(Duration.ofSeconds(30)).until(() -> Kafka.lag(topic(group), topic(name)) == 0);
+	}
+
+	private Listeners listeners() {
+		return TestApp.target(this.context, Listeners.class);
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@Idempotent(mode = Mode.LEASED)
+	static class Listeners {
+
+		private final Queue<String> plain = new ConcurrentLinkedQueue<>();
+
+		private final Queue<String> dead = new ConcurrentLinkedQueue<>();
+
+		private final Queue<String> collected = new ConcurrentLinkedQueue<>();
+
+		private final Queue<String> failing = new ConcurrentLinkedQueue<>();
+
+		private final Queue<String> healthy = new ConcurrentLinkedQueue<>();
+
+		@KafkaListener(topics = "${prefix}-plain", groupId = "${prefix}-plain")
+		void plain(String value) {
+			this.plain.add(value);
+		}
+
+		@RetryableTopic(attempts = "2", backOff = @BackOff(delay = 100))
+		@KafkaListener(id = "${prefix}-buried", topics = "${prefix}-buried", groupId = "${prefix}-buried")
+		void buried(String value) {
+			throw new IllegalStateException("fails");
+		}
+
+		@DltHandler
+		void dead(String value) {
+			this.dead.add(value);
+		}
+
+		@KafkaListener(topics = "${prefix}-buried-dlt", groupId = "${prefix}-collector")
+		void collect(String value) {
+			this.collected.add(value);
+		}
+
+		@RetryableTopic(attempts = "2", backOff = @BackOff(delay = 100))
+		@KafkaListener(id = "${prefix}-failing", topics = "${prefix}-shared", groupId = "${prefix}-failing")
+		void failing(String value, @Header(KafkaHeaders.RECEIVED_TOPIC) String topic) {
+			this.failing.add(value);
+			if (!topic.endsWith("retry")) {
+				throw new IllegalStateException("fails");
+			}
+		}
+
+		@RetryableTopic(attempts = "2", backOff = @BackOff(delay = 100))
+		@KafkaListener(id = "${prefix}-healthy", topics = "${prefix}-shared", groupId = "${prefix}-healthy")
+		void healthy(String value) {
+			this.healthy.add(value);
+		}
+
+	}
+
+}
