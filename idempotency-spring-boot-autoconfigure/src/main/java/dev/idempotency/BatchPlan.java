@@ -72,6 +72,10 @@ final class BatchPlan<T> {
 		unclaim();
 		this.parts.stream().filter(BatchPart::isUnanswered).forEach((part) -> part.block(reason));
 		decide();
+		if (this.parts.stream().noneMatch(BatchPart::isWaiting)) {
+			// None of them has a key, but they need a transaction.
+			due().forEach((index) -> part(index).makeWait(reason));
+		}
 	}
 
 	/**

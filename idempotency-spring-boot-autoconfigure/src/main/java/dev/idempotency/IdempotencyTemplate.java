@@ -1,6 +1,7 @@
 package dev.idempotency;
 
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -116,8 +117,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				observed.failed(ex);
 				throw ex;
 			}
-			observed.unprotected();
-			return new Executed<>(handler.handle(), false);
+			return unprotected(operation, boundary, handler, observed);
 		}
 		catch (Throwable ex) {
 			observed.failed(ex);
@@ -127,6 +127,41 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			observed.tell();
 			observed.leave();
 		}
+	}
+
+	// Without a transaction the handler has not run, and the record waits.
+	private <T, E extends Throwable> Executed<T> unprotected(IdempotentOperation operation, Boundary boundary,
+			Handler<T, E> handler, Observed observed) throws E {
+		try {
+			return new Executed<>(executeUnprotected(operation, operation.mode(), boundary, () -> {
+				observed.unprotected();
+				return handler.handle();
+			}), false);
+		}
+		catch (IdempotencyStoreUnavailableException ex) {
+			observed.failed(ex);
+			throw ex;
+		}
+	}
+
+	/**
+	 * Run a handler that has no key. In transactional mode it runs in the same
+	 * transaction as one that has a key: what it writes is committed as a whole when it
+	 * returns, and rolled back when it throws anything.
+	 * @param subject what is handled, for messages
+	 * @param mode the mode, not {@link Mode#AUTO}
+	 * @param boundary the transaction in which the handler runs
+	 * @param handler what to do
+	 * @param <T> the type of the result
+	 * @param <E> what the handler throws
+	 * @return the result of the handler
+	 * @throws E when the handler throws it
+	 * @throws IdempotencyStoreUnavailableException when no transaction can be begun; the
+	 * handler has not run then
+	 */
+	public <T, E extends Throwable> @Nullable T executeUnprotected(Object subject, Mode mode, Boundary boundary,
+			Handler<T, E> handler) throws E {
+		return this.protocols.executeUnprotected(subject, mode, boundary, handler);
 	}
 
 	/**
@@ -185,7 +220,16 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return what came of each part
 	 */
 	public <T> BatchExecuted<T> executeAll(List<BatchItem> items, ResultCodec<T> codec, BatchHandler<T> handler) {
-		return executeAll(items, codec, Boundary.DEFAULT, handler);
+		return executeAll(items, mode(items), codec, Boundary.DEFAULT, handler);
+	}
+
+	private static Mode mode(List<BatchItem> items) {
+		return items.stream()
+			.map(BatchItem::operation)
+			.filter(Objects::nonNull)
+			.map(IdempotentOperation::mode)
+			.findFirst()
+			.orElse(Mode.LEASED);
 	}
 
 	/**
@@ -194,16 +238,18 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * and what comes after them in their lane; the others are run. When the handler says
 	 * at which part it failed, what comes before is completed; in transactional mode it
 	 * is run once more for that, after a rollback.
-	 * @param items its parts, all in the same mode
+	 * @param items its parts
+	 * @param mode the mode of all of them, also of those without a key; not
+	 * {@link Mode#AUTO}
 	 * @param codec how the result of a part is kept
 	 * @param boundary the transaction that the batch belongs to; it does not join one
 	 * @param handler what to do with the parts that are due
 	 * @param <T> the type of the result of a part
 	 * @return what came of each part
 	 */
-	public <T> BatchExecuted<T> executeAll(List<BatchItem> items, ResultCodec<T> codec, Boundary boundary,
+	public <T> BatchExecuted<T> executeAll(List<BatchItem> items, Mode mode, ResultCodec<T> codec, Boundary boundary,
 			BatchHandler<T> handler) {
-		ObservedBatch observed = new ObservedBatch(this.listener, this.context, items);
+		ObservedBatch observed = new ObservedBatch(this.listener, this.context, items, mode);
 		try {
 			return executeAll(new BatchRun<>(items, codec, handler, this.protocols.bypass()), boundary, observed);
 		}
@@ -218,9 +264,9 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			this.protocols.executeAll(run, boundary, observed);
 		}
 		catch (OperationBlockedException ex) {
+			plan.unclaim();
 			if (ex instanceof IdempotencyStoreUnavailableException && this.failOpen && !run.started()) {
-				observed.unprotected();
-				run.executeUnprotected();
+				executeAllUnprotected(run, boundary, observed);
 			}
 			else {
 				plan.blockRest(ex);
@@ -229,6 +275,16 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		BatchExecuted<T> executed = plan.result();
 		observed.tell(executed, (index) -> plan.part(index).isBypassed());
 		return executed;
+	}
+
+	private <T> void executeAllUnprotected(BatchRun<T> run, Boundary boundary, ObservedBatch observed) {
+		try {
+			this.protocols.executeAllUnprotected(run, observed.mode(), boundary);
+			observed.unprotected();
+		}
+		catch (OperationBlockedException ex) {
+			run.plan().blockRest(ex);
+		}
 	}
 
 	/**

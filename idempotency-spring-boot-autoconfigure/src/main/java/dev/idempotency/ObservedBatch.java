@@ -38,16 +38,16 @@ final class ObservedBatch {
 
 	private @Nullable BatchExecuted<?> executed;
 
-	ObservedBatch(IdempotencyListener listener, OperationContext context, List<BatchItem> items) {
+	ObservedBatch(IdempotencyListener listener, OperationContext context, List<BatchItem> items, Mode mode) {
 		this.listener = listener;
 		this.items = items;
 		List<IdempotentOperation> operations = items.stream()
 			.map(BatchItem::operation)
 			.filter(Objects::nonNull)
 			.toList();
-		List<Mode> modes = operations.stream().map(IdempotentOperation::mode).distinct().toList();
-		Assert.isTrue(modes.size() <= 1, "The operations of a batch must have one mode");
-		this.mode = modes.isEmpty() ? Mode.LEASED : modes.get(0);
+		Assert.isTrue(operations.stream().allMatch((operation) -> operation.mode() == mode),
+				"The operations of a batch must have its mode");
+		this.mode = mode;
 		// A listener has one for all.
 		this.scope = operations.isEmpty() ? null : context.beginBatch(operations.get(0).key().scope());
 	}

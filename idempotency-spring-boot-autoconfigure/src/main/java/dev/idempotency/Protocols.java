@@ -64,7 +64,7 @@ final class Protocols implements AutoCloseable {
 		}
 		return (attempt.operation().mode() == Mode.LEASED)
 				? this.leased.execute(attempt, codec, observed.deferred(boundary.deferral()))
-				: transactional().execute(attempt, codec, boundary.definition());
+				: transactional().execute(attempt, codec, boundary);
 	}
 
 	<T, E extends Throwable> CompletableFuture<Executed<T>> executeAsync(Attempt<CompletionStage<T>, E> attempt,
@@ -84,7 +84,22 @@ final class Protocols implements AutoCloseable {
 			this.leased.executeAll(run, observed.deferred(boundary.deferral()));
 		}
 		else {
-			transactional().executeAll(run, boundary.definition());
+			transactional().executeAll(run, boundary);
+		}
+	}
+
+	<T, E extends Throwable> @Nullable T executeUnprotected(Object subject, Mode mode, Boundary boundary,
+			IdempotencyTemplate.Handler<T, E> handler) throws E {
+		return (mode == Mode.LEASED) ? handler.handle()
+				: transactional().executeUnprotected(subject, boundary, handler);
+	}
+
+	<T> void executeAllUnprotected(BatchRun<T> run, Mode mode, Boundary boundary) {
+		if (mode == Mode.LEASED) {
+			run.executeUnprotected();
+		}
+		else {
+			transactional().executeAllUnprotected(run, boundary);
 		}
 	}
 

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
-import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
 
 import dev.idempotency.IdempotencyListener.StoreCall;
@@ -39,14 +38,14 @@ final class TransactionalBatch<T> {
 	private final TransactionalBatchClaims claims;
 
 	TransactionalBatch(TransactionalIdempotencyStore store, StoreCalls calls, CompletionCache cache,
-			Transactions transactions, BatchRun<T> run, TransactionDefinition definition) {
+			Transactions transactions, BatchRun<T> run, Boundary boundary, boolean isProtected) {
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
 		this.transactions = transactions;
 		this.run = run;
 		this.plan = run.plan();
-		this.claims = new TransactionalBatchClaims(store, calls, transactions, run, definition);
+		this.claims = new TransactionalBatchClaims(store, calls, transactions, run, boundary, isProtected);
 	}
 
 	void execute() {

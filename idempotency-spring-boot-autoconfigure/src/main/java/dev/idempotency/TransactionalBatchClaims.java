@@ -16,6 +16,8 @@ import dev.idempotency.IdempotencyListener.StoreCall;
  */
 final class TransactionalBatchClaims {
 
+	private static final String JOINED = "A batch cannot join a transaction: it needs one that it may roll back";
+
 	private final TransactionalIdempotencyStore store;
 
 	private final StoreCalls calls;
@@ -28,16 +30,21 @@ final class TransactionalBatchClaims {
 
 	private final TransactionDefinition definition;
 
+	// Without, nothing is claimed: the store is unavailable, and the handler runs all the
+	// same.
+	private final boolean isProtected;
+
 	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
 
 	TransactionalBatchClaims(TransactionalIdempotencyStore store, StoreCalls calls, Transactions transactions,
-			BatchRun<?> run, TransactionDefinition definition) {
+			BatchRun<?> run, Boundary boundary, boolean isProtected) {
 		this.store = store;
 		this.calls = calls;
 		this.transactions = transactions;
 		this.run = run;
 		this.plan = run.plan();
-		this.definition = definition;
+		this.definition = boundary.definition();
+		this.isProtected = isProtected;
 	}
 
 	ClaimRequest request(int index) {
@@ -49,21 +56,22 @@ final class TransactionalBatchClaims {
 	 * @return the transaction, which has to be ended
 	 */
 	TransactionStatus claim() {
-		List<Integer> asked = this.plan.unanswered();
-		this.calls.permit(this.run.subject(this.plan.due()));
-		TransactionStatus transaction = begin();
+		List<Integer> asked = this.isProtected ? this.plan.unanswered() : List.of();
+		Object subject = this.run.subject(this.plan.due());
 		if (asked.isEmpty()) {
-			this.calls.release();
+			TransactionStatus transaction = this.transactions.beginUnprotected(subject, this.definition);
+			Assert.state(transaction.isNewTransaction(), JOINED);
 			return transaction;
 		}
-		return claim(asked, transaction);
+		this.calls.permit(subject);
+		return claim(asked, begin(subject));
 	}
 
-	private TransactionStatus begin() {
-		TransactionStatus transaction = this.transactions.begin(this.run.subject(this.plan.due()), this.definition);
+	private TransactionStatus begin(Object subject) {
+		TransactionStatus transaction = this.transactions.begin(subject, this.definition);
 		if (!transaction.isNewTransaction()) {
 			this.calls.release();
-			Assert.state(false, "A batch cannot join a transaction: it needs one that it may roll back");
+			throw new IllegalStateException(JOINED);
 		}
 		return transaction;
 	}
@@ -82,7 +90,7 @@ final class TransactionalBatchClaims {
 			}
 			catch (OperationInProgressException ex) {
 				this.transactions.rollback(current, ex);
-				current = begin();
+				current = begin(this.run.subject(asked));
 				this.requests.forEach(this::claimOne);
 			}
 			return current;

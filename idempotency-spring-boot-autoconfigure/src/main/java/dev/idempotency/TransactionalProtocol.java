@@ -42,9 +42,10 @@ final class TransactionalProtocol {
 		this.transactions = transactions;
 	}
 
-	<T, E extends Throwable> Executed<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec,
-			TransactionDefinition definition) throws E {
+	<T, E extends Throwable> Executed<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec, Boundary boundary)
+			throws E {
 		IdempotentOperation operation = attempt.operation();
+		TransactionDefinition definition = boundary.definition();
 		ClaimRequest request = operation.newRequest();
 		this.calls.permit(operation);
 		TransactionStatus transaction = this.transactions.begin(operation, definition);
@@ -67,29 +68,24 @@ final class TransactionalProtocol {
 			}
 		}
 		if (this.bypass.applies(claim, operation.key())) {
-			return runAgain(attempt, definition);
+			IdempotentExecution again = IdempotentExecution.again(operation, this.store, this.calls);
+			return new Executed<>(this.transactions.runUnprotected(operation, boundary, () -> attempt.runAgain(again)),
+					false);
 		}
 		return Answers.answer(operation, claim, codec);
 	}
 
-	// In a transaction of its own, or in that of the caller.
-	private <T, E extends Throwable> Executed<T> runAgain(Attempt<T, E> attempt, TransactionDefinition definition)
-			throws E {
-		IdempotentExecution again = IdempotentExecution.again(attempt.operation(), this.store, this.calls);
-		TransactionStatus transaction = this.transactions.begin(attempt.operation(), definition);
-		try {
-			T result = attempt.runAgain(again);
-			this.transactions.commit(transaction);
-			return new Executed<>(result, false);
-		}
-		catch (Throwable ex) {
-			this.transactions.rollback(transaction, ex);
-			throw ex;
-		}
+	<T, E extends Throwable> @Nullable T executeUnprotected(Object subject, Boundary boundary,
+			IdempotencyTemplate.Handler<T, E> handler) throws E {
+		return this.transactions.runUnprotected(subject, boundary, handler);
 	}
 
-	<T> void executeAll(BatchRun<T> run, TransactionDefinition definition) {
-		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, definition).execute();
+	<T> void executeAll(BatchRun<T> run, Boundary boundary) {
+		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary, true).execute();
+	}
+
+	<T> void executeAllUnprotected(BatchRun<T> run, Boundary boundary) {
+		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary, false).execute();
 	}
 
 	private @Nullable Claim insert(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction) {

@@ -16,9 +16,16 @@ import org.springframework.transaction.UnexpectedRollbackException;
  */
 final class Transactions {
 
+	// How long no transaction without a record is tried after one could not be begun:
+	// each
+	// try may cost the time-out of the connection pool.
+	private static final Duration PAUSE = Duration.ofSeconds(5);
+
 	private final StoreCalls calls;
 
 	private final PlatformTransactionManager manager;
+
+	private volatile @Nullable Long failedAt;
 
 	Transactions(StoreCalls calls, PlatformTransactionManager manager) {
 		this.calls = calls;
@@ -42,13 +49,70 @@ final class Transactions {
 				throw ex;
 			}
 			this.calls.failed(ex, Duration.ofNanos(System.nanoTime() - start));
-			throw new IdempotencyStoreUnavailableException("No transaction could be begun for " + subject
-					+ "; the record will be delivered again when the database answers", ex);
+			throw notBegun(subject, ex);
 		}
 		catch (RuntimeException | Error ex) {
 			this.calls.release();
 			throw ex;
 		}
+	}
+
+	/**
+	 * Run a handler in a transaction that has no record in it.
+	 * @param subject what it is for
+	 * @param boundary the transaction
+	 * @param handler the handler
+	 * @param <T> the type of the result
+	 * @param <E> what the handler throws
+	 * @return the result of the handler
+	 * @throws E when the handler throws it
+	 * @throws IdempotencyStoreUnavailableException if no transaction can be begun; the
+	 * handler has not run then
+	 */
+	<T, E extends Throwable> @Nullable T runUnprotected(Object subject, Boundary boundary,
+			IdempotencyTemplate.Handler<T, E> handler) throws E {
+		TransactionStatus transaction = beginUnprotected(subject, boundary.definition());
+		try {
+			T result = handler.handle();
+			this.manager.commit(transaction);
+			return result;
+		}
+		catch (Throwable ex) {
+			rollback(transaction, ex);
+			throw ex;
+		}
+	}
+
+	/**
+	 * Begin or join a transaction that has no record in it. The circuit breaker is not
+	 * asked: the store may be unavailable although its database is not.
+	 * @param subject what it is for
+	 * @param definition the transaction
+	 * @return the transaction
+	 * @throws IdempotencyStoreUnavailableException if none can be begun
+	 */
+	TransactionStatus beginUnprotected(Object subject, TransactionDefinition definition) {
+		Long failed = this.failedAt;
+		if (failed != null && System.nanoTime() - failed < PAUSE.toNanos()) {
+			throw notBegun(subject, null);
+		}
+		try {
+			TransactionStatus transaction = this.manager.getTransaction(definition);
+			this.failedAt = null;
+			return transaction;
+		}
+		catch (TransactionUsageException ex) {
+			throw ex;
+		}
+		catch (TransactionException ex) {
+			this.failedAt = System.nanoTime();
+			throw notBegun(subject, ex);
+		}
+	}
+
+	private static IdempotencyStoreUnavailableException notBegun(Object subject, @Nullable Throwable cause) {
+		return new IdempotencyStoreUnavailableException("No transaction could be begun for " + subject
+				+ "; the record is redelivered when the database is available", cause);
 	}
 
 	void commit(TransactionStatus transaction) {

@@ -119,26 +119,27 @@ final class BatchOf {
 
 	BatchExecuted<String> run(String letters, Boundary boundary, Function<List<String>, @Nullable Exception> failure) {
 		List<String> all = Arrays.stream(letters.split(" ")).filter((letter) -> !letter.equals("|")).toList();
-		return this.template.executeAll(items(letters), new TextCodec(), boundary, new BatchHandler<String>() {
+		return this.template.executeAll(items(letters), this.mode, new TextCodec(), boundary,
+				new BatchHandler<String>() {
 
-			@Override
-			public List<@Nullable String> handle(List<Integer> due) throws Exception {
-				List<String> seen = due.stream().map(all::get).toList();
-				BatchOf.this.runs.add(String.join(" ", seen));
-				seen.forEach((letter) -> effect(letter));
-				Exception error = failure.apply(seen);
-				if (error != null) {
-					throw error;
-				}
-				return seen.stream().<@Nullable String>map((letter) -> "result " + letter).toList();
-			}
+					@Override
+					public List<@Nullable String> handle(List<Integer> due) throws Exception {
+						List<String> seen = due.stream().map(all::get).toList();
+						BatchOf.this.runs.add(String.join(" ", seen));
+						seen.forEach((letter) -> effect(letter));
+						Exception error = failure.apply(seen);
+						if (error != null) {
+							throw error;
+						}
+						return seen.stream().<@Nullable String>map((letter) -> "result " + letter).toList();
+					}
 
-			@Override
-			public int failedAt(Throwable error) {
-				return (error instanceof IndexFailure index) ? index.index : -1;
-			}
+					@Override
+					public int failedAt(Throwable error) {
+						return (error instanceof IndexFailure index) ? index.index : -1;
+					}
 
-		});
+				});
 	}
 
 	private void effect(String letter) {

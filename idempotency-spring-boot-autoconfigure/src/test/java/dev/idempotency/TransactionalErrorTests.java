@@ -94,8 +94,7 @@ class TransactionalErrorTests {
 	}
 
 	private BatchExecuted<String> runBatch(BatchHandler<String> handler) {
-		return this.template.executeAll(List.of(new BatchItem(this.operation, 0)), ResultCodec.none(), Boundary.DEFAULT,
-				handler);
+		return this.template.executeAll(List.of(new BatchItem(this.operation, 0)), ResultCodec.none(), handler);
 	}
 
 	private String lostBatch(BatchHandler<String> handler) {

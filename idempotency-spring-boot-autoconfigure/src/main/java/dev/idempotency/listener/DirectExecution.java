@@ -5,6 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.Executed;
 import dev.idempotency.IdempotentOperation;
+import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 
 /**
@@ -20,11 +21,8 @@ record DirectExecution(ListenerSettings settings) implements RecordExecution {
 		delivery.begin();
 		try {
 			Executed<Object> executed = this.settings.template()
-				.execute(operation, this.settings.codec(), this.settings.boundary(), () -> {
-					Object result = invocation.proceed();
-					delivery.checkNotNacked();
-					return result;
-				});
+				.execute(operation, this.settings.codec(), this.settings.boundary(),
+						() -> proceed(invocation, delivery));
 			delivery.completed(executed.duplicate());
 			return executed.result();
 		}
@@ -39,6 +37,38 @@ record DirectExecution(ListenerSettings settings) implements RecordExecution {
 		finally {
 			delivery.end();
 		}
+	}
+
+	@Override
+	public @Nullable Object executeUnprotected(Origin origin, MethodInvocation invocation, Delivery delivery)
+			throws Throwable {
+		if (this.settings.mode() == Mode.LEASED) {
+			return invocation.proceed();
+		}
+		delivery.begin();
+		try {
+			Object result = this.settings.template()
+				.executeUnprotected(origin, this.settings.mode(), this.settings.boundary(),
+						() -> proceed(invocation, delivery));
+			delivery.completed(false);
+			return result;
+		}
+		catch (NackedException ex) {
+			return null;
+		}
+		catch (OperationBlockedException ex) {
+			delivery.block(ex);
+			throw ex;
+		}
+		finally {
+			delivery.end();
+		}
+	}
+
+	private static @Nullable Object proceed(MethodInvocation invocation, Delivery delivery) throws Throwable {
+		Object result = invocation.proceed();
+		delivery.checkNotNacked();
+		return result;
 	}
 
 }

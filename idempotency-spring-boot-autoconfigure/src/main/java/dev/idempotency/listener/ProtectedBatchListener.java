@@ -77,7 +77,7 @@ final class ProtectedBatchListener implements ProtectedListener {
 			@Nullable OperationRejectedException rejection) throws Throwable {
 		long start = System.nanoTime();
 		BatchExecuted<Object> executed = this.settings.template()
-			.executeAll(items, this.settings.codec(), this.settings.boundary(), call);
+			.executeAll(items, this.settings.mode(), this.settings.codec(), this.settings.boundary(), call);
 		tellUnprotected(executed, unprotected, System.nanoTime() - start);
 		BatchEnd end = new BatchEnd(delivery, executed, rejection, call, hasKafkaTransaction());
 		end.throwIfUndone();

@@ -6,6 +6,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.IdempotentOperation;
 
 /**
@@ -31,19 +32,26 @@ final class ProtectedRecordListener implements ProtectedListener {
 				invocation.getArguments());
 		Origin origin = new Origin(this.settings.name(), delivery.record());
 		if (this.operations.isExcluded(context, origin)) {
-			return invocation.proceed();
+			return this.execution.executeUnprotected(origin, invocation, delivery);
 		}
 		IdempotentOperation operation = this.operations.resolve(context, origin);
-		return (operation != null) ? this.execution.execute(operation, invocation, delivery) : unprotected(invocation);
+		return (operation != null) ? this.execution.execute(operation, invocation, delivery)
+				: unprotected(origin, invocation, delivery);
 	}
 
-	private @Nullable Object unprotected(MethodInvocation invocation) throws Throwable {
+	private @Nullable Object unprotected(Origin origin, MethodInvocation invocation, Delivery delivery)
+			throws Throwable {
 		long start = System.nanoTime();
+		Outcome outcome = Outcome.UNPROTECTED;
 		try {
-			return invocation.proceed();
+			return this.execution.executeUnprotected(origin, invocation, delivery);
+		}
+		catch (IdempotencyStoreUnavailableException ex) {
+			outcome = Outcome.UNAVAILABLE;
+			throw ex;
 		}
 		finally {
-			this.operations.executed(Outcome.UNPROTECTED, Duration.ofNanos(System.nanoTime() - start));
+			this.operations.executed(outcome, Duration.ofNanos(System.nanoTime() - start));
 		}
 	}
 

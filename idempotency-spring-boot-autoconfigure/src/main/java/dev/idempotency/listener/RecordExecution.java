@@ -20,4 +20,17 @@ interface RecordExecution {
 	 */
 	@Nullable Object execute(IdempotentOperation operation, MethodInvocation invocation, Delivery delivery) throws Throwable;
 
+	/**
+	 * Run the method for a record that has no key, or that the condition excludes.
+	 * @param origin the record
+	 * @param invocation the call of the method
+	 * @param delivery what was delivered
+	 * @return what the method returned
+	 * @throws Throwable when the method failed, or the record has to be redelivered
+	 */
+	default @Nullable Object executeUnprotected(Origin origin, MethodInvocation invocation, Delivery delivery)
+			throws Throwable {
+		return invocation.proceed();
+	}
+
 }

@@ -23,6 +23,9 @@ import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -40,7 +43,8 @@ class HandlerTransactionTests {
 	@BeforeAll
 	void start() {
 		for (String mode : List.of("leased", "transactional")) {
-			this.apps.put(mode, new BatchApp(new Class<?>[] { Effects.class, OnMethod.class, OnClass.class }, mode));
+			this.apps.put(mode, new BatchApp(
+					new Class<?>[] { Effects.class, OnMethod.class, OnClass.class, Unprotected.class }, mode));
 		}
 	}
 
@@ -75,6 +79,39 @@ class HandlerTransactionTests {
 		assertThat(effects.runs("batch")).containsExactly("a", "b", "heals", "a", "b", "heals");
 		assertThat(effects.rows("batch")).containsExactly("a", "b", "heals");
 		assertThat(app.record("batch", "heals").state()).isEqualTo(State.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "excluded", "keyless" })
+	@Tag("promise-15")
+	void recordWithoutProtectionHasOneEffectOrNone(String name) {
+		BatchApp app = this.apps.get("transactional");
+		sendWithoutKeys(app, name, "a heals bad b");
+		app.start(name);
+		app.awaitDone(name);
+		Effects effects = app.listeners(Effects.class);
+		assertThat(effects.runs(name)).containsExactly("a", "heals", "heals", "bad", "bad", "b");
+		assertThat(effects.rows(name)).containsExactly("a", "heals", "b");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "keyless-batch", "excluded-batch" })
+	@Tag("promise-15")
+	void batchWithoutProtectionHasOneEffect(String name) {
+		BatchApp app = this.apps.get("transactional");
+		sendWithoutKeys(app, name, "a b heals");
+		app.start(name);
+		app.awaitDone(name);
+		Effects effects = app.listeners(Effects.class);
+		assertThat(effects.runs(name)).containsExactly("a", "b", "heals", "a", "b", "heals");
+		assertThat(effects.rows(name)).containsExactly("a", "b", "heals");
+	}
+
+	private static void sendWithoutKeys(BatchApp app, String name, String letters) {
+		Servers.addTopics(1, app.name(name));
+		for (String letter : letters.split(" ")) {
+			Kafka.send(Kafka.record(app.name(name), 0, null, letter));
+		}
 	}
 
 	/**
@@ -137,6 +174,40 @@ class HandlerTransactionTests {
 		@KafkaListener(id = "${prefix}-batch", topics = "${prefix}-batch", batch = "true")
 		void handle(List<String> values) {
 			values.forEach((value) -> this.effects.write("batch", value));
+		}
+
+	}
+
+	static class Unprotected {
+
+		private final Effects effects;
+
+		Unprotected(Effects effects) {
+			this.effects = effects;
+		}
+
+		@Idempotent(condition = "false")
+		@KafkaListener(id = "${prefix}-excluded", topics = "${prefix}-excluded")
+		void excluded(String value) {
+			this.effects.write("excluded", value);
+		}
+
+		@Idempotent(onMissingKey = MissingKeyPolicy.PROCESS)
+		@KafkaListener(id = "${prefix}-keyless", topics = "${prefix}-keyless")
+		void keyless(String value) {
+			this.effects.write("keyless", value);
+		}
+
+		@Idempotent(onMissingKey = MissingKeyPolicy.PROCESS)
+		@KafkaListener(id = "${prefix}-keyless-batch", topics = "${prefix}-keyless-batch", batch = "true")
+		void keylessBatch(List<String> values) {
+			values.forEach((value) -> this.effects.write("keyless-batch", value));
+		}
+
+		@Idempotent(condition = "false")
+		@KafkaListener(id = "${prefix}-excluded-batch", topics = "${prefix}-excluded-batch", batch = "true")
+		void excludedBatch(List<String> values) {
+			values.forEach((value) -> this.effects.write("excluded-batch", value));
 		}
 
 	}
