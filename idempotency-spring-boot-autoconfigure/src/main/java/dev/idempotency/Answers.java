@@ -32,14 +32,14 @@ final class Answers {
 			return codec.read(result);
 		}
 		catch (RuntimeException ex) {
-			// Not the cause: its text may quote the stored bytes.
 			throw new StoredResultUnreadableException("The operation has completed, but its stored result of "
 					+ result.length + " bytes cannot be read as the type that the handler declares: " + operation
 					+ "; make the type read what its earlier version wrote", unquoted(ex));
 		}
 	}
 
-	private static Throwable unquoted(RuntimeException ex) {
+	// Without the text, which may quote what was read or written.
+	static Throwable unquoted(RuntimeException ex) {
 		IllegalStateException cause = new IllegalStateException(ex.getClass().getName());
 		cause.setStackTrace(ex.getStackTrace());
 		return cause;

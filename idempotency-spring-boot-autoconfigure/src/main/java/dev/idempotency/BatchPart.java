@@ -1,7 +1,6 @@
 package dev.idempotency;
 
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.Objects;
 
 import org.jspecify.annotations.Nullable;
@@ -120,9 +119,8 @@ final class BatchPart {
 	}
 
 	private @Nullable Claim decideAsCopy(BatchPart first) {
-		byte[] known = first.operation().fingerprint();
-		byte[] own = operation().fingerprint();
-		if (known != null && own != null && !Arrays.equals(known, own)) {
+		IdempotentOperation own = operation();
+		if (Fingerprint.differs(own.key(), first.operation().fingerprint(), own.fingerprint())) {
 			return new Claim.Mismatch();
 		}
 		if (first.fate == Fate.LEFT_OUT || first.fate == Fate.WAITING) {

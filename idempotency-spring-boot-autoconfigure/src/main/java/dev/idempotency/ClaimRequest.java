@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param key the key
  * @param token the owner token, new for every request
- * @param fingerprint a digest of the content that the key stands for, {@code null} to
- * compare nothing
+ * @param fingerprint the {@link Fingerprint} of the content that the key stands for,
+ * {@code null} to compare nothing
  * @param lease how long the claim lives without renewal
  * @param retention how long the key is remembered, counted from the claim; more than the
  * lease

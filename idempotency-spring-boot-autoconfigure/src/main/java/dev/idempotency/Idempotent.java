@@ -58,8 +58,11 @@ public @interface Idempotent {
 	Mode mode() default Mode.AUTO;
 
 	/**
-	 * SpEL expression for the content that a key stands for. When set, the same key with
-	 * other content is an error instead of a duplicate.
+	 * SpEL expression for the content that a key stands for, often {@code #payload}. When
+	 * set, the same key with other content than that of a completed operation, or of one
+	 * in progress, is an error instead of a duplicate. It may yield anything that can be
+	 * written as JSON, values of Avro and Protobuf, and bytes; a record for which it
+	 * fails is rejected with {@link IdempotencyFingerprintException}.
 	 * @return the expression
 	 */
 	String fingerprint() default "";

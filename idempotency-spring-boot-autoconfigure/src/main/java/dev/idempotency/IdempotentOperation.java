@@ -14,8 +14,8 @@ import org.springframework.util.Assert;
  * @param origin where the operation comes from; its text is part of error messages and
  * must not hold a payload
  * @param mode how the operation is protected; not {@link Mode#AUTO}
- * @param fingerprint a digest of the content that the key stands for, {@code null} to
- * compare nothing
+ * @param fingerprint the {@link Fingerprint} of the content that the key stands for,
+ * {@code null} to compare nothing
  * @param lease how long a claim lives; more than zero
  * @param retention how long a completed key is remembered; more than the lease
  * @since 0.1.0
@@ -26,6 +26,8 @@ public record IdempotentOperation(IdempotencyKey key, String name, Object origin
 	public IdempotentOperation {
 		Assert.notNull(key, "'key' must not be null");
 		Assert.isTrue(mode != Mode.AUTO, "'mode' must not be AUTO");
+		Assert.isTrue(fingerprint == null || fingerprint.length == Fingerprint.LENGTH,
+				"'fingerprint' must be made by Fingerprint.of(...)");
 		Assert.isTrue(lease.toMillis() > 0, "'lease' must be at least a millisecond");
 		Assert.isTrue(retention.compareTo(lease) > 0, "'retention' must be longer than 'lease'");
 	}

@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1.0
  */
 public abstract sealed class OperationRejectedException extends RuntimeException
-		permits IdempotencyKeyMissingException, IdempotencyKeyReusedException, StoredResultUnreadableException {
+		permits IdempotencyFingerprintException, IdempotencyKeyMissingException, IdempotencyKeyReusedException,
+		StoredResultUnreadableException {
 
 	OperationRejectedException(String message, @Nullable Throwable cause) {
 		super(message, cause);

@@ -20,10 +20,22 @@ public interface Serialization {
 
 	/**
 	 * Write a value so that equal contents give equal bytes, whatever the order of
-	 * properties and map entries.
+	 * properties, map entries and the elements of a set.
 	 * @param value the value
 	 * @return its bytes
+	 * @throws RuntimeException if the content of the value cannot be written completely;
+	 * the record is rejected then
 	 */
 	byte[] canonical(@Nullable Object value);
+
+	/**
+	 * The version of the {@linkplain #canonical canonical form}. An implementation that
+	 * writes any content in another way than before needs another version: fingerprints
+	 * of different versions are not compared.
+	 * @return the version, 0 to 127
+	 */
+	default int canonicalVersion() {
+		return 0;
+	}
 
 }

@@ -49,7 +49,7 @@ class CompletionCacheTests {
 	}
 
 	private IdempotentOperation operation(Mode mode, @Nullable String content) {
-		byte[] fingerprint = (content != null) ? content.getBytes(StandardCharsets.UTF_8) : null;
+		byte[] fingerprint = (content != null) ? Fingerprint.of(content.getBytes(StandardCharsets.UTF_8)) : null;
 		return new IdempotentOperation(this.key, "payments", "topic-0@7", mode, fingerprint, TestDatabase.LEASE,
 				TestDatabase.RETENTION);
 	}

@@ -1,7 +1,6 @@
 package dev.idempotency;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -137,8 +136,10 @@ class LeasedTemplateTests {
 	void otherContentUnderTheSameKeyIsRejected() {
 		run();
 		IdempotentOperation other = new IdempotentOperation(this.key, "payments", "topic-0@8", Mode.LEASED,
-				"b".getBytes(StandardCharsets.UTF_8), TestDatabase.LEASE, TestDatabase.RETENTION);
-		database.jdbc().update("UPDATE idempotency_record SET fingerprint = 'a' WHERE id = ?", this.key.id());
+				Fingerprint.of(new byte[] { 2 }), TestDatabase.LEASE, TestDatabase.RETENTION);
+		database.jdbc()
+			.update("UPDATE idempotency_record SET fingerprint = ? WHERE id = ?", Fingerprint.of(new byte[] { 1 }),
+					this.key.id());
 		assertThatExceptionOfType(IdempotencyKeyReusedException.class)
 			.isThrownBy(() -> this.template.execute(other, new TextCodec(), () -> "b"));
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.REJECTED);

@@ -4,9 +4,6 @@ import java.lang.reflect.Type;
 
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JavaType;
-import tools.jackson.databind.MapperFeature;
-import tools.jackson.databind.SerializationFeature;
-import tools.jackson.databind.cfg.JsonNodeFeature;
 import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.ResultCodec;
@@ -14,7 +11,9 @@ import dev.idempotency.Serialization;
 
 /**
  * JSON, with the settings and modules of a given mapper but without its default typing:
- * stored bytes never choose the class that they are read into.
+ * stored bytes never choose the class that they are read into. Fingerprints are computed
+ * from a canonical form that the settings of the mapper do not change; values of Avro and
+ * Protobuf have one too.
  *
  * @since 0.1.0
  */
@@ -22,7 +21,7 @@ public final class JacksonSerialization implements Serialization {
 
 	private final JsonMapper mapper;
 
-	private final JsonMapper canonical;
+	private final CanonicalForm canonical;
 
 	/**
 	 * Create a serialization.
@@ -30,13 +29,7 @@ public final class JacksonSerialization implements Serialization {
 	 */
 	public JacksonSerialization(JsonMapper mapper) {
 		this.mapper = mapper.rebuild().deactivateDefaultTyping().build();
-		this.canonical = this.mapper.rebuild()
-			.enable(MapperFeature.SORT_PROPERTIES_ALPHABETICALLY)
-			.disable(MapperFeature.SORT_CREATOR_PROPERTIES_FIRST)
-			.enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
-			.enable(JsonNodeFeature.WRITE_PROPERTIES_SORTED)
-			.disable(SerializationFeature.INDENT_OUTPUT)
-			.build();
+		this.canonical = new CanonicalForm(this.mapper);
 	}
 
 	@Override
@@ -60,7 +53,12 @@ public final class JacksonSerialization implements Serialization {
 
 	@Override
 	public byte[] canonical(@Nullable Object value) {
-		return this.canonical.writeValueAsBytes(value);
+		return this.canonical.write(value);
+	}
+
+	@Override
+	public int canonicalVersion() {
+		return CanonicalForm.VERSION;
 	}
 
 }

@@ -6,7 +6,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 
@@ -14,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
+import dev.idempotency.Fingerprint;
 import dev.idempotency.IdempotencyKey;
 
 /**
@@ -131,9 +131,7 @@ final class ClaimStatement {
 		if ("A".equals(outcome)) {
 			return new Claim.Acquired(row.getInt("fence"), row.getInt("attempt"));
 		}
-		byte[] fingerprint = row.getBytes("fingerprint");
-		byte[] asked = request.fingerprint();
-		if (fingerprint != null && asked != null && !Arrays.equals(fingerprint, asked)) {
+		if (Fingerprint.differs(request.key(), row.getBytes("fingerprint"), request.fingerprint())) {
 			return new Claim.Mismatch();
 		}
 		if ("C".equals(outcome)) {

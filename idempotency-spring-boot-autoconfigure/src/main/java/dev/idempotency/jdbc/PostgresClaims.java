@@ -8,8 +8,7 @@ final class PostgresClaims {
 
 	// Whether a key may be claimed, by what is known about it.
 	static final String CLAIMABLE = """
-			    (r.id IS NULL OR ((%3$s OR %4$s) AND (r.state = 'C' OR r.fingerprint = i.fp OR r.fingerprint IS NULL OR i.fp IS NULL)))
-			      AS claimable
+			    (r.id IS NULL OR %3$s OR %4$s) AS claimable
 			""";
 
 	// What a claim makes of a record that is still free when it is locked.
@@ -20,8 +19,7 @@ final class PostgresClaims {
 			    lease_until = clock_timestamp() + (excluded.lease_until - excluded.created_at),
 			    expires_at = clock_timestamp() + (excluded.expires_at - excluded.created_at),
 			    result = NULL, error_type = NULL, error_message = NULL
-			  WHERE (%3$s OR %5$s) AND (r.state = 'C' OR r.fingerprint = excluded.fingerprint OR r.fingerprint IS NULL
-			    OR excluded.fingerprint IS NULL)
+			  WHERE %3$s OR %5$s
 			""";
 
 	// What a noted failure makes of a free record.
@@ -40,11 +38,9 @@ final class PostgresClaims {
 			ON CONFLICT (id) DO NOTHING
 			RETURNING (SELECT set_config('lock_timeout', c.prev, true) FROM c)""";
 
-	// A record is free when it failed, ran out or expired, and is not known with other
-	// content. An owner that repeats its claim
-	// keeps its fence. No row: another transaction came between. Answers for a record
-	// that
-	// is not free touch nothing: no lock, no log.
+	// A record is free when it failed or its lease or retention has expired. An owner
+	// that repeats its claim keeps its fence. Answers for a record that is not free touch
+	// nothing: no lock, no log.
 	private static final String CLAIM = """
 			WITH i AS MATERIALIZED (
 			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', '%2$s', true) AS wait,

@@ -12,6 +12,7 @@ import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.transaction.KafkaAwareTransactionManager;
 import org.springframework.transaction.ConfigurableTransactionManager;
 
+import dev.idempotency.IdempotencyFingerprintException;
 import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.StoredResultUnreadableException;
@@ -70,9 +71,9 @@ final class ContainerInstallation {
 	@SuppressWarnings("unchecked")
 	private static void addRejections(Object handler) {
 		if (handler instanceof ExceptionClassifier classifier) {
-			classifier.addNotRetryableExceptions(IdempotencyKeyMissingException.class,
-					IdempotencyKeyReusedException.class, StoredResultUnreadableException.class,
-					RejectedRecordException.class);
+			classifier.addNotRetryableExceptions(IdempotencyFingerprintException.class,
+					IdempotencyKeyMissingException.class, IdempotencyKeyReusedException.class,
+					StoredResultUnreadableException.class, RejectedRecordException.class);
 		}
 	}
 

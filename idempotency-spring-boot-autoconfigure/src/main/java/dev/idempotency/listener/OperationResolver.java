@@ -1,25 +1,25 @@
 package dev.idempotency.listener;
 
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.NestedExceptionUtils;
 import org.springframework.expression.EvaluationException;
 
+import dev.idempotency.Fingerprint;
+import dev.idempotency.IdempotencyFingerprintException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.IdempotencyListener.Execution;
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotentOperation;
 import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.Serialization;
 
 /**
  * Turns a record into the operation that it asks for.
  */
 final class OperationResolver {
-
-	private static final byte[] NO_CONTENT = new byte[32];
 
 	private final ListenerSettings settings;
 
@@ -61,6 +61,7 @@ final class OperationResolver {
 	 * @return the operation, {@code null} if the record has no key and is processed all
 	 * the same
 	 * @throws IdempotencyKeyMissingException if it has none and is rejected for that
+	 * @throws IdempotencyFingerprintException if its content cannot be compared
 	 */
 	@Nullable IdempotentOperation resolve(RecordContext context, Origin origin) {
 		String key;
@@ -115,21 +116,31 @@ final class OperationResolver {
 		if (expression == null) {
 			return null;
 		}
+		Object content = null;
 		try {
-			Object content = expression.evaluate(context);
-			byte[] bytes = (content instanceof byte[] raw) ? raw : this.settings.serialization().canonical(content);
-			return MessageDigest.getInstance("SHA-256").digest(bytes);
-		}
-		catch (NoSuchAlgorithmException ex) {
-			throw new IllegalStateException("Every Java platform has SHA-256", ex);
+			content = expression.evaluate(context);
+			Serialization serialization = this.settings.serialization();
+			return Fingerprint.of(serialization.canonicalVersion(), serialization.canonical(content));
 		}
 		catch (RuntimeException ex) {
-			// Content like no other: with a known key it is refused, with a new one
-			// processed.
-			this.warnings.warn("fingerprint", "The fingerprint '" + expression + "' failed with "
-					+ ex.getClass().getName() + ": " + origin + "; correct the expression", null);
-			return NO_CONTENT;
+			executed(Outcome.REJECTED, Duration.ZERO);
+			throw new IdempotencyFingerprintException("The fingerprint '" + expression + "' "
+					+ ((content != null) ? "yields a " + content.getClass().getName() + " that cannot be compared"
+							: "failed")
+					+ ", " + reason(ex) + ": " + origin + "; the record is rejected. Change the fingerprint of "
+					+ "@Idempotent so that it yields values that can be written as JSON", ex);
 		}
+	}
+
+	// Not the text of what another library or the application throws: it may quote the
+	// payload.
+	private static String reason(RuntimeException failure) {
+		if (failure instanceof EvaluationException) {
+			return String.valueOf(failure.getMessage());
+		}
+		Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
+		String type = failure.getClass().getName();
+		return (root != failure) ? type + " caused by " + root.getClass().getName() : type;
 	}
 
 	/**

@@ -1,7 +1,6 @@
 package dev.idempotency.memory;
 
 import java.time.Instant;
-import java.util.Arrays;
 import java.util.UUID;
 
 import org.jspecify.annotations.Nullable;
@@ -83,11 +82,6 @@ record Entry(UUID token, State state, int fence, int attempt, byte @Nullable [] 
 
 	boolean isForgettable(Instant now) {
 		return !now.isBefore(this.expiresAt) && !isLive(now);
-	}
-
-	boolean mismatches(ClaimRequest request) {
-		return this.fingerprint != null && request.fingerprint() != null
-				&& !Arrays.equals(this.fingerprint, request.fingerprint());
 	}
 
 	IdempotencyRecord toRecord(IdempotencyKey key) {

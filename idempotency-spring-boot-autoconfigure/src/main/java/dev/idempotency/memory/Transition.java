@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.Failure;
+import dev.idempotency.Fingerprint;
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.Settlement;
 
@@ -27,20 +28,20 @@ record Transition<T>(@Nullable Entry next, T answer) {
 		if (entry.state() == State.COMPLETED && entry.isForgettable(now)) {
 			return acquired(entry.takenOver(request, now));
 		}
-		if (entry.mismatches(request)) {
+		if (entry.isInProgress() && entry.isOwnedBy(request)) {
+			return acquired(entry.claimedAgain(request, now));
+		}
+		if (entry.state() != State.COMPLETED && !entry.isLive(now)) {
+			return acquired(entry.takenOver(request, now));
+		}
+		if (Fingerprint.differs(request.key(), entry.fingerprint(), request.fingerprint())) {
 			return unchanged(entry, new Claim.Mismatch());
 		}
 		if (entry.state() == State.COMPLETED) {
 			byte[] result = entry.result();
 			return unchanged(entry, new Claim.Completed((result != null) ? result.clone() : null));
 		}
-		if (entry.isInProgress() && entry.isOwnedBy(request)) {
-			return acquired(entry.claimedAgain(request, now));
-		}
-		if (entry.isLive(now)) {
-			return unchanged(entry, new Claim.InProgress(Duration.between(now, entry.claimedUntil())));
-		}
-		return acquired(entry.takenOver(request, now));
+		return unchanged(entry, new Claim.InProgress(Duration.between(now, entry.claimedUntil())));
 	}
 
 	private static Transition<Claim> acquired(Entry entry) {

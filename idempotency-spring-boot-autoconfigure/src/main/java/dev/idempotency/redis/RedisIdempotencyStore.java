@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -72,7 +73,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	@Override
 	public Claim claim(ClaimRequest request) {
-		return Replies.claim(run(this.transitions.claim(request)));
+		return Replies.claim(request, run(this.transitions.claim(request)));
 	}
 
 	@Override
@@ -102,7 +103,10 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	@Override
 	public List<Claim> claimAll(List<ClaimRequest> requests) {
-		return runAll(requests, this.transitions::claim).stream().map(Replies::claim).toList();
+		List<byte[]> replies = runAll(requests, this.transitions::claim);
+		return IntStream.range(0, replies.size())
+			.mapToObj((i) -> Replies.claim(requests.get(i), replies.get(i)))
+			.toList();
 	}
 
 	@Override

@@ -8,6 +8,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Fingerprint;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotencyRecord.State;
@@ -22,9 +24,14 @@ final class Replies {
 	private Replies() {
 	}
 
-	static Claim claim(byte[] reply) {
+	static Claim claim(ClaimRequest request, byte[] reply) {
 		Reader reader = new Reader(reply);
-		return switch (reader.letter()) {
+		char letter = reader.letter();
+		if (letter == 'V') {
+			Fingerprint.notCompared(request.key());
+			letter = reader.letter();
+		}
+		return switch (letter) {
 			case 'A' -> new Claim.Acquired((int) reader.number(), (int) reader.number());
 			case 'C' -> new Claim.Completed(Outcome.result(reader.rest()));
 			case 'M' -> new Claim.Mismatch();

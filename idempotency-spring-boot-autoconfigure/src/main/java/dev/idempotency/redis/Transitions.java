@@ -17,13 +17,17 @@ record Transitions(KeyNames keys) {
 	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key
 	private static final Script CLAIM = Script.of("""
 			if state then
-			  local known = string.sub(value, body, body + f - 1)
-			  if #known > 0 and #ARGV[4] > 0 and known ~= ARGV[4] then return 'M' end
-			  if state == 'C' then return 'C' .. string.sub(value, rest) end
-			  if state == 'F' or token ~= ARGV[1] then
-			    if state == 'P' and tonumber(lease) > now then return string.format('P%.0f', lease - now) end
-			    fence, attempt = fence + 1, attempt + 1
+			  local own = state == 'P' and token == ARGV[1]
+			  if state == 'C' or (state == 'P' and not own and tonumber(lease) > now) then
+			    local known, version = string.sub(value, body, body + f - 1), ''
+			    if #known > 0 and #ARGV[4] > 0 and known ~= ARGV[4] then
+			      if string.byte(known) == string.byte(ARGV[4]) then return 'M' end
+			      version = 'V'
+			    end
+			    if state == 'C' then return version .. 'C' .. string.sub(value, rest) end
+			    return version .. string.format('P%.0f', lease - now)
 			  end
+			  if not own then fence, attempt = fence + 1, attempt + 1 end
 			else
 			  fence, attempt, created = 1, 1, now
 			end

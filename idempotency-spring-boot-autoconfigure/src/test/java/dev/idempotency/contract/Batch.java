@@ -24,6 +24,11 @@ final class Batch {
 		return Requests.request(Requests.newKey());
 	}
 
+	// With other content than before.
+	ClaimRequest knownWithOtherContent(Known known) {
+		return known(known.reach(this.contract, Requests.newKey(), "a"), "b");
+	}
+
 	ClaimRequest known(Known known) {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this.contract, key);

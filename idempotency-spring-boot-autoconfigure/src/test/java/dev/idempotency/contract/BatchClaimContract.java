@@ -37,11 +37,13 @@ interface BatchClaimContract extends StoreContract {
 		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(first), batch.known(Known.LIVE),
 				batch.known(Known.FAILED), batch.known(batch.completed("a"), "b"), batch.absent(),
 				batch.known(Known.RUN_OUT), batch.known(expired), batch.known(Known.RELEASED),
-				batch.known(batch.completed("a"), "a"), batch.known(Known.LIVE));
+				batch.known(batch.completed("a"), "a"), batch.known(Known.LIVE),
+				batch.knownWithOtherContent(Known.LIVE), batch.knownWithOtherContent(Known.FAILED),
+				batch.knownWithOtherContent(Known.RUN_OUT));
 		List<String> answers = store().claimAll(requests).stream().map(Batch::describe).toList();
 		assertThat(answers).containsExactly("attempt 1", "completed with " + first.token(), "in progress", "attempt 2",
 				"mismatch", "attempt 1", "attempt 2", "attempt 1", "attempt 1",
-				"completed with " + requests.get(9).key().value(), "in progress");
+				"completed with " + requests.get(9).key().value(), "in progress", "mismatch", "attempt 2", "attempt 2");
 	}
 
 	@Test

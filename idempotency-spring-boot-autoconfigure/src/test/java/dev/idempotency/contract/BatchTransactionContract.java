@@ -37,12 +37,13 @@ interface BatchTransactionContract extends TransactionContract {
 		ClaimRequest first = batch.completed(null);
 		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(first), batch.known(Known.FAILED),
 				batch.known(Known.LIVE), batch.known(batch.completed("a"), "b"), batch.absent(),
-				batch.known(Known.RUN_OUT));
+				batch.known(Known.RUN_OUT), batch.knownWithOtherContent(Known.FAILED));
 		List<Claim> claims = commit(() -> store().claimAllInTransaction(requests, joined));
 		assertThat(claims.stream().map(Batch::describe)).containsExactly("attempt 1", "completed with " + first.token(),
-				"attempt 2", "in progress", "mismatch", "attempt 1", "attempt 2");
+				"attempt 2", "in progress", "mismatch", "attempt 1", "attempt 2", "attempt 2");
 		assertThat(requests.stream().map((request) -> record(request.key()).state())).containsExactly(State.COMPLETED,
-				State.COMPLETED, State.COMPLETED, State.IN_PROGRESS, State.COMPLETED, State.COMPLETED, State.COMPLETED);
+				State.COMPLETED, State.COMPLETED, State.IN_PROGRESS, State.COMPLETED, State.COMPLETED, State.COMPLETED,
+				State.COMPLETED);
 	}
 
 	@ParameterizedTest

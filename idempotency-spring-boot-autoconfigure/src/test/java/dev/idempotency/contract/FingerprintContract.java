@@ -1,5 +1,7 @@
 package dev.idempotency.contract;
 
+import java.util.UUID;
+
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -8,19 +10,20 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
+import dev.idempotency.Fingerprint;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecord;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * When content is compared. How long that of a key counts that has expired without being
- * completed is up to the store.
+ * When content is compared: with that of a completed key or a live claim. A free key
+ * takes the content of its next claim.
  */
 interface FingerprintContract extends StoreContract {
 
 	@ParameterizedTest
-	@EnumSource
+	@EnumSource(names = { "LIVE", "COMPLETED" })
 	@Tag("promise-9")
 	default void otherContentIsAMismatch(Known known) {
 		IdempotencyKey key = Requests.newKey();
@@ -29,7 +32,7 @@ interface FingerprintContract extends StoreContract {
 	}
 
 	@ParameterizedTest
-	@EnumSource
+	@EnumSource(names = { "LIVE", "COMPLETED" })
 	@Tag("promise-9")
 	default void mismatchChangesNothing(Known known) {
 		IdempotencyKey key = Requests.newKey();
@@ -64,13 +67,25 @@ interface FingerprintContract extends StoreContract {
 		assertThat(claim(key, "b")).isNotInstanceOf(Claim.Mismatch.class);
 	}
 
-	@Test
+	@ParameterizedTest
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = { "LIVE", "COMPLETED" })
 	@Tag("promise-9")
-	default void takeOverBringsItsOwnContent() {
+	default void freeKeyTakesOtherContent(Known known) {
 		IdempotencyKey key = Requests.newKey();
-		Known.FAILED.reach(this, key, null);
-		claim(key, "b");
+		known.reach(this, key, "a");
+		assertThat(claim(key, "b")).isInstanceOf(Claim.Acquired.class);
 		assertThat(claim(key, "a")).isEqualTo(new Claim.Mismatch());
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LIVE", "COMPLETED" })
+	@Tag("promise-9")
+	default void fingerprintsOfDifferentVersionsAreNotCompared(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this, key, "a");
+		assertThat(store().claim(new ClaimRequest(key, UUID.randomUUID(), Fingerprint.of(7, new byte[] { 1 }),
+				Requests.LEASE, Requests.RETENTION)))
+			.isInstanceOf((known == Known.LIVE) ? Claim.InProgress.class : Claim.Completed.class);
 	}
 
 	@Test

@@ -69,12 +69,12 @@ interface InterventionContract extends RecordsContract {
 
 	@Test
 	@Tag("promise-9")
-	default void releasedKeyKeepsItsContent() {
+	default void releasedKeyTakesOtherContent() {
 		IdempotencyKey key = Requests.newKey();
-		Known.RUN_OUT.reach(this, key, "a");
-		records().release(key, false);
+		Known.LIVE.reach(this, key, "a");
+		records().release(key, true);
 		assertThat(store().claim(Requests.request(key, "b", Requests.LEASE, Requests.RETENTION)))
-			.isInstanceOf(Claim.Mismatch.class);
+			.isInstanceOf(Claim.Acquired.class);
 	}
 
 	@Test

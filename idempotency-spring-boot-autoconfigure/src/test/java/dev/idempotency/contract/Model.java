@@ -29,7 +29,7 @@ final class Model {
 		if (this.known == null) {
 			return acquiredWith("larger", 1);
 		}
-		if (!Arrays.equals(this.owner.fingerprint(), request.fingerprint())) {
+		if (!isFree() && !Arrays.equals(this.owner.fingerprint(), request.fingerprint())) {
 			return "mismatch";
 		}
 		return switch (this.known) {

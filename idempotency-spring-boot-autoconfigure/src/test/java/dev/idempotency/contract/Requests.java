@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.Failure;
+import dev.idempotency.Fingerprint;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStore;
 
@@ -45,7 +46,7 @@ final class Requests {
 	}
 
 	static ClaimRequest request(IdempotencyKey key, @Nullable String content, Duration lease, Duration retention) {
-		byte[] fingerprint = (content != null) ? content.getBytes(StandardCharsets.UTF_8) : null;
+		byte[] fingerprint = (content != null) ? Fingerprint.of(content.getBytes(StandardCharsets.UTF_8)) : null;
 		return new ClaimRequest(key, UUID.randomUUID(), fingerprint, lease, retention);
 	}
 

@@ -3,6 +3,7 @@ package dev.idempotency.contract;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import dev.idempotency.Claim;
@@ -73,13 +74,27 @@ interface TransactionClaimContract extends TransactionContract {
 	}
 
 	@ParameterizedTest
-	@ValueSource(booleans = { true, false })
+	@CsvSource({ "LIVE,true", "LIVE,false", "COMPLETED,true", "COMPLETED,false" })
 	@Tag("promise-9")
-	default void otherContentIsAMismatchInATransaction(boolean joined) {
+	default void otherContentIsAMismatchInATransaction(Known known, boolean joined) {
 		IdempotencyKey key = Requests.newKey();
-		Known.FAILED.reach(this, key, "a");
+		known.reach(this, key, "a");
 		ClaimRequest other = Requests.request(key, "b", Requests.LEASE, Requests.RETENTION);
 		assertThat(commit(() -> store().claimInTransaction(other, joined))).isEqualTo(new Claim.Mismatch());
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "FAILED,true", "FAILED,false", "RUN_OUT,true", "RELEASED,false" })
+	@Tag("promise-9")
+	default void freeKeyTakesOtherContentInATransaction(Known known, boolean joined) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this, key, "a");
+		ClaimRequest other = Requests.request(key, "b", Requests.LEASE, Requests.RETENTION);
+		assertThat(commit(() -> store().claimInTransaction(other, joined))).isInstanceOf(Claim.Acquired.class);
+		assertThat(store().claim(Requests.request(key, "b", Requests.LEASE, Requests.RETENTION)))
+			.isInstanceOf(Claim.Completed.class);
+		assertThat(store().claim(Requests.request(key, "a", Requests.LEASE, Requests.RETENTION)))
+			.isEqualTo(new Claim.Mismatch());
 	}
 
 	@Test

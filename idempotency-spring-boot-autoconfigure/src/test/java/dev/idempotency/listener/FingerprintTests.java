@@ -1,6 +1,7 @@
 package dev.idempotency.listener;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -16,6 +17,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.support.KafkaHeaders;
 
+import dev.idempotency.IdempotencyFingerprintException;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.Idempotent;
@@ -50,17 +52,21 @@ class FingerprintTests {
 			Kafka.send(topic(mode), "same", "{\"amount\":2,\"currency\":\"EUR\"}");
 			Kafka.send(topic(mode), "next", "{}");
 		}
-		Servers.addTopics(1, topic(Mode.AUTO), topic(Mode.AUTO) + "-dead");
-		Kafka.send(topic(Mode.AUTO), "known", "long enough");
-		Kafka.send(topic(Mode.AUTO), "known", "x");
-		Kafka.send(topic(Mode.AUTO), "new", "x");
-		Kafka.send(topic(Mode.AUTO), "new", "x");
+		for (String topic : List.of(topic(Mode.AUTO), this.prefix + "-batch")) {
+			Servers.addTopics(1, topic, topic + "-dead");
+			Kafka.send(topic, "known", "long enough");
+			Kafka.send(topic, "new", "x");
+			Kafka.send(topic, "new", "y");
+			Kafka.send(topic, "next", "long enough");
+		}
 		this.context = TestApp.of(Listeners.class, DeadLetters.class).with("prefix", this.prefix).run();
 		this.dead = this.context.getBean(DeadLetters.class);
 		for (Mode mode : Mode.values()) {
 			await().atMost(Duration.ofSeconds(30))
 				.untilAsserted(() -> assertThat(Kafka.lag(this.prefix, topic(mode))).isZero());
 		}
+		await().atMost(Duration.ofSeconds(30))
+			.untilAsserted(() -> assertThat(Kafka.lag(this.prefix, this.prefix + "-batch")).isZero());
 	}
 
 	@AfterAll
@@ -96,9 +102,32 @@ class FingerprintTests {
 	}
 
 	@Test
-	void fingerprintThatFailsIsContentOfItsOwn() {
+	void recordWhoseFingerprintFailsIsRejectedAtOnce() {
 		assertThat(this.dead.outcomes("FingerprintTests.Listeners.failing")).containsExactly(Outcome.PROCESSED,
-				Outcome.REJECTED, Outcome.PROCESSED, Outcome.DUPLICATE);
+				Outcome.REJECTED, Outcome.REJECTED, Outcome.PROCESSED);
+		assertThat(this.dead.deliveries(topic(Mode.AUTO))).containsExactly(0L, 1L, 2L, 3L);
+		assertThat(DeadLetters.read(topic(Mode.AUTO)))
+			.allSatisfy((record) -> assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_CAUSE_FQCN))
+				.isEqualTo(IdempotencyFingerprintException.class.getName()))
+			.extracting((record) -> DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_STACKTRACE))
+			.satisfiesExactly((trace) -> assertFailure(trace, topic(Mode.AUTO), 1),
+					(trace) -> assertFailure(trace, topic(Mode.AUTO), 2));
+	}
+
+	@Test
+	void recordOfABatchWhoseFingerprintFailsIsRejected() {
+		assertThat(DeadLetters.read(this.prefix + "-batch"))
+			.extracting((record) -> DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_STACKTRACE))
+			.satisfiesExactly((trace) -> assertFailure(trace, this.prefix + "-batch", 1),
+					(trace) -> assertFailure(trace, this.prefix + "-batch", 2));
+		assertThat(TestApp.target(this.context, Listeners.class).batches).containsExactly("long enough", "long enough");
+	}
+
+	private static void assertFailure(String trace, String topic, int offset) {
+		assertThat(trace).contains("IdempotencyFingerprintException: The fingerprint '#payload.substring(3)' failed",
+				"StringIndexOutOfBoundsException", "FingerprintTests.Listeners.",
+				"topic " + topic + ", partition 0, offset " + offset);
+		assertThat(trace).doesNotContain("length 1");
 	}
 
 	@Test
@@ -115,6 +144,8 @@ class FingerprintTests {
 
 		final Queue<String> handled = new ConcurrentLinkedQueue<>();
 
+		final Queue<String> batches = new ConcurrentLinkedQueue<>();
+
 		@Idempotent(mode = Mode.TRANSACTIONAL, fingerprint = "#payload")
 		@KafkaListener(topics = "${prefix}-TRANSACTIONAL", groupId = "${prefix}")
 		void transactional(String value) {
@@ -125,6 +156,12 @@ class FingerprintTests {
 		@KafkaListener(topics = "${prefix}-AUTO", groupId = "${prefix}")
 		void failing(String value) {
 			// Only its outcomes count.
+		}
+
+		@Idempotent(fingerprint = "#payload.substring(3)")
+		@KafkaListener(topics = "${prefix}-batch", groupId = "${prefix}", batch = "true")
+		void batch(List<String> values) {
+			this.batches.addAll(values);
 		}
 
 		@Idempotent(mode = Mode.LEASED, fingerprint = "#payload")

@@ -1,15 +1,19 @@
 package dev.idempotency.memory;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.Completion;
 import dev.idempotency.Failure;
+import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.Settlement;
@@ -123,6 +127,33 @@ final class BatchDefects {
 					.map((request) -> new ClaimRequest(request.key(), request.token(), requests.get(0).fingerprint(),
 							request.lease(), request.retention()))
 					.toList());
+			}
+
+		};
+	}
+
+	static IdempotencyStore comparesContentOfFreeKeys() {
+		return new DelegatingStore() {
+
+			private final Map<IdempotencyKey, byte[]> contents = new ConcurrentHashMap<>();
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				remember(request);
+				return super.claim(request);
+			}
+
+			@Override
+			public List<Claim> claimAll(List<ClaimRequest> requests) {
+				return requests.stream()
+					.map((request) -> remember(request) ? super.claim(request) : new Claim.Mismatch())
+					.toList();
+			}
+
+			private boolean remember(ClaimRequest request) {
+				byte[] content = request.fingerprint();
+				byte[] known = (content != null) ? this.contents.putIfAbsent(request.key(), content) : null;
+				return known == null || Arrays.equals(known, content);
 			}
 
 		};

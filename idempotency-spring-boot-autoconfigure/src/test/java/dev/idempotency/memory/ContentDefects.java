@@ -1,8 +1,11 @@
 package dev.idempotency.memory;
 
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -12,7 +15,10 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.Failure;
+import dev.idempotency.Fingerprint;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.Settlement;
 
@@ -31,6 +37,51 @@ final class ContentDefects {
 			public Claim claim(ClaimRequest request) {
 				return super.claim(
 						new ClaimRequest(request.key(), request.token(), null, request.lease(), request.retention()));
+			}
+
+		};
+	}
+
+	static IdempotencyStore comparesContentOfFreeKeys() {
+		return new DelegatingStore() {
+
+			private final Map<IdempotencyKey, byte[]> contents = new ConcurrentHashMap<>();
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				byte[] content = request.fingerprint();
+				byte[] known = (content != null) ? this.contents.putIfAbsent(request.key(), content) : null;
+				return (known != null && !Arrays.equals(known, content)) ? new Claim.Mismatch() : super.claim(request);
+			}
+
+		};
+	}
+
+	static IdempotencyStore comparesVersions() {
+		return new DelegatingStore() {
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				byte[] content = request.fingerprint();
+				return super.claim(new ClaimRequest(request.key(), request.token(),
+						(content != null) ? Fingerprint.of(content) : null, request.lease(), request.retention()));
+			}
+
+		};
+	}
+
+	static IdempotencyStore ignoresContentOfLiveClaims() {
+		return new DelegatingStore() {
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				Claim claim = super.claim(request);
+				return (claim instanceof Claim.Mismatch && record(request).state() == State.IN_PROGRESS)
+						? new Claim.InProgress(Duration.ZERO) : claim;
+			}
+
+			private IdempotencyRecord record(ClaimRequest request) {
+				return find(request.key()).orElseThrow();
 			}
 
 		};

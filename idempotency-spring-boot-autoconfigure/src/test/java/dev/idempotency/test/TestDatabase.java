@@ -13,6 +13,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 import dev.idempotency.ClaimRequest;
+import dev.idempotency.Fingerprint;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotentOperation;
@@ -109,7 +110,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	public static ClaimRequest request(IdempotencyKey key, @Nullable String content) {
-		byte[] fingerprint = (content != null) ? content.getBytes(StandardCharsets.UTF_8) : null;
+		byte[] fingerprint = (content != null) ? Fingerprint.of(content.getBytes(StandardCharsets.UTF_8)) : null;
 		return new ClaimRequest(key, UUID.randomUUID(), fingerprint, LEASE, RETENTION);
 	}
 

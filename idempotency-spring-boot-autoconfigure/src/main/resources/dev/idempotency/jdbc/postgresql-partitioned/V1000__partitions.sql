@@ -88,9 +88,7 @@ BEGIN
       END IF;
     ELSIF p_absent THEN
       EXIT;
-    ELSIF (${table}_free(r.state, r.lease_until, r.expires_at) OR (r.state = 'P' AND r.token = p_new.token) IS TRUE)
-        AND (p_new.state = 'F' OR r.state = 'C' OR r.fingerprint = p_new.fingerprint OR r.fingerprint IS NULL
-          OR p_new.fingerprint IS NULL) THEN
+    ELSIF ${table}_free(r.state, r.lease_until, r.expires_at) OR (r.state = 'P' AND r.token = p_new.token) IS TRUE THEN
       -- Stays where it is, as does created_at.
       UPDATE ${table} t SET state = p_new.state, token = p_new.token, fingerprint = p_new.fingerprint,
         fence = CASE WHEN (t.state = 'P' AND t.token = p_new.token) IS TRUE THEN t.fence ELSE t.fence + 1 END,
@@ -101,8 +99,6 @@ BEGIN
         result = NULL, error_type = p_new.error_type, error_message = p_new.error_message
       WHERE t.id = p_new.id AND t.period = r.period
         AND (${table}_free(t.state, t.lease_until, t.expires_at) OR (t.state = 'P' AND t.token = p_new.token) IS TRUE)
-        AND (p_new.state = 'F' OR t.state = 'C' OR t.fingerprint = p_new.fingerprint OR t.fingerprint IS NULL
-          OR p_new.fingerprint IS NULL)
       RETURNING 'A', t.fence, t.attempt INTO a.outcome, a.fence, a.attempt;
       IF FOUND THEN
         RETURN a;

@@ -1,0 +1,50 @@
+package dev.idempotency.jackson;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+
+import com.google.protobuf.CodedOutputStream;
+import com.google.protobuf.MessageLite;
+import com.google.protobuf.MessageOrBuilder;
+import tools.jackson.core.JsonGenerator;
+import tools.jackson.databind.SerializationContext;
+import tools.jackson.databind.ValueSerializer;
+import tools.jackson.databind.module.SimpleModule;
+
+/**
+ * A Protobuf message as the full name of its type and its bytes, serialized
+ * deterministically: the entries of a map are ordered by their keys.
+ */
+final class ProtobufForm extends ValueSerializer<MessageLite> {
+
+	static void addTo(SimpleModule module) {
+		module.addSerializer(MessageLite.class, new ProtobufForm());
+	}
+
+	@Override
+	public void serialize(MessageLite message, JsonGenerator generator, SerializationContext context) {
+		generator.writeStartObject();
+		if (message instanceof MessageOrBuilder full) {
+			generator.writeStringProperty("message", full.getDescriptorForType().getFullName());
+		}
+		generator.writeName("bytes");
+		generator.writeBinary(bytes(message));
+		generator.writeEndObject();
+	}
+
+	private static byte[] bytes(MessageLite message) {
+		try {
+			ByteArrayOutputStream bytes = new ByteArrayOutputStream(message.getSerializedSize());
+			CodedOutputStream output = CodedOutputStream.newInstance(bytes);
+			output.useDeterministicSerialization();
+			message.writeTo(output);
+			output.flush();
+			return bytes.toByteArray();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+}
