@@ -73,7 +73,7 @@ final class BatchSettlement<T> {
 			List<Settlement> settlements = this.batch.complete(this.run.subject(mine), this.owned.of(mine),
 					completions);
 			for (int i = 0; i < mine.size(); i++) {
-				if (settlements.get(i) == Settlement.LOST) {
+				if (settlements.get(i) != Settlement.SETTLED) {
 					lost(mine.get(i));
 				}
 				else {
@@ -93,7 +93,7 @@ final class BatchSettlement<T> {
 		}
 		List<Settlement> settlements = this.batch.fail(this.run.subject(mine), this.owned.of(mine), error);
 		for (int i = 0; i < mine.size(); i++) {
-			if (settlements.get(i) == Settlement.LOST) {
+			if (settlements.get(i) != Settlement.SETTLED) {
 				lost(mine.get(i));
 			}
 		}

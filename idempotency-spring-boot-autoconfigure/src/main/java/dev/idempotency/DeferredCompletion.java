@@ -35,7 +35,7 @@ final class DeferredCompletion implements PendingCompletion {
 			List<Settlement> settlements = this.batch.complete(this, this.claims, this.completions);
 			for (int i = 0; i < settlements.size(); i++) {
 				OwnedClaim claim = this.claims.get(i);
-				if (settlements.get(i) == Settlement.LOST) {
+				if (settlements.get(i) != Settlement.SETTLED) {
 					LeasedClaims.told(claim.lost());
 					lost.set(true);
 				}

@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * <li>Each method is atomic, whatever the number of threads and processes.</li>
  * <li>Time is the store's own clock, never the caller's.</li>
  * <li>A mutation takes effect only for the owner token of the request; else nothing
- * changes and the answer is {@link Settlement#LOST}.</li>
+ * changes and the answer is {@link Settlement#LOST}, or {@link Settlement#FORGOTTEN} if
+ * there is no record under the key.</li>
  * <li>Fencing tokens of a key grow for as long as the key is remembered.</li>
  * <li>A call that is repeated with the same owner token, as after an error that left its
  * outcome unclear, is answered as if the first had not been made: an unsettled claim is
@@ -81,9 +82,23 @@ public interface IdempotencyStore {
 	Settlement renew(ClaimRequest claim);
 
 	/**
+	 * Write a claim again that the store has {@link Settlement#FORGOTTEN forgotten}: if
+	 * there is no record under the key, the key becomes the caller's, with the fencing
+	 * token and the attempt that it had and a new lease; the retention is counted from
+	 * now. A claim that is still the caller's gets a new lease. Any other record stays as
+	 * it is, whatever its state.
+	 * @param claim the request that acquired the key
+	 * @param acquired the answer to that request
+	 * @return {@link Settlement#SETTLED} if the key is the caller's and in progress, else
+	 * {@link Settlement#LOST}
+	 */
+	Settlement restore(ClaimRequest claim, Claim.Acquired acquired);
+
+	/**
 	 * Start several leases anew, in one round trip if the store can. Each is renewed or
 	 * not for itself.
-	 * @param claims the requests that acquired the keys, each key at most once
+	 * @param claims the requests that acquired the keys; of requests for the same key at
+	 * most one is the owner's
 	 * @return for each request, in their order, whether its key was still the caller's
 	 * @throws RuntimeException if nobody can say whose one of the keys is, as of a key
 	 * that a concurrent transaction holds; the others have been renewed all the same, as
@@ -124,7 +139,8 @@ public interface IdempotencyStore {
 	/**
 	 * Remember several operations as completed, each for itself as {@link #complete}
 	 * does, in one round trip if the store can.
-	 * @param completions the completions, each key at most once
+	 * @param completions the completions; of those of the same key at most one is the
+	 * owner's
 	 * @return for each, in their order, whether its key was still the caller's
 	 * @throws OperationInProgressException if a concurrent transaction holds one of the
 	 * keys for too long; the others have been completed all the same, as far as the store
@@ -137,7 +153,8 @@ public interface IdempotencyStore {
 	/**
 	 * Note that the handler of several operations failed, each for itself as
 	 * {@link #fail} does, in one round trip if the store can.
-	 * @param claims the requests that acquired the keys, each key at most once
+	 * @param claims the requests that acquired the keys; of requests for the same key at
+	 * most one is the owner's
 	 * @param failure why
 	 * @return for each, in their order, whether its key was still the caller's
 	 * @throws OperationInProgressException if a concurrent transaction holds one of the
@@ -151,7 +168,8 @@ public interface IdempotencyStore {
 	/**
 	 * Give several keys back, each for itself as {@link #release} does, in one round trip
 	 * if the store can.
-	 * @param claims the requests that acquired the keys, each key at most once
+	 * @param claims the requests that acquired the keys; of requests for the same key at
+	 * most one is the owner's
 	 * @return for each, in their order, whether its key was still the caller's
 	 * @throws OperationInProgressException if a concurrent transaction holds one of the
 	 * keys for too long; the others have been given back all the same, as far as the

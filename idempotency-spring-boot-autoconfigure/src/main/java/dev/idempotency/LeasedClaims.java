@@ -127,7 +127,7 @@ final class LeasedClaims {
 					+ "after the lease of " + operation.lease(), ex);
 			throw ex;
 		}
-		if (settlement == Settlement.LOST) {
+		if (settlement != Settlement.SETTLED) {
 			throw told(claim.lost());
 		}
 		completed(operation, result);
@@ -145,7 +145,7 @@ final class LeasedClaims {
 	 */
 	void fail(OwnedClaim claim, Throwable error) {
 		Failure failure = Failure.of(error);
-		if (settle(StoreCall.FAIL, claim, () -> this.store.fail(claim.request(), failure)) == Settlement.LOST) {
+		if (settle(StoreCall.FAIL, claim, () -> this.store.fail(claim.request(), failure)) != Settlement.SETTLED) {
 			throw told(claim.lost(error));
 		}
 	}

@@ -2,7 +2,6 @@ package dev.idempotency;
 
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadFactory;
 
@@ -32,7 +31,7 @@ final class Leases implements AutoCloseable {
 
 	private final StoreCalls calls;
 
-	private final Map<UUID, Lease> running = new ConcurrentHashMap<>();
+	private final Map<IdempotencyKey, Lease> running = new ConcurrentHashMap<>();
 
 	private final Looks looks;
 
@@ -49,13 +48,17 @@ final class Leases implements AutoCloseable {
 	 * @param since when the claim was made, by {@link System#nanoTime()}
 	 */
 	void keep(ClaimRequest claim, IdempotentExecution execution, long since) {
-		this.running.put(claim.token(), new Lease(claim, execution, since));
+		Lease kept = new Lease(claim, execution, since);
+		Lease older = this.running.put(claim.key(), kept);
+		if (older != null && !older.settling) {
+			lost(older);
+		}
 		try {
 			this.looks.every(claim.lease().dividedBy(LOOKS));
 		}
 		catch (Error ex) {
 			// Nobody would release it.
-			this.running.remove(claim.token());
+			this.running.remove(claim.key(), kept);
 			throw ex;
 		}
 	}
@@ -65,14 +68,17 @@ final class Leases implements AutoCloseable {
 	 * @param claim the request that acquired the key
 	 */
 	void settling(ClaimRequest claim) {
-		Lease lease = this.running.get(claim.token());
-		if (lease != null) {
+		Lease lease = this.running.get(claim.key());
+		if (lease != null && lease.isOf(claim)) {
 			lease.settling = true;
 		}
 	}
 
 	void release(ClaimRequest claim) {
-		this.running.remove(claim.token());
+		Lease lease = this.running.get(claim.key());
+		if (lease != null && lease.isOf(claim)) {
+			this.running.remove(claim.key(), lease);
+		}
 	}
 
 	private void renew() {
@@ -101,13 +107,15 @@ final class Leases implements AutoCloseable {
 		if (answer == Settlement.SETTLED) {
 			lease.since = now;
 		}
-		else if (!lease.settling && this.running.remove(lease.claim.token()) != null) {
-			lease.execution.loseOwnership();
-			logger
-				.warn("The lease of " + lease.claim.lease() + " ran out while its handler runs, and somebody else has "
-						+ "the key now, or the store has forgotten it: " + lease.claim.key()
-						+ "; what this execution will report changes nothing");
+		else if (!lease.settling && this.running.remove(lease.claim.key(), lease)) {
+			lost(lease);
 		}
+	}
+
+	private static void lost(Lease lease) {
+		lease.execution.loseOwnership();
+		logger.warn("The lease of " + lease.claim.lease() + " expired while the handler was running, and another owner "
+				+ "has the key now: " + lease.claim.key() + "; this execution can no longer record its outcome");
 	}
 
 	/**
@@ -137,6 +145,10 @@ final class Leases implements AutoCloseable {
 			this.claim = claim;
 			this.execution = execution;
 			this.since = since;
+		}
+
+		boolean isOf(ClaimRequest request) {
+			return this.claim.token().equals(request.token());
 		}
 
 		boolean isOlder(long now, int part) {

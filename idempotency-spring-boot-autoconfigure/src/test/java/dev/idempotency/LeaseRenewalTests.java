@@ -104,6 +104,32 @@ class LeaseRenewalTests {
 	}
 
 	@Test
+	@Tag("promise-2")
+	@Tag("promise-4")
+	void olderClaimOfTheProcessIsLostWhenAnotherThreadTakesTheKeyOver() {
+		CountDownLatch end = new CountDownLatch(1);
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> this.template
+			.execute(operation(this.key, SHORT), ResultCodec.none(), Boundary.deferred((pending) -> {
+				throw new AssertionError("Its Kafka transaction would be committed");
+			}), () -> {
+				database.endLease(this.key);
+				CountDownLatch begun = new CountDownLatch(1);
+				this.handlers.submit(() -> this.template.execute(operation(this.key, LEASE), ResultCodec.none(), () -> {
+					begun.countDown();
+					end.await();
+					return null;
+				}));
+				awaitLatch(begun);
+				assertThat(IdempotentExecution.current().ownershipLost()).isTrue();
+				return null;
+			})).withNoCause();
+		end.countDown();
+		await().until(() -> this.listener.outcomes().contains(Outcome.PROCESSED));
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
+			.containsExactly(State.COMPLETED, 2);
+	}
+
+	@Test
 	@Tag("promise-4")
 	void lostLeaseIsNotRenewedAnyMore() {
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(SHORT, () -> {

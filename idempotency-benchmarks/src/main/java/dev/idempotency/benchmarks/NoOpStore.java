@@ -49,6 +49,11 @@ final class NoOpStore implements IdempotencyStore {
 	}
 
 	@Override
+	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
+		return Settlement.SETTLED;
+	}
+
+	@Override
 	public Settlement renew(ClaimRequest claim) {
 		return Settlement.SETTLED;
 	}

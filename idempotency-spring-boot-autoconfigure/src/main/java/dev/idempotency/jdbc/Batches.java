@@ -98,9 +98,16 @@ final class Batches {
 	}
 
 	private List<Settlement> noteFailures(String statement, List<ClaimRequest> claims, Failure failure) {
-		return change(statement, claims, failure.type(), failure.message(), ArrayParameter.ids(claims),
-				ArrayParameter.scopes(claims), ArrayParameter.keys(claims), ArrayParameter.fingerprints(claims),
-				ArrayParameter.retentions(claims));
+		if (claims.isEmpty()) {
+			return List.of();
+		}
+		Set<UUID> noted = this.connections.autonomous(this.timeout,
+				(connection) -> query(connection, statement, failure.type(), failure.message(),
+						ArrayParameter.ids(claims), ArrayParameter.scopes(claims), ArrayParameter.keys(claims),
+						ArrayParameter.fingerprints(claims), ArrayParameter.retentions(claims)));
+		return claims.stream()
+			.map((claim) -> noted.contains(claim.key().id()) ? Settlement.SETTLED : Settlement.LOST)
+			.toList();
 	}
 
 	/**
@@ -132,23 +139,29 @@ final class Batches {
 		if (claims.isEmpty()) {
 			return List.of();
 		}
-		Set<UUID> changed = this.connections.autonomous(this.timeout,
-				(connection) -> changed(connection, sql, parameters));
-		return claims.stream()
-			.map((claim) -> changed.contains(claim.key().id()) ? Settlement.SETTLED : Settlement.LOST)
-			.toList();
+		return this.connections.autonomous(this.timeout, (connection) -> {
+			Set<UUID> changed = query(connection, sql, parameters);
+			List<ClaimRequest> others = claims.stream().filter((claim) -> !changed.contains(claim.token())).toList();
+			Set<UUID> known = others.isEmpty() ? Set.of()
+					: query(connection, this.sql.known(), ArrayParameter.ids(others));
+			return claims.stream()
+				.map((claim) -> changed.contains(claim.token()) ? Settlement.SETTLED
+						: known.contains(claim.key().id()) ? Settlement.LOST : Settlement.FORGOTTEN)
+				.toList();
+		});
 	}
 
-	private static Set<UUID> changed(Connection connection, String sql, @Nullable Object... parameters)
+	// Reads the first column.
+	private static Set<UUID> query(Connection connection, String sql, @Nullable Object... parameters)
 			throws SQLException {
-		Set<UUID> changed = new HashSet<>();
+		Set<UUID> found = new HashSet<>();
 		try (PreparedStatement statement = Connections.prepare(connection, sql, parameters);
 				ResultSet rows = statement.executeQuery()) {
 			while (rows.next()) {
-				changed.add(rows.getObject("id", UUID.class));
+				found.add(rows.getObject(1, UUID.class));
 			}
 		}
-		return changed;
+		return found;
 	}
 
 	private static ArrayParameter results(List<Completion> completions) {

@@ -16,28 +16,28 @@ final class H2Batches {
 			    AS u(id, scope, name, token, fp, lease, retention) ORDER BY u.id) i""";
 
 	private static final String OWNED = """
-			SELECT id FROM FINAL TABLE (
+			SELECT token FROM FINAL TABLE (
 			  MERGE INTO %1$s r USING (
 			    SELECT u.*, CURRENT_TIMESTAMP AS n
 			    FROM UNNEST(CAST(? AS UUID ARRAY), CAST(? AS UUID ARRAY)%3$s) AS u(id, token%2$s) ORDER BY u.id) i
-			  ON r.id = i.id
+			  ON r.id = i.id AND r.token = i.token
 			""";
 
 	private static final String COMPLETE = """
-			WHEN MATCHED AND r.token = i.token AND r.state IN ('P', 'C') THEN UPDATE SET state = 'C', lease_until = NULL,
+			WHEN MATCHED AND r.state IN ('P', 'C') THEN UPDATE SET state = 'C', lease_until = NULL,
 			  result = CASE WHEN r.state = 'P' THEN i.result ELSE r.result END)""";
 
 	private static final String FAIL = """
-			WHEN MATCHED AND r.token = i.token AND r.state IN ('P', 'F') THEN UPDATE SET state = 'F', lease_until = NULL,
+			WHEN MATCHED AND r.state IN ('P', 'F') THEN UPDATE SET state = 'F', lease_until = NULL,
 			  error_type = CASE WHEN r.state = 'P' THEN CAST(? AS CHARACTER VARYING) ELSE r.error_type END,
 			  error_message = CASE WHEN r.state = 'P' THEN CAST(? AS CHARACTER VARYING) ELSE r.error_message END)""";
 
 	private static final String RELEASE = """
-			WHEN MATCHED AND r.token = i.token AND r.state IN ('P', 'F') THEN UPDATE SET state = 'F', lease_until = NULL,
+			WHEN MATCHED AND r.state IN ('P', 'F') THEN UPDATE SET state = 'F', lease_until = NULL,
 			  attempt = CASE WHEN r.state = 'P' THEN r.attempt - 1 ELSE r.attempt END)""";
 
 	private static final String RENEW = """
-			WHEN MATCHED AND r.token = i.token AND r.state = 'P' THEN
+			WHEN MATCHED AND r.state = 'P' THEN
 			  UPDATE SET lease_until = DATEADD(MILLISECOND, i.lease, i.n))""";
 
 	private static final String FAILURES = """
@@ -51,6 +51,8 @@ final class H2Batches {
 			  (SELECT * FROM UNNEST(CAST(? AS UUID ARRAY), CAST(? AS BINARY VARYING ARRAY)) AS u(id, result)) i
 			ON r.id = i.id WHEN MATCHED THEN UPDATE SET result = i.result""";
 
+	private static final String KNOWN = "SELECT r.id FROM UNNEST(CAST(? AS UUID ARRAY)) AS u(id) JOIN %1$s r ON r.id = u.id";
+
 	private H2Batches() {
 	}
 
@@ -60,7 +62,7 @@ final class H2Batches {
 				List.of(owned(table, "", "") + FAIL), List.of(owned(table, "", "") + RELEASE),
 				List.of(owned(table, ", lease", ", CAST(? AS BIGINT ARRAY)") + RENEW),
 				List.of("SELECT id FROM FINAL TABLE (" + H2Dialect.noteFailure(table, FAILURES) + ")"),
-				STORE_RESULTS.formatted(table));
+				STORE_RESULTS.formatted(table), KNOWN.formatted(table));
 	}
 
 	private static String owned(TableName table, String column, String array) {

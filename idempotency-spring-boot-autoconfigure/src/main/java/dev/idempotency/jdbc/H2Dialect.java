@@ -103,6 +103,19 @@ final class H2Dialect implements Dialect {
 			UPDATE %1$s SET lease_until = DATEADD(MILLISECOND, CAST(? AS BIGINT), CURRENT_TIMESTAMP)
 			WHERE id = ? AND token = ? AND state = 'P'""";
 
+	private static final String RESTORE = """
+			MERGE INTO %1$s r USING (SELECT CAST(? AS UUID) AS id, CAST(? AS CHARACTER VARYING) AS scope,
+			    CAST(? AS CHARACTER VARYING) AS name, CAST(? AS INTEGER) AS fence, CAST(? AS INTEGER) AS attempt,
+			    CAST(? AS UUID) AS token, CAST(? AS BINARY VARYING) AS fp, CAST(? AS BIGINT) AS lease,
+			    CAST(? AS BIGINT) AS retention, CURRENT_TIMESTAMP AS n) i
+			ON r.id = i.id
+			WHEN MATCHED AND r.state = 'P' AND r.token = i.token THEN
+			  UPDATE SET lease_until = DATEADD(MILLISECOND, i.lease, i.n)
+			WHEN NOT MATCHED THEN
+			  INSERT (id, scope, "key", state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
+			  VALUES (i.id, i.scope, i.name, 'P', i.fence, i.attempt, i.token, i.fp, DATEADD(MILLISECOND, i.lease, i.n), i.n,
+			    DATEADD(MILLISECOND, i.retention, i.n))""";
+
 	private static final String FIND = """
 			SELECT state, fence, attempt, lease_until, created_at, expires_at, error_type, error_message
 			FROM %1$s WHERE id = ?""";
@@ -134,8 +147,8 @@ final class H2Dialect implements Dialect {
 	public Statements statements(TableName table, Duration lockWait) {
 		return new Statements(INSERT.formatted(table), claim(table, REQUEST), COMPLETE.formatted(table),
 				STORE_RESULT.formatted(table), FAIL.formatted(table), noteFailure(table, FAILURE),
-				RELEASE.formatted(table), RENEW.formatted(table), H2Batches.statements(table), FIND.formatted(table),
-				DELETE_EXPIRED.formatted(table, FORGETTABLE));
+				RELEASE.formatted(table), RENEW.formatted(table), RESTORE.formatted(table), H2Batches.statements(table),
+				FIND.formatted(table), DELETE_EXPIRED.formatted(table, FORGETTABLE));
 	}
 
 	// It has no lock that another transaction could find taken without waiting.

@@ -115,22 +115,29 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return settle(this.sql.complete(), result, claim.key().id(), claim.token());
+		return settle(claim, this.sql.complete(), result, claim.key().id(), claim.token());
 	}
 
 	@Override
 	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return settle(this.sql.fail(), failure.type(), failure.message(), claim.key().id(), claim.token());
+		return settle(claim, this.sql.fail(), failure.type(), failure.message(), claim.key().id(), claim.token());
 	}
 
 	@Override
 	public Settlement release(ClaimRequest claim) {
-		return settle(this.sql.release(), claim.key().id(), claim.token());
+		return settle(claim, this.sql.release(), claim.key().id(), claim.token());
 	}
 
 	@Override
 	public Settlement renew(ClaimRequest claim) {
-		return settle(this.sql.renew(), claim.lease().toMillis(), claim.key().id(), claim.token());
+		return settle(claim, this.sql.renew(), claim.lease().toMillis(), claim.key().id(), claim.token());
+	}
+
+	@Override
+	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
+		IdempotencyKey key = claim.key();
+		return write(this.sql.restore(), key.id(), key.scope(), key.value(), acquired.fence(), acquired.attempt(),
+				claim.token(), claim.fingerprint(), claim.lease().toMillis(), claim.retention().toMillis());
 	}
 
 	@Override
@@ -179,7 +186,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	public Settlement noteFailure(ClaimRequest claim, Failure failure) {
 		IdempotencyKey key = claim.key();
 		try {
-			return settle(this.sql.noteFailure(), key.id(), key.scope(), key.value(), claim.fingerprint(),
+			return write(this.sql.noteFailure(), key.id(), key.scope(), key.value(), claim.fingerprint(),
 					claim.retention().toMillis(), failure.type(), failure.message());
 		}
 		catch (OperationInProgressException ex) {
@@ -230,7 +237,17 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		return this.expired.backlogAge();
 	}
 
-	private Settlement settle(String statement, @Nullable Object... parameters) {
+	private Settlement settle(ClaimRequest claim, String statement, @Nullable Object... parameters) {
+		return this.connections.autonomous(this.timeout, (connection) -> {
+			if (Connections.update(connection, statement, parameters) > 0) {
+				return Settlement.SETTLED;
+			}
+			boolean known = Connections.update(connection, this.sql.find(), claim.key().id()) > 0;
+			return known ? Settlement.LOST : Settlement.FORGOTTEN;
+		});
+	}
+
+	private Settlement write(String statement, @Nullable Object... parameters) {
 		int rows = this.connections.autonomous(this.timeout,
 				(connection) -> Connections.update(connection, statement, parameters));
 		return (rows > 0) ? Settlement.SETTLED : Settlement.LOST;

@@ -61,23 +61,23 @@ final class PostgresBatches {
 	private static final String COMPLETE = """
 			UPDATE %1$s AS t SET state = 'C', lease_until = NULL,
 			  result = CASE WHEN t.state = 'P' THEN held.result ELSE t.result END
-			FROM held WHERE t.id = held.id RETURNING t.id""";
+			FROM held WHERE t.id = held.id RETURNING t.token""";
 
 	private static final String FAIL = """
 			UPDATE %1$s AS t SET state = 'F', lease_until = NULL,
 			  error_type = CASE WHEN t.state = 'P' THEN ?::text ELSE t.error_type END,
 			  error_message = CASE WHEN t.state = 'P' THEN ?::text ELSE t.error_message END
-			FROM held WHERE t.id = held.id RETURNING t.id""";
+			FROM held WHERE t.id = held.id RETURNING t.token""";
 
 	private static final String RELEASE = """
 			UPDATE %1$s AS t SET state = 'F', lease_until = NULL,
 			  attempt = CASE WHEN t.state = 'P' THEN t.attempt - 1 ELSE t.attempt END
-			FROM held WHERE t.id = held.id RETURNING t.id""";
+			FROM held WHERE t.id = held.id RETURNING t.token""";
 
 	private static final String RENEW = """
 			UPDATE %1$s AS t SET (lease_until, expires_at) = (
 			  SELECT l.until, greatest(t.expires_at, l.until) FROM (SELECT clock_timestamp() + held.lease * interval '1 ms' AS until) l)
-			FROM held WHERE t.id = held.id RETURNING t.id""";
+			FROM held WHERE t.id = held.id RETURNING t.token""";
 
 	private static final String NOTE_FAILURES = """
 			WITH c AS MATERIALIZED (
@@ -98,6 +98,8 @@ final class PostgresBatches {
 			FROM (SELECT * FROM unnest(?::uuid[], ?::bytea[]) AS a(id, result) LIMIT (SELECT NULL::bigint)) u
 			WHERE t.id = u.id""";
 
+	private static final String KNOWN = "SELECT id FROM %1$s WHERE id = ANY (?::uuid[])";
+
 	private PostgresBatches() {
 	}
 
@@ -110,7 +112,7 @@ final class PostgresBatches {
 				settle(FAIL, table, wait, "", "", "'P', 'F'"), settle(RELEASE, table, wait, "", "", "'P', 'F'"),
 				settle(RENEW, table, wait, "lease", "bigint", "'P'"),
 				List.of(NOTE_FAILURES.formatted(table, wait, free), NOTE_FAILURES.formatted(table, "1ms", free)),
-				STORE_RESULTS.formatted(table));
+				STORE_RESULTS.formatted(table), KNOWN.formatted(table));
 	}
 
 	// Keys that are still locked after the wait are being taken over: the others must not

@@ -84,6 +84,18 @@ final class PostgresClaims {
 			  clock_timestamp() + ?::bigint * interval '1 ms', ?::text, ?::text FROM c WHERE c.wait IS NOT NULL
 			""" + NOTE_OVER;
 
+	private static final String RESTORE = """
+			WITH c AS MATERIALIZED (
+			  SELECT set_config('lock_timeout', '%2$s', true) AS wait, clock_timestamp() AS n)
+			INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
+			SELECT u.id, u.scope, u.key, 'P', u.fence, u.attempt, u.token, u.fp, c.n + u.lease * interval '1 ms', c.n,
+			  c.n + u.retention * interval '1 ms'
+			FROM c CROSS JOIN (SELECT ?::uuid, ?::text, ?::text, ?::integer, ?::integer, ?::uuid, ?::bytea, ?::bigint, ?::bigint)
+			  AS u(id, scope, key, fence, attempt, token, fp, lease, retention) WHERE c.wait IS NOT NULL
+			ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until,
+			  expires_at = greatest(r.expires_at, excluded.lease_until)
+			WHERE r.state = 'P' AND r.token = excluded.token""";
+
 	private PostgresClaims() {
 	}
 
@@ -93,6 +105,10 @@ final class PostgresClaims {
 
 	static String claim(TableName table, String wait) {
 		return CLAIM.formatted(table, wait, FREE, OWN.formatted("i"), OWN.formatted("excluded"));
+	}
+
+	static String restore(TableName table, String wait) {
+		return RESTORE.formatted(table, wait);
 	}
 
 	static String noteFailure(TableName table, String wait) {

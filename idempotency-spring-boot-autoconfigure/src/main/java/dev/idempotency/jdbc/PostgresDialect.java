@@ -84,7 +84,8 @@ final class PostgresDialect implements Dialect {
 		Statements single = new Statements(PostgresClaims.insert(table, wait),
 				List.of(PostgresClaims.claim(table, wait)), COMPLETE.formatted(table), STORE_RESULT.formatted(table),
 				FAIL.formatted(table), PostgresClaims.noteFailure(table, wait), RELEASE.formatted(table),
-				RENEW.formatted(table), PostgresBatches.statements(table, batchWait), FIND.formatted(table),
+				RENEW.formatted(table), PostgresClaims.restore(table, wait),
+				PostgresBatches.statements(table, batchWait), FIND.formatted(table),
 				PostgresCleanup.deleteExpired(table));
 		return (this.layout == Layout.PARTITIONED) ? PostgresPartitions.statements(table, wait, batchWait, single)
 				: single;

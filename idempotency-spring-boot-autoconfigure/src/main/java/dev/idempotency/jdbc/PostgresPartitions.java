@@ -29,6 +29,10 @@ final class PostgresPartitions {
 			FROM %1$s_claim_all('%2$s', ?::text::"char", NULL, NULL, ?::uuid[], ?::text[], ?::text[], ?::uuid[], ?::bytea[],
 			  ?::bigint[], ?::bigint[])""";
 
+	private static final String RESTORE = """
+			SELECT 1 WHERE %1$s_restore('%2$s', ?::uuid, ?::text, ?::text, ?::integer, ?::integer, ?::uuid, ?::bytea, ?::bigint,
+			  ?::bigint)""";
+
 	private static final String NOTE_FAILURE = """
 			WITH n AS (
 			  SELECT ?::uuid AS id, ?::text AS scope, ?::text AS key, ?::bytea AS fp, ?::bigint AS retention, ?::text AS type,
@@ -56,7 +60,7 @@ final class PostgresPartitions {
 
 	static final String MISSING_FUNCTIONS = """
 			SELECT string_agg(t.relname || '_' || f.name, ', ')
-			FROM pg_class t CROSS JOIN unnest(ARRAY['free', 'add', 'take', 'claim', 'claim_all', 'rotate', 'drop_dead']) AS f(name)
+			FROM pg_class t CROSS JOIN unnest(ARRAY['free', 'add', 'take', 'claim', 'claim_all', 'restore', 'rotate', 'drop_dead']) AS f(name)
 			WHERE t.oid = ?::regclass AND NOT EXISTS (
 			  SELECT FROM pg_proc p WHERE p.pronamespace = t.relnamespace AND p.proname = t.relname || '_' || f.name)""";
 
@@ -83,15 +87,15 @@ final class PostgresPartitions {
 	static Statements statements(TableName table, String wait, String batchWait, Statements single) {
 		return new Statements(INSERT.formatted(table, wait), List.of(CLAIM.formatted(table, wait)), single.complete(),
 				single.storeResult(), single.fail(), NOTE_FAILURE.formatted(table, wait), single.release(),
-				single.renew(), batches(table, batchWait, single.batches()), single.find(),
-				DELETE_EXPIRED.formatted(table));
+				single.renew(), RESTORE.formatted(table, wait), batches(table, batchWait, single.batches()),
+				single.find(), DELETE_EXPIRED.formatted(table));
 	}
 
 	private static BatchStatements batches(TableName table, String wait, BatchStatements single) {
 		return new BatchStatements(List.of(CLAIM_ALL.formatted(table, wait)), single.complete(), single.fail(),
 				single.release(), single.renew(),
 				List.of(NOTE_FAILURES.formatted(table, wait), NOTE_FAILURES.formatted(table, "1ms")),
-				single.storeResults());
+				single.storeResults(), single.known());
 	}
 
 }

@@ -19,6 +19,8 @@ import java.util.List;
  * fingerprint, retention, error type, error message
  * @param release id, token
  * @param renew lease, id, token
+ * @param restore inserts a claim, or renews it if it is there, and changes or returns a
+ * row if it did: id, scope, key, fence, attempt, token, fingerprint, lease, retention
  * @param batches those for several records
  * @param find id. Columns: state, fence, attempt, lease_until, created_at, expires_at,
  * error_type, error_message
@@ -27,6 +29,7 @@ import java.util.List;
  * of deleted rows, when the last of them had expired
  */
 record Statements(String insert, List<String> claim, String complete, String storeResult, String fail,
-		String noteFailure, String release, String renew, BatchStatements batches, String find, String deleteExpired) {
+		String noteFailure, String release, String renew, String restore, BatchStatements batches, String find,
+		String deleteExpired) {
 
 }

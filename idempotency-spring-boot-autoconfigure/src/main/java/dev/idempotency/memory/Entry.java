@@ -5,6 +5,7 @@ import java.util.UUID;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
@@ -30,6 +31,10 @@ record Entry(UUID token, State state, int fence, int attempt, byte @Nullable [] 
 
 	static Entry first(ClaimRequest request, Instant now) {
 		return claimed(request, 1, 1, now, now);
+	}
+
+	static Entry restored(ClaimRequest request, Claim.Acquired acquired, Instant now) {
+		return claimed(request, acquired.fence(), acquired.attempt(), now, now);
 	}
 
 	Entry takenOver(ClaimRequest request, Instant now) {

@@ -90,6 +90,11 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	}
 
 	@Override
+	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
+		return atomically(claim, (entry, now) -> Transition.restore(entry, claim, acquired, now));
+	}
+
+	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return Optional.ofNullable(this.entries.get(key)).map((entry) -> entry.toRecord(key));
 	}

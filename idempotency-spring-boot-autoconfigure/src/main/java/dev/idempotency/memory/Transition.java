@@ -50,7 +50,7 @@ record Transition<T>(@Nullable Entry next, T answer) {
 
 	static Transition<Settlement> complete(@Nullable Entry entry, ClaimRequest claim, byte @Nullable [] result) {
 		if (entry == null || !entry.isOwnedBy(claim)) {
-			return unchanged(entry, Settlement.LOST);
+			return notOwned(entry);
 		}
 		if (entry.isInProgress()) {
 			return settled(entry.completed((result != null) ? result.clone() : null));
@@ -60,7 +60,7 @@ record Transition<T>(@Nullable Entry next, T answer) {
 
 	static Transition<Settlement> fail(@Nullable Entry entry, ClaimRequest claim, Failure failure) {
 		if (entry == null || !entry.isOwnedBy(claim)) {
-			return unchanged(entry, Settlement.LOST);
+			return notOwned(entry);
 		}
 		if (entry.isInProgress()) {
 			return settled(entry.failed(failure, entry.attempt()));
@@ -70,7 +70,7 @@ record Transition<T>(@Nullable Entry next, T answer) {
 
 	static Transition<Settlement> release(@Nullable Entry entry, ClaimRequest claim) {
 		if (entry == null || !entry.isOwnedBy(claim)) {
-			return unchanged(entry, Settlement.LOST);
+			return notOwned(entry);
 		}
 		if (entry.isInProgress()) {
 			return settled(entry.failed(null, entry.attempt() - 1));
@@ -80,9 +80,18 @@ record Transition<T>(@Nullable Entry next, T answer) {
 
 	static Transition<Settlement> renew(@Nullable Entry entry, ClaimRequest claim, Instant now) {
 		if (entry == null || !entry.isOwnedBy(claim) || !entry.isInProgress()) {
-			return unchanged(entry, Settlement.LOST);
+			return notOwned(entry);
 		}
 		return settled(entry.renewed(now.plus(claim.lease())));
+	}
+
+	static Transition<Settlement> restore(@Nullable Entry entry, ClaimRequest claim, Claim.Acquired acquired,
+			Instant now) {
+		return (entry != null) ? renew(entry, claim, now) : settled(Entry.restored(claim, acquired, now));
+	}
+
+	private static Transition<Settlement> notOwned(@Nullable Entry entry) {
+		return unchanged(entry, (entry != null) ? Settlement.LOST : Settlement.FORGOTTEN);
 	}
 
 	private static Transition<Settlement> settled(Entry entry) {

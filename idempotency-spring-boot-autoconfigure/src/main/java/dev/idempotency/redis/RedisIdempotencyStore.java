@@ -26,7 +26,7 @@ import dev.idempotency.Settlement;
  * <p>
  * The time to live of a key is its retention, counted from the claim; the lease is a part
  * of the value, so that fencing tokens outlive it. A record that Redis has removed is
- * forgotten: its owner's completion is {@link Settlement#LOST}.
+ * {@link Settlement#FORGOTTEN}.
  *
  * @since 0.1.0
  */
@@ -94,6 +94,11 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	@Override
 	public Settlement renew(ClaimRequest claim) {
 		return Replies.settlement(run(this.transitions.renew(claim)));
+	}
+
+	@Override
+	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
+		return Replies.settlement(run(this.transitions.restore(claim, acquired)));
 	}
 
 	@Override

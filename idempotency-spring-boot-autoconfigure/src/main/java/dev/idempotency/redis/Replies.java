@@ -44,7 +44,11 @@ final class Replies {
 	}
 
 	static Settlement settlement(byte[] reply) {
-		return isSettled(reply) ? Settlement.SETTLED : Settlement.LOST;
+		return switch (reply[0]) {
+			case 'S' -> Settlement.SETTLED;
+			case 'N' -> Settlement.FORGOTTEN;
+			default -> Settlement.LOST;
+		};
 	}
 
 	static @Nullable IdempotencyRecord record(IdempotencyKey key, byte[] reply) {

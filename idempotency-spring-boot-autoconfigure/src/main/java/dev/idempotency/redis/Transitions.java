@@ -2,6 +2,7 @@ package dev.idempotency.redis;
 
 import java.nio.charset.StandardCharsets;
 
+import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.Completion;
 import dev.idempotency.Failure;
@@ -39,6 +40,7 @@ record Transitions(KeyNames keys) {
 	// KEYS[1] the record; ARGV token, outcome. A repetition writes the same again: WAIT
 	// has something to wait for.
 	private static final Script COMPLETE = Script.withoutClock("""
+			if not state then return 'N' end
 			if token ~= ARGV[1] or state == 'F' then return 'L' end
 			if state == 'P' then
 			  value = 'idem1 C' .. string.sub(value, 8, rest - 1) .. ARGV[2]
@@ -49,6 +51,7 @@ record Transitions(KeyNames keys) {
 
 	// KEYS[1] the record; ARGV token, outcome, attempts to give back
 	private static final Script FAIL = Script.of("""
+			if not state then return 'N' end
 			if token ~= ARGV[1] or state == 'C' then return 'L' end
 			if state == 'P' then
 			  attempt = attempt - ARGV[3]
@@ -59,6 +62,7 @@ record Transitions(KeyNames keys) {
 
 	// KEYS[1] the record; ARGV token, lease
 	private static final Script RENEW = Script.of("""
+			if not state then return 'N' end
 			if token ~= ARGV[1] or state ~= 'P' then return 'L' end
 			value = head('P', now + ARGV[2]) .. string.sub(value, body)
 			local left = redis.call('PTTL', KEYS[1])
@@ -67,6 +71,21 @@ record Transitions(KeyNames keys) {
 			else
 			  redis.call('SET', KEYS[1], value, 'KEEPTTL')
 			end
+			return 'S'
+			""");
+
+	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key,
+	// fence,
+	// attempt
+	private static final Script RESTORE = Script.of("""
+			if state then
+			  if token ~= ARGV[1] or state ~= 'P' then return 'L' end
+			  value = head('P', now + ARGV[2]) .. string.sub(value, body)
+			  redis.call('SET', KEYS[1], value, 'PX', math.max(redis.call('PTTL', KEYS[1]), ARGV[2]))
+			  return 'S'
+			end
+			token, fence, attempt, created, f, s, k = ARGV[1], ARGV[7], ARGV[8], now, #ARGV[4], #ARGV[5], #ARGV[6]
+			redis.call('SET', KEYS[1], head('P', now + ARGV[2]) .. ARGV[4] .. ARGV[5] .. ARGV[6] .. '-', 'PX', ARGV[3])
 			return 'S'
 			""");
 
@@ -79,10 +98,8 @@ record Transitions(KeyNames keys) {
 
 	Invocation claim(ClaimRequest request) {
 		IdempotencyKey key = request.key();
-		long retention = Math.max(request.retention().toMillis(), request.lease().toMillis());
-		byte[] fingerprint = request.fingerprint();
-		return invoke(CLAIM, key, token(request), lease(request), number(retention),
-				(fingerprint != null) ? fingerprint : new byte[0], utf8(key.scope()), utf8(key.value()));
+		return invoke(CLAIM, key, token(request), lease(request), timeToLive(request), fingerprint(request),
+				utf8(key.scope()), utf8(key.value()));
 	}
 
 	Invocation complete(Completion completion) {
@@ -102,6 +119,12 @@ record Transitions(KeyNames keys) {
 		return invoke(RENEW, claim.key(), token(claim), lease(claim));
 	}
 
+	Invocation restore(ClaimRequest claim, Claim.Acquired acquired) {
+		IdempotencyKey key = claim.key();
+		return invoke(RESTORE, key, token(claim), lease(claim), timeToLive(claim), fingerprint(claim),
+				utf8(key.scope()), utf8(key.value()), number(acquired.fence()), number(acquired.attempt()));
+	}
+
 	Invocation find(IdempotencyKey key) {
 		return invoke(FIND, key);
 	}
@@ -116,6 +139,15 @@ record Transitions(KeyNames keys) {
 
 	private static byte[] lease(ClaimRequest claim) {
 		return number(claim.lease().toMillis());
+	}
+
+	private static byte[] timeToLive(ClaimRequest claim) {
+		return number(Math.max(claim.retention().toMillis(), claim.lease().toMillis()));
+	}
+
+	private static byte[] fingerprint(ClaimRequest claim) {
+		byte[] fingerprint = claim.fingerprint();
+		return (fingerprint != null) ? fingerprint : new byte[0];
 	}
 
 	private static byte[] number(long number) {

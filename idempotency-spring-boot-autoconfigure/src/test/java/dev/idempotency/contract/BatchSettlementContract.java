@@ -38,11 +38,30 @@ interface BatchSettlementContract extends StoreContract {
 		List<IdempotencyRecord> before = lost.stream().map((claim) -> record(claim.key())).toList();
 		List<ClaimRequest> batch = List.of(zombie, live, late, stranger, absent);
 		assertThat(mutation.applyAll(store(), batch)).containsExactly(Settlement.LOST, Settlement.SETTLED,
-				Settlement.SETTLED, Settlement.LOST, Settlement.LOST);
+				Settlement.SETTLED, Settlement.LOST, Settlement.FORGOTTEN);
 		before.forEach((record) -> assertUnchanged(record.key(), record));
 		assertThat(store().find(absent.key())).isEmpty();
 		assertIsDone(mutation, live);
 		assertIsDone(mutation, late);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	@Tag("promise-2")
+	@Tag("promise-4")
+	default void claimsOfOneKeyInABatchAreAnsweredByTheirTokens(Mutation mutation) {
+		ClaimRequest zombie = Known.RUN_OUT.reach(this, Requests.newKey());
+		ClaimRequest owner = Known.LIVE.reach(this, zombie.key());
+		assertThat(mutation.applyAll(store(), List.of(zombie, owner))).containsExactly(Settlement.LOST,
+				Settlement.SETTLED);
+		ClaimRequest earlier = Known.RUN_OUT.reach(this, Requests.newKey());
+		ClaimRequest later = Known.LIVE.reach(this, earlier.key());
+		assertThat(mutation.applyAll(store(), List.of(later, earlier))).containsExactly(Settlement.SETTLED,
+				Settlement.LOST);
+		if (mutation == Mutation.COMPLETE) {
+			assertThat(((Claim.Completed) store().claim(Requests.request(owner.key()))).result()).asString()
+				.isEqualTo(owner.token().toString());
+		}
 	}
 
 	private void assertIsDone(Mutation mutation, ClaimRequest owner) {

@@ -62,7 +62,7 @@ interface FencingContract extends StoreContract {
 	@EnumSource
 	default void nothingIsKnownAfterAMutationOfAnAbsentKey(Mutation mutation) {
 		IdempotencyKey key = Requests.newKey();
-		assertThat(mutation.apply(store(), Requests.request(key))).isEqualTo(Settlement.LOST);
+		assertThat(mutation.apply(store(), Requests.request(key))).isEqualTo(Settlement.FORGOTTEN);
 		assertThat(store().find(key)).isEqualTo(Optional.empty());
 	}
 

@@ -16,7 +16,7 @@ import dev.idempotency.IdempotencyStore;
 @Execution(ExecutionMode.CONCURRENT)
 public abstract class IdempotencyStoreContract implements BatchClaimContract, BatchSettlementContract, ClaimContract,
 		CompetitionContract, FencingContract, FindContract, FingerprintContract, KeyContract, RenewalContract,
-		RepetitionContract, RetentionContract, SequenceContract, SettlementContract {
+		RepetitionContract, RestoreContract, RetentionContract, SequenceContract, SettlementContract {
 
 	/**
 	 * The store under test.

@@ -65,7 +65,7 @@ final class Model {
 
 	Set<Settlement> settle(Mutation mutation, ClaimRequest request) {
 		if (!isOwner(request)) {
-			return EnumSet.of(Settlement.LOST);
+			return EnumSet.of((this.known != null) ? Settlement.LOST : Settlement.FORGOTTEN);
 		}
 		Known wanted = switch (mutation) {
 			case COMPLETE -> Known.COMPLETED;
@@ -79,7 +79,7 @@ final class Model {
 			return EnumSet.of(Settlement.SETTLED);
 		}
 		if (isFree() && (wanted == Known.FAILED || wanted == Known.RELEASED) && this.known != wanted) {
-			return EnumSet.allOf(Settlement.class);
+			return EnumSet.of(Settlement.SETTLED, Settlement.LOST);
 		}
 		return EnumSet.of((this.known == wanted) ? Settlement.SETTLED : Settlement.LOST);
 	}

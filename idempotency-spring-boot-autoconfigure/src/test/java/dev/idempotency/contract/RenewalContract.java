@@ -70,8 +70,8 @@ interface RenewalContract extends StoreContract {
 		ClaimRequest runOut = Known.RUN_OUT.reach(this, Requests.newKey());
 		ClaimRequest completed = Known.COMPLETED.reach(this, Requests.newKey());
 		ClaimRequest foreign = Requests.request(Known.LIVE.reach(this, Requests.newKey()).key());
-		assertThat(store().renewAll(List.of(absent, live, completed, foreign, runOut))).containsExactly(Settlement.LOST,
-				Settlement.SETTLED, Settlement.LOST, Settlement.LOST, Settlement.SETTLED);
+		assertThat(store().renewAll(List.of(absent, live, completed, foreign, runOut))).containsExactly(
+				Settlement.FORGOTTEN, Settlement.SETTLED, Settlement.LOST, Settlement.LOST, Settlement.SETTLED);
 	}
 
 	@Test

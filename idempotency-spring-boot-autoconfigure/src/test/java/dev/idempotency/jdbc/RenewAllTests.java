@@ -96,9 +96,9 @@ class RenewAllTests {
 	}
 
 	@Test
-	void unknownKeyIsLost() {
+	void unknownKeyIsForgotten() {
 		assertThat(this.store.renewAll(List.of(TestDatabase.request(TestDatabase.newKey()))))
-			.containsExactly(Settlement.LOST);
+			.containsExactly(Settlement.FORGOTTEN);
 	}
 
 	@Test

@@ -5,9 +5,12 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
@@ -200,6 +203,24 @@ final class BatchDefects {
 			private boolean isLive(ClaimRequest claim) {
 				return find(claim.key()).filter((record) -> record.state() == IdempotencyRecord.State.IN_PROGRESS)
 					.isPresent();
+			}
+
+		};
+	}
+
+	static IdempotencyStore answersClaimsOfOneKeyAlike() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Settlement> renewAll(List<ClaimRequest> claims) {
+				List<Settlement> answers = super.renewAll(claims);
+				Set<IdempotencyKey> settled = IntStream.range(0, claims.size())
+					.filter((i) -> answers.get(i) == Settlement.SETTLED)
+					.mapToObj((i) -> claims.get(i).key())
+					.collect(Collectors.toSet());
+				return claims.stream()
+					.map((claim) -> settled.contains(claim.key()) ? Settlement.SETTLED : Settlement.LOST)
+					.toList();
 			}
 
 		};

@@ -78,6 +78,11 @@ class DelegatingStore implements IdempotencyStore {
 	}
 
 	@Override
+	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
+		return this.healthy.restore(claim, acquired);
+	}
+
+	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return this.healthy.find(key);
 	}

@@ -142,4 +142,55 @@ final class FencingDefects {
 		};
 	}
 
+	static IdempotencyStore tellsForgottenKeysAsLost() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+				Settlement settlement = super.complete(claim, result);
+				return (settlement == Settlement.FORGOTTEN) ? Settlement.LOST : settlement;
+			}
+
+		};
+	}
+
+	static IdempotencyStore restoresOverTheRecordsOfOthers() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
+				if (super.restore(claim, acquired) == Settlement.LOST) {
+					release(owner(claim));
+					claim(claim);
+				}
+				return Settlement.SETTLED;
+			}
+
+		};
+	}
+
+	static IdempotencyStore restoresWithANewFence() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
+				return super.restore(claim, new Claim.Acquired(1, 1));
+			}
+
+		};
+	}
+
+	static IdempotencyStore restoresWhatTheOwnerHasFreed() {
+		return new DelegatingStore() {
+
+			@Override
+			public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
+				Settlement settlement = super.restore(claim, acquired);
+				return (settlement == Settlement.LOST && owns(claim) && claim(claim) instanceof Claim.Acquired)
+						? Settlement.SETTLED : settlement;
+			}
+
+		};
+	}
+
 }

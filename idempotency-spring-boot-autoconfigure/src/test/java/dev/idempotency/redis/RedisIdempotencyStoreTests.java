@@ -184,11 +184,11 @@ class RedisIdempotencyStoreTests {
 	}
 
 	@Test
-	void unknownKeyIsLostForEverySettlement() {
-		assertThat(store.complete(this.first, null)).isEqualTo(Settlement.LOST);
-		assertThat(store.fail(this.first, FAILURE)).isEqualTo(Settlement.LOST);
-		assertThat(store.release(this.first)).isEqualTo(Settlement.LOST);
-		assertThat(store.renew(this.first)).isEqualTo(Settlement.LOST);
+	void unknownKeyIsForgottenForEverySettlement() {
+		assertThat(store.complete(this.first, null)).isEqualTo(Settlement.FORGOTTEN);
+		assertThat(store.fail(this.first, FAILURE)).isEqualTo(Settlement.FORGOTTEN);
+		assertThat(store.release(this.first)).isEqualTo(Settlement.FORGOTTEN);
+		assertThat(store.renew(this.first)).isEqualTo(Settlement.FORGOTTEN);
 		assertThat(redis.value(this.key)).isNull();
 	}
 

@@ -83,7 +83,7 @@ class ReplicasTests {
 			long before = waits();
 			assertThat(store.completeAll(Stream.concat(Stream.of(lost), requests.stream())
 				.map((claim) -> new Completion(claim, "done".getBytes(StandardCharsets.UTF_8)))
-				.toList())).startsWith(Settlement.LOST).filteredOn(Settlement.SETTLED::equals).hasSize(50);
+				.toList())).startsWith(Settlement.FORGOTTEN).filteredOn(Settlement.SETTLED::equals).hasSize(50);
 			assertThat(waits() - before).isOne();
 			assertThat(requests).allSatisfy(
 					(request) -> assertThat(copy.value(request.key())).startsWith("idem1 C ").endsWith("Rdone"));
@@ -103,7 +103,8 @@ class ReplicasTests {
 	@Test
 	void batchesThatAreLostOrEmptyWaitForNobody() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
-			assertThat(store.completeAll(List.of(new Completion(this.request, null)))).containsExactly(Settlement.LOST);
+			assertThat(store.completeAll(List.of(new Completion(this.request, null))))
+				.containsExactly(Settlement.FORGOTTEN);
 			assertThat(store.completeAll(List.of())).isEmpty();
 		}
 	}
@@ -148,9 +149,9 @@ class ReplicasTests {
 	}
 
 	@Test
-	void lostCompletionWaitsForNobody() {
+	void forgottenCompletionWaitsForNobody() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
-			assertThat(store.complete(this.request, null)).isEqualTo(Settlement.LOST);
+			assertThat(store.complete(this.request, null)).isEqualTo(Settlement.FORGOTTEN);
 		}
 	}
 

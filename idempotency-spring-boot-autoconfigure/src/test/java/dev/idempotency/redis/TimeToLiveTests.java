@@ -88,10 +88,10 @@ class TimeToLiveTests {
 	}
 
 	@Test
-	void completionOfAForgottenClaimIsLost() {
+	void completionOfAClaimThatRedisHasRemovedIsForgotten() {
 		redis.store().claim(this.claim);
 		redis.commands().del(TestRedis.bytes(this.key));
-		assertThat(redis.store().complete(this.claim, null)).isEqualTo(Settlement.LOST);
+		assertThat(redis.store().complete(this.claim, null)).isEqualTo(Settlement.FORGOTTEN);
 	}
 
 }

@@ -225,6 +225,11 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
+	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
+		return this.store.restore(claim, acquired);
+	}
+
+	@Override
 	public List<Settlement> renewAll(List<ClaimRequest> claims) {
 		this.renewals.add(claims.size());
 		this.renewers.add(Thread.currentThread());

@@ -168,6 +168,30 @@ BEGIN
   PERFORM set_config('lock_timeout', previous, true);
 END $$;
 
+-- Writes a claim again if there is no record of the key. One that is still the caller's gets a new lease.
+CREATE FUNCTION ${table}_restore(p_wait text, p_id uuid, p_scope text, p_key text, p_fence integer, p_attempt integer,
+  p_token uuid, p_fingerprint bytea, p_lease bigint, p_retention bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+  previous text := current_setting('lock_timeout');
+  n timestamptz := clock_timestamp();
+  lease interval := p_lease * interval '1 ms';
+  a ${table}_answer;
+  owned boolean;
+BEGIN
+  PERFORM set_config('lock_timeout', p_wait, true);
+  a := ${table}_take(ROW(p_id, p_scope, p_key, 'P', p_fence, p_attempt, p_token, p_fingerprint, n + lease, n,
+    n + greatest(p_retention * interval '1 ms', lease), NULL, NULL, NULL, NULL)::${table}, true);
+  owned := a.outcome = 'A';
+  IF NOT owned THEN
+    UPDATE ${table} t SET lease_until = n + lease, expires_at = greatest(t.expires_at, n + lease)
+    WHERE t.id = p_id AND t.token = p_token AND t.state = 'P';
+    owned := FOUND;
+  END IF;
+  PERFORM set_config('lock_timeout', previous, true);
+  RETURN owned;
+END $$;
+
 -- One step of many, each in a transaction of its own, so that all sessions know a partition before it is filled.
 -- Yields what was done, or null.
 CREATE FUNCTION ${table}_rotate(p_interval bigint) RETURNS text LANGUAGE plpgsql AS $$
