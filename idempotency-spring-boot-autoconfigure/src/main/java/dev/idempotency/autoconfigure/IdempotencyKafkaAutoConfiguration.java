@@ -7,6 +7,7 @@ import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Lazy;
@@ -22,6 +23,7 @@ import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Serialization;
 import dev.idempotency.listener.AutoProxyRegistrar;
+import dev.idempotency.listener.ContainerInstallations;
 import dev.idempotency.listener.ContainerProtection;
 import dev.idempotency.listener.IdempotentAdvisor;
 import dev.idempotency.listener.ListenerDefaults;
@@ -61,6 +63,12 @@ public final class IdempotencyKafkaAutoConfiguration {
 	}
 
 	@Bean
+	ContainerInstallations idempotentContainerInstallations(PartitionPauses pauses,
+			ApplicationEventPublisher publisher) {
+		return new ContainerInstallations(pauses, publisher);
+	}
+
+	@Bean
 	TopicRetentions idempotentTopicRetentions(ObjectProvider<KafkaAdmin> admins) {
 		return new TopicRetentions(admins);
 	}
@@ -71,7 +79,8 @@ public final class IdempotencyKafkaAutoConfiguration {
 	ContainerProtection idempotentContainerProtection(ObjectProvider<IdempotencyTemplate> templates,
 			ObjectProvider<Serialization> serialization, IdempotencyProperties properties,
 			ObjectProvider<IdempotencyListener> listeners, ConfigurableBeanFactory beanFactory,
-			ObjectProvider<StoreTransactions> transactions, PartitionPauses pauses, TopicRetentions retentions) {
+			ObjectProvider<StoreTransactions> transactions, ContainerInstallations installations,
+			TopicRetentions retentions) {
 		IdempotencyTemplate template = templates.getIfAvailable();
 		if (template == null) {
 			throw StoreCandidates.missing(properties.store().type());
@@ -83,9 +92,11 @@ public final class IdempotencyKafkaAutoConfiguration {
 		}
 		ListenerDefaults defaults = new ListenerDefaults(properties.mode(), properties.lease(), properties.retention(),
 				properties.key().headers(), properties.key().onMissing());
-		return new ContainerProtection(new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
-				new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
-				(qualifier) -> isStoreManager(beanFactory, transactions, qualifier)), pauses, retentions);
+		return new ContainerProtection(
+				new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
+						new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
+						(qualifier) -> isStoreManager(beanFactory, transactions, qualifier)),
+				installations, retentions);
 	}
 
 	private static boolean isStoreManager(BeanFactory beanFactory, ObjectProvider<StoreTransactions> transactions,

@@ -36,6 +36,22 @@ final class BatchDeliveryListener<K, V> extends AbstractDelegatingMessageListene
 		return this.delegate.wantsPollResult();
 	}
 
+	// The container calls the method of the type that it finds behind all delegates.
+	@Override
+	public void onMessage(List<ConsumerRecord<K, V>> records) {
+		onMessage(records, null, null);
+	}
+
+	@Override
+	public void onMessage(List<ConsumerRecord<K, V>> records, @Nullable Acknowledgment acknowledgment) {
+		onMessage(records, acknowledgment, null);
+	}
+
+	@Override
+	public void onMessage(List<ConsumerRecord<K, V>> records, @Nullable Consumer<?, ?> consumer) {
+		onMessage(records, null, consumer);
+	}
+
 	@Override
 	public void onMessage(ConsumerRecords<K, V> records, @Nullable Acknowledgment acknowledgment,
 			Consumer<K, V> consumer) {
@@ -69,8 +85,11 @@ final class BatchDeliveryListener<K, V> extends AbstractDelegatingMessageListene
 			listener.accept(held);
 			delivery.rethrowIfBlocked();
 		}
+		catch (BlockedSignal ex) {
+			throw ex.reason();
+		}
 		finally {
-			Delivery.bind(previous);
+			Delivery.unbind(delivery, previous);
 		}
 	}
 

@@ -2,6 +2,7 @@ package dev.idempotency.listener;
 
 import java.util.Objects;
 
+import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 import org.springframework.kafka.listener.AfterRollbackProcessor;
 import org.springframework.kafka.listener.BatchMessageListener;
@@ -18,54 +19,114 @@ import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.StoredResultUnreadableException;
 
 /**
- * Puts the protection around the listener, the error handler and the after-rollback
- * processor of a container.
+ * The protection of one container: around its listener, its error handler and its
+ * after-rollback processor. The application may replace each of them later, and the
+ * consumers of a container are containers of their own with copies of them.
  */
 final class ContainerInstallation {
 
-	private ContainerInstallation() {
+	private final ProtectedListeners listeners;
+
+	private final PartitionPauses pauses;
+
+	private final boolean batch;
+
+	private final boolean transactional;
+
+	ContainerInstallation(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners,
+			PartitionPauses pauses) {
+		this.listeners = listeners;
+		this.pauses = pauses;
+		this.batch = listener(container) instanceof BatchMessageListener<?, ?>;
+		this.transactional = manager(container) != null;
 	}
 
-	static <K, V> void install(AbstractMessageListenerContainer<K, V> container, ProtectedListeners listeners,
-			PartitionPauses pauses) {
-		KafkaAwareTransactionManager<?, ?> manager = container.getContainerProperties()
-			.getKafkaAwareTransactionManager();
-		container.setupMessageListener(listener(container, listeners, manager != null));
+	/**
+	 * Find out why a container can be protected no more.
+	 * @param container the container
+	 * @return a clause and an action, {@code null} if it can
+	 */
+	@Nullable String problem(AbstractMessageListenerContainer<?, ?> container) {
+		if (listener(container) instanceof BatchMessageListener<?, ?> != this.batch) {
+			return "its listener was replaced by one "
+					+ (this.batch ? "that does not accept a batch" : "that accepts a batch")
+					+ ". Set a listener of the same kind";
+		}
+		if ((manager(container) != null) != this.transactional) {
+			return "its Kafka transaction manager was " + (this.transactional ? "removed" : "set")
+					+ " after its registration. Set it on the container factory";
+		}
+		return null;
+	}
+
+	boolean isInstalled(AbstractMessageListenerContainer<?, ?> container) {
+		Object listener = listener(container);
 		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
-		if (errorHandler == null && manager == null) {
+		return (listener instanceof DeliveryListener<?, ?> || listener instanceof BatchDeliveryListener<?, ?>)
+				&& ((errorHandler != null) ? errorHandler instanceof BlockedAwareErrorHandler : this.transactional)
+				&& (!this.transactional
+						|| container.getAfterRollbackProcessor() instanceof BlockedAwareAfterRollbackProcessor);
+	}
+
+	/**
+	 * Protect a container that is not running. Nothing that is protected already is
+	 * protected again.
+	 * @param container the container
+	 * @param <K> the type of record keys
+	 * @param <V> the type of record values
+	 */
+	<K, V> void install(AbstractMessageListenerContainer<K, V> container) {
+		installListener(container);
+		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
+		if (errorHandler == null && !this.transactional) {
 			// What the container would use.
 			errorHandler = new DefaultErrorHandler();
 		}
-		if (errorHandler != null) {
+		if (errorHandler != null && !(errorHandler instanceof BlockedAwareErrorHandler)) {
 			addRejections(errorHandler);
-			container.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, pauses));
+			container.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses));
 		}
-		if (manager != null) {
-			installTransaction(container, (ConfigurableTransactionManager) manager, pauses);
+		if (this.transactional) {
+			installTransaction(container);
 		}
 	}
 
 	@SuppressWarnings("unchecked")
-	private static <K, V> Object listener(AbstractMessageListenerContainer<K, V> container,
-			ProtectedListeners listeners, boolean transactional) {
-		Object listener = Objects.requireNonNull(
+	private <K, V> void installListener(AbstractMessageListenerContainer<K, V> container) {
+		Object listener = listener(container);
+		if (listener instanceof DeliveryListener<?, ?> || listener instanceof BatchDeliveryListener<?, ?>) {
+			return;
+		}
+		container.setupMessageListener((listener instanceof BatchMessageListener<?, ?> batchListener)
+				? new BatchDeliveryListener<>((BatchMessageListener<K, V>) batchListener, this.listeners,
+						this.transactional)
+				: new DeliveryListener<>((MessageListener<K, V>) listener, this.listeners, this.transactional));
+	}
+
+	private static Object listener(AbstractMessageListenerContainer<?, ?> container) {
+		return Objects.requireNonNull(
 				ContainerProtection.target(container.getContainerProperties().getMessageListener()),
 				"A container has a listener when it is registered");
-		return (listener instanceof BatchMessageListener<?, ?> batch)
-				? new BatchDeliveryListener<>((BatchMessageListener<K, V>) batch, listeners, transactional)
-				: new DeliveryListener<>((MessageListener<K, V>) listener, listeners, transactional);
+	}
+
+	private static @Nullable KafkaAwareTransactionManager<?, ?> manager(
+			AbstractMessageListenerContainer<?, ?> container) {
+		return container.getContainerProperties().getKafkaAwareTransactionManager();
 	}
 
 	@SuppressWarnings("unchecked")
-	private static <K, V> void installTransaction(AbstractMessageListenerContainer<K, V> container,
-			ConfigurableTransactionManager manager, PartitionPauses pauses) {
+	private <K, V> void installTransaction(AbstractMessageListenerContainer<K, V> container) {
+		ConfigurableTransactionManager manager = (ConfigurableTransactionManager) Objects
+			.requireNonNull(manager(container));
 		// Several containers may share a manager.
 		if (!manager.getTransactionExecutionListeners().contains(KafkaTransactionCompletions.LISTENER)) {
 			manager.addListener(KafkaTransactionCompletions.LISTENER);
 		}
 		AfterRollbackProcessor<K, V> processor = (AfterRollbackProcessor<K, V>) container.getAfterRollbackProcessor();
-		addRejections(processor);
-		container.setAfterRollbackProcessor(BlockedAwareAfterRollbackProcessor.around(processor, pauses));
+		if (!(processor instanceof BlockedAwareAfterRollbackProcessor)) {
+			addRejections(processor);
+			container.setAfterRollbackProcessor(BlockedAwareAfterRollbackProcessor.around(processor, this.pauses));
+		}
 	}
 
 	@SuppressWarnings("unchecked")

@@ -36,7 +36,7 @@ public final class ContainerProtection {
 
 	private final ListenerSettingsFactory settings;
 
-	private final PartitionPauses pauses;
+	private final ContainerInstallations installations;
 
 	private final TopicRetentions retentions;
 
@@ -46,9 +46,10 @@ public final class ContainerProtection {
 
 	private final Map<String, Owner> scopes = new ConcurrentHashMap<>();
 
-	public ContainerProtection(ListenerSettingsFactory settings, PartitionPauses pauses, TopicRetentions retentions) {
+	public ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
+			TopicRetentions retentions) {
 		this.settings = settings;
-		this.pauses = pauses;
+		this.installations = installations;
 		this.retentions = retentions;
 	}
 
@@ -96,8 +97,8 @@ public final class ContainerProtection {
 			}
 		}
 		ListenerChecks.checkNotMixed(methods(methodEndpoint), targetClass);
-		ContainerInstallation.install((AbstractMessageListenerContainer<?, ?>) container,
-				new ProtectedListeners(targetClass, listeners), this.pauses);
+		this.installations.install((AbstractMessageListenerContainer<?, ?>) container,
+				new ProtectedListeners(targetClass, listeners));
 	}
 
 	// Spring Kafka registers the main container before those of its retry topics.

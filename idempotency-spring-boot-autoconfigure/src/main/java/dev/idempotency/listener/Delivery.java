@@ -43,6 +43,16 @@ final class Delivery {
 		return previous;
 	}
 
+	// The application may have put a listener of its own around one that is protected,
+	// and
+	// that listener may swallow exceptions.
+	static void unbind(Delivery delivery, @Nullable Delivery previous) {
+		CURRENT.set(previous);
+		if (previous != null && delivery.blocked != null) {
+			previous.block(delivery.blocked);
+		}
+	}
+
 	ConsumerRecord<?, ?> record() {
 		return this.records.get(0);
 	}
@@ -115,6 +125,10 @@ final class Delivery {
 		if (this.acknowledgment != null) {
 			this.acknowledgment.refuse(false);
 		}
+	}
+
+	boolean isBlockedBy(RuntimeException exception) {
+		return this.blocked == exception;
 	}
 
 	// An error handler of the listener may have swallowed it: the record must not be

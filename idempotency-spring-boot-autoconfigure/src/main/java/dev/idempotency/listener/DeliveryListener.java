@@ -31,6 +31,22 @@ final class DeliveryListener<K, V> extends AbstractDelegatingMessageListenerAdap
 		this.transactional = transactional;
 	}
 
+	// The container calls the method of the type that it finds behind all delegates.
+	@Override
+	public void onMessage(ConsumerRecord<K, V> record) {
+		onMessage(record, null, null);
+	}
+
+	@Override
+	public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment) {
+		onMessage(record, acknowledgment, null);
+	}
+
+	@Override
+	public void onMessage(ConsumerRecord<K, V> record, @Nullable Consumer<?, ?> consumer) {
+		onMessage(record, null, consumer);
+	}
+
 	@Override
 	public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment,
 			@Nullable Consumer<?, ?> consumer) {
@@ -49,8 +65,11 @@ final class DeliveryListener<K, V> extends AbstractDelegatingMessageListenerAdap
 			}
 			delivery.rethrowIfBlocked();
 		}
+		catch (BlockedSignal ex) {
+			throw ex.reason();
+		}
 		finally {
-			Delivery.bind(previous);
+			Delivery.unbind(delivery, previous);
 		}
 	}
 

@@ -29,21 +29,35 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 
 	private final transient IdempotentPointcut pointcut = new IdempotentPointcut();
 
-	private final transient MethodInterceptor advice = IdempotentAdvisor::invoke;
+	private final transient UnprotectedCalls unprotected = new UnprotectedCalls();
+
+	private final transient MethodInterceptor advice = this::invoke;
 
 	public IdempotentAdvisor() {
 		// Outside the transaction advisor, which is the last.
 		setOrder(Ordered.LOWEST_PRECEDENCE - 1000);
 	}
 
-	private static @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+	private @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
 		Delivery delivery = Delivery.current();
-		ProtectedListener listener = (delivery != null) ? delivery.listener(invocation.getMethod()) : null;
-		if (delivery == null || listener == null) {
+		if (delivery == null) {
+			this.unprotected.check(invocation);
+			return invocation.proceed();
+		}
+		ProtectedListener listener = delivery.listener(invocation.getMethod());
+		if (listener == null) {
 			return invocation.proceed();
 		}
 		delivery.unblock();
-		return listener.invoke(invocation, delivery);
+		try {
+			return listener.invoke(invocation, delivery);
+		}
+		catch (RuntimeException ex) {
+			if (delivery.isBlockedBy(ex)) {
+				throw new BlockedSignal(ex);
+			}
+			throw ex;
+		}
 	}
 
 	@Override

@@ -10,6 +10,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.listener.MessageListenerContainer;
 
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
@@ -69,6 +70,10 @@ final class BatchApp implements AutoCloseable {
 	 */
 	void send(String listener, String... partitions) {
 		Servers.addTopics(partitions.length, name(listener));
+		sendMore(listener, partitions);
+	}
+
+	void sendMore(String listener, String... partitions) {
 		for (int partition = 0; partition < partitions.length; partition++) {
 			for (String letter : partitions[partition].split(" ")) {
 				Kafka.send(Kafka.record(name(listener), partition, letter.equals("-") ? null : letter, letter));
@@ -101,7 +106,11 @@ final class BatchApp implements AutoCloseable {
 	}
 
 	void start(String listener) {
-		this.context.getBean(KafkaListenerEndpointRegistry.class).getListenerContainer(name(listener)).start();
+		container(listener).start();
+	}
+
+	MessageListenerContainer container(String listener) {
+		return this.context.getBean(KafkaListenerEndpointRegistry.class).getListenerContainer(name(listener));
 	}
 
 	long lag(String listener) {

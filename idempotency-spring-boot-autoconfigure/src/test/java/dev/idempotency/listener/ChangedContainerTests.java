@@ -1,0 +1,254 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+import org.apache.kafka.common.TopicPartition;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.config.ContainerPostProcessor;
+import org.springframework.kafka.listener.AbstractMessageListenerContainer;
+import org.springframework.kafka.listener.AcknowledgingConsumerAwareMessageListener;
+import org.springframework.kafka.listener.BatchAcknowledgingConsumerAwareMessageListener;
+import org.springframework.kafka.listener.BatchMessageListener;
+import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
+import org.springframework.kafka.listener.DefaultErrorHandler;
+import org.springframework.kafka.listener.MessageListener;
+import org.springframework.util.backoff.FixedBackOff;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Idempotent;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for containers that the application changes: by a post-processor before they are
+ * registered, or through their setters when they are registered already.
+ */
+@Tag("promise-15")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ChangedContainerTests {
+
+	private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+	private BatchApp app;
+
+	@BeforeAll
+	void start() {
+		this.app = new BatchApp(Listeners.class, "leased");
+	}
+
+	@AfterAll
+	void stop() {
+		this.app.close();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "record", "batch" })
+	void blockedRecordIsNotGivenUpByAnErrorHandlerThatWasSetAfterRegistration(String name) {
+		Servers.addTopics(1, this.app.name(name));
+		container(name).setCommonErrorHandler(impatient());
+		assertBlockedRecordWaits(name);
+	}
+
+	@Test
+	void blockedRecordIsNotGivenUpByAnErrorHandlerThatWasSetBeforeARestart() {
+		this.app.send("restarted", "-");
+		this.app.start("restarted");
+		this.app.awaitDone("restarted");
+		AbstractMessageListenerContainer<?, ?> container = container("restarted");
+		container.stop();
+		container.setCommonErrorHandler(impatient());
+		assertBlockedRecordWaits("restarted");
+	}
+
+	@Test
+	void blockedRecordIsNotGivenUpByAnErrorHandlerOfOneConsumer() {
+		this.app.send("child", "-");
+		this.app.start("child");
+		this.app.awaitDone("child");
+		AbstractMessageListenerContainer<?, ?> child = ((ConcurrentMessageListenerContainer<?, ?>) container("child"))
+			.getContainers()
+			.get(0);
+		child.stop();
+		child.setCommonErrorHandler(impatient());
+		child.start();
+		assertBlockedRecordWaits("child");
+	}
+
+	@Test
+	void copyIsSkippedByAListenerThatWasReplacedAfterRegistration() {
+		Listeners listeners = this.app.listeners(Listeners.class);
+		MessageListener<String, String> replacement = (record) -> listeners.self().replaced(record.value());
+		container("replaced").setupMessageListener(replacement);
+		this.app.send("replaced", "a a b");
+		this.app.start("replaced");
+		this.app.awaitDone("replaced");
+		assertThat(listeners.seen("replaced")).containsExactly("a", "b");
+	}
+
+	@Test
+	void containerDoesNotStartWithAListenerOfAnotherKind() {
+		BatchMessageListener<String, String> replacement = (records) -> {
+		};
+		try (Logs logs = Logs.about(this.app.name("kind"))) {
+			container("kind").setupMessageListener(replacement);
+			this.app.send("kind", "a");
+			this.app.start("kind");
+			await().atMost(PATIENCE).until(() -> !container("kind").isRunning());
+			assertThat(logs.messages("ERROR")).singleElement()
+				.asString()
+				.startsWith("The container '" + this.app.name("kind") + "' was stopped before it delivered a record: ")
+				.contains("batch");
+		}
+		assertThat(this.app.lag("kind")).isOne();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "simple", "simpleBatch" })
+	void recordIsProcessedOnceWithAListenerOfASimplerTypeAroundTheAdapter(String name) {
+		ClaimRequest other = this.app.hold(name, "b", Duration.ofMinutes(5));
+		this.app.send(name, "a a b c");
+		this.app.start(name);
+		Queue<String> seen = this.app.listeners(Listeners.class).seen(name);
+		await().atMost(PATIENCE).until(() -> this.app.lag(name) == 2);
+		this.app.store().release(other);
+		this.app.awaitDone(name);
+		assertThat(seen).containsExactly("a", "b", "c");
+	}
+
+	private void assertBlockedRecordWaits(String name) {
+		ClaimRequest other = this.app.hold(name, "a", Duration.ofMinutes(5));
+		this.app.sendMore(name, "a b");
+		AbstractMessageListenerContainer<?, ?> container = container(name);
+		container.start();
+		Queue<String> seen = this.app.listeners(Listeners.class).seen(name);
+		TopicPartition partition = new TopicPartition(this.app.name(name), 0);
+		// Until the record waits, or is given up and the next one is processed.
+		await().atMost(PATIENCE).until(() -> container.isPartitionPaused(partition) || this.app.lag(name) == 0);
+		assertThat(seen).doesNotContain("b");
+		assertThat(this.app.lag(name)).isEqualTo(2);
+		this.app.store().release(other);
+		this.app.awaitDone(name);
+		assertThat(seen).endsWith("a", "b");
+	}
+
+	private static DefaultErrorHandler impatient() {
+		return new DefaultErrorHandler(new FixedBackOff(0, 1));
+	}
+
+	private AbstractMessageListenerContainer<?, ?> container(String name) {
+		return (AbstractMessageListenerContainer<?, ?>) this.app.container(name);
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Listeners {
+
+		private final Map<String, Queue<String>> seen = new ConcurrentHashMap<>();
+
+		private final ObjectProvider<Listeners> self;
+
+		Listeners(ObjectProvider<Listeners> self) {
+			this.self = self;
+		}
+
+		Listeners self() {
+			return this.self.getObject();
+		}
+
+		@Bean
+		static ContainerPostProcessor<String, String, AbstractMessageListenerContainer<String, String>> simpler() {
+			return (container) -> {
+				@SuppressWarnings("unchecked")
+				AcknowledgingConsumerAwareMessageListener<String, String> adapter = (AcknowledgingConsumerAwareMessageListener<String, String>) container
+					.getContainerProperties()
+					.getMessageListener();
+				MessageListener<String, String> simpler = (record) -> adapter.onMessage(record, null, null);
+				container.setupMessageListener(simpler);
+			};
+		}
+
+		@Bean
+		static ContainerPostProcessor<String, String, AbstractMessageListenerContainer<String, String>> simplerBatch() {
+			return (container) -> {
+				@SuppressWarnings("unchecked")
+				BatchAcknowledgingConsumerAwareMessageListener<String, String> adapter = (BatchAcknowledgingConsumerAwareMessageListener<String, String>) container
+					.getContainerProperties()
+					.getMessageListener();
+				BatchMessageListener<String, String> simpler = (records) -> adapter.onMessage(records, null, null);
+				container.setupMessageListener(simpler);
+			};
+		}
+
+		@Idempotent(scope = "${prefix}-record")
+		@KafkaListener(id = "${prefix}-record", topics = "${prefix}-record")
+		void record(String value) {
+			seen("record").add(value);
+		}
+
+		@Idempotent(scope = "${prefix}-batch")
+		@KafkaListener(id = "${prefix}-batch", topics = "${prefix}-batch", batch = "true")
+		void batch(List<String> values) {
+			seen("batch").addAll(values);
+		}
+
+		@Idempotent(scope = "${prefix}-restarted")
+		@KafkaListener(id = "${prefix}-restarted", topics = "${prefix}-restarted")
+		void restarted(String value) {
+			seen("restarted").add(value);
+		}
+
+		@Idempotent(scope = "${prefix}-child")
+		@KafkaListener(id = "${prefix}-child", topics = "${prefix}-child")
+		void child(String value) {
+			seen("child").add(value);
+		}
+
+		@Idempotent(scope = "${prefix}-replaced")
+		@KafkaListener(id = "${prefix}-replaced", topics = "${prefix}-replaced")
+		void replaced(String value) {
+			seen("replaced").add(value);
+		}
+
+		@Idempotent(scope = "${prefix}-kind")
+		@KafkaListener(id = "${prefix}-kind", topics = "${prefix}-kind")
+		void kind(String value) {
+			seen("kind").add(value);
+		}
+
+		@Idempotent(scope = "${prefix}-simple")
+		@KafkaListener(id = "${prefix}-simple", topics = "${prefix}-simple", containerPostProcessor = "simpler")
+		void simple(String value) {
+			seen("simple").add(value);
+		}
+
+		@Idempotent(scope = "${prefix}-simpleBatch")
+		@KafkaListener(id = "${prefix}-simpleBatch", topics = "${prefix}-simpleBatch", batch = "true",
+				containerPostProcessor = "simplerBatch")
+		void simpleBatch(List<String> values) {
+			seen("simpleBatch").addAll(values);
+		}
+
+		Queue<String> seen(String name) {
+			return this.seen.computeIfAbsent(name, (unused) -> new ConcurrentLinkedQueue<>());
+		}
+
+	}
+
+}
