@@ -1,5 +1,6 @@
 package dev.idempotency;
 
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
@@ -7,15 +8,19 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
 
 /**
- * The transaction that what a handler does belongs to.
+ * The transaction in which a handler runs.
  *
  * @param definition the transaction that transactional mode begins or joins
  * @param deferral in leased mode, who gets the completion of a handler that has returned,
  * because a transaction of the caller decides whether it holds; {@code null} to record it
  * at once. It must not throw
+ * @param rollbackOnly in transactional mode, whether the handler that has just returned
+ * on this thread wants what it wrote to be rolled back. The operation is then completed
+ * without effect. Not asked when the transaction belongs to the caller, who decides
  * @since 0.1.0
  */
-public record Boundary(TransactionDefinition definition, @Nullable Consumer<PendingCompletion> deferral) {
+public record Boundary(TransactionDefinition definition, @Nullable Consumer<PendingCompletion> deferral,
+		BooleanSupplier rollbackOnly) {
 
 	/**
 	 * A transaction with default settings, if the mode needs one.
@@ -28,7 +33,17 @@ public record Boundary(TransactionDefinition definition, @Nullable Consumer<Pend
 	 * @return the boundary
 	 */
 	public static Boundary of(TransactionDefinition definition) {
-		return new Boundary(definition, null);
+		return of(definition, () -> false);
+	}
+
+	/**
+	 * The transaction of transactional mode, whose handler may ask for a rollback.
+	 * @param definition its settings
+	 * @param rollbackOnly whether the handler that has just returned asks for it
+	 * @return the boundary
+	 */
+	public static Boundary of(TransactionDefinition definition, BooleanSupplier rollbackOnly) {
+		return new Boundary(definition, null, rollbackOnly);
 	}
 
 	/**
@@ -37,7 +52,7 @@ public record Boundary(TransactionDefinition definition, @Nullable Consumer<Pend
 	 * @return the boundary
 	 */
 	public static Boundary deferred(Consumer<PendingCompletion> deferral) {
-		return new Boundary(new DefaultTransactionDefinition(), deferral);
+		return new Boundary(new DefaultTransactionDefinition(), deferral, () -> false);
 	}
 
 }

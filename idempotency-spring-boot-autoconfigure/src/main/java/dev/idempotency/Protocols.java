@@ -24,6 +24,8 @@ final class Protocols implements AutoCloseable {
 
 	private final LeasedProtocol leased;
 
+	private final FailureNotes notes;
+
 	private final @Nullable TransactionalProtocol transactional;
 
 	private final IdempotencyOperator operator;
@@ -37,10 +39,11 @@ final class Protocols implements AutoCloseable {
 		LeasedClaims claims = new LeasedClaims(store, calls, this.cache, this.leases, this.looseEnds, this.bypass);
 		this.asynchronous = new AsyncSettlements(claims, Looks.threads("settlements"));
 		this.leased = new LeasedProtocol(claims, new BatchClaims(store, calls, this.looseEnds), this.asynchronous);
+		this.notes = new FailureNotes(calls, Looks.threads("failure-notes"));
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
 				? new TransactionalProtocol(transactionalStore, calls, this.cache, new Transactions(calls, manager),
-						this.bypass)
+						this.bypass, this.notes)
 				: null;
 	}
 
@@ -116,6 +119,7 @@ final class Protocols implements AutoCloseable {
 
 	@Override
 	public void close() {
+		this.notes.close();
 		this.leases.close();
 		this.asynchronous.close();
 		this.looseEnds.close();

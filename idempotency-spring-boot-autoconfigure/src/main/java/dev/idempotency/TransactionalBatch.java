@@ -37,6 +37,8 @@ final class TransactionalBatch<T> {
 
 	private final TransactionalBatchClaims claims;
 
+	private final Boundary boundary;
+
 	TransactionalBatch(TransactionalIdempotencyStore store, StoreCalls calls, CompletionCache cache,
 			Transactions transactions, BatchRun<T> run, Boundary boundary, boolean isProtected) {
 		this.store = store;
@@ -45,6 +47,7 @@ final class TransactionalBatch<T> {
 		this.transactions = transactions;
 		this.run = run;
 		this.plan = run.plan();
+		this.boundary = boundary;
 		this.claims = new TransactionalBatchClaims(store, calls, transactions, run, boundary, isProtected);
 	}
 
@@ -85,27 +88,67 @@ final class TransactionalBatch<T> {
 			executions.add((part.claim() instanceof Claim.Acquired acquired)
 					? new IdempotentExecution(part.operation().key(), acquired) : null);
 		}
+		List<@Nullable T> results;
+		Map<Integer, Completion> completions;
+		boolean withoutEffect;
 		try {
-			List<@Nullable T> results = this.run.run(due, executions);
-			Map<Integer, Completion> completions = store(due, results);
-			this.transactions.commit(transaction);
-			completions.forEach((index, completion) -> {
-				IdempotentOperation operation = this.plan.part(index).operation();
-				this.cache.add(operation.key(), operation.fingerprint(), completion.result(), operation.retention());
-			});
-			for (int i = 0; i < due.size(); i++) {
-				this.plan.done(due.get(i), results.get(i));
+			results = this.run.run(due, executions);
+			completions = completions(due, results);
+			withoutEffect = Transactions.isRollbackOnly(transaction, this.boundary);
+			if (!withoutEffect) {
+				store(due, completions);
+				this.transactions.commit(transaction);
 			}
-			return false;
 		}
 		catch (Throwable ex) {
 			boolean inDoubt = Transactions.isInDoubt(transaction, ex);
 			this.transactions.rollback(transaction, ex);
 			return failed(due, ex, inDoubt);
 		}
+		if (withoutEffect) {
+			this.transactions.rollback(transaction, null);
+			try {
+				completeWithoutEffect(due, completions);
+			}
+			catch (OperationBlockedException ex) {
+				due.forEach((index) -> this.plan.undone(index, ex));
+				return false;
+			}
+		}
+		completions.forEach((index, completion) -> {
+			IdempotentOperation operation = this.plan.part(index).operation();
+			this.cache.add(operation.key(), operation.fingerprint(), completion.result(), operation.retention());
+		});
+		for (int i = 0; i < due.size(); i++) {
+			this.plan.done(due.get(i), results.get(i));
+		}
+		return false;
 	}
 
-	private Map<Integer, Completion> store(List<Integer> due, List<@Nullable T> results) {
+	// The handler had its writes rolled back, and returned: the operations are done.
+	private void completeWithoutEffect(List<Integer> due, Map<Integer, Completion> completions) {
+		if (completions.isEmpty()) {
+			return;
+		}
+		Object subject = this.run.subject(due);
+		TransactionStatus transaction = this.transactions.begin(subject, this.boundary.definition());
+		try {
+			List<ClaimRequest> requests = completions.values().stream().map(Completion::claim).toList();
+			List<Claim> answers = this.calls.call(StoreCall.CLAIM, subject,
+					() -> this.store.claimAllInTransaction(requests, false));
+			if (!answers.stream().allMatch(Claim.Acquired.class::isInstance)) {
+				throw Transactions.lost(false, subject, null);
+			}
+			store(due, completions);
+		}
+		catch (RuntimeException | Error ex) {
+			this.transactions.rollback(transaction, ex);
+			throw ex;
+		}
+		this.transactions.commitWithoutEffect(transaction, subject);
+	}
+
+	private Map<Integer, Completion> completions(List<Integer> due, List<@Nullable T> results) {
 		Map<Integer, Completion> completions = new LinkedHashMap<>();
 		for (int i = 0; i < due.size(); i++) {
 			int index = due.get(i);
@@ -114,6 +157,10 @@ final class TransactionalBatch<T> {
 						new Completion(this.claims.request(index), this.run.codec().write(results.get(i))));
 			}
 		}
+		return completions;
+	}
+
+	private void store(List<Integer> due, Map<Integer, Completion> completions) {
 		List<Completion> kept = completions.values().stream().filter((one) -> one.result() != null).toList();
 		if (!kept.isEmpty()) {
 			this.calls.call(StoreCall.COMPLETE, this.run.subject(due), () -> {
@@ -121,7 +168,6 @@ final class TransactionalBatch<T> {
 				return Settlement.SETTLED;
 			});
 		}
-		return completions;
 	}
 
 	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {

@@ -33,8 +33,11 @@ final class TransactionalProtocol {
 
 	private final Bypass bypass;
 
+	private final FailureNotes notes;
+
 	TransactionalProtocol(TransactionalIdempotencyStore store, StoreCalls calls, CompletionCache cache,
-			Transactions transactions, Bypass bypass) {
+			Transactions transactions, Bypass bypass, FailureNotes notes) {
+		this.notes = notes;
 		this.bypass = bypass;
 		this.store = store;
 		this.calls = calls;
@@ -58,7 +61,7 @@ final class TransactionalProtocol {
 			claim = claim(operation, request, transaction, false);
 		}
 		if (claim instanceof Claim.Acquired acquired) {
-			return run(attempt, codec, request, acquired, transaction);
+			return run(attempt, codec, request, acquired, transaction, boundary);
 		}
 		if (!joined) {
 			this.transactions.rollback(transaction, null);
@@ -112,22 +115,19 @@ final class TransactionalProtocol {
 	}
 
 	private <T, E extends Throwable> Executed<T> run(Attempt<T, E> attempt, ResultCodec<T> codec, ClaimRequest request,
-			Claim.Acquired acquired, TransactionStatus transaction) throws E {
+			Claim.Acquired acquired, TransactionStatus transaction, Boundary boundary) throws E {
 		IdempotentOperation operation = attempt.operation();
+		T result;
+		byte[] bytes;
+		boolean withoutEffect;
 		try {
-			T result = attempt.run(new IdempotentExecution(operation.key(), acquired));
-			byte[] bytes = codec.write(result);
-			if (bytes != null) {
-				this.calls.call(StoreCall.COMPLETE, operation, () -> {
-					this.store.storeResult(request, bytes);
-					return Settlement.SETTLED;
-				});
+			result = attempt.run(new IdempotentExecution(operation.key(), acquired));
+			bytes = codec.write(result);
+			withoutEffect = Transactions.isRollbackOnly(transaction, boundary);
+			if (!withoutEffect) {
+				store(operation, request, bytes);
+				this.transactions.commit(transaction);
 			}
-			this.transactions.commit(transaction);
-			if (transaction.isNewTransaction()) {
-				this.cache.add(operation.key(), operation.fingerprint(), bytes, operation.retention());
-			}
-			return new Executed<>(result, false);
 		}
 		catch (Throwable ex) {
 			boolean inDoubt = Transactions.isInDoubt(transaction, ex);
@@ -140,6 +140,42 @@ final class TransactionalProtocol {
 			}
 			throw ex;
 		}
+		if (withoutEffect) {
+			this.transactions.rollback(transaction, null);
+			completeWithoutEffect(operation, request, bytes, boundary.definition());
+		}
+		if (transaction.isNewTransaction()) {
+			this.cache.add(operation.key(), operation.fingerprint(), bytes, operation.retention());
+		}
+		return new Executed<>(result, false);
+	}
+
+	private void store(IdempotentOperation operation, ClaimRequest request, byte @Nullable [] result) {
+		if (result != null) {
+			this.calls.call(StoreCall.COMPLETE, operation, () -> {
+				this.store.storeResult(request, result);
+				return Settlement.SETTLED;
+			});
+		}
+	}
+
+	// The handler had its writes rolled back, and returned: the operation is done.
+	private void completeWithoutEffect(IdempotentOperation operation, ClaimRequest request, byte @Nullable [] result,
+			TransactionDefinition definition) {
+		TransactionStatus transaction = this.transactions.begin(operation, definition);
+		Claim claim = claim(operation, request, transaction, false);
+		if (!(claim instanceof Claim.Acquired)) {
+			this.transactions.rollback(transaction, null);
+			throw Transactions.lost(false, operation, null);
+		}
+		try {
+			store(operation, request, result);
+		}
+		catch (RuntimeException | Error ex) {
+			this.transactions.rollback(transaction, ex);
+			throw ex;
+		}
+		this.transactions.commitWithoutEffect(transaction, operation);
 	}
 
 	private void noteFailure(IdempotentOperation operation, ClaimRequest request, Throwable error, boolean inDoubt) {
@@ -158,18 +194,22 @@ final class TransactionalProtocol {
 		throw Transactions.lost(inDoubt, operation, error);
 	}
 
-	// The transaction of the caller is still open: its lock on the record would block the
-	// note.
+	// The transaction of the caller still holds its connection and its lock on the
+	// record,
+	// also in afterCompletion: a note on this thread would wait for a second connection,
+	// and with a pool of one for ever.
 	private void noteFailureAfterRollback(IdempotentOperation operation, ClaimRequest request, Throwable error) {
 		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
 			return;
 		}
+		Failure failure = Failure.of(error);
 		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
 
 			@Override
 			public void afterCompletion(int status) {
 				if (status == STATUS_ROLLED_BACK) {
-					noteFailure(operation, request, error, false);
+					TransactionalProtocol.this.notes.add(operation,
+							() -> TransactionalProtocol.this.store.noteFailure(request, failure));
 				}
 			}
 

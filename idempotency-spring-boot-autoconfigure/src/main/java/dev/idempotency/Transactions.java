@@ -74,7 +74,12 @@ final class Transactions {
 		TransactionStatus transaction = beginUnprotected(subject, boundary.definition());
 		try {
 			T result = handler.handle();
-			this.manager.commit(transaction);
+			if (isRollbackOnly(transaction, boundary)) {
+				rollback(transaction, null);
+			}
+			else {
+				this.manager.commit(transaction);
+			}
 			return result;
 		}
 		catch (Throwable ex) {
@@ -120,6 +125,37 @@ final class Transactions {
 	}
 
 	/**
+	 * Whether the handler that has just returned wants a transaction of its own to be
+	 * rolled back.
+	 * @param transaction its transaction
+	 * @param boundary knows what the handler wants
+	 * @return whether to roll back
+	 */
+	static boolean isRollbackOnly(TransactionStatus transaction, Boundary boundary) {
+		return transaction.isNewTransaction() && boundary.rollbackOnly().getAsBoolean();
+	}
+
+	/**
+	 * Commit what completes operations whose effect has been rolled back on purpose.
+	 * @param transaction the transaction
+	 * @param subject the operations
+	 * @throws IdempotencyStoreUnavailableException if it fails; the next delivery shows
+	 * whether the operations are completed
+	 */
+	void commitWithoutEffect(TransactionStatus transaction, Object subject) {
+		try {
+			this.manager.commit(transaction);
+		}
+		catch (RuntimeException ex) {
+			rollback(transaction, ex);
+			throw new IdempotencyStoreUnavailableException(
+					"The handler returned and had its writes rolled back, but its completion could not be committed: "
+							+ subject + "; the record is redelivered when the database is available",
+					ex);
+		}
+	}
+
+	/**
 	 * Whether a transaction may have been committed although it failed: its commit was
 	 * sent, and the answer is an error.
 	 * @param transaction the transaction, before its rollback
@@ -130,7 +166,7 @@ final class Transactions {
 		return transaction.isCompleted() && !(error instanceof UnexpectedRollbackException);
 	}
 
-	static OwnershipLostException lost(boolean inDoubt, Object subject, Throwable error) {
+	static OwnershipLostException lost(boolean inDoubt, Object subject, @Nullable Throwable error) {
 		return new OwnershipLostException((inDoubt
 				? "Nobody knows whether this execution was committed: the answer to its commit was an error, and the key is "
 						+ "completed, or in progress elsewhere: "

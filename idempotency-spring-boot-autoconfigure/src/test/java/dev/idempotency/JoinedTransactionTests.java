@@ -19,6 +19,7 @@ import dev.idempotency.test.TextCodec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for {@link IdempotencyTemplate} in a transaction of the caller.
@@ -123,8 +124,9 @@ class JoinedTransactionTests {
 	void failureIsNotedAfterTheRollbackOfTheCaller() {
 		assertThatIllegalStateException().isThrownBy(() -> outer.executeWithoutResult((status) -> runFailing()));
 		assertThat(effects()).isZero();
-		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::failure)
-			.containsExactly(State.FAILED, new Failure("java.lang.IllegalStateException", "handler"));
+		awaitFailureNote();
+		assertThat(database.record(this.key).failure())
+			.isEqualTo(new Failure("java.lang.IllegalStateException", "handler"));
 	}
 
 	@Test
@@ -132,16 +134,24 @@ class JoinedTransactionTests {
 		assertThatExceptionOfType(UnexpectedRollbackException.class).isThrownBy(() -> outer
 			.executeWithoutResult((status) -> assertThatIllegalStateException().isThrownBy(this::runFailing)));
 		assertThat(effects()).isZero();
-		assertThat(database.record(this.key).state()).isEqualTo(State.FAILED);
+		awaitFailureNote();
 	}
 
 	@Test
 	void failedOperationRunsInTheNextTransactionOfTheCaller() {
 		assertThatIllegalStateException().isThrownBy(() -> outer.executeWithoutResult((status) -> runFailing()));
+		awaitFailureNote();
 		outer.executeWithoutResult((status) -> run());
 		assertThat(effects()).isOne();
 		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
 			.containsExactly(State.COMPLETED, 2);
+	}
+
+	// It comes from another thread, when the caller has returned its connection.
+	private void awaitFailureNote() {
+		await().untilAsserted(() -> assertThat(database.store().find(this.key)).get()
+			.extracting(IdempotencyRecord::state)
+			.isEqualTo(State.FAILED));
 	}
 
 }

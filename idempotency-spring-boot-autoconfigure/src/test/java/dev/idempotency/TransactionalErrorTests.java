@@ -16,17 +16,21 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.TransactionSystemException;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.TableName;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for {@link IdempotencyTemplate} in {@link Mode#TRANSACTIONAL} with a single
@@ -37,6 +41,8 @@ class TransactionalErrorTests {
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
+
+	private static final Boundary WITHOUT_EFFECT = Boundary.of(new DefaultTransactionDefinition(), () -> true);
 
 	private final IdempotencyKey key = TestDatabase.newKey();
 
@@ -186,6 +192,48 @@ class TransactionalErrorTests {
 		assertThat(lostBatch((due) -> {
 			throw new IllegalStateException("handler");
 		})).startsWith("This execution was rolled back");
+	}
+
+	@Test
+	@Tag("promise-3")
+	void rollbackThatTheHandlerWantsCompletesWithItsResult() {
+		assertThat(runWithoutEffect()).isEqualTo(new Executed<>("undone", false));
+		assertThat(record()).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
+			.containsExactly(State.COMPLETED, 1);
+		assertThat(runWithoutEffect()).isEqualTo(new Executed<>("undone", true));
+	}
+
+	@Test
+	void rollbackThatTheHandlerWantsAndAfterWhichAnotherCompletesIsBlocked() {
+		this.manager.afterRollback = this::completeElsewhere;
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(this::runWithoutEffect)
+			.withMessageStartingWith("This execution was rolled back");
+		assertThat(this.pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+	}
+
+	@Test
+	void rollbackThatABatchWantsAndAfterWhichAnotherCompletesIsBlocked() {
+		this.manager.afterRollback = this::completeElsewhere;
+		BatchExecuted<String> executed = this.template.executeAll(List.of(new BatchItem(this.operation, 0)),
+				Mode.TRANSACTIONAL, new TextCodec(), WITHOUT_EFFECT, (due) -> List.of("undone"));
+		assertThat(executed.waiting().get(0)).isInstanceOf(OwnershipLostException.class);
+		assertThat(this.pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+	}
+
+	private Executed<String> runWithoutEffect() {
+		return this.template.execute(this.operation, new TextCodec(), WITHOUT_EFFECT, () -> "undone");
+	}
+
+	@Test
+	@Tag("promise-11")
+	void failureInATransactionOfTheCallerNeedsNoSecondConnection() {
+		TransactionTemplate outer = new TransactionTemplate(this.manager);
+		long start = System.nanoTime();
+		assertThatExceptionOfType(IllegalStateException.class)
+			.isThrownBy(() -> outer.executeWithoutResult((status) -> runFailing()));
+		assertThat(Duration.ofNanos(System.nanoTime() - start))
+			.isLessThan(Duration.ofMillis(this.pool.getConnectionTimeout()));
+		await().untilAsserted(() -> assertThat(record().state()).isEqualTo(State.FAILED));
 	}
 
 	/**

@@ -31,6 +31,7 @@ import dev.idempotency.listener.ListenerRegistryPostProcessor;
 import dev.idempotency.listener.ListenerSettingsFactory;
 import dev.idempotency.listener.ListenerStartupCheck;
 import dev.idempotency.listener.PartitionPauses;
+import dev.idempotency.listener.RollbackOnlyAdvisor;
 import dev.idempotency.listener.TopicRetentions;
 
 /**
@@ -38,7 +39,8 @@ import dev.idempotency.listener.TopicRetentions;
  *
  * @since 0.1.0
  */
-@AutoConfiguration(after = { IdempotencyAutoConfiguration.class, IdempotencyJacksonAutoConfiguration.class })
+@AutoConfiguration(after = { IdempotencyAutoConfiguration.class, IdempotencyJacksonAutoConfiguration.class },
+		afterName = "org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration")
 @ConditionalOnClass(KafkaListenerEndpointRegistry.class)
 @ConditionalOnIdempotency
 @Import(AutoProxyRegistrar.class)
@@ -48,6 +50,12 @@ public final class IdempotencyKafkaAutoConfiguration {
 	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 	static IdempotentAdvisor idempotentAdvisor() {
 		return new IdempotentAdvisor();
+	}
+
+	@Bean
+	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+	static RollbackOnlyAdvisor idempotentRollbackOnlyAdvisor() {
+		return new RollbackOnlyAdvisor();
 	}
 
 	@Bean

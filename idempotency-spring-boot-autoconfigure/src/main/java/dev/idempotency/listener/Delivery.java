@@ -25,6 +25,8 @@ final class Delivery {
 
 	private @Nullable RuntimeException blocked;
 
+	private boolean rollbackOnly;
+
 	Delivery(ProtectedListeners listeners, List<? extends ConsumerRecord<?, ?>> records,
 			@Nullable DeliveryAcknowledgment acknowledgment) {
 		this.listeners = listeners;
@@ -51,6 +53,25 @@ final class Delivery {
 		if (previous != null && delivery.blocked != null) {
 			previous.block(delivery.blocked);
 		}
+	}
+
+	/**
+	 * Whether the method that has just returned on this thread has set the transaction of
+	 * its own {@code @Transactional} to rollback-only. Asked once for each call.
+	 * @return whether its writes are to be rolled back
+	 */
+	static boolean takeRollbackOnly() {
+		Delivery delivery = CURRENT.get();
+		if (delivery == null) {
+			return false;
+		}
+		boolean taken = delivery.rollbackOnly;
+		delivery.rollbackOnly = false;
+		return taken;
+	}
+
+	void setRollbackOnly(boolean rollbackOnly) {
+		this.rollbackOnly = rollbackOnly;
 	}
 
 	ConsumerRecord<?, ?> record() {

@@ -70,6 +70,11 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 		return this.advice;
 	}
 
+	static boolean isMarked(Method method, Class<?> targetClass) {
+		return AnnotatedElementUtils.hasAnnotation(AopUtils.getMostSpecificMethod(method, targetClass),
+				Idempotent.class) || AnnotatedElementUtils.hasAnnotation(targetClass, Idempotent.class);
+	}
+
 	boolean isUsed() {
 		return this.pointcut.matched;
 	}

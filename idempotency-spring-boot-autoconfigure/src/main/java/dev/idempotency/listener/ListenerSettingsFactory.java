@@ -116,7 +116,7 @@ public final class ListenerSettingsFactory {
 			definition.setIsolationLevel(attribute.getIsolationLevel());
 			definition.setTimeout(attribute.getTimeout());
 		}
-		return Boundary.of(definition);
+		return Boundary.of(definition, Delivery::takeRollbackOnly);
 	}
 
 	private Duration duration(String text, String attribute, Duration fallback, String where) {

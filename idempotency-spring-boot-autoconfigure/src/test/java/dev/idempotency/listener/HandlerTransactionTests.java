@@ -9,6 +9,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -18,9 +19,11 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.interceptor.TransactionAspectSupport;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.backoff.FixedBackOff;
 
+import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
@@ -43,8 +46,8 @@ class HandlerTransactionTests {
 	@BeforeAll
 	void start() {
 		for (String mode : List.of("leased", "transactional")) {
-			this.apps.put(mode, new BatchApp(
-					new Class<?>[] { Effects.class, OnMethod.class, OnClass.class, Unprotected.class }, mode));
+			this.apps.put(mode, new BatchApp(new Class<?>[] { Effects.class, OnMethod.class, OnClass.class,
+					Unprotected.class, Undoing.class, Inner.class }, mode));
 		}
 	}
 
@@ -105,6 +108,63 @@ class HandlerTransactionTests {
 		Effects effects = app.listeners(Effects.class);
 		assertThat(effects.runs(name)).containsExactly("a", "b", "heals", "a", "b", "heals");
 		assertThat(effects.rows(name)).containsExactly("a", "b", "heals");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "leased", "transactional" })
+	@Tag("promise-3")
+	void recordWhoseMethodSetsRollbackOnlyAndReturnsIsCompletedWithoutEffect(String mode) {
+		BatchApp app = this.apps.get(mode);
+		app.send("undoing", "a undo undo b undo");
+		app.start("undoing");
+		app.awaitDone("undoing");
+		Effects effects = app.listeners(Effects.class);
+		assertThat(effects.runs("undoing")).containsExactly("a", "undo", "b");
+		assertThat(effects.rows("undoing")).containsExactly("a", "b");
+		assertThat(app.record("undoing", "undo")).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
+			.containsExactly(State.COMPLETED, 1);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "leased", "transactional" })
+	@Tag("promise-3")
+	void batchWhoseMethodSetsRollbackOnlyAndReturnsIsCompletedWithoutEffect(String mode) {
+		BatchApp app = this.apps.get(mode);
+		app.send("undoing-batch", "a undo b a");
+		app.start("undoing-batch");
+		app.awaitDone("undoing-batch");
+		Effects effects = app.listeners(Effects.class);
+		assertThat(effects.runs("undoing-batch")).containsExactly("a", "undo", "b");
+		assertThat(effects.rows("undoing-batch")).isEmpty();
+		assertThat(app.record("undoing-batch", "a").state()).isEqualTo(State.COMPLETED);
+		assertThat(app.record("undoing-batch", "b").state()).isEqualTo(State.COMPLETED);
+	}
+
+	// Spring calls it an unexpected rollback.
+	@ParameterizedTest
+	@ValueSource(strings = { "leased", "transactional" })
+	void recordWhoseMethodSwallowsTheErrorOfAnInnerTransactionHasFailed(String mode) {
+		BatchApp app = this.apps.get(mode);
+		app.send("swallowing", "a inner b");
+		app.start("swallowing");
+		app.awaitDone("swallowing");
+		Effects effects = app.listeners(Effects.class);
+		assertThat(effects.runs("swallowing")).containsExactly("a", "inner", "inner", "b");
+		assertThat(effects.rows("swallowing")).containsExactly("a", "b");
+		assertThat(app.record("swallowing", "inner")).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
+			.containsExactly(State.FAILED, 2);
+	}
+
+	@Test
+	@Tag("promise-15")
+	void recordWithoutProtectionWhoseMethodSetsRollbackOnlyIsDone() {
+		BatchApp app = this.apps.get("transactional");
+		sendWithoutKeys(app, "undoing-keyless", "a undo b");
+		app.start("undoing-keyless");
+		app.awaitDone("undoing-keyless");
+		Effects effects = app.listeners(Effects.class);
+		assertThat(effects.runs("undoing-keyless")).containsExactly("a", "undo", "b");
+		assertThat(effects.rows("undoing-keyless")).containsExactly("a", "b");
 	}
 
 	private static void sendWithoutKeys(BatchApp app, String name, String letters) {
@@ -208,6 +268,71 @@ class HandlerTransactionTests {
 		@KafkaListener(id = "${prefix}-excluded-batch", topics = "${prefix}-excluded-batch", batch = "true")
 		void excludedBatch(List<String> values) {
 			values.forEach((value) -> this.effects.write("excluded-batch", value));
+		}
+
+	}
+
+	static class Undoing {
+
+		private final Effects effects;
+
+		private final Inner inner;
+
+		Undoing(Effects effects, Inner inner) {
+			this.effects = effects;
+			this.inner = inner;
+		}
+
+		@Transactional
+		@Idempotent(scope = "${prefix}-undoing")
+		@KafkaListener(id = "${prefix}-undoing", topics = "${prefix}-undoing")
+		void handle(String value) {
+			write("undoing", value);
+		}
+
+		@Transactional
+		@Idempotent(onMissingKey = MissingKeyPolicy.PROCESS)
+		@KafkaListener(id = "${prefix}-undoing-keyless", topics = "${prefix}-undoing-keyless")
+		void handleWithoutKeys(String value) {
+			write("undoing-keyless", value);
+		}
+
+		@Transactional
+		@Idempotent(scope = "${prefix}-undoing-batch")
+		@KafkaListener(id = "${prefix}-undoing-batch", topics = "${prefix}-undoing-batch", batch = "true")
+		void handle(List<String> values) {
+			values.forEach((value) -> write("undoing-batch", value));
+		}
+
+		@Transactional
+		@Idempotent(scope = "${prefix}-swallowing")
+		@KafkaListener(id = "${prefix}-swallowing", topics = "${prefix}-swallowing")
+		void handleWithInner(String value) {
+			this.effects.write("swallowing", value);
+			try {
+				this.inner.handle(value);
+			}
+			catch (IllegalStateException ex) {
+				// As some do.
+			}
+		}
+
+		private void write(String name, String value) {
+			this.effects.write(name, value);
+			if (value.equals("undo")) {
+				TransactionAspectSupport.currentTransactionStatus().setRollbackOnly();
+			}
+		}
+
+	}
+
+	static class Inner {
+
+		@Transactional
+		void handle(String value) {
+			if (value.equals("inner")) {
+				throw new IllegalStateException("fails");
+			}
 		}
 
 	}
