@@ -33,7 +33,10 @@ public @interface Idempotent {
 	/**
 	 * SpEL expression for the idempotency key. If it is not set or yields {@code null},
 	 * the headers named by {@code idempotency.key.headers} are tried, then
-	 * {@link #onMissingKey()} applies.
+	 * {@link #onMissingKey()} applies. The parts of a sum are joined as text, numbers
+	 * too, and a part that is {@code null} means no key. A property or method that the
+	 * declared type of the payload or of a parameter does not have stops the start,
+	 * unless that type is an interface, an abstract class, {@link Object} or a map.
 	 * @return the expression
 	 */
 	String key() default "";

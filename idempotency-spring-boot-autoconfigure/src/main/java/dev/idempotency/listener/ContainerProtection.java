@@ -104,7 +104,7 @@ public final class ContainerProtection {
 	// Spring Kafka registers the main container before those of its retry topics.
 	private static MessageListenerContainer main(MessageListenerContainer container, KafkaListenerEndpoint endpoint,
 			KafkaListenerEndpointRegistry registry) {
-		String mainId = container.getMainListenerId();
+		String mainId = endpoint.getMainListenerId();
 		MessageListenerContainer main = (mainId != null && !mainId.equals(endpoint.getId()))
 				? registry.getListenerContainer(mainId) : null;
 		return (main != null) ? main : container;

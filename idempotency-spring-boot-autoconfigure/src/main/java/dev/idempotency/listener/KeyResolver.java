@@ -1,9 +1,7 @@
 package dev.idempotency.listener;
 
-import java.time.temporal.TemporalAccessor;
 import java.util.List;
 import java.util.StringJoiner;
-import java.util.UUID;
 
 import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
@@ -87,16 +85,7 @@ final class KeyResolver {
 		catch (EvaluationException ex) {
 			throw new UnusableKeyException("the expression '" + expression + "' failed", ex);
 		}
-		if (value == null) {
-			return null;
-		}
-		if (value instanceof CharSequence || value instanceof Number || value instanceof UUID || value instanceof Enum
-				|| value instanceof Boolean || value instanceof Character || value instanceof TemporalAccessor) {
-			return value.toString();
-		}
-		// The text of any other object may differ for equal contents.
-		throw new UnusableKeyException("the expression '" + expression + "' yields a " + value.getClass().getName()
-				+ ", which is no text, number, date or UUID", null);
+		return (value != null) ? expression.text(value) : null;
 	}
 
 }

@@ -77,6 +77,7 @@ public final class ListenerSettingsFactory {
 			boolean deadLetter) {
 		String where = where(method, targetClass);
 		ListenerParameters parameters = new ListenerParameters(method);
+		DeclaredTypes types = new DeclaredTypes(method, targetClass, parameters, shape.batch());
 		TransactionAttribute attribute = this.transactions.getTransactionAttribute(method, targetClass);
 		Mode asked = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
 		Mode mode = this.modes.choose(asked, where, attribute, shape);
@@ -84,14 +85,14 @@ public final class ListenerSettingsFactory {
 		Duration retention = duration(annotation.retention(), "retention", this.defaults.retention(), where);
 		checkDurations(lease, retention, where);
 		// The key of a dead letter is its coordinates, which no other content has.
-		RecordExpression key = deadLetter ? null : expression(annotation.key(), "key", where, parameters);
+		RecordExpression key = deadLetter ? null : expression(annotation.key(), "key", where, parameters, types);
 		RecordExpression fingerprint = deadLetter ? null
-				: expression(annotation.fingerprint(), "fingerprint", where, parameters);
+				: expression(annotation.fingerprint(), "fingerprint", where, parameters, types);
 		return new ListenerSettings(where, parameters, mode, boundary(attribute, shape), lease, retention,
 				new KeyResolver(key, this.defaults.keyHeaders()),
 				(annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) ? annotation.onMissingKey()
 						: this.defaults.onMissingKey(),
-				fingerprint, expression(annotation.condition(), "condition", where, parameters),
+				fingerprint, expression(annotation.condition(), "condition", where, parameters, types),
 				codec(shape.resultType(method, targetClass), where),
 				serialization(fingerprint != null, "declares a fingerprint", where), this.template, this.listener);
 	}
@@ -101,8 +102,12 @@ public final class ListenerSettingsFactory {
 	}
 
 	private @Nullable RecordExpression expression(String text, String attribute, String where,
-			ListenerParameters parameters) {
-		return RecordExpression.parse(resolve(text), attribute, where, parameters);
+			ListenerParameters parameters, DeclaredTypes types) {
+		RecordExpression expression = RecordExpression.parse(resolve(text), attribute, where, parameters);
+		if (expression != null) {
+			expression.check(types, attribute, where);
+		}
+		return expression;
 	}
 
 	// Joining a transaction ignores what the inner one asks for, so the outer one asks.

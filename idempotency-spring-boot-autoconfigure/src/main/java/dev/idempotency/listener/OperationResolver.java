@@ -25,7 +25,7 @@ final class OperationResolver {
 
 	private final ListenerScope scope;
 
-	private final WarnOnce warnings = new WarnOnce();
+	private final RateLimitedWarnings warnings = new RateLimitedWarnings();
 
 	OperationResolver(ListenerSettings settings, ListenerScope scope) {
 		this.settings = settings;
@@ -93,22 +93,27 @@ final class OperationResolver {
 		switch (policy) {
 			case REJECT -> {
 				executed(Outcome.REJECTED, Duration.ZERO);
-				throw new IdempotencyKeyMissingException(what + "; it is rejected. Make the producer send a key",
+				throw new IdempotencyKeyMissingException(what + "; it is rejected. " + remedy(reason),
 						reason.getCause());
 			}
 			case PROCESS -> {
-				this.warnings.warn(why, what + "; it is processed without protection. Make the producer send a key",
-						reason.getCause());
+				this.warnings.warn(why, what + "; it is processed without protection, so neither a redelivery nor "
+						+ "a copy is recognised. " + remedy(reason), reason.getCause());
 				return null;
 			}
 			default -> {
 				this.warnings.warn(why,
-						what + "; its coordinates are the key, which protects from "
-								+ "re-delivery but not from a second send. Make the producer send a key",
+						what + "; its coordinates are the key, so a redelivery is recognised, but a copy "
+								+ "that is sent again is not. " + remedy(reason),
 						reason.getCause());
 				return this.scope.coordinates(origin.record());
 			}
 		}
+	}
+
+	private static String remedy(UnusableKeyException reason) {
+		return (reason.getCause() instanceof EvaluationException) ? "Correct the expression"
+				: "Make the producer send a key";
 	}
 
 	private byte @Nullable [] fingerprint(RecordContext context, Origin origin) {

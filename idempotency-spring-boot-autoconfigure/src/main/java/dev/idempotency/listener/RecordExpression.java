@@ -1,10 +1,14 @@
 package dev.idempotency.listener;
 
+import java.time.temporal.TemporalAccessor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.UUID;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.expression.EvaluationException;
 import org.springframework.expression.ParseException;
@@ -12,6 +16,7 @@ import org.springframework.expression.spel.ExpressionState;
 import org.springframework.expression.spel.SpelEvaluationException;
 import org.springframework.expression.spel.SpelNode;
 import org.springframework.expression.spel.ast.Indexer;
+import org.springframework.expression.spel.ast.Literal;
 import org.springframework.expression.spel.ast.OpPlus;
 import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.standard.SpelExpression;
@@ -24,14 +29,16 @@ import dev.idempotency.IdempotencyConfigurationException;
  */
 final class RecordExpression {
 
+	private static final Log logger = LogFactory.getLog(RecordExpression.class);
+
 	private static final SpelExpressionParser PARSER = new SpelExpressionParser();
 
 	private static final Set<String> VARIABLES = Set.of("record", "payload", "headers");
 
 	private final SpelExpression expression;
 
-	// The parts of "a + b": SpEL joins a null part as the text "null", which would give
-	// records without that part one key.
+	// The parts of "a + b": SpEL adds two numbers, and joins a null part as the text
+	// "null", which would give records without that part one key.
 	private final List<SpelNode> parts = new ArrayList<>();
 
 	private RecordExpression(SpelExpression expression, boolean key) {
@@ -120,10 +127,15 @@ final class RecordExpression {
 	 * @param context the delivery
 	 * @return the value, {@code null} also if a part of a key's sum is
 	 * @throws EvaluationException if the expression fails
+	 * @throws UnusableKeyException if a part of a key's sum is neither text, number, date
+	 * nor UUID
 	 */
 	@Nullable Object evaluate(RecordContext context) {
 		try {
 			return value(context);
+		}
+		catch (UnusableKeyException ex) {
+			throw ex;
 		}
 		catch (RuntimeException ex) {
 			// A method in the expression throws what it likes, and its text may quote
@@ -137,15 +149,55 @@ final class RecordExpression {
 	}
 
 	private @Nullable Object value(RecordContext context) {
-		if (this.parts.size() > 1) {
-			ExpressionState state = new ExpressionState(context);
-			for (SpelNode part : this.parts) {
-				if (part.getValue(state) == null) {
-					return null;
-				}
+		return (this.parts.size() > 1) ? join(new ExpressionState(context)) : this.expression.getValue(context);
+	}
+
+	// SpEL would add two numbers, and 1 + 23 and 2 + 22 are the same number.
+	private @Nullable String join(ExpressionState state) {
+		StringBuilder text = new StringBuilder();
+		for (SpelNode part : this.parts) {
+			Object value = part.getValue(state);
+			if (value == null) {
+				return null;
+			}
+			text.append(text(value));
+		}
+		return text.toString();
+	}
+
+	/**
+	 * The text of a value that the key is made of.
+	 * @param value the value
+	 * @return its text
+	 * @throws UnusableKeyException if equal values may have different texts
+	 */
+	String text(Object value) {
+		if (value instanceof CharSequence || value instanceof Number || value instanceof UUID || value instanceof Enum
+				|| value instanceof Boolean || value instanceof Character || value instanceof TemporalAccessor) {
+			return value.toString();
+		}
+		throw new UnusableKeyException("the expression '" + this + "' yields a " + value.getClass().getName()
+				+ ", which is no text, number, date or UUID", null);
+	}
+
+	/**
+	 * Check the expression against the types that the listener method declares.
+	 * @param types the types
+	 * @param attribute the attribute of the annotation
+	 * @param where the listener method
+	 * @throws IdempotencyConfigurationException if it names what does not exist
+	 */
+	void check(DeclaredTypes types, String attribute, String where) {
+		types.check(this.expression.getAST(),
+				"The " + attribute + " expression '" + this + "' of @Idempotent on " + where);
+		for (int i = 1; i < this.parts.size(); i++) {
+			if (!(this.parts.get(i - 1) instanceof Literal) && !(this.parts.get(i) instanceof Literal)) {
+				logger.warn("The key expression '" + this + "' of @Idempotent on " + where
+						+ " joins parts with nothing between them, so that '1' and '23' give the same key as '12' and "
+						+ "'3'. Put a separator between the parts, like #a + ':' + #b, unless their lengths are fixed");
+				return;
 			}
 		}
-		return this.expression.getValue(context);
 	}
 
 	@Override

@@ -120,6 +120,20 @@ class KeyResolverTests {
 	}
 
 	@Test
+	@Tag("promise-15")
+	void partsOfASumAreJoinedAsText() {
+		assertThat(resolve("#payload['tenant'] + #payload['order']", Map.of("tenant", 1, "order", 23L)))
+			.isEqualTo("123");
+		assertThat(resolve("#payload['tenant'] + 5 + ':' + (#payload['order'] + 7)", Map.of("tenant", 1, "order", 23)))
+			.isEqualTo("15:237");
+	}
+
+	@Test
+	void partThatIsAnObjectIsUnusable() {
+		assertUnusable("'order-' + #payload", Map.of("id", "secret"), "which is no text, number, date or UUID");
+	}
+
+	@Test
 	void recordIsVisible() {
 		assertThat(resolve("#record.topic() + #record.offset()", Map.of())).isEqualTo("topic2");
 	}

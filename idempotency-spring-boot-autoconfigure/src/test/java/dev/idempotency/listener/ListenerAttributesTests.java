@@ -3,6 +3,8 @@ package dev.idempotency.listener;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.kafka.annotation.KafkaListener;
@@ -61,6 +63,30 @@ class ListenerAttributesTests {
 	void unknownVariableIsRefused() {
 		assertRefused("key", "#order + #value", "uses unknown variables: [order].",
 				"Use #record, #payload, #headers or a parameter [value]");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "key", "fingerprint", "condition" })
+	@Tag("promise-15")
+	void propertyThatThePayloadDoesNotHaveIsRefused(String attribute) {
+		assertRefused(attribute, "#payload.paymentIdd",
+				"The " + attribute + " expression '#payload.paymentIdd' of @Idempotent on "
+						+ "ListenerAttributesTests.Listener.listen names the property 'paymentIdd', which "
+						+ "java.lang.String does not have.",
+				"Correct the expression");
+	}
+
+	@Test
+	@Tag("promise-15")
+	void sumWithoutSeparatorIsWarnedAbout() {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(Listener.class)
+				.withPropertyValues("key=#payload + #value")
+				.run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("WARN")).singleElement()
+				.asString()
+				.contains("joins parts with nothing between them", "ListenerAttributesTests.Listener.listen");
+		}
 	}
 
 	@Test

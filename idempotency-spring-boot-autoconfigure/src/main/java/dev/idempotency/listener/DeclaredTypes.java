@@ -1,0 +1,257 @@
+package dev.idempotency.listener;
+
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.MethodParameter;
+import org.springframework.core.ResolvableType;
+import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.CompoundExpression;
+import org.springframework.expression.spel.ast.ConstructorReference;
+import org.springframework.expression.spel.ast.Indexer;
+import org.springframework.expression.spel.ast.InlineMap;
+import org.springframework.expression.spel.ast.MethodReference;
+import org.springframework.expression.spel.ast.Projection;
+import org.springframework.expression.spel.ast.PropertyOrFieldReference;
+import org.springframework.expression.spel.ast.Selection;
+import org.springframework.expression.spel.ast.StringLiteral;
+import org.springframework.expression.spel.ast.TypeReference;
+import org.springframework.expression.spel.ast.VariableReference;
+import org.springframework.expression.spel.support.ReflectivePropertyAccessor;
+import org.springframework.messaging.Message;
+import org.springframework.util.ClassUtils;
+
+import dev.idempotency.IdempotencyConfigurationException;
+
+/**
+ * The types of what an expression may name, as the listener method declares them. Finds
+ * properties and methods that do not exist, which would otherwise fail for each record.
+ * Interfaces, abstract classes, {@link Object} and maps are not checked, because the
+ * class of the value decides. A concrete class is checked although a subclass of it might
+ * have more: declare the subclass then.
+ */
+final class DeclaredTypes {
+
+	private static final Properties PROPERTIES = new Properties();
+
+	private final Method method;
+
+	private final Class<?> targetClass;
+
+	private final ListenerParameters parameters;
+
+	private final boolean batch;
+
+	DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters parameters, boolean batch) {
+		this.method = method;
+		this.targetClass = targetClass;
+		this.parameters = parameters;
+		this.batch = batch;
+	}
+
+	/**
+	 * Check an expression.
+	 * @param expression the root of its tree
+	 * @param what the expression and where it stands, the subject of a sentence
+	 * @throws IdempotencyConfigurationException if it names a property or method that
+	 * does not exist
+	 */
+	void check(SpelNode expression, String what) {
+		String problem = problem(expression, null);
+		if (problem != null) {
+			throw new IdempotencyConfigurationException(what + " " + problem + ".",
+					"Correct the expression, or declare the type that has what it names as the type of the parameter.");
+		}
+	}
+
+	// The problem of a node whose target has the given type; null also if nothing can be
+	// proven.
+	private @Nullable String problem(SpelNode node, @Nullable ResolvableType target) {
+		if (node instanceof CompoundExpression) {
+			ResolvableType type = null;
+			for (int i = 0; i < node.getChildCount(); i++) {
+				SpelNode child = node.getChild(i);
+				String problem = (i == 0) ? problem(child, null) : memberProblem(child, type);
+				if (problem != null) {
+					return problem;
+				}
+				type = type(child, type);
+			}
+			return null;
+		}
+		if (node instanceof PropertyOrFieldReference property) {
+			return "names '" + property.getName() + "' without a variable: '#payload." + property.getName()
+					+ "' is a property of the payload, and '#" + property.getName() + "' a parameter";
+		}
+		if (node instanceof MethodReference call) {
+			return "calls '" + call.getName() + "' without a variable: '#payload." + call.getName()
+					+ "(...)' is a method of the payload";
+		}
+		return argumentProblem(node);
+	}
+
+	private @Nullable String memberProblem(SpelNode node, @Nullable ResolvableType owner) {
+		Class<?> type = checkable(owner);
+		if (owner != null && type != null && node instanceof PropertyOrFieldReference property
+				&& PROPERTIES.find(owner, property.getName()) == null) {
+			return "names the property '" + property.getName() + "', which " + type.getName() + " does not have";
+		}
+		if (type != null && node instanceof MethodReference call && methods(type, call).findAny().isEmpty()) {
+			return "calls the method '" + call.getName() + "' with " + call.getChildCount() + " arguments, which "
+					+ type.getName() + " does not have";
+		}
+		return argumentProblem(node);
+	}
+
+	private @Nullable String argumentProblem(SpelNode node) {
+		// A name is a property of each element there, a key, or part of the name of a
+		// type.
+		if (node instanceof Projection || node instanceof Selection || node instanceof InlineMap
+				|| node instanceof TypeReference) {
+			return null;
+		}
+		for (int i = 0; i < node.getChildCount(); i++) {
+			SpelNode child = node.getChild(i);
+			boolean name = (node instanceof Indexer && child instanceof PropertyOrFieldReference)
+					|| (node instanceof ConstructorReference && i == 0);
+			String problem = name ? null : problem(child, null);
+			if (problem != null) {
+				return problem;
+			}
+		}
+		return null;
+	}
+
+	private @Nullable ResolvableType type(SpelNode node, @Nullable ResolvableType owner) {
+		if (node instanceof VariableReference) {
+			return variable(node.toStringAST().substring(1));
+		}
+		if (node instanceof StringLiteral) {
+			return ResolvableType.forClass(String.class);
+		}
+		if (owner == null || owner.resolve() == null) {
+			return null;
+		}
+		if (node instanceof PropertyOrFieldReference property) {
+			return PROPERTIES.find(owner, property.getName());
+		}
+		if (node instanceof MethodReference call) {
+			List<ResolvableType> types = methods(owner.toClass(), call).map((method) -> result(method, owner))
+				.distinct()
+				.toList();
+			return (types.size() == 1) ? types.get(0) : null;
+		}
+		if (node instanceof Indexer) {
+			return element(owner);
+		}
+		return null;
+	}
+
+	private static @Nullable ResolvableType element(ResolvableType owner) {
+		if (owner.isArray()) {
+			return owner.getComponentType();
+		}
+		Class<?> type = owner.toClass();
+		if (Map.class.isAssignableFrom(type)) {
+			return owner.as(Map.class).getGeneric(1);
+		}
+		return List.class.isAssignableFrom(type) ? owner.as(List.class).getGeneric(0) : null;
+	}
+
+	private @Nullable ResolvableType variable(String name) {
+		return switch (name) {
+			case "record" -> record();
+			case "headers" -> ResolvableType.forClassWithGenerics(Map.class, String.class, String.class);
+			case "payload" -> payload();
+			default -> argument(this.parameters.index(name));
+		};
+	}
+
+	private @Nullable ResolvableType argument(int index) {
+		if (index < 0) {
+			return null;
+		}
+		ResolvableType type = ResolvableType
+			.forMethodParameter(new MethodParameter(this.method, index).withContainingClass(this.targetClass));
+		if (!this.batch) {
+			return type;
+		}
+		return List.class.isAssignableFrom(type.toClass()) ? type.as(List.class).getGeneric(0) : null;
+	}
+
+	private ResolvableType record() {
+		for (int i = 0; i < this.method.getParameterCount(); i++) {
+			ResolvableType type = argument(i);
+			if (type != null && ConsumerRecord.class.isAssignableFrom(type.toClass())) {
+				return type;
+			}
+		}
+		return ResolvableType.forClass(ConsumerRecord.class);
+	}
+
+	private @Nullable ResolvableType payload() {
+		int index = this.parameters.payloadIndex();
+		ResolvableType type = (index >= 0) ? argument(index) : record();
+		if (type == null) {
+			return null;
+		}
+		if (Message.class.isAssignableFrom(type.toClass())) {
+			return type.as(Message.class).getGeneric(0);
+		}
+		return ConsumerRecord.class.isAssignableFrom(type.toClass()) ? type.as(ConsumerRecord.class).getGeneric(1)
+				: type;
+	}
+
+	// The class if what it does not declare does not exist.
+	private static @Nullable Class<?> checkable(@Nullable ResolvableType type) {
+		Class<?> declared = (type != null) ? type.resolve() : null;
+		if (declared == null || declared == Object.class || Map.class.isAssignableFrom(declared)) {
+			return null;
+		}
+		boolean open = !declared.isArray() && !declared.isPrimitive() && Modifier.isAbstract(declared.getModifiers());
+		// SpEL looks into an Optional, and a class has the static members of what it is.
+		return (open || declared == Optional.class || declared == Class.class) ? null
+				: ClassUtils.resolvePrimitiveIfNecessary(declared);
+	}
+
+	private static Stream<Method> methods(Class<?> type, MethodReference call) {
+		int arguments = call.getChildCount();
+		return Stream.of(type.getMethods())
+			.filter((method) -> method.getName().equals(call.getName()) && !method.isBridge())
+			.filter((method) -> method.getParameterCount() == arguments
+					|| (method.isVarArgs() && arguments >= method.getParameterCount() - 1));
+	}
+
+	private static ResolvableType result(Method method, ResolvableType owner) {
+		return ResolvableType.forType(method.getGenericReturnType(), owner.as(method.getDeclaringClass()));
+	}
+
+	/**
+	 * Finds properties as SpEL does when it evaluates an expression.
+	 */
+	private static final class Properties extends ReflectivePropertyAccessor {
+
+		@Nullable ResolvableType find(ResolvableType owner, String name) {
+			Class<?> type = owner.toClass();
+			if (type.isArray() && name.equals("length")) {
+				return ResolvableType.forClass(int.class);
+			}
+			Method getter = findGetterForProperty(name, type, false);
+			if (getter != null) {
+				return result(getter, owner);
+			}
+			Field field = findField(name, type, false);
+			return (field != null) ? ResolvableType.forType(field.getGenericType(), owner.as(field.getDeclaringClass()))
+					: null;
+		}
+
+	}
+
+}

@@ -1,0 +1,84 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Warns at once and then once a minute at most for each reason, with the number of
+ * warnings in between, so that a stream of bad records neither floods the log nor stays
+ * unseen.
+ */
+final class RateLimitedWarnings {
+
+	private static final Log logger = LogFactory.getLog("dev.idempotency.listener");
+
+	private static final long INTERVAL = Duration.ofMinutes(1).toNanos();
+
+	// A reason may contain a text of the record.
+	private static final int MAX_REASONS = 100;
+
+	private static final String OTHERS = "";
+
+	private final Map<String, Reason> reasons = new ConcurrentHashMap<>();
+
+	private final LongSupplier nanoTime;
+
+	RateLimitedWarnings() {
+		this(System::nanoTime);
+	}
+
+	RateLimitedWarnings(LongSupplier nanoTime) {
+		this.nanoTime = nanoTime;
+	}
+
+	void warn(String reason, String message, @Nullable Throwable cause) {
+		Reason known = this.reasons.get(reason);
+		if (known == null) {
+			known = this.reasons.computeIfAbsent((this.reasons.size() < MAX_REASONS) ? reason : OTHERS,
+					(name) -> new Reason());
+		}
+		long suppressed = known.next(this.nanoTime.getAsLong());
+		if (suppressed >= 0) {
+			logger.warn((suppressed > 0) ? message + " (" + suppressed + " more since the last warning)" : message,
+					cause);
+		}
+		else if (logger.isDebugEnabled()) {
+			logger.debug(message, cause);
+		}
+	}
+
+	/**
+	 * What is known of a reason.
+	 */
+	private static final class Reason {
+
+		private long suppressed = -1;
+
+		private long last;
+
+		/**
+		 * Count a warning.
+		 * @param now the time
+		 * @return the number of warnings that were suppressed since the last one, -1 if
+		 * this one is suppressed too
+		 */
+		synchronized long next(long now) {
+			if (this.suppressed >= 0 && now - this.last < INTERVAL) {
+				this.suppressed++;
+				return -1;
+			}
+			long count = Math.max(this.suppressed, 0);
+			this.last = now;
+			this.suppressed = 0;
+			return count;
+		}
+
+	}
+
+}

@@ -1,0 +1,170 @@
+package dev.idempotency.listener;
+
+import java.lang.reflect.Method;
+import java.util.AbstractMap.SimpleEntry;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.messaging.Message;
+import org.springframework.messaging.handler.annotation.Header;
+
+import dev.idempotency.IdempotencyConfigurationException;
+
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+
+/**
+ * Tests for {@link DeclaredTypes}: what an expression names exists, where the declared
+ * types tell.
+ */
+@Tag("promise-12")
+@Tag("promise-15")
+class DeclaredTypesTests {
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
+			payment | #payload.paymentIdd                       | the property 'paymentIdd'
+			payment | #payload.customer.nam                     | the property 'nam'
+			payment | #payload.customer?.nam                    | the property 'nam'
+			payment | #payment.paymentIdd                       | the property 'paymentIdd'
+			payment | #payload.id() + ':' + #payload.idd()      | the method 'idd' with 0 arguments
+			payment | #payload.id.substring(0, 1, 2)            | the method 'substring' with 3 arguments
+			payment | #payload.lines[0].skuu                    | the property 'skuu'
+			payment | #payload.totals['a'].foo                  | the property 'foo'
+			payment | #payload.tags[0].foo                      | the property 'foo'
+			payment | #tenant.lenght                            | the property 'lenght'
+			payment | #headers['x'].foo                         | the property 'foo'
+			payment | #record.ofset()                           | the method 'ofset' with 0 arguments
+			payment | #payload.id == null ? #payload.idd : '1'  | the property 'idd'
+			payment | T(java.util.UUID).fromString(#payload.idd) | the property 'idd'
+			payment | payload.id                                | names 'payload' without a variable
+			payment | hashCode()                                | calls 'hashCode' without a variable
+			record  | #payload.paymentIdd                       | the property 'paymentIdd'
+			record  | #record.value().paymentIdd                | the property 'paymentIdd'
+			message | #payload.paymentIdd                       | the property 'paymentIdd'
+			message | #message.payload.paymentIdd               | the property 'paymentIdd'
+			bean    | #payload.nam                              | the property 'nam'
+			bean    | #payload.value.idd                      | the property 'idd'
+			batch   | #payload.paymentIdd                       | the property 'paymentIdd'
+			batch   | #payments.size()                          | the method 'size' with 0 arguments
+			records | #payload.paymentIdd                       | the property 'paymentIdd'
+			typed   | #payload.paymentIdd                       | the property 'paymentIdd'
+			""")
+	void expressionThatNamesNothingIsRefused(String method, String expression, String problem) {
+		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> check(method, expression))
+			.withMessageContaining("The condition expression '" + expression + "' of @Idempotent on X.listen ")
+			.withMessageContaining(problem);
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
+			payment | #payload.id
+			payment | #payload.id()
+			payment | #payload.getClass().name
+			payment | #payload.customer.name.length()
+			payment | #payload.lines[0].sku + #payload.lines.![sku] + #payload.lines.?[sku == 'x']
+			payment | #payload.tags.length + #payload.tags[0].bytes.length
+			payment | #payload.totals['a'].intValue()
+			payment | #payload.totals[a]
+			payment | #payload.maybe.foo
+			payment | #payload.any.foo
+			payment | {a: 1}
+			payment | new java.math.BigDecimal(#payload.id)
+			payment | T(java.util.UUID).fromString(#payload.id).toString()
+			payment | #record.topic() + #record.value().foo + #record.value.foo
+			payment | #headers['x'].trim()
+			payment | #payload.id.format('%s %s', #tenant, 1, 2)
+			payment | #payload.kind.name()
+			record  | #payload.id + #record.value().id + #record.offset
+			message | #payload.id + #message.headers.id
+			bean    | #payload.key + #payload.value.id
+			batch   | #payload.id + #payments.id
+			records | #payload.id + #records.offset()
+			typed   | #payload.id
+			open    | #payload.anything.at.all()
+			raw     | #payload.anything
+			map     | #payload.anything + #payload['x'].foo
+			""")
+	void expressionThatMayNameSomethingIsAccepted(String method, String expression) {
+		assertThatNoException().isThrownBy(() -> check(method, expression));
+	}
+
+	private static void check(String name, String expression) {
+		Method method = Stream
+			.concat(Stream.of(Listeners.class.getDeclaredMethods()), Stream.of(Typed.class.getMethods()))
+			.filter((candidate) -> candidate.getName().equals(name))
+			.findFirst()
+			.orElseThrow();
+		ListenerParameters parameters = new ListenerParameters(method);
+		boolean batch = name.equals("batch") || name.equals("records");
+		RecordExpression parsed = Objects
+			.requireNonNull(RecordExpression.parse(expression, "condition", "X.listen", parameters));
+		parsed.check(new DeclaredTypes(method, Listeners.class, parameters, batch), "condition", "X.listen");
+	}
+
+	record Payment(String id, Customer customer, List<Line> lines, Map<String, Integer> totals, String[] tags,
+			Optional<Customer> maybe, Object any, Kind kind) {
+	}
+
+	record Customer(String name) {
+	}
+
+	record Line(String sku) {
+	}
+
+	enum Kind {
+
+		DEBIT
+
+	}
+
+	interface Open {
+
+	}
+
+	interface Typed<T> {
+
+		default void typed(T value) {
+		}
+
+	}
+
+	static class Listeners implements Typed<Payment> {
+
+		void payment(Payment payment, @Header("tenant") String tenant) {
+		}
+
+		void record(ConsumerRecord<String, Payment> record) {
+		}
+
+		void message(Message<Payment> message) {
+		}
+
+		void bean(SimpleEntry<String, Payment> entry) {
+		}
+
+		void batch(List<Payment> payments) {
+		}
+
+		void records(List<ConsumerRecord<String, Payment>> records) {
+		}
+
+		void open(Open payload) {
+		}
+
+		void raw(ConsumerRecord<?, ?> record) {
+		}
+
+		void map(Map<String, Object> payload) {
+		}
+
+	}
+
+}
