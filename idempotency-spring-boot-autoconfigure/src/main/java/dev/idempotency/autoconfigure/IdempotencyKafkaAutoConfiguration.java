@@ -1,8 +1,6 @@
 package dev.idempotency.autoconfigure;
 
-import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.annotation.BeanFactoryAnnotationUtils;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -14,7 +12,6 @@ import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Role;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.core.KafkaAdmin;
-import org.springframework.transaction.TransactionManager;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyListener;
@@ -103,15 +100,8 @@ public final class IdempotencyKafkaAutoConfiguration {
 		return new ContainerProtection(
 				new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
 						new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
-						(qualifier) -> isStoreManager(beanFactory, transactions, qualifier)),
+						new HandlerTransactions(beanFactory, transactions)),
 				installations, retentions);
-	}
-
-	private static boolean isStoreManager(BeanFactory beanFactory, ObjectProvider<StoreTransactions> transactions,
-			String qualifier) {
-		StoreTransactions store = transactions.getIfAvailable(() -> new StoreTransactions(null));
-		return BeanFactoryAnnotationUtils.qualifiedBeanOfType(beanFactory, TransactionManager.class, qualifier) == store
-			.manager();
 	}
 
 	@Bean

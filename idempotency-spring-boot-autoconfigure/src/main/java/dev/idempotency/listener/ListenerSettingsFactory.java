@@ -3,7 +3,7 @@ package dev.idempotency.listener;
 import java.lang.reflect.Method;
 import java.lang.reflect.Type;
 import java.time.Duration;
-import java.util.function.Predicate;
+import java.util.function.BiFunction;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
@@ -54,17 +54,18 @@ public final class ListenerSettingsFactory {
 	 * @param defaults what applies where the annotation is silent
 	 * @param listener who is told
 	 * @param placeholders resolves placeholders
-	 * @param storeManagers whether a qualifier names the transaction manager of the store
+	 * @param foreignTransactions describes the transaction manager of a handler's own
+	 * transactions, {@code null} if it is that of the store
 	 */
 	public ListenerSettingsFactory(IdempotencyTemplate template, @Nullable Serialization serialization,
 			ListenerDefaults defaults, IdempotencyListener listener, StringValueResolver placeholders,
-			Predicate<String> storeManagers) {
+			BiFunction<TransactionAttribute, Class<?>, @Nullable String> foreignTransactions) {
 		this.template = template;
 		this.serialization = serialization;
 		this.defaults = defaults;
 		this.listener = listener;
 		this.placeholders = placeholders;
-		this.modes = new ModeChoice(template, storeManagers);
+		this.modes = new ModeChoice(template, foreignTransactions);
 		this.transactions.setEmbeddedValueResolver(placeholders);
 	}
 
@@ -80,7 +81,7 @@ public final class ListenerSettingsFactory {
 		DeclaredTypes types = new DeclaredTypes(method, targetClass, parameters, shape.batch());
 		TransactionAttribute attribute = this.transactions.getTransactionAttribute(method, targetClass);
 		Mode asked = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
-		Mode mode = this.modes.choose(asked, where, attribute, shape);
+		Mode mode = this.modes.choose(asked, where, targetClass, attribute, shape);
 		Duration lease = duration(annotation.lease(), "lease", this.defaults.lease(), where);
 		Duration retention = duration(annotation.retention(), "retention", this.defaults.retention(), where);
 		checkDurations(lease, retention, where);

@@ -1,13 +1,12 @@
 package dev.idempotency.listener;
 
-import java.util.function.Predicate;
+import java.util.function.BiFunction;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.interceptor.TransactionAttribute;
-import org.springframework.util.StringUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyTemplate;
@@ -23,22 +22,25 @@ final class ModeChoice {
 
 	private final IdempotencyTemplate template;
 
-	private final Predicate<String> storeManagers;
+	private final BiFunction<TransactionAttribute, Class<?>, @Nullable String> foreignTransactions;
 
-	ModeChoice(IdempotencyTemplate template, Predicate<String> storeManagers) {
+	ModeChoice(IdempotencyTemplate template,
+			BiFunction<TransactionAttribute, Class<?>, @Nullable String> foreignTransactions) {
 		this.template = template;
-		this.storeManagers = storeManagers;
+		this.foreignTransactions = foreignTransactions;
 	}
 
 	/**
 	 * Choose.
 	 * @param asked the mode that the annotation or the properties ask for
 	 * @param where the listener method
+	 * @param targetClass its class
 	 * @param attribute its own transaction, if any
 	 * @param shape what kind of listener it is
 	 * @return the mode, not {@link Mode#AUTO}
 	 */
-	Mode choose(Mode asked, String where, @Nullable TransactionAttribute attribute, ListenerShape shape) {
+	Mode choose(Mode asked, String where, Class<?> targetClass, @Nullable TransactionAttribute attribute,
+			ListenerShape shape) {
 		boolean possible = this.template.supportsTransactions();
 		if (asked == Mode.TRANSACTIONAL && !possible) {
 			throw impossible(where);
@@ -47,9 +49,10 @@ final class ModeChoice {
 		if (possible && problem != null) {
 			return inspite(asked, where, problem, shape);
 		}
-		String qualifier = (attribute != null) ? attribute.getQualifier() : null;
-		if (possible && StringUtils.hasText(qualifier) && !this.storeManagers.test(qualifier)) {
-			return elsewhere(asked, where, qualifier);
+		String foreign = (possible && asked != Mode.LEASED && attribute != null)
+				? this.foreignTransactions.apply(attribute, targetClass) : null;
+		if (foreign != null) {
+			return elsewhere(asked, where, foreign);
 		}
 		Mode mode = (asked != Mode.AUTO) ? asked : (possible ? Mode.TRANSACTIONAL : Mode.LEASED);
 		if (mode == Mode.TRANSACTIONAL && attribute != null) {
@@ -87,9 +90,9 @@ final class ModeChoice {
 								+ "'idempotency.store.type' to 'jdbc'.");
 	}
 
-	private static Mode elsewhere(Mode asked, String where, String qualifier) {
-		String what = "The idempotent listener " + where + " has its own transactions in '" + qualifier
-				+ "', which is not the transaction manager of the store";
+	private static Mode elsewhere(Mode asked, String where, String manager) {
+		String what = "The idempotent listener " + where + " has its own transactions in " + manager
+				+ ", which is not the transaction manager of the store";
 		if (asked == Mode.TRANSACTIONAL) {
 			throw new IdempotencyConfigurationException(what + ".",
 					"Use the store's transaction manager in @Transactional, or leased mode.");

@@ -7,13 +7,18 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Primary;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.TransactionManagementConfigurer;
 import org.springframework.transaction.annotation.Transactional;
 
 import dev.idempotency.Idempotent;
@@ -73,6 +78,42 @@ class ListenerNeighbourTests {
 				.run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("WARN")).anyMatch((message) -> message.contains("it takes leased mode"));
 			assertThat(logs.messages("INFO")).anyMatch((message) -> message.contains("mode LEASED"));
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { PrimaryManager.class, ConfiguredManager.class })
+	@Tag("promise-5")
+	void unqualifiedTransactionsOfAnotherManagerMeanLeasedModeInAutoMode(Class<?> managers) {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(managers, Unqualified.class)
+				.run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("WARN")).anyMatch((message) -> message
+				.contains("ListenerNeighbourTests.Unqualified.listen has its own "
+						+ "transactions in the application's default transaction manager")
+					&& message.contains("it takes leased mode"));
+			assertThat(logs.messages("INFO"))
+				.anyMatch((message) -> message.contains("Unqualified") && message.contains("mode LEASED"));
+		}
+	}
+
+	@Test
+	void unqualifiedTransactionsOfAnotherManagerAreRefusedInTransactionalMode() {
+		FailureAnalysis analysis = ListenerStartupTests.refusal(
+				this.runner.withPropertyValues("idempotency.mode=transactional"), PrimaryManager.class,
+				Unqualified.class);
+		assertThat(analysis.getDescription()).contains("ListenerNeighbourTests.Unqualified.listen",
+				"which is not the transaction manager of the store");
+		assertThat(analysis.getAction()).contains("@Transactional");
+	}
+
+	@Test
+	void unqualifiedTransactionsOfTheStoresManagerAreTransactional() {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(StorePrimary.class, Unqualified.class)
+				.run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("INFO"))
+				.anyMatch((message) -> message.contains("Unqualified") && message.contains("mode TRANSACTIONAL"));
 		}
 	}
 
@@ -188,6 +229,59 @@ class ListenerNeighbourTests {
 		@Idempotent
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
+		}
+
+	}
+
+	static class Unqualified {
+
+		@Transactional
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class PrimaryManager {
+
+		@Bean
+		static JdbcTransactionManager store(DataSource dataSource) {
+			return new JdbcTransactionManager(dataSource);
+		}
+
+		@Bean
+		@Primary
+		static JdbcTransactionManager business() {
+			return new JdbcTransactionManager(Servers.pool(Servers.postgres().url("postgres")));
+		}
+
+	}
+
+	static class StorePrimary {
+
+		@Bean
+		@Primary
+		static JdbcTransactionManager store(DataSource dataSource) {
+			return new JdbcTransactionManager(dataSource);
+		}
+
+		@Bean
+		static JdbcTransactionManager business() {
+			return new JdbcTransactionManager(Servers.pool(Servers.postgres().url("postgres")));
+		}
+
+	}
+
+	@EnableTransactionManagement
+	static class ConfiguredManager extends StorePrimary implements TransactionManagementConfigurer {
+
+		private final JdbcTransactionManager manager = new JdbcTransactionManager(
+				Servers.pool(Servers.postgres().url("postgres")));
+
+		@Override
+		public TransactionManager annotationDrivenTransactionManager() {
+			return this.manager;
 		}
 
 	}

@@ -1,0 +1,80 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.Objects;
+import java.util.function.BiFunction;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.BeanFactoryAnnotationUtils;
+import org.springframework.transaction.TransactionManager;
+import org.springframework.transaction.interceptor.TransactionAspectSupport;
+import org.springframework.transaction.interceptor.TransactionAttribute;
+import org.springframework.util.StringUtils;
+
+/**
+ * Finds out whether {@code @Transactional} of a handler uses the transaction manager of
+ * the store. It follows the rules of {@link TransactionAspectSupport}: the qualifier of
+ * the annotation, that of the class, the manager that the interceptor was given, and at
+ * last the only or primary manager.
+ */
+final class HandlerTransactions implements BiFunction<TransactionAttribute, Class<?>, @Nullable String> {
+
+	private final BeanFactory beanFactory;
+
+	private final ObjectProvider<StoreTransactions> transactions;
+
+	HandlerTransactions(BeanFactory beanFactory, ObjectProvider<StoreTransactions> transactions) {
+		this.beanFactory = beanFactory;
+		this.transactions = transactions;
+	}
+
+	/**
+	 * Describe a manager that is not that of the store.
+	 * @param attribute the transaction attribute of the handler
+	 * @param handler its class
+	 * @return the manager in words, {@code null} if it is that of the store or if no
+	 * interceptor obeys the attribute
+	 */
+	@Override
+	public @Nullable String apply(TransactionAttribute attribute, Class<?> handler) {
+		TransactionManager store = this.transactions.getIfAvailable(() -> new StoreTransactions(null)).manager();
+		String qualifier = attribute.getQualifier();
+		if (StringUtils.hasText(qualifier)) {
+			return (qualified(qualifier) != store) ? "'" + qualifier + "'" : null;
+		}
+		if (this.beanFactory.getBeanProvider(TransactionAspectSupport.class).stream().findAny().isEmpty()) {
+			return null;
+		}
+		TransactionManager manager = unqualified(handler);
+		if (manager == store) {
+			return null;
+		}
+		return (manager != null) ? "the application's default transaction manager, a " + manager.getClass().getName()
+				: "a transaction manager that its @Transactional does not name, and there are several";
+	}
+
+	private TransactionManager qualified(String qualifier) {
+		return BeanFactoryAnnotationUtils.qualifiedBeanOfType(this.beanFactory, TransactionManager.class, qualifier);
+	}
+
+	private @Nullable TransactionManager unqualified(Class<?> handler) {
+		String qualifier = BeanFactoryAnnotationUtils.getQualifierValue(handler);
+		if (StringUtils.hasText(qualifier)) {
+			try {
+				return qualified(qualifier);
+			}
+			catch (NoSuchBeanDefinitionException ex) {
+				// A qualifier of the handler for other purposes.
+			}
+		}
+		return this.beanFactory.getBeanProvider(TransactionAspectSupport.class)
+			.stream()
+			.map(TransactionAspectSupport::getTransactionManager)
+			.filter(Objects::nonNull)
+			.findFirst()
+			.orElseGet(() -> this.beanFactory.getBeanProvider(TransactionManager.class).getIfUnique());
+	}
+
+}
