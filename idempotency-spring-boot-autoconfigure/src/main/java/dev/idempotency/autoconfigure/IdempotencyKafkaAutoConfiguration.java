@@ -97,11 +97,9 @@ public final class IdempotencyKafkaAutoConfiguration {
 		}
 		ListenerDefaults defaults = new ListenerDefaults(properties.mode(), properties.lease(), properties.retention(),
 				properties.key().headers(), properties.key().onMissing());
-		return new ContainerProtection(
-				new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
-						new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
-						new HandlerTransactions(beanFactory, transactions)),
-				installations, retentions);
+		return new ContainerProtection(new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
+				new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
+				new HandlerTransactions(beanFactory, transactions)), installations, retentions);
 	}
 
 	@Bean
