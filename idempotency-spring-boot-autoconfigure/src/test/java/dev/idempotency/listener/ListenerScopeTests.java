@@ -327,7 +327,7 @@ class ListenerScopeTests {
 
 		@Idempotent
 		@KafkaListener(topics = "${topic}", groupId = "${topic}")
-		void handle(Object value, @Header(KafkaHeaders.OFFSET) long offset) {
+		void handle(String value, @Header(KafkaHeaders.OFFSET) long offset) {
 			this.seen.runs.add("after");
 		}
 
