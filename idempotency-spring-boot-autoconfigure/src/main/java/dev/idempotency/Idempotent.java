@@ -79,8 +79,10 @@ public @interface Idempotent {
 
 	/**
 	 * How long a claim lives, for example {@code 30s}. Default:
-	 * {@code idempotency.lease}. Leased mode only; must exceed the longest run of the
-	 * method.
+	 * {@code idempotency.lease}. Leased mode only. A running method renews its lease, so
+	 * this is how long the record of a process that died waits, not the longest run of
+	 * the method. At least a second; below five times {@code idempotency.store.timeout} a
+	 * warning is logged at start-up.
 	 * @return the duration
 	 */
 	String lease() default "";

@@ -96,7 +96,7 @@ public final class IdempotencyKafkaAutoConfiguration {
 					"Set it to 'record-coordinates', 'reject' or 'process'.");
 		}
 		ListenerDefaults defaults = new ListenerDefaults(properties.mode(), properties.lease(), properties.retention(),
-				properties.key().headers(), properties.key().onMissing());
+				properties.store().timeout(), properties.key().headers(), properties.key().onMissing());
 		return new ContainerProtection(new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
 				new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
 				new HandlerTransactions(beanFactory, transactions)), installations, retentions);

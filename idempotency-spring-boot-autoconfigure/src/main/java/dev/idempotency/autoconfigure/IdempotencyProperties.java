@@ -19,7 +19,8 @@ import dev.idempotency.jdbc.Layout;
  * @param enabled Whether idempotent listeners are protected.
  * @param mode Mode of listeners that do not name one.
  * @param lease Life of a claim without renewal. Running handlers renew theirs, so it is
- * how long the record of a crashed process waits.
+ * how long the record of a crashed process waits. Should be shorter than the session
+ * time-out of the consumers.
  * @param retention Memory of a completed key, counted from its claim. Should exceed the
  * retention of the topics.
  * @param store Store settings.
@@ -34,7 +35,7 @@ import dev.idempotency.jdbc.Layout;
  */
 @ConfigurationProperties("idempotency")
 public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @DefaultValue("auto") Mode mode,
-		@DefaultValue("60s") Duration lease, @DefaultValue("7d") Duration retention, @DefaultValue Store store,
+		@DefaultValue("30s") Duration lease, @DefaultValue("7d") Duration retention, @DefaultValue Store store,
 		@DefaultValue Key key, @DefaultValue Jdbc jdbc, @DefaultValue Redis redis,
 		@DefaultValue CircuitBreaker circuitBreaker, @DefaultValue Cache cache, @DefaultValue Cleanup cleanup,
 		@DefaultValue Outbox outbox) {
@@ -45,7 +46,7 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param type Store to use. Needed when there are several candidates.
 	 * @param onUnavailable What happens to records while the store is unavailable.
 	 * @param timeout Longest time that a call of the store may take once it has a
-	 * connection. Should be a fraction of the lease.
+	 * connection. Should be a fifth of the lease at most.
 	 */
 	public record Store(@Nullable StoreType type, @DefaultValue("wait") OnUnavailable onUnavailable,
 			@DefaultValue("2s") Duration timeout) {

@@ -85,8 +85,10 @@ final class BatchDeliveryListener<K, V> extends AbstractDelegatingMessageListene
 			listener.accept(held);
 			delivery.rethrowIfBlocked();
 		}
-		catch (BlockedSignal ex) {
-			throw ex.reason();
+		catch (RuntimeException | Error ex) {
+			// Advice around the method may have turned it into another exception.
+			delivery.rethrowIfBlocked();
+			throw ex;
 		}
 		finally {
 			Delivery.unbind(delivery, previous);

@@ -8,6 +8,7 @@ import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
 import org.springframework.core.log.LogAccessor;
 import org.springframework.kafka.KafkaException.Level;
 import org.springframework.kafka.listener.CommonErrorHandler;
@@ -26,6 +27,9 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 
 	private static final LogAccessor logger = new LogAccessor(LogFactory.getLog(BlockedAwareErrorHandler.class));
 
+	// What the listener of this thread has thrown last, if the record was blocked.
+	private static final ThreadLocal<@Nullable RuntimeException> BLOCKED = new ThreadLocal<>();
+
 	private final CommonErrorHandler delegate;
 
 	private final PartitionPauses pauses;
@@ -36,6 +40,16 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 		this.delegate = delegate;
 		this.pauses = pauses;
 		this.heldBack = new HeldBackRecords(pauses);
+	}
+
+	/**
+	 * The container is about to ask whether the error handler seeks.
+	 * @param exception what the listener throws, {@code null} if it is called
+	 */
+	static void blocked(@Nullable RuntimeException exception) {
+		if (exception != null || BLOCKED.get() != null) {
+			BLOCKED.set(exception);
+		}
 	}
 
 	@Override
@@ -52,6 +66,7 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	@Override
 	public void handleRemaining(Exception thrownException, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
+		blocked(null);
 		OperationBlockedException blocked = Blocked.in(thrownException);
 		if (blocked == null) {
 			this.delegate.handleRemaining(thrownException, records, consumer, container);
@@ -120,9 +135,12 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 		this.delegate.handleOtherException(thrownException, consumer, container, batchListener);
 	}
 
+	// The container keeps the records that are left for a handler that does not seek: it
+	// pauses all partitions, and forgets which earlier records are in flight, so that a
+	// commit of the blocked record would pass them.
 	@Override
 	public boolean seeksAfterHandling() {
-		return this.delegate.seeksAfterHandling();
+		return BLOCKED.get() != null || this.delegate.seeksAfterHandling();
 	}
 
 	@Override

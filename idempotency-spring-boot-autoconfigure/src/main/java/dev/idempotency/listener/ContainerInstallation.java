@@ -56,6 +56,10 @@ final class ContainerInstallation {
 			return "its Kafka transaction manager was " + (this.transactional ? "removed" : "set")
 					+ " after its registration. Set it on the container factory";
 		}
+		if (AutoCommit.isEnabled(container)) {
+			return "its consumer commits offsets by itself, also of blocked records. Remove 'enable.auto.commit' from "
+					+ "its properties";
+		}
 		return null;
 	}
 

@@ -67,7 +67,7 @@ public final class ContainerProtection {
 			.anyMatch((candidate) -> annotation(candidate, AopUtils.getTargetClass(method.getBean())) != null);
 	}
 
-	void protect(MessageListenerContainer container, KafkaListenerEndpoint endpoint, ConsumerSettings consumers,
+	void protect(MessageListenerContainer container, KafkaListenerEndpoint endpoint, boolean autoCommit,
 			KafkaListenerEndpointRegistry registry) {
 		MethodKafkaListenerEndpoint<?, ?> methodEndpoint = (MethodKafkaListenerEndpoint<?, ?>) endpoint;
 		Object bean = methodEndpoint.getBean();
@@ -78,7 +78,7 @@ public final class ContainerProtection {
 			Idempotent annotation = annotation(candidate, targetClass);
 			if (annotation != null) {
 				Method method = AopUtils.getMostSpecificMethod(candidate, targetClass);
-				ListenerChecks.check(bean, method, container, consumers.autoCommit());
+				ListenerChecks.check(bean, method, container, autoCommit);
 				// Those of retry topics come later.
 				boolean first = this.methods.add(method);
 				boolean deadLetter = handlesDeadLetters(method, main != container, endpoint);
@@ -90,7 +90,7 @@ public final class ContainerProtection {
 						container, deadLetter, listenerSettings.name());
 				listeners.put(method, listener(method, container, scope, listenerSettings));
 				if (first) {
-					LeaseCheck.warn(listenerSettings, consumers);
+					LeaseCheck.warn(listenerSettings, this.settings.storeTimeout());
 				}
 				this.retentions.add(new RememberedKeys(listenerSettings.name(), container.getContainerProperties(),
 						listenerSettings.retention()));

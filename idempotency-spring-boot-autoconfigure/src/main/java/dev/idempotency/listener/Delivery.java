@@ -148,6 +148,10 @@ final class Delivery {
 		}
 	}
 
+	@Nullable RuntimeException blocked() {
+		return this.blocked;
+	}
+
 	boolean isBlockedBy(RuntimeException exception) {
 		return this.blocked == exception;
 	}

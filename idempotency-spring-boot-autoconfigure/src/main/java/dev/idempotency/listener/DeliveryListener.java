@@ -56,6 +56,7 @@ final class DeliveryListener<K, V> extends AbstractDelegatingMessageListenerAdap
 			KafkaTransactionCompletions.begin();
 		}
 		Delivery previous = Delivery.bind(delivery);
+		BlockedAwareErrorHandler.blocked(null);
 		try {
 			switch (this.delegateType) {
 				case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(record, held, consumer);
@@ -65,11 +66,14 @@ final class DeliveryListener<K, V> extends AbstractDelegatingMessageListenerAdap
 			}
 			delivery.rethrowIfBlocked();
 		}
-		catch (BlockedSignal ex) {
-			throw ex.reason();
+		catch (RuntimeException | Error ex) {
+			// Advice around the method may have turned it into another exception.
+			delivery.rethrowIfBlocked();
+			throw ex;
 		}
 		finally {
 			Delivery.unbind(delivery, previous);
+			BlockedAwareErrorHandler.blocked(delivery.blocked());
 		}
 	}
 

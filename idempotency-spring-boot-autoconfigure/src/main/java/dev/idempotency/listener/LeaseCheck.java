@@ -1,28 +1,33 @@
 package dev.idempotency.listener;
 
+import java.time.Duration;
+
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 import dev.idempotency.Mode;
 
 /**
- * Compares the lease of a listener with what Kafka allows its consumers.
+ * Compares the lease of a listener with the time-out of the store. The lease has no lower
+ * bound in the time that a handler takes, because a running handler renews it.
  */
 final class LeaseCheck {
 
 	private static final Log logger = LogFactory.getLog(LeaseCheck.class);
 
+	private static final int TIMEOUTS = 5;
+
 	private LeaseCheck() {
 	}
 
-	// A shorter one needs no word: running handlers renew theirs.
-	static void warn(ListenerSettings settings, ConsumerSettings consumers) {
-		if (settings.mode() == Mode.LEASED && settings.lease().compareTo(consumers.maxPollInterval()) > 0) {
+	static void warn(ListenerSettings settings, Duration storeTimeout) {
+		Duration least = storeTimeout.multipliedBy(TIMEOUTS);
+		if (settings.mode() == Mode.LEASED && settings.lease().compareTo(least) < 0) {
 			logger.warn("The lease of the idempotent listener " + settings.name() + ", " + settings.lease()
-					+ ", is longer than 'max.poll.interval.ms' of its consumer, " + consumers.maxPollInterval()
-					+ ": the records of a process that dies wait until its leases have run out, longer than Kafka "
-					+ "would wait for a silent consumer. Make 'idempotency.lease', or 'lease' of @Idempotent, shorter; "
-					+ "it need not cover the time of a handler, because running handlers renew theirs");
+					+ ", is shorter than five times 'idempotency.store.timeout', " + storeTimeout
+					+ ": a store that answers slowly renews it too late, and another consumer may process the record "
+					+ "a second time. Set 'idempotency.lease', or 'lease' of @Idempotent, to " + least
+					+ " or more, or shorten 'idempotency.store.timeout'");
 		}
 	}
 

@@ -69,6 +69,10 @@ public final class ListenerSettingsFactory {
 		this.transactions.setEmbeddedValueResolver(placeholders);
 	}
 
+	Duration storeTimeout() {
+		return this.defaults.storeTimeout();
+	}
+
 	String resolve(String text) {
 		String resolved = this.placeholders.resolveStringValue(text);
 		return (resolved != null) ? resolved : "";

@@ -32,7 +32,7 @@ final class ProtectingContainerFactory implements KafkaListenerContainerFactory<
 		MessageListenerContainer container = this.delegate.createListenerContainer(endpoint);
 		if (ContainerProtection.concerns(endpoint)) {
 			this.protection.get()
-				.protect(container, endpoint, ConsumerSettings.of(endpoint, this.delegate), this.registry);
+				.protect(container, endpoint, AutoCommit.isEnabled(container, this.delegate), this.registry);
 		}
 		return container;
 	}

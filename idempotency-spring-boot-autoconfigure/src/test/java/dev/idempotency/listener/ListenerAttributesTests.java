@@ -39,7 +39,7 @@ class ListenerAttributesTests {
 
 	@Test
 	void retentionEqualToTheLeaseIsRefused() {
-		assertRefused("retention", "60s", "has a lease of PT1M and a retention of PT1M.",
+		assertRefused("retention", "30s", "has a lease of PT30S and a retention of PT30S.",
 				"the retention longer than the lease");
 	}
 

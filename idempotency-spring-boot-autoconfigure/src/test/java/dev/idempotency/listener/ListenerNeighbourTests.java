@@ -16,6 +16,8 @@ import org.springframework.context.annotation.Primary;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.config.ContainerCustomizer;
+import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.TransactionManagementConfigurer;
@@ -47,6 +49,11 @@ class ListenerNeighbourTests {
 	@Test
 	void listenerWithConsumerThatCommitsByItselfIsRefused() {
 		assertRefused(AutoCommitting.class, "its consumer commits offsets by itself");
+	}
+
+	@Test
+	void containerPropertiesWithConsumersThatCommitByThemselvesAreRefused() {
+		assertRefused(AutoCommittingContainer.class, "its consumer commits offsets by itself");
 	}
 
 	@Test
@@ -163,6 +170,17 @@ class ListenerNeighbourTests {
 		@Idempotent
 		@KafkaListener(topics = "topic", groupId = "group", properties = "enable.auto.commit=true")
 		void listen(String value) {
+		}
+
+	}
+
+	static class AutoCommittingContainer extends Plain {
+
+		@Bean
+		static ContainerCustomizer<Object, Object, ConcurrentMessageListenerContainer<Object, Object>> autoCommit() {
+			return (container) -> container.getContainerProperties()
+				.getKafkaConsumerProperties()
+				.put("enable.auto.commit", true);
 		}
 
 	}

@@ -5,21 +5,27 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.core.env.StandardEnvironment;
 
 import dev.idempotency.Claim;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.autoconfigure.IdempotencyProperties;
 import dev.idempotency.listener.LongHandlerApp.LongListener;
 import dev.idempotency.test.ForkedApp;
 import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;
 import dev.idempotency.test.TestDatabase;
@@ -86,6 +92,38 @@ class LongHandlerTests {
 				assertThat(Duration.ofNanos(System.nanoTime() - killed)).isLessThan(LEASE.plus(LOOK));
 				assertThat(listener.fences()).containsExactly(2);
 				assertThat(owner.lines()).doesNotContain("OWNERSHIP LOST true");
+			}
+		}
+	}
+
+	// With the default lease and Kafka's default session time-out, both fifteen times
+	// shorter.
+	@Test
+	@Tag("promise-7")
+	void leaseOfADeadProcessHasExpiredWhenItsPartitionsArriveElsewhere() throws IOException {
+		int scale = 15;
+		Duration lease = Binder.get(new StandardEnvironment())
+			.bindOrCreate("idempotency", IdempotencyProperties.class)
+			.lease()
+			.dividedBy(scale);
+		int session = (int) ConsumerConfig.configDef().defaultValues().get(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG)
+				/ scale;
+		String topic = Servers.newTopic("killed", 1);
+		Kafka.send(topic, "k", "v");
+		String database = Servers.newDatabase();
+		try (Logs logs = Logs.about(topic);
+				ForkedApp owner = app(Store.JDBC, database, topic, "owner", topic)
+					.with("lease", lease.toMillis() + "ms")
+					.with("spring.kafka.consumer.properties.session.timeout.ms", session)
+					.with("spring.kafka.consumer.properties.heartbeat.interval.ms", session / 15)
+					.forkApp()) {
+			owner.awaitLine("RUNNING 1");
+			try (ConfigurableApplicationContext successor = app(Store.JDBC, database, topic, "successor", topic)
+				.run()) {
+				owner.kill();
+				await().atMost(Duration.ofSeconds(30)).until(() -> Kafka.lag(topic, topic) == 0);
+				assertThat(TestApp.target(successor, LongListener.class).fences()).containsExactly(2);
+				assertThat(logs.messages("INFO")).noneMatch((message) -> message.contains("waits at offset"));
 			}
 		}
 	}

@@ -18,7 +18,6 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.annotation.TopicPartition;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.Mode;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;
@@ -93,27 +92,17 @@ class StartupWarningTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "leased, 301s, true", "leased, 300s, false", "transactional, 301s, false" })
-	void leaseThatOutlivesASilentConsumerIsNamed(String mode, String lease, boolean warned) {
+	@CsvSource({ "leased, 9s, true", "leased, 10s, false", "leased, 1h, false", "transactional, 9s, false" })
+	void leaseBelowFiveTimeOutsOfTheStoreIsNamed(String mode, String lease, boolean warned) {
 		try (Logs logs = new Logs()) {
 			this.runner.withPropertyValues("idempotency.mode=" + mode, "idempotency.lease=" + lease)
 				.withUserConfiguration(Leased.class)
 				.run((context) -> assertThat(context).hasNotFailed());
-			assertThat(logs.messages("WARN")
-				.stream()
-				.filter((warning) -> warning
-					.startsWith("The lease of the idempotent listener StartupWarningTests.Leased.listen, PT5M1S, is "
-							+ "longer than 'max.poll.interval.ms' of its consumer, PT5M:")))
-				.hasSize(warned ? 1 : 0);
-		}
-	}
-
-	@Test
-	void maxPollIntervalOfTheListenerCounts() {
-		try (Logs logs = new Logs()) {
-			this.runner.withUserConfiguration(Hurried.class).run((context) -> assertThat(context).hasNotFailed());
-			assertThat(logs.messages("WARN")).anyMatch((warning) -> warning
-				.contains("PT1M, is longer than 'max.poll.interval.ms' of its consumer, PT10S:"));
+			assertThat(logs.messages("WARN").stream().filter((warning) -> warning.contains("lease")))
+				.hasSize(warned ? 1 : 0)
+				.allMatch((warning) -> warning
+					.startsWith("The lease of the idempotent listener StartupWarningTests.Leased.listen, PT9S, is "
+							+ "shorter than five times 'idempotency.store.timeout', PT2S: "));
 		}
 	}
 
@@ -151,15 +140,6 @@ class StartupWarningTests {
 
 		@Idempotent
 		@KafkaListener(topics = "${prefix}-week", groupId = "group")
-		void listen(String value) {
-		}
-
-	}
-
-	static class Hurried {
-
-		@Idempotent(mode = Mode.LEASED)
-		@KafkaListener(topics = "${prefix}-week", groupId = "group", properties = "max.poll.interval.ms=10000")
 		void listen(String value) {
 		}
 

@@ -1,0 +1,112 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.listener.CommonErrorHandler;
+import org.springframework.kafka.listener.MessageListenerContainer;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Idempotent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for a {@link CommonErrorHandler} that does not seek: Spring Kafka keeps the
+ * records that are left in memory, and forgets which earlier ones are in flight.
+ */
+@Tag("promise-1")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class NonSeekingErrorHandlerTests {
+
+	private BatchApp app;
+
+	@BeforeAll
+	void start() {
+		this.app = new BatchApp(Listeners.class, "leased");
+	}
+
+	@AfterAll
+	void stop() {
+		this.app.close();
+	}
+
+	@Test
+	void offsetOfARecordInFlightIsNotPassedByALaterRecordThatWasBlocked() {
+		this.app.send("future", "slow b");
+		this.app.hold("future", "b", Duration.ofMillis(1500));
+		this.app.start("future");
+		this.app.awaitDone("future");
+		assertThat(this.app.listeners(Listeners.class).seen).containsExactly("slow begins", "slow ends", "b");
+	}
+
+	@Test
+	void otherPartitionsGoOnWhileARecordIsBlocked() {
+		ClaimRequest other = this.app.hold("record", "a", Duration.ofMinutes(5));
+		this.app.send("record", "a b", "c");
+		this.app.start("record");
+		await().atMost(Duration.ofSeconds(20)).until(() -> this.app.lag("record") == 2);
+		this.app.sendMore("record", "d", "e");
+		await().atMost(Duration.ofSeconds(20)).until(() -> this.app.lag("record") == 3);
+		assertThat(this.app.listeners(Listeners.class).records).containsExactly("c", "e");
+		this.app.store().release(other);
+		this.app.awaitDone("record");
+		assertThat(this.app.listeners(Listeners.class).records).containsExactly("c", "e", "a", "b", "d");
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Listeners {
+
+		private final Queue<String> seen = new ConcurrentLinkedQueue<>();
+
+		private final Queue<String> records = new ConcurrentLinkedQueue<>();
+
+		@Bean
+		static CommonErrorHandler skipping() {
+			return new CommonErrorHandler() {
+
+				@Override
+				public boolean handleOne(Exception thrownException, ConsumerRecord<?, ?> record,
+						Consumer<?, ?> consumer, MessageListenerContainer container) {
+					return true;
+				}
+
+			};
+		}
+
+		@Idempotent(scope = "${prefix}-future")
+		@KafkaListener(id = "${prefix}-future", topics = "${prefix}-future")
+		CompletableFuture<Void> future(ConsumerRecord<String, String> record) {
+			if (!record.value().equals("slow")) {
+				this.seen.add(record.value());
+				return CompletableFuture.completedFuture(null);
+			}
+			this.seen.add("slow begins");
+			// Longer than the later record is blocked.
+			return CompletableFuture.runAsync(() -> this.seen.add("slow ends"),
+					CompletableFuture.delayedExecutor(5, TimeUnit.SECONDS));
+		}
+
+		@Idempotent(scope = "${prefix}-record")
+		@KafkaListener(id = "${prefix}-record", topics = "${prefix}-record")
+		void record(String value) {
+			this.records.add(value);
+		}
+
+	}
+
+}
