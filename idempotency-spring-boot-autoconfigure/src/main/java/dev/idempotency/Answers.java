@@ -1,11 +1,16 @@
 package dev.idempotency;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a delivery gets whose key was not acquired.
+ * Converts results to what the store keeps, and a claim that was not acquired into a
+ * replayed result or an exception.
  */
 final class Answers {
+
+	private static final Log logger = LogFactory.getLog(Answers.class);
 
 	private Answers() {
 	}
@@ -22,6 +27,19 @@ final class Answers {
 		}
 		throw new IdempotencyKeyReusedException(
 				"Known with other content: " + operation + "; the producer must use a new key for a new operation");
+	}
+
+	static <T> byte @Nullable [] write(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
+		try {
+			return codec.write(result);
+		}
+		catch (RuntimeException | LinkageError | StackOverflowError ex) {
+			// The effect has happened: completing without a result beats running it
+			// again.
+			logger.error("The result cannot be stored, so duplicates will get none: " + operation
+					+ "; make the result type serialisable", ex);
+			return null;
+		}
 	}
 
 	static <T> @Nullable T read(IdempotentOperation operation, byte @Nullable [] result, ResultCodec<T> codec) {

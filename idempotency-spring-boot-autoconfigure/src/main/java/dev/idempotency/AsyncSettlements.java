@@ -7,8 +7,10 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -19,8 +21,10 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settles the claims of asynchronous handlers when their signals arrive. On threads of
+ * Settles the claims of asynchronous handlers when their signals arrive, on threads of
  * its own: the thread of the signal may be the one that the store needs for its answer.
+ * The answer is completed on a further thread, since the application may continue on it
+ * with whatever it likes.
  */
 final class AsyncSettlements implements AutoCloseable {
 
@@ -30,17 +34,23 @@ final class AsyncSettlements implements AutoCloseable {
 
 	private static final Duration LAST_WAIT = Duration.ofSeconds(10);
 
-	private final LeasedClaims claims;
+	private final Settlements settlements;
 
 	private final ThreadPoolExecutor executor;
 
+	// What the application does with an answer may take any time, and may wait for other
+	// answers: there is a thread for each.
+	private final Executor answers;
+
 	private final Set<CompletableFuture<?>> signalled = ConcurrentHashMap.newKeySet();
 
-	AsyncSettlements(LeasedClaims claims, ThreadFactory threads) {
-		this.claims = claims;
+	AsyncSettlements(Settlements settlements, ThreadFactory threads, ThreadFactory answers) {
+		this.settlements = settlements;
 		this.executor = new ThreadPoolExecutor(THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
 				threads);
 		this.executor.allowCoreThreadTimeOut(true);
+		this.answers = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(),
+				answers);
 	}
 
 	/**
@@ -63,7 +73,7 @@ final class AsyncSettlements implements AutoCloseable {
 					settle(result, error, claim, codec, answer);
 				}
 				finally {
-					this.claims.forget(claim);
+					this.settlements.leave(claim);
 					settled.complete(null);
 				}
 			};
@@ -103,30 +113,49 @@ final class AsyncSettlements implements AutoCloseable {
 		try {
 			if (error != null) {
 				Throwable cause = cause(error);
-				this.claims.fail(claim, cause);
-				answer.completeExceptionally(cause);
+				this.settlements.fail(claim, cause);
+				fail(answer, cause);
 				return;
 			}
 			Executed<T> executed = new Executed<>(result, false);
-			byte[] bytes = LeasedClaims.write(claim.operation(), result, codec);
-			this.claims.complete(claim, bytes, (settlement) -> {
+			claim.whenPendingEnds((settlement) -> {
 				if (settlement == Settlement.SETTLED) {
-					answer.complete(executed);
+					complete(answer, executed);
 				}
 				else {
-					answer.completeExceptionally(claim.lost());
+					fail(answer, claim.lost());
 				}
 			});
-			answer.complete(executed);
+			this.settlements.complete(claim, Answers.write(claim.operation(), result, codec));
+			complete(answer, executed);
 		}
 		catch (OwnershipLostException ex) {
-			answer.completeExceptionally(ex);
+			fail(answer, ex);
 		}
 		catch (OperationBlockedException ex) {
 			logger.debug("The answer waits until its completion is recorded", ex);
 		}
 		catch (Throwable ex) {
-			answer.completeExceptionally(ex);
+			fail(answer, ex);
+		}
+	}
+
+	private <T> void complete(CompletableFuture<Executed<T>> answer, Executed<T> executed) {
+		answer(() -> answer.complete(executed));
+	}
+
+	private void fail(CompletableFuture<?> answer, Throwable error) {
+		answer(() -> answer.completeExceptionally(error));
+	}
+
+	private void answer(Runnable answer) {
+		try {
+			this.answers.execute(answer);
+		}
+		catch (Error ex) {
+			logger.warn("No thread could be started that completes the future of an asynchronous operation; a thread "
+					+ "that records completions does so. Look at the limits of the process", ex);
+			answer.run();
 		}
 	}
 
@@ -169,7 +198,7 @@ final class AsyncSettlements implements AutoCloseable {
 		this.executor.shutdownNow();
 	}
 
-	// Who waits for the answer may end the observation of the record.
+	// The caller that waits for the answer may end the observation of the record.
 	static <T> CompletableFuture<Executed<T>> told(CompletableFuture<Executed<T>> answer, Observed observed) {
 		CompletableFuture<Executed<T>> told = new CompletableFuture<>();
 		answer.whenComplete((executed, error) -> {

@@ -3,6 +3,7 @@ package dev.idempotency;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.function.BiFunction;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -35,10 +36,10 @@ final class BatchRun<T> {
 		return this.plan;
 	}
 
-	void answerFrom(CompletionCache cache) {
+	void answerFrom(BiFunction<IdempotencyKey, byte @Nullable [], Claim.@Nullable Completed> cache) {
 		for (int index : this.plan.unanswered()) {
 			IdempotentOperation operation = this.plan.part(index).operation();
-			Claim.Completed known = cache.find(operation.key(), operation.fingerprint());
+			Claim.Completed known = cache.apply(operation.key(), operation.fingerprint());
 			if (known != null) {
 				this.plan.part(index).answer(known);
 			}
@@ -139,7 +140,7 @@ final class BatchRun<T> {
 
 	byte @Nullable [] write(int index, @Nullable T result) {
 		BatchPart part = this.plan.part(index);
-		return part.isProtected() ? LeasedClaims.write(part.operation(), result, this.codec) : null;
+		return part.isProtected() ? Answers.write(part.operation(), result, this.codec) : null;
 	}
 
 	/**

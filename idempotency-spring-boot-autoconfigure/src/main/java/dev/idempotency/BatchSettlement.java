@@ -14,9 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class BatchSettlement<T> {
 
-	private final LeasedClaims claims;
-
-	private final BatchClaims batch;
+	private final Settlements settlements;
 
 	private final BatchRun<T> run;
 
@@ -26,10 +24,9 @@ final class BatchSettlement<T> {
 
 	private final OwnedClaims owned;
 
-	BatchSettlement(LeasedClaims claims, BatchClaims batch, BatchRun<T> run,
-			@Nullable Consumer<PendingCompletion> deferral, OwnedClaims owned) {
-		this.claims = claims;
-		this.batch = batch;
+	BatchSettlement(Settlements settlements, BatchRun<T> run, @Nullable Consumer<PendingCompletion> deferral,
+			OwnedClaims owned) {
+		this.settlements = settlements;
 		this.run = run;
 		this.plan = run.plan();
 		this.deferral = deferral;
@@ -38,12 +35,10 @@ final class BatchSettlement<T> {
 
 	void complete(List<Integer> done, List<@Nullable T> results) {
 		List<Integer> mine = this.owned.among(done);
-		List<Completion> completions = new ArrayList<>(mine.size());
+		List<byte @Nullable []> stored = new ArrayList<>(mine.size());
 		for (int i = 0; i < done.size(); i++) {
-			OwnedClaim claim = this.owned.get(done.get(i));
-			if (claim != null) {
-				this.claims.settling(claim);
-				completions.add(new Completion(claim.request(), this.run.write(done.get(i), results.get(i))));
+			if (this.owned.get(done.get(i)) != null) {
+				stored.add(this.run.write(done.get(i), results.get(i)));
 			}
 			this.plan.done(done.get(i), results.get(i));
 		}
@@ -51,35 +46,26 @@ final class BatchSettlement<T> {
 			return;
 		}
 		if (this.deferral != null) {
-			defer(this.deferral, mine, completions);
+			defer(this.deferral, mine, stored);
 			return;
 		}
-		settled(mine, completions);
+		settled(mine, stored);
 	}
 
 	// Output of somebody who has lost the key must not be committed.
-	private void defer(Consumer<PendingCompletion> who, List<Integer> mine, List<Completion> completions) {
+	private void defer(Consumer<PendingCompletion> who, List<Integer> mine, List<byte @Nullable []> results) {
 		List<Integer> lost = mine.stream().filter((index) -> this.owned.isLost(index)).toList();
 		if (lost.isEmpty()) {
-			who.accept(new DeferredCompletion(this.claims, this.batch, this.owned.take(mine), completions));
+			who.accept(new DeferredCompletion(this.settlements, this.owned.take(mine), results));
 			return;
 		}
 		release(mine.stream().filter((index) -> !lost.contains(index)).toList());
 		lost.forEach(this::lost);
 	}
 
-	private void settled(List<Integer> mine, List<Completion> completions) {
+	private void settled(List<Integer> mine, List<byte @Nullable []> results) {
 		try {
-			List<Settlement> settlements = this.batch.complete(this.run.subject(mine), this.owned.of(mine),
-					completions);
-			for (int i = 0; i < mine.size(); i++) {
-				if (settlements.get(i) != Settlement.SETTLED) {
-					lost(mine.get(i));
-				}
-				else {
-					this.claims.completed(this.plan.part(mine.get(i)).operation(), completions.get(i).result());
-				}
-			}
+			lost(mine, this.settlements.complete(this.run.subject(mine), this.owned.of(mine), results));
 		}
 		catch (OperationBlockedException ex) {
 			mine.forEach((index) -> this.plan.undone(index, ex));
@@ -91,22 +77,25 @@ final class BatchSettlement<T> {
 		if (mine.isEmpty()) {
 			return;
 		}
-		List<Settlement> settlements = this.batch.fail(this.run.subject(mine), this.owned.of(mine), error);
+		lost(mine, this.settlements.fail(this.run.subject(mine), this.owned.of(mine), error));
+	}
+
+	private void lost(List<Integer> mine, List<Settlement> answers) {
 		for (int i = 0; i < mine.size(); i++) {
-			if (settlements.get(i) != Settlement.SETTLED) {
+			if (answers.get(i) == Settlement.LOST) {
 				lost(mine.get(i));
 			}
 		}
 	}
 
 	private void lost(int index) {
-		this.plan.undone(index, LeasedClaims.told(this.owned.of(List.of(index)).get(0).lost()));
+		this.plan.undone(index, Settlements.logged(this.owned.of(List.of(index)).get(0).lost()));
 	}
 
 	void release(List<Integer> parts) {
 		List<Integer> mine = this.owned.among(parts);
 		if (!mine.isEmpty()) {
-			this.batch.release(this.run.subject(mine), this.owned.of(mine));
+			this.settlements.release(this.run.subject(mine), this.owned.of(mine));
 		}
 	}
 

@@ -31,16 +31,16 @@ public final class IdempotencyOperator {
 
 	private final Bypass bypass;
 
-	private final LooseEnds looseEnds;
+	private final Settlements settlements;
 
 	private final IdempotencyListener listener;
 
-	IdempotencyOperator(IdempotencyStore store, LocalCompletions cache, Bypass bypass, LooseEnds looseEnds,
+	IdempotencyOperator(IdempotencyStore store, LocalCompletions cache, Bypass bypass, Settlements settlements,
 			IdempotencyListener listener) {
 		this.store = store;
 		this.cache = cache;
 		this.bypass = bypass;
-		this.looseEnds = looseEnds;
+		this.settlements = settlements;
 		this.listener = listener;
 	}
 
@@ -65,7 +65,7 @@ public final class IdempotencyOperator {
 	 * @return what happened to them
 	 */
 	public List<UnrecordedCompletion> unrecorded() {
-		return this.looseEnds.completions();
+		return this.settlements.completions();
 	}
 
 	/**
@@ -97,7 +97,7 @@ public final class IdempotencyOperator {
 		String what = intervention.describe((force ? "(forced) " : "") + "of the " + key, who);
 		boolean done = false;
 		try {
-			Change change = (!force && this.looseEnds.hasCompletion(key)) ? Change.PENDING
+			Change change = (!force && this.settlements.hasCompletion(key)) ? Change.PENDING
 					: changed(key, action, records);
 			done = (change == Change.DONE);
 			if (done) {

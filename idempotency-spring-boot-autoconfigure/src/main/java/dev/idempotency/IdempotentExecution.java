@@ -80,6 +80,10 @@ public final class IdempotentExecution {
 		return current;
 	}
 
+	Claim.Acquired claim() {
+		return this.claim;
+	}
+
 	static @Nullable List<@Nullable IdempotentExecution> bind(
 			@Nullable List<@Nullable IdempotentExecution> executions) {
 		List<@Nullable IdempotentExecution> previous = CURRENT.get();

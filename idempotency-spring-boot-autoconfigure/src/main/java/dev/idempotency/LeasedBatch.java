@@ -23,34 +23,34 @@ final class LeasedBatch<T> {
 
 	private final LeasedClaims claims;
 
-	private final BatchClaims batch;
+	private final Settlements settlements;
 
 	private final BatchRun<T> run;
 
 	private final BatchPlan<T> plan;
 
-	// What a transaction that commits later decides about.
-	private final @Nullable Consumer<PendingCompletion> deferral;
+	// It is rolled back unless all parts can be run, and succeed.
+	private final boolean asWhole;
 
 	private final OwnedClaims owned = new OwnedClaims();
 
 	private final BatchSettlement<T> settlement;
 
-	LeasedBatch(LeasedClaims claims, BatchClaims batch, BatchRun<T> run,
-			@Nullable Consumer<PendingCompletion> deferral) {
+	LeasedBatch(LeasedClaims claims, Settlements settlements, BatchRun<T> run,
+			@Nullable Consumer<PendingCompletion> deferral, boolean asWhole) {
 		this.claims = claims;
-		this.batch = batch;
+		this.settlements = settlements;
+		this.asWhole = asWhole;
 		this.run = run;
 		this.plan = run.plan();
-		this.deferral = deferral;
-		this.settlement = new BatchSettlement<>(claims, batch, run, deferral, this.owned);
+		this.settlement = new BatchSettlement<>(settlements, run, deferral, this.owned);
 	}
 
 	void execute() {
 		try {
 			claim();
 			this.plan.decide();
-			if (this.deferral != null && this.plan.isIncomplete()) {
+			if (this.asWhole && this.plan.isIncomplete()) {
 				// The transaction will be rolled back for those that wait or are
 				// rejected.
 				this.settlement.release(this.owned.parts());
@@ -63,7 +63,7 @@ final class LeasedBatch<T> {
 			}
 		}
 		finally {
-			this.owned.all().forEach(this.claims::forget);
+			this.owned.all().forEach(this.settlements::leave);
 		}
 	}
 
@@ -76,14 +76,11 @@ final class LeasedBatch<T> {
 			return;
 		}
 		long start = System.nanoTime();
-		this.batch.claim(this.run, requests);
+		this.claims.claimAll(this.run, requests);
 		requests.forEach((index, request) -> {
 			BatchPart part = this.plan.part(index);
 			if (part.claim() instanceof Claim.Acquired acquired) {
-				this.owned.put(index, this.claims.keep(part.operation(), request, acquired, start));
-			}
-			else if (part.claim() instanceof Claim.Completed completed) {
-				this.claims.completed(part.operation(), completed.result());
+				this.owned.put(index, this.settlements.keep(part.operation(), request, acquired, start));
 			}
 		});
 	}
@@ -115,7 +112,7 @@ final class LeasedBatch<T> {
 			return;
 		}
 		List<Integer> before = due.subList(0, position);
-		if (this.deferral != null && !this.run.isCommitted(error)) {
+		if (this.asWhole && !this.run.isCommitted(error)) {
 			// Their effects go with the transaction.
 			this.settlement.release(before);
 		}

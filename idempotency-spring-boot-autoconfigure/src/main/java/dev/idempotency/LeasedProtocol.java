@@ -1,5 +1,6 @@
 package dev.idempotency;
 
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -21,13 +22,13 @@ final class LeasedProtocol {
 
 	private final LeasedClaims claims;
 
-	private final BatchClaims batch;
+	private final Settlements settlements;
 
 	private final AsyncSettlements asynchronous;
 
-	LeasedProtocol(LeasedClaims claims, BatchClaims batch, AsyncSettlements asynchronous) {
+	LeasedProtocol(LeasedClaims claims, Settlements settlements, AsyncSettlements asynchronous) {
 		this.claims = claims;
-		this.batch = batch;
+		this.settlements = settlements;
 		this.asynchronous = asynchronous;
 	}
 
@@ -42,29 +43,28 @@ final class LeasedProtocol {
 			return (again != null) ? new Executed<>(attempt.runAgain(again), false)
 					: Answers.answer(operation, claim, codec);
 		}
-		OwnedClaim owned = this.claims.keep(operation, request, acquired, start);
+		OwnedClaim owned = this.settlements.keep(operation, request, acquired, start);
 		boolean deferred = false;
 		try {
 			T result = run(attempt, owned);
-			byte[] bytes = LeasedClaims.write(operation, result, codec);
+			byte[] bytes = Answers.write(operation, result, codec);
 			if (deferral != null) {
 				if (owned.execution().ownershipLost()) {
 					// Its output must not be committed.
-					throw LeasedClaims.told(owned.lost());
+					throw Settlements.logged(owned.lost());
 				}
-				deferral.accept(new DeferredCompletion(this.claims, this.batch, List.of(owned),
-						List.of(new Completion(request, bytes))));
+				deferral
+					.accept(new DeferredCompletion(this.settlements, List.of(owned), Collections.singletonList(bytes)));
 				deferred = true;
 			}
 			else {
-				this.claims.complete(owned, bytes, (settlement) -> {
-				});
+				this.settlements.complete(owned, bytes);
 			}
 			return new Executed<>(result, false);
 		}
 		finally {
 			if (!deferred) {
-				this.claims.forget(owned);
+				this.settlements.leave(owned);
 			}
 		}
 	}
@@ -80,7 +80,7 @@ final class LeasedProtocol {
 			return (again != null) ? AsyncSettlements.unprotected(attempt.runAgain(again))
 					: CompletableFuture.completedFuture(Answers.answer(operation, claim, codec));
 		}
-		OwnedClaim owned = this.claims.keep(operation, request, acquired, start);
+		OwnedClaim owned = this.settlements.keep(operation, request, acquired, start);
 		boolean running = false;
 		try {
 			CompletionStage<T> stage = run(attempt, owned);
@@ -91,13 +91,13 @@ final class LeasedProtocol {
 		}
 		finally {
 			if (!running) {
-				this.claims.forget(owned);
+				this.settlements.leave(owned);
 			}
 		}
 	}
 
-	<T> void executeAll(BatchRun<T> run, @Nullable Consumer<PendingCompletion> deferral) {
-		new LeasedBatch<>(this.claims, this.batch, run, deferral).execute();
+	<T> void executeAll(BatchRun<T> run, @Nullable Consumer<PendingCompletion> deferral, boolean asWhole) {
+		new LeasedBatch<>(this.claims, this.settlements, run, deferral, asWhole).execute();
 	}
 
 	private <T, E extends Throwable> @Nullable T run(Attempt<T, E> attempt, OwnedClaim owned) throws E {
@@ -105,7 +105,7 @@ final class LeasedProtocol {
 			return attempt.run(owned.execution());
 		}
 		catch (Throwable ex) {
-			this.claims.fail(owned, ex);
+			this.settlements.fail(owned, ex);
 			throw ex;
 		}
 	}

@@ -31,7 +31,7 @@ final class Leases implements AutoCloseable {
 
 	private final StoreCalls calls;
 
-	private final Map<IdempotencyKey, Lease> running = new ConcurrentHashMap<>();
+	private final Map<IdempotencyKey, OwnedClaim> running = new ConcurrentHashMap<>();
 
 	private final Looks looks;
 
@@ -42,53 +42,52 @@ final class Leases implements AutoCloseable {
 	}
 
 	/**
-	 * Keep a lease until it is {@link #release released}.
-	 * @param claim the request that acquired the key
-	 * @param execution who is told when it is lost
-	 * @param since when the claim was made, by {@link System#nanoTime()}
+	 * Keep the lease of a claim until it is {@link #release released}. An older claim of
+	 * the same key in this process has lost it.
+	 * @param claim the claim
 	 */
-	void keep(ClaimRequest claim, IdempotentExecution execution, long since) {
-		Lease kept = new Lease(claim, execution, since);
-		Lease older = this.running.put(claim.key(), kept);
-		if (older != null && !older.settling) {
+	void keep(OwnedClaim claim) {
+		OwnedClaim older = this.running.put(claim.request().key(), claim);
+		if (older != null && older.isRunning()) {
 			lost(older);
 		}
 		try {
-			this.looks.every(claim.lease().dividedBy(LOOKS));
+			this.looks.every(claim.request().lease().dividedBy(LOOKS));
 		}
 		catch (Error ex) {
-			// Nobody would release it.
-			this.running.remove(claim.key(), kept);
+			// The caller would not release it.
+			this.running.remove(claim.request().key(), claim);
 			throw ex;
 		}
 	}
 
-	/**
-	 * Keep a lease, but think nothing of its loss: its key is being settled.
-	 * @param claim the request that acquired the key
-	 */
-	void settling(ClaimRequest claim) {
-		Lease lease = this.running.get(claim.key());
-		if (lease != null && lease.isOf(claim)) {
-			lease.settling = true;
-		}
+	void release(OwnedClaim claim) {
+		this.running.remove(claim.request().key(), claim);
 	}
 
-	void release(ClaimRequest claim) {
-		Lease lease = this.running.get(claim.key());
-		if (lease != null && lease.isOf(claim)) {
-			this.running.remove(claim.key(), lease);
+	/**
+	 * Claim a key again that the store has forgotten.
+	 * @param claim the claim
+	 * @return {@link Settlement#SETTLED} or {@link Settlement#LOST}
+	 */
+	Settlement restore(OwnedClaim claim) {
+		Settlement restored = this.calls.settle(StoreCall.RENEW, claim.operation(),
+				() -> this.store.restore(claim.request(), claim.execution().claim()));
+		if (restored == Settlement.SETTLED) {
+			logger.warn("The idempotency store '" + this.store.name() + "' had forgotten a live claim, which was "
+					+ "restored: " + claim.operation() + "; look at its eviction policy and its replication");
 		}
+		return restored;
 	}
 
 	private void renew() {
 		long now = System.nanoTime();
-		if (this.running.values().stream().noneMatch((lease) -> lease.isOlder(now, RENEWED_AFTER))) {
+		if (this.running.values().stream().noneMatch((claim) -> claim.isOlder(now, RENEWED_AFTER))) {
 			return;
 		}
 		// Whatever is not quite due goes with it, so that all are due together next time.
-		List<Lease> due = this.running.values().stream().filter((lease) -> lease.isOlder(now, LOOKS)).toList();
-		List<ClaimRequest> claims = due.stream().map((lease) -> lease.claim).toList();
+		List<OwnedClaim> due = this.running.values().stream().filter((claim) -> claim.isOlder(now, LOOKS)).toList();
+		List<ClaimRequest> claims = due.stream().map(OwnedClaim::request).toList();
 		List<Settlement> answers;
 		try {
 			answers = this.calls.call(StoreCall.RENEW, claims.size() + " running handlers",
@@ -103,19 +102,33 @@ final class Leases implements AutoCloseable {
 		}
 	}
 
-	private void renewed(Lease lease, Settlement answer, long now) {
-		if (answer == Settlement.SETTLED) {
-			lease.since = now;
+	private void renewed(OwnedClaim claim, Settlement answer, long now) {
+		Settlement settlement = answer;
+		if (answer == Settlement.FORGOTTEN) {
+			if (!claim.isWorthRestoring()) {
+				return;
+			}
+			try {
+				settlement = restore(claim);
+			}
+			catch (OperationBlockedException ex) {
+				logger.debug("Not yet", ex);
+				return;
+			}
 		}
-		else if (!lease.settling && this.running.remove(lease.claim.key(), lease)) {
-			lost(lease);
+		if (settlement == Settlement.SETTLED) {
+			claim.renewed(now);
+		}
+		// While it is being settled the answer to that decides.
+		else if (claim.isRunning() && this.running.remove(claim.request().key(), claim)) {
+			lost(claim);
 		}
 	}
 
-	private static void lost(Lease lease) {
-		lease.execution.loseOwnership();
-		logger.warn("The lease of " + lease.claim.lease() + " expired while the handler was running, and another owner "
-				+ "has the key now: " + lease.claim.key() + "; this execution can no longer record its outcome");
+	private static void lost(OwnedClaim claim) {
+		claim.lose();
+		logger.warn("The lease of " + claim.request().lease() + " expired while the handler was running, and another "
+				+ "owner has the key now: " + claim.operation() + "; this execution can no longer record its outcome");
 	}
 
 	/**
@@ -125,36 +138,9 @@ final class Leases implements AutoCloseable {
 	public void close() {
 		this.looks.close();
 		if (!this.running.isEmpty()) {
-			logger
-				.warn(this.running.size() + " handlers still run; their keys are free when their leases have run out");
+			logger.warn(this.running.size() + " handlers are still running; their keys are free when their leases have "
+					+ "expired");
 		}
-	}
-
-	private static final class Lease {
-
-		private final ClaimRequest claim;
-
-		private final IdempotentExecution execution;
-
-		private volatile boolean settling;
-
-		// Only the renewing thread changes it.
-		private long since;
-
-		Lease(ClaimRequest claim, IdempotentExecution execution, long since) {
-			this.claim = claim;
-			this.execution = execution;
-			this.since = since;
-		}
-
-		boolean isOf(ClaimRequest request) {
-			return this.claim.token().equals(request.token());
-		}
-
-		boolean isOlder(long now, int part) {
-			return now - this.since >= this.claim.lease().toNanos() / part;
-		}
-
 	}
 
 }

@@ -57,6 +57,21 @@ final class Looks {
 		}
 	}
 
+	/**
+	 * Look at once, on the thread of the looks, if {@link #every} has started it.
+	 */
+	void now() {
+		if (this.period == null) {
+			return;
+		}
+		try {
+			this.executor.execute(this::look);
+		}
+		catch (RejectedExecutionException ex) {
+			logger.debug("Closed already", ex);
+		}
+	}
+
 	private synchronized void schedule(Duration wanted) {
 		if (this.period != null && wanted.compareTo(this.period) >= 0) {
 			return;

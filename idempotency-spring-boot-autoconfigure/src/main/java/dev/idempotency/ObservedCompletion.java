@@ -25,6 +25,10 @@ final class ObservedCompletion implements PendingCompletion {
 		this.observer = observer;
 	}
 
+	PendingCompletion delegate() {
+		return this.delegate;
+	}
+
 	@Override
 	public Settlement complete() {
 		Settlement settlement = this.delegate.complete();

@@ -18,7 +18,7 @@ final class Protocols implements AutoCloseable {
 
 	private final Leases leases;
 
-	private final LooseEnds looseEnds;
+	private final Settlements settlements;
 
 	private final AsyncSettlements asynchronous;
 
@@ -33,12 +33,13 @@ final class Protocols implements AutoCloseable {
 	Protocols(IdempotencyStore store, TemplateSettings settings, IdempotencyListener listener) {
 		this.cache = new LocalCompletions(settings.cache(), this.bypass);
 		StoreCalls calls = new StoreCalls(store.name(), listener, settings.circuit(), settings.failOpen());
-		this.looseEnds = new LooseEnds(calls, listener, Looks.threads("loose-ends"));
-		this.operator = new IdempotencyOperator(store, this.cache, this.bypass, this.looseEnds, listener);
 		this.leases = new Leases(store, calls, Looks.threads("leases"));
-		LeasedClaims claims = new LeasedClaims(store, calls, this.cache, this.leases, this.looseEnds, this.bypass);
-		this.asynchronous = new AsyncSettlements(claims, Looks.threads("settlements"));
-		this.leased = new LeasedProtocol(claims, new BatchClaims(store, calls, this.looseEnds), this.asynchronous);
+		this.settlements = new Settlements(store, calls, this.cache, this.leases, listener, Looks.threads("pending"));
+		this.operator = new IdempotencyOperator(store, this.cache, this.bypass, this.settlements, listener);
+		this.asynchronous = new AsyncSettlements(this.settlements, Looks.threads("settlements"),
+				Looks.threads("answers"));
+		LeasedClaims claims = new LeasedClaims(store, calls, this.cache, this.settlements, this.bypass);
+		this.leased = new LeasedProtocol(claims, this.settlements, this.asynchronous);
 		this.notes = new FailureNotes(calls, Looks.threads("failure-notes"));
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
@@ -65,13 +66,32 @@ final class Protocols implements AutoCloseable {
 		if (known != null) {
 			return known;
 		}
-		return (attempt.operation().mode() == Mode.LEASED)
-				? this.leased.execute(attempt, codec, observed.deferred(boundary.deferral()))
+		return (attempt.operation().mode() == Mode.LEASED) ? executeLeased(attempt, codec, boundary, observed)
 				: transactional().execute(attempt, codec, boundary);
+	}
+
+	private <T, E extends Throwable> Executed<T> executeLeased(Attempt<T, E> attempt, ResultCodec<T> codec,
+			Boundary boundary, Observed observed) throws E {
+		TransactionCompletions transaction = transaction(boundary);
+		if (transaction == null) {
+			return this.leased.execute(attempt, codec, observed.deferred(boundary.deferral()));
+		}
+		IdempotentOperation operation = attempt.operation();
+		Claim.Completed known = transaction.find(operation.key(), operation.fingerprint());
+		return (known != null) ? Answers.answer(operation, known, codec)
+				: this.leased.execute(attempt, codec, observed.deferred(transaction::add));
+	}
+
+	// The transaction of the caller, unless the boundary names another one.
+	private @Nullable TransactionCompletions transaction(Boundary boundary) {
+		return (boundary.deferral() == null) ? TransactionCompletions.current(this.settlements) : null;
 	}
 
 	<T, E extends Throwable> CompletableFuture<Executed<T>> executeAsync(Attempt<CompletionStage<T>, E> attempt,
 			ResultCodec<T> codec) throws E {
+		Assert.state(!TransactionCompletions.isTransactionActive(),
+				"An asynchronous operation cannot wait for the transaction that is active on this thread; call it "
+						+ "outside of the transaction, or after its commit");
 		Executed<T> known = known(attempt.operation(), codec);
 		return (known != null) ? CompletableFuture.completedFuture(known) : this.leased.executeAsync(attempt, codec);
 	}
@@ -82,9 +102,16 @@ final class Protocols implements AutoCloseable {
 	}
 
 	<T> void executeAll(BatchRun<T> run, Boundary boundary, ObservedBatch observed) {
-		run.answerFrom(this.cache);
+		run.answerFrom(this.cache::find);
 		if (observed.mode() == Mode.LEASED) {
-			this.leased.executeAll(run, observed.deferred(boundary.deferral()));
+			TransactionCompletions transaction = transaction(boundary);
+			if (transaction != null) {
+				run.answerFrom(transaction::find);
+				this.leased.executeAll(run, observed.deferred(transaction::add), false);
+			}
+			else {
+				this.leased.executeAll(run, observed.deferred(boundary.deferral()), boundary.deferral() != null);
+			}
 		}
 		else {
 			transactional().executeAll(run, boundary);
@@ -114,7 +141,7 @@ final class Protocols implements AutoCloseable {
 
 	void settle() {
 		this.asynchronous.settleLast();
-		this.looseEnds.settleLast();
+		this.settlements.settleLast();
 	}
 
 	@Override
@@ -122,7 +149,7 @@ final class Protocols implements AutoCloseable {
 		this.notes.close();
 		this.leases.close();
 		this.asynchronous.close();
-		this.looseEnds.close();
+		this.settlements.close();
 	}
 
 }

@@ -24,12 +24,24 @@ final class StoreCalls {
 
 	private final StoreAvailability availability;
 
+	private Runnable onSuccess = () -> {
+	};
+
 	StoreCalls(String store, IdempotencyListener listener, StoreCircuit circuit, boolean failOpen) {
 		this.store = store;
 		this.listener = listener;
 		this.circuit = circuit;
 		this.availability = new StoreAvailability(store, failOpen);
 		circuit.onStateChange((state) -> listener.circuitChanged(store, state));
+	}
+
+	/**
+	 * Name what is done after each call that has succeeded. To be called once, before the
+	 * first call.
+	 * @param action the action, which must be quick: the caller waits for it
+	 */
+	void onSuccess(Runnable action) {
+		this.onSuccess = action;
 	}
 
 	/**
@@ -83,6 +95,7 @@ final class StoreCalls {
 			if (error == null) {
 				this.circuit.onSuccess(duration);
 				this.availability.answered();
+				this.onSuccess.run();
 			}
 			else {
 				failed(error, duration);

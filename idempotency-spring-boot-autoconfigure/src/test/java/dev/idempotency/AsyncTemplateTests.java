@@ -9,6 +9,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -325,6 +326,36 @@ class AsyncTemplateTests {
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
 		}
+	}
+
+	@Test
+	@Tag("promise-11")
+	void continuationsThatWaitForOtherOperationsDoNotBlockThem() {
+		List<CompletableFuture<String>> answers = Stream.generate(TestDatabase::newKey)
+			.limit(10)
+			.map((someKey) -> run(TestDatabase.operation(someKey, Mode.LEASED), this.handler)
+				.thenApply((executed) -> run(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED),
+						CompletableFuture.supplyAsync(() -> "after " + executed.result()))
+					.join()
+					.result()))
+			.toList();
+		this.handler.complete("paid");
+		await().until(() -> answers.stream().allMatch(CompletableFuture::isDone));
+		assertThat(answers.stream().map(CompletableFuture::join)).containsOnly("after paid");
+	}
+
+	@Test
+	void applicationContinuesOnAThreadThatSettlesNothing() {
+		CompletableFuture<String> thread = run().thenApply((executed) -> Thread.currentThread().getName());
+		this.handler.complete("paid");
+		assertThat(thread.join()).startsWith("idempotency-answers-");
+		this.store.fail(StoreCall.COMPLETE);
+		CompletableFuture<String> later = run(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED),
+				CompletableFuture.completedFuture("late"))
+			.thenApply((executed) -> Thread.currentThread().getName());
+		await().until(() -> this.store.completions().size() > 1);
+		this.store.recover();
+		assertThat(later.join()).startsWith("idempotency-answers-");
 	}
 
 }

@@ -26,7 +26,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link Leases}, {@link LooseEnds} and {@link AsyncSettlements} when their
+ * Tests for {@link Leases}, {@link Settlements} and {@link AsyncSettlements} when their
  * threads cannot be started at first.
  */
 @Execution(ExecutionMode.SAME_THREAD)
@@ -49,30 +49,35 @@ class ThreadShortageTests {
 
 	private Leases leases = leases(0);
 
-	private LooseEnds looseEnds = looseEnds(0);
+	private Settlements settlements = settlements(0);
 
 	@AfterEach
 	void close() {
 		this.leases.close();
-		this.looseEnds.close();
+		this.settlements.close();
 	}
 
 	private Leases leases(int failures) {
 		return new Leases(this.store, this.calls, new FailingThreads(failures));
 	}
 
-	private LooseEnds looseEnds(int failures) {
-		return new LooseEnds(this.calls, this.listener, new FailingThreads(failures));
+	private Settlements settlements(int failures) {
+		return new Settlements(this.store, this.calls, CompletionCache.NONE, this.leases, this.listener,
+				new FailingThreads(failures));
 	}
 
-	private void keep(ClaimRequest request) {
+	private OwnedClaim keep(ClaimRequest request) {
 		Claim.Acquired acquired = (Claim.Acquired) this.store.claim(request);
-		this.leases.keep(request, new IdempotentExecution(request.key(), acquired), System.nanoTime());
+		return this.settlements.keep(TestDatabase.operation(request.key(), Mode.LEASED), request, acquired,
+				System.nanoTime());
 	}
 
-	private void add(ClaimRequest request) {
-		this.looseEnds.add(StoreCall.COMPLETE, TestDatabase.operation(request.key(), Mode.LEASED), request.token(),
-				() -> this.store.complete(request, null));
+	private void completeInVain(ClaimRequest request) {
+		OwnedClaim claim = keep(request);
+		this.store.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.settlements.complete(claim, null));
+		this.store.recover();
 	}
 
 	private static State state(ClaimRequest request) {
@@ -100,6 +105,7 @@ class ThreadShortageTests {
 	@Tag("promise-2")
 	void leasesAreRenewedWhenAThreadCanBeStarted() {
 		this.leases = leases(1);
+		this.settlements = settlements(0);
 		assertThatExceptionOfType(InternalError.class).isThrownBy(() -> keep(this.first));
 		keep(this.second);
 		await().until(() -> this.store.renewals().size() > 2);
@@ -110,11 +116,9 @@ class ThreadShortageTests {
 	@Test
 	@Tag("promise-11")
 	void completionsAreMadeUpForWhenAThreadCanBeStarted() {
-		this.looseEnds = looseEnds(1);
-		this.store.claim(this.first);
-		this.store.claim(this.second);
-		add(this.first);
-		add(this.second);
+		this.settlements = settlements(1);
+		completeInVain(this.first);
+		completeInVain(this.second);
 		await().untilAsserted(
 				() -> assertThat(List.of(state(this.first), state(this.second))).containsOnly(State.COMPLETED));
 	}
@@ -124,27 +128,22 @@ class ThreadShortageTests {
 	@Tag("promise-2")
 	void signalIsSettledOnItsOwnThreadWhenNoOtherCanBeStarted() {
 		ThreadFactory threads = new FailingThreads(1);
-		LeasedClaims claims = new LeasedClaims(this.store, this.calls, CompletionCache.NONE, this.leases,
-				this.looseEnds, new Bypass());
-		try (AsyncSettlements settlements = new AsyncSettlements(claims, threads)) {
+		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements, threads, new FailingThreads(1))) {
 			CompletableFuture<String> handler = new CompletableFuture<>();
-			CompletableFuture<Executed<String>> answer = settle(settlements, claims, this.first, handler);
+			CompletableFuture<Executed<String>> answer = settle(asynchronous, this.first, handler);
 			handler.complete("paid");
 			assertThat(answer).isCompletedWithValue(new Executed<>("paid", false));
 			assertThat(state(this.first)).isEqualTo(State.COMPLETED);
 			int renewals = this.store.renewals().size();
 			await().during(LEASE).atMost(LEASE.multipliedBy(5)).until(() -> this.store.renewals().size() == renewals);
-			assertThat(settle(settlements, claims, this.second, CompletableFuture.completedFuture("again")).join())
+			assertThat(settle(asynchronous, this.second, CompletableFuture.completedFuture("again")).join())
 				.isEqualTo(new Executed<>("again", false));
 		}
 	}
 
-	private CompletableFuture<Executed<String>> settle(AsyncSettlements settlements, LeasedClaims claims,
-			ClaimRequest request, CompletableFuture<String> handler) {
-		Claim.Acquired acquired = (Claim.Acquired) this.store.claim(request);
-		OwnedClaim owned = claims.keep(TestDatabase.operation(request.key(), Mode.LEASED), request, acquired,
-				System.nanoTime());
-		return settlements.settle(handler, owned, new TextCodec());
+	private CompletableFuture<Executed<String>> settle(AsyncSettlements asynchronous, ClaimRequest request,
+			CompletableFuture<String> handler) {
+		return asynchronous.settle(handler, keep(request), new TextCodec());
 	}
 
 }

@@ -1,6 +1,8 @@
 package dev.idempotency;
 
+import java.time.Duration;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -33,7 +35,7 @@ import static org.awaitility.Awaitility.await;
  */
 @Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-11")
-class LooseEndsTests {
+class PendingSettlementTests {
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
@@ -246,6 +248,70 @@ class LooseEndsTests {
 		this.store.recoverFrom(StoreCall.COMPLETE);
 		run();
 		assertThat(this.runs).hasValue(1);
+	}
+
+	private IdempotentOperation shortOperation() {
+		return new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null, Duration.ofSeconds(2),
+				TestDatabase.RETENTION);
+	}
+
+	private void awaitCompletions(int completions) {
+		await().until(() -> this.store.completions().size() >= completions);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void leaseIsKeptWhileACompletionIsPending() {
+		this.store.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.template.execute(shortOperation(), new TextCodec(), () -> "paid"));
+		long end = System.nanoTime() + shortOperation().lease().multipliedBy(2).toNanos();
+		await().pollDelay(Duration.ZERO).until(() -> {
+			assertThat(database.store().claim(TestDatabase.request(this.key))).isInstanceOf(Claim.InProgress.class);
+			return System.nanoTime() > end;
+		});
+	}
+
+	@Test
+	@Tag("promise-2")
+	void pendingCompletionIsRecordedAtTheFirstSuccessOfAnyOtherCall() {
+		this.store.fail(StoreCall.COMPLETE);
+		runUnavailable();
+		// The next try of its own is four seconds away.
+		awaitCompletions(4);
+		this.store.recover();
+		IdempotentOperation other = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
+		this.template.execute(other, new TextCodec(), () -> "other");
+		await().atMost(Duration.ofSeconds(1)).until(() -> state() == State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void pendingCompletionIsRecordedAfterTheFirstRenewalThatSucceeds() {
+		this.store.fail(StoreCall.COMPLETE, StoreCall.RENEW);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.template.execute(shortOperation(), new TextCodec(), () -> "paid"));
+		awaitCompletions(4);
+		this.store.recover();
+		await().atMost(Duration.ofSeconds(1)).until(() -> state() == State.COMPLETED);
+	}
+
+	@Test
+	void completionThatTheStoreRefusesIsNotRetriedAfterEachCall() {
+		this.store.before(StoreCall.COMPLETE, (claim) -> {
+			if (claim.key().equals(this.key)) {
+				throw new IllegalStateException("Result too large");
+			}
+		});
+		runUnavailable();
+		UUID refused = this.store.completions().get(0);
+		for (int i = 0; i < 30; i++) {
+			this.template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), new TextCodec(),
+					() -> "");
+		}
+		IdempotencyKey last = TestDatabase.newKey();
+		this.template.execute(TestDatabase.operation(last, Mode.LEASED), new TextCodec(), () -> "");
+		assertThat(this.store.completions().stream().filter(refused::equals)).hasSizeLessThan(8);
 	}
 
 }

@@ -1,0 +1,150 @@
+package dev.idempotency;
+
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+/**
+ * The completions of leased mode that wait for the outcome of the Spring transaction that
+ * is active on this thread. They are recorded when it has committed, released when it has
+ * been rolled back, also to a savepoint, and left to their leases when its outcome is
+ * unknown. A transaction in which another owner has taken over one of the keys is not
+ * committed.
+ */
+final class TransactionCompletions implements TransactionSynchronization {
+
+	private static final Log logger = LogFactory.getLog(TransactionCompletions.class);
+
+	private final Object owner;
+
+	private final List<PendingCompletion> pending = new ArrayList<>();
+
+	// How many there were by then.
+	private final Map<Object, Integer> savepoints = new IdentityHashMap<>();
+
+	private TransactionCompletions(Object owner) {
+		this.owner = owner;
+	}
+
+	static boolean isTransactionActive() {
+		return TransactionSynchronizationManager.isSynchronizationActive()
+				&& TransactionSynchronizationManager.isActualTransactionActive();
+	}
+
+	/**
+	 * The completions of the transaction on this thread.
+	 * @param owner whose they are
+	 * @return the completions, {@code null} if no transaction is active
+	 */
+	static @Nullable TransactionCompletions current(Object owner) {
+		if (!isTransactionActive()) {
+			return null;
+		}
+		if (TransactionSynchronizationManager.getResource(owner) instanceof TransactionCompletions known) {
+			return known;
+		}
+		TransactionCompletions completions = new TransactionCompletions(owner);
+		completions.resume();
+		TransactionSynchronizationManager.registerSynchronization(completions);
+		return completions;
+	}
+
+	void add(PendingCompletion completion) {
+		this.pending.add(completion);
+	}
+
+	/**
+	 * Look up what has completed in this transaction.
+	 * @param key the key
+	 * @param fingerprint the fingerprint of the content
+	 * @return its completion, {@code null} if it has not completed with exactly this
+	 * fingerprint
+	 */
+	Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
+		for (PendingCompletion completion : this.pending) {
+			DeferredCompletion deferred = deferred(completion);
+			Claim.Completed known = (deferred != null) ? deferred.find(key, fingerprint) : null;
+			if (known != null) {
+				return known;
+			}
+		}
+		return null;
+	}
+
+	private static @Nullable DeferredCompletion deferred(PendingCompletion completion) {
+		PendingCompletion inner = (completion instanceof ObservedCompletion observed) ? observed.delegate()
+				: completion;
+		return (inner instanceof DeferredCompletion deferred) ? deferred : null;
+	}
+
+	@Override
+	public void suspend() {
+		TransactionSynchronizationManager.unbindResource(this.owner);
+	}
+
+	@Override
+	public void resume() {
+		TransactionSynchronizationManager.bindResource(this.owner, this);
+	}
+
+	@Override
+	public void savepoint(Object savepoint) {
+		this.savepoints.put(savepoint, this.pending.size());
+	}
+
+	// One that is not known is older than the first completion.
+	@Override
+	public void savepointRollback(Object savepoint) {
+		int from = this.savepoints.getOrDefault(savepoint, 0);
+		List<PendingCompletion> undone = this.pending.subList(from, this.pending.size());
+		end(undone, PendingCompletion::release);
+		undone.clear();
+	}
+
+	@Override
+	public void beforeCommit(boolean readOnly) {
+		for (PendingCompletion completion : this.pending) {
+			DeferredCompletion deferred = deferred(completion);
+			OwnedClaim lost = (deferred != null) ? deferred.lost() : null;
+			if (lost != null) {
+				throw Settlements.logged(lost.lost());
+			}
+		}
+	}
+
+	@Override
+	public void afterCompletion(int status) {
+		TransactionSynchronizationManager.unbindResourceIfPossible(this.owner);
+		switch (status) {
+			case STATUS_COMMITTED -> end(this.pending, PendingCompletion::complete);
+			case STATUS_ROLLED_BACK -> end(this.pending, PendingCompletion::release);
+			default -> {
+				end(this.pending, PendingCompletion::abandon);
+				logger.warn("The outcome of the transaction of " + this.pending
+						+ " is unknown; the keys are free when their leases have expired");
+			}
+		}
+	}
+
+	private static void end(List<PendingCompletion> completions, Consumer<PendingCompletion> how) {
+		for (PendingCompletion completion : completions) {
+			try {
+				how.accept(completion);
+			}
+			catch (RuntimeException | Error ex) {
+				// The others have to end as well.
+				logger.error("The end of a transaction could not be recorded for " + completion + "; it is retried",
+						ex);
+			}
+		}
+	}
+
+}

@@ -1,0 +1,196 @@
+package dev.idempotency;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionSystemException;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for leased mode in a Spring transaction of the caller, whose outcome decides.
+ */
+@Tag("promise-1")
+class CallerTransactionTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
+			new TemplateSettings(null, false, List.of(this.listener)));
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	@AfterEach
+	void close() {
+		this.template.close();
+	}
+
+	private Executed<String> run() {
+		return this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
+	}
+
+	private State state() {
+		return database.record(this.key).state();
+	}
+
+	private static TransactionTemplate transaction(int propagation) {
+		TransactionTemplate transaction = new TransactionTemplate(manager());
+		transaction.setPropagationBehavior(propagation);
+		return transaction;
+	}
+
+	private static TransactionTemplate transaction() {
+		return transaction(TransactionDefinition.PROPAGATION_REQUIRED);
+	}
+
+	private static PlatformTransactionManager manager() {
+		return new JdbcTransactionManager(database.pool());
+	}
+
+	@Test
+	void completionIsRecordedWhenTheTransactionHasCommitted() {
+		transaction().executeWithoutResult((status) -> {
+			assertThat(run()).isEqualTo(new Executed<>("run 1", false));
+			assertThat(state()).isEqualTo(State.IN_PROGRESS);
+			assertThat(this.listener.outcomes()).isEmpty();
+		});
+		assertThat(state()).isEqualTo(State.COMPLETED);
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED);
+		assertThat(run()).isEqualTo(new Executed<>("run 1", true));
+	}
+
+	@Test
+	void keyIsReleasedWhenTheTransactionIsRolledBack() {
+		transaction().executeWithoutResult((status) -> {
+			run();
+			status.setRollbackOnly();
+		});
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED);
+		assertThat(run()).isEqualTo(new Executed<>("run 2", false));
+	}
+
+	@Test
+	void keyIsLeftToItsLeaseWhenTheOutcomeOfTheCommitIsUnknown() {
+		JdbcTransactionManager unclear = new JdbcTransactionManager(database.pool()) {
+
+			@Override
+			protected void doCommit(DefaultTransactionStatus status) {
+				super.doCommit(status);
+				throw new TransactionSystemException("The connection was lost during the commit");
+			}
+
+		};
+		assertThatExceptionOfType(TransactionSystemException.class)
+			.isThrownBy(() -> new TransactionTemplate(unclear).executeWithoutResult((status) -> run()));
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run);
+	}
+
+	@Test
+	@Tag("promise-3")
+	void secondCallInTheSameTransactionIsADuplicate() {
+		transaction().executeWithoutResult((status) -> {
+			run();
+			assertThat(run()).isEqualTo(new Executed<>("run 1", true));
+			BatchExecuted<String> batch = this.template.executeAll(List.of(new BatchItem(this.operation, 0)),
+					new TextCodec(), (due) -> List.of("again"));
+			assertThat(batch.answers()).containsExactly(new Executed<>("run 1", true));
+		});
+		assertThat(this.runs).hasValue(1);
+	}
+
+	@Test
+	void keyIsReleasedWhenTheTransactionIsRolledBackToASavepoint() {
+		transaction().executeWithoutResult((outer) -> {
+			transaction(TransactionDefinition.PROPAGATION_NESTED).executeWithoutResult((nested) -> {
+				run();
+				nested.setRollbackOnly();
+			});
+			assertThat(run()).isEqualTo(new Executed<>("run 2", false));
+		});
+		assertThat(state()).isEqualTo(State.COMPLETED);
+		assertThat(run()).isEqualTo(new Executed<>("run 2", true));
+	}
+
+	@Test
+	void transactionOfItsOwnDecidesAlone() {
+		transaction().executeWithoutResult((outer) -> {
+			transaction(TransactionDefinition.PROPAGATION_REQUIRES_NEW).executeWithoutResult((inner) -> run());
+			assertThat(state()).isEqualTo(State.COMPLETED);
+			outer.setRollbackOnly();
+		});
+		assertThat(run()).isEqualTo(new Executed<>("run 1", true));
+	}
+
+	@Test
+	void batchIsReleasedWhenTheTransactionIsRolledBack() {
+		List<BatchItem> items = List.of(new BatchItem(this.operation, 0),
+				new BatchItem(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), 0));
+		transaction().executeWithoutResult((status) -> {
+			assertThat(this.template.executeAll(items, new TextCodec(), (due) -> List.of("one", "two")).answers())
+				.containsExactly(new Executed<>("one", false), new Executed<>("two", false));
+			status.setRollbackOnly();
+		});
+		assertThat(this.template.executeAll(items, new TextCodec(), (due) -> List.of("three", "four")).answers())
+			.containsExactly(new Executed<>("three", false), new Executed<>("four", false));
+	}
+
+	@Test
+	void handlerThatFailsReleasesItsKeyAtOnce() {
+		transaction().executeWithoutResult((status) -> {
+			assertThatIllegalStateException()
+				.isThrownBy(() -> this.template.execute(this.operation, new TextCodec(), () -> {
+					throw new IllegalStateException("handler");
+				}));
+			assertThat(state()).isEqualTo(State.FAILED);
+		});
+	}
+
+	@Test
+	@Tag("promise-4")
+	void transactionIsNotCommittedWhenAnotherOwnerHasTakenTheKeyOver() {
+		assertThatExceptionOfType(OwnershipLostException.class)
+			.isThrownBy(() -> transaction().executeWithoutResult((status) -> {
+				run();
+				database.endLease(this.key);
+				CompletableFuture.runAsync(this::run).join();
+			}));
+		assertThat(this.listener.outcomes()).contains(Outcome.PROCESSED, Outcome.FAILED);
+		assertThat(run()).isEqualTo(new Executed<>("run 2", true));
+	}
+
+	@Test
+	void asynchronousOperationIsRefused() {
+		transaction().executeWithoutResult((status) -> assertThatIllegalStateException()
+			.isThrownBy(() -> this.template.executeAsync(this.operation, new TextCodec(),
+					() -> CompletableFuture.completedFuture("run " + this.runs.incrementAndGet())))
+			.withMessageContaining("call it outside of the transaction"));
+		assertThat(this.runs).hasValue(0);
+	}
+
+}
