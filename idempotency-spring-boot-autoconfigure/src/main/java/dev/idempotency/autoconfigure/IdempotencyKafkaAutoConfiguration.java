@@ -29,6 +29,7 @@ import dev.idempotency.listener.ListenerSettingsFactory;
 import dev.idempotency.listener.ListenerStartupCheck;
 import dev.idempotency.listener.PartitionPauses;
 import dev.idempotency.listener.RollbackOnlyAdvisor;
+import dev.idempotency.listener.StoredScopes;
 import dev.idempotency.listener.TopicRetentions;
 
 /**
@@ -78,6 +79,11 @@ public final class IdempotencyKafkaAutoConfiguration {
 		return new TopicRetentions(admins);
 	}
 
+	@Bean
+	StoredScopes idempotentStoredScopes() {
+		return new StoredScopes();
+	}
+
 	// Lazy: an application without idempotent listeners needs no store.
 	@Bean
 	@Lazy
@@ -85,7 +91,7 @@ public final class IdempotencyKafkaAutoConfiguration {
 			ObjectProvider<Serialization> serialization, IdempotencyProperties properties,
 			ObjectProvider<IdempotencyListener> listeners, ConfigurableBeanFactory beanFactory,
 			ObjectProvider<StoreTransactions> transactions, ContainerInstallations installations,
-			TopicRetentions retentions) {
+			TopicRetentions retentions, StoredScopes storedScopes) {
 		IdempotencyTemplate template = templates.getIfAvailable();
 		if (template == null) {
 			throw StoreCandidates.missing(properties.store().type());
@@ -99,7 +105,7 @@ public final class IdempotencyKafkaAutoConfiguration {
 				properties.store().timeout(), properties.key().headers(), properties.key().onMissing());
 		return new ContainerProtection(new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
 				new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
-				new HandlerTransactions(beanFactory, transactions)), installations, retentions);
+				new HandlerTransactions(beanFactory, transactions)), installations, retentions, storedScopes);
 	}
 
 	@Bean

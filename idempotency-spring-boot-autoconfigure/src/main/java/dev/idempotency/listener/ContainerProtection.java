@@ -40,6 +40,8 @@ public final class ContainerProtection {
 
 	private final TopicRetentions retentions;
 
+	private final StoredScopes storedScopes;
+
 	private final Set<Method> methods = ConcurrentHashMap.newKeySet();
 
 	private final Map<String, Set<Method>> mainMethods = new ConcurrentHashMap<>();
@@ -47,10 +49,11 @@ public final class ContainerProtection {
 	private final Map<String, Owner> scopes = new ConcurrentHashMap<>();
 
 	public ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
-			TopicRetentions retentions) {
+			TopicRetentions retentions, StoredScopes storedScopes) {
 		this.settings = settings;
 		this.installations = installations;
 		this.retentions = retentions;
+		this.storedScopes = storedScopes;
 	}
 
 	/**
@@ -89,6 +92,7 @@ public final class ContainerProtection {
 						(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
 						container, deadLetter, listenerSettings.name());
 				listeners.put(method, listener(method, container, scope, listenerSettings));
+				this.storedScopes.add(scope, listenerSettings.template().store());
 				if (first) {
 					LeaseCheck.warn(listenerSettings, this.settings.storeTimeout());
 				}

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -45,17 +46,21 @@ final class ListenerScope {
 
 	private final Set<String> fixedTopics;
 
+	private final @Nullable Pattern topicPattern;
+
 	private final boolean deadLetter;
 
 	private final Map<String, String> scopes = new ConcurrentHashMap<>();
 
 	private ListenerScope(@Nullable String explicit, @Nullable String group, String suffix,
-			Map<String, Set<String>> mainTopics, Set<String> fixedTopics, boolean deadLetter) {
+			Map<String, Set<String>> mainTopics, Set<String> fixedTopics, @Nullable Pattern topicPattern,
+			boolean deadLetter) {
 		this.explicit = explicit;
 		this.group = group;
 		this.suffix = suffix;
 		this.mainTopics = mainTopics;
 		this.fixedTopics = fixedTopics;
+		this.topicPattern = topicPattern;
 		this.deadLetter = deadLetter;
 	}
 
@@ -83,7 +88,7 @@ final class ListenerScope {
 		List<String> mainTopics = topics(main);
 		ListenerScope scope = new ListenerScope(explicit, group, suffix,
 				(main != container) ? mainTopics(mainTopics, topics(container)) : Map.of(),
-				new LinkedHashSet<>(mainTopics), deadLetter);
+				new LinkedHashSet<>(mainTopics), main.getContainerProperties().getTopicPattern(), deadLetter);
 		scope.check(where);
 		return scope;
 	}
@@ -138,6 +143,35 @@ final class ListenerScope {
 		Set<String> names = new LinkedHashSet<>();
 		this.fixedTopics.forEach((topic) -> names.add(name(topic)));
 		return names;
+	}
+
+	/**
+	 * Whether a stored scope is this one.
+	 * @param scope the name of a stored scope
+	 * @return whether a record may have that scope
+	 */
+	boolean includes(String scope) {
+		if (this.explicit != null || this.topicPattern == null) {
+			return names().contains(scope);
+		}
+		String prefix = this.group + "/";
+		int end = scope.length() - this.suffix.length();
+		return scope.startsWith(prefix) && scope.endsWith(this.suffix) && end > prefix.length()
+				&& this.topicPattern.matcher(scope.substring(prefix.length(), end)).matches();
+	}
+
+	boolean isOfGroup(String name) {
+		return name.equals(this.group);
+	}
+
+	/**
+	 * The consumer group of a default scope.
+	 * @param scope the name of a scope
+	 * @return its group, {@code null} if it is not like a default scope
+	 */
+	static @Nullable String group(String scope) {
+		int slash = scope.lastIndexOf('/');
+		return (slash > 0) ? scope.substring(0, slash) : null;
 	}
 
 	/**

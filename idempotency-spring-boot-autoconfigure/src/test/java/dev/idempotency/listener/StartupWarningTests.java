@@ -17,17 +17,20 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.annotation.TopicPartition;
 
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStore;
 import dev.idempotency.Idempotent;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link TopicRetentions} and {@link LeaseCheck}: what may be meant, and is
- * said.
+ * Tests for {@link TopicRetentions}, {@link StoredScopes} and {@link LeaseCheck}: what
+ * may be meant, and is said.
  */
 @Tag("promise-12")
 @Isolated("It reads the log")
@@ -91,6 +94,33 @@ class StartupWarningTests {
 		}
 	}
 
+	@Test
+	@Tag("promise-15")
+	void storedScopesThatNoListenerUsesAreNamed() {
+		ApplicationContextRunner application = this.runner
+			.withPropertyValues("spring.datasource.url=" + Servers.newDatabase())
+			.withUserConfiguration(Topics.class, Named.class);
+		application.run((context) -> {
+			IdempotencyStore store = context.getBean(IdempotencyStore.class);
+			for (String scope : List.of("group/" + PREFIX + "-week", "group/renamed", "group/renamed#created",
+					"pattern/" + PREFIX + "-pattern-1", "pattern/other", "another/renamed", "group/named",
+					"free text")) {
+				store.claim(TestDatabase.request(IdempotencyKey.of(scope, "key"), Duration.ofMinutes(1)));
+			}
+		});
+		try (Logs logs = new Logs()) {
+			application.run((context) -> await().atMost(Duration.ofSeconds(10))
+				.untilAsserted(() -> assertThat(logs.messages("WARN")
+					.stream()
+					.filter((warning) -> warning.contains("in scopes that no listener")))
+					.satisfiesExactly(
+							(warning) -> assertThat(warning).contains("The store 'jdbc' has keys",
+									"consumer group 'group'", "['group/renamed', 'group/renamed#created']"),
+							(warning) -> assertThat(warning).contains("consumer group 'pattern'",
+									"['pattern/other']"))));
+		}
+	}
+
 	@ParameterizedTest
 	@CsvSource({ "leased, 9s, true", "leased, 10s, false", "leased, 1h, false", "transactional, 9s, false" })
 	void leaseBelowFiveTimeOutsOfTheStoreIsNamed(String mode, String lease, boolean warned) {
@@ -123,6 +153,15 @@ class StartupWarningTests {
 		@KafkaListener(topicPartitions = @TopicPartition(topic = "${prefix}-assigned", partitions = "0"),
 				groupId = "assigned")
 		void listenToPartition(String value) {
+		}
+
+	}
+
+	static class Named {
+
+		@Idempotent(scope = "group/named")
+		@KafkaListener(topics = "${prefix}-table", groupId = "named")
+		void listen(String value) {
 		}
 
 	}
