@@ -79,7 +79,7 @@ class ListenerSettingsTests {
 			this.runner.withUserConfiguration(Plain.class).run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("INFO"))
 				.contains("Idempotent listener ListenerSettingsTests.Plain.listen: scope 'group/topic', "
-						+ "mode TRANSACTIONAL, store 'jdbc', lease PT1M, retention PT168H");
+						+ "mode TRANSACTIONAL, store 'jdbc', lease PT30S, retention PT168H");
 		}
 	}
 
