@@ -2,7 +2,6 @@ package dev.idempotency;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
 
@@ -20,11 +19,11 @@ final class BatchSettlement<T> {
 
 	private final BatchPlan<T> plan;
 
-	private final @Nullable Consumer<PendingCompletion> deferral;
+	private final @Nullable Deferral deferral;
 
 	private final OwnedClaims owned;
 
-	BatchSettlement(Settlements settlements, BatchRun<T> run, @Nullable Consumer<PendingCompletion> deferral,
+	BatchSettlement(Settlements settlements, BatchRun<T> run, @Nullable Deferral deferral,
 			OwnedClaims owned) {
 		this.settlements = settlements;
 		this.run = run;
@@ -53,10 +52,10 @@ final class BatchSettlement<T> {
 	}
 
 	// Output of somebody who has lost the key must not be committed.
-	private void defer(Consumer<PendingCompletion> who, List<Integer> mine, List<byte @Nullable []> results) {
+	private void defer(Deferral who, List<Integer> mine, List<byte @Nullable []> results) {
 		List<Integer> lost = mine.stream().filter((index) -> this.owned.isLost(index)).toList();
 		if (lost.isEmpty()) {
-			who.accept(new DeferredCompletion(this.settlements, this.owned.take(mine), results));
+			who.defer(new DeferredCompletion(this.settlements, this.owned.take(mine), results));
 			return;
 		}
 		release(mine.stream().filter((index) -> !lost.contains(index)).toList());

@@ -1,7 +1,6 @@
 package dev.idempotency;
 
 import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionDefinition;
@@ -12,15 +11,14 @@ import org.springframework.transaction.support.DefaultTransactionDefinition;
  *
  * @param definition the transaction that transactional mode begins or joins
  * @param deferral in leased mode, who gets the completion of a handler that has returned,
- * because a transaction of the caller decides whether it holds; {@code null} to record it
- * at once. It must not throw
+ * because something else decides whether it holds: a transaction of the caller, or an
+ * acknowledgment; {@code null} to record it at once
  * @param rollbackOnly in transactional mode, whether the handler that has just returned
  * on this thread wants what it wrote to be rolled back. The operation is then completed
  * without effect. Not asked when the transaction belongs to the caller, who decides
  * @since 0.1.0
  */
-public record Boundary(TransactionDefinition definition, @Nullable Consumer<PendingCompletion> deferral,
-		BooleanSupplier rollbackOnly) {
+public record Boundary(TransactionDefinition definition, @Nullable Deferral deferral, BooleanSupplier rollbackOnly) {
 
 	/**
 	 * A transaction with default settings, if the mode needs one.
@@ -47,11 +45,11 @@ public record Boundary(TransactionDefinition definition, @Nullable Consumer<Pend
 	}
 
 	/**
-	 * A transaction of the caller, in leased mode.
+	 * A transaction of the caller, or an acknowledgment, in leased mode.
 	 * @param deferral who gets completions
 	 * @return the boundary
 	 */
-	public static Boundary deferred(Consumer<PendingCompletion> deferral) {
+	public static Boundary deferred(Deferral deferral) {
 		return new Boundary(new DefaultTransactionDefinition(), deferral, () -> false);
 	}
 

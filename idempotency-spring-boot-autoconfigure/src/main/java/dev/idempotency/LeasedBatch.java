@@ -3,7 +3,6 @@ package dev.idempotency;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
 
@@ -37,7 +36,7 @@ final class LeasedBatch<T> {
 	private final BatchSettlement<T> settlement;
 
 	LeasedBatch(LeasedClaims claims, Settlements settlements, BatchRun<T> run,
-			@Nullable Consumer<PendingCompletion> deferral, boolean asWhole) {
+			@Nullable Deferral deferral, boolean asWhole) {
 		this.claims = claims;
 		this.settlements = settlements;
 		this.asWhole = asWhole;

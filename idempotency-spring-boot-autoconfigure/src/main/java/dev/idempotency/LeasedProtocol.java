@@ -4,7 +4,6 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
 
@@ -33,7 +32,7 @@ final class LeasedProtocol {
 	}
 
 	<T, E extends Throwable> Executed<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec,
-			@Nullable Consumer<PendingCompletion> deferral) throws E {
+			@Nullable Deferral deferral) throws E {
 		IdempotentOperation operation = attempt.operation();
 		ClaimRequest request = operation.newRequest();
 		long start = System.nanoTime();
@@ -48,13 +47,13 @@ final class LeasedProtocol {
 		try {
 			T result = run(attempt, owned);
 			byte[] bytes = Answers.write(operation, result, codec);
-			if (deferral != null) {
+			if (deferral != null && deferral.isNeeded()) {
 				if (owned.execution().ownershipLost()) {
 					// Its output must not be committed.
 					throw Settlements.logged(owned.lost());
 				}
 				deferral
-					.accept(new DeferredCompletion(this.settlements, List.of(owned), Collections.singletonList(bytes)));
+					.defer(new DeferredCompletion(this.settlements, List.of(owned), Collections.singletonList(bytes)));
 				deferred = true;
 			}
 			else {
@@ -96,7 +95,7 @@ final class LeasedProtocol {
 		}
 	}
 
-	<T> void executeAll(BatchRun<T> run, @Nullable Consumer<PendingCompletion> deferral, boolean asWhole) {
+	<T> void executeAll(BatchRun<T> run, @Nullable Deferral deferral, boolean asWhole) {
 		new LeasedBatch<>(this.claims, this.settlements, run, deferral, asWhole).execute();
 	}
 

@@ -1,7 +1,6 @@
 package dev.idempotency;
 
 import java.time.Duration;
-import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
 
@@ -46,17 +45,27 @@ final class Observed {
 	 * @param deferral who gets the completion, if there is such a transaction
 	 * @return the same, but observed
 	 */
-	@Nullable Consumer<PendingCompletion> deferred(@Nullable Consumer<PendingCompletion> deferral) {
+	@Nullable Deferral deferred(@Nullable Deferral deferral) {
 		if (deferral == null) {
 			return null;
 		}
-		return (pending) -> {
-			this.deferred = true;
-			deferral.accept(new ObservedCompletion(pending, (ended) -> {
-				this.deferred = false;
-				this.outcome = ended;
-				tell();
-			}));
+		return new Deferral() {
+
+			@Override
+			public boolean isNeeded() {
+				return deferral.isNeeded();
+			}
+
+			@Override
+			public void defer(PendingCompletion pending) {
+				Observed.this.deferred = true;
+				deferral.defer(new ObservedCompletion(pending, (ended) -> {
+					Observed.this.deferred = false;
+					Observed.this.outcome = ended;
+					tell();
+				}));
+			}
+
 		};
 	}
 

@@ -3,7 +3,6 @@ package dev.idempotency;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
-import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 
 import org.jspecify.annotations.Nullable;
@@ -65,13 +64,13 @@ final class ObservedBatch {
 	 * @param deferral who gets the completions, if there is such a transaction
 	 * @return the same, but observed
 	 */
-	@Nullable Consumer<PendingCompletion> deferred(@Nullable Consumer<PendingCompletion> deferral) {
+	@Nullable Deferral deferred(@Nullable Deferral deferral) {
 		if (deferral == null) {
 			return null;
 		}
 		return (pending) -> {
 			this.deferred = true;
-			deferral.accept(new ObservedCompletion(pending, (ended) -> {
+			deferral.defer(new ObservedCompletion(pending, (ended) -> {
 				// Which of them somebody else has taken over is in the log.
 				this.done = (ended == Outcome.LOST) ? Outcome.PROCESSED : ended;
 				this.deferred = false;

@@ -10,8 +10,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public abstract sealed class OperationBlockedException extends RuntimeException permits OperationInProgressException,
-		IdempotencyStoreUnavailableException, IdempotencyRecordUnreadableException, OwnershipLostException {
+public abstract sealed class OperationBlockedException extends RuntimeException
+		permits OperationInProgressException, IdempotencyStoreUnavailableException,
+		IdempotencyRecordUnreadableException, OperationNotAcknowledgedException, OwnershipLostException {
 
 	// Causes may form a ring.
 	private static final int MAX_DEPTH = 50;

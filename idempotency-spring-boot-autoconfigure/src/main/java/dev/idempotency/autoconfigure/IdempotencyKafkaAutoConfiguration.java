@@ -27,6 +27,7 @@ import dev.idempotency.listener.ListenerDefaults;
 import dev.idempotency.listener.ListenerRegistryPostProcessor;
 import dev.idempotency.listener.ListenerSettingsFactory;
 import dev.idempotency.listener.ListenerStartupCheck;
+import dev.idempotency.listener.ManualAcknowledgments;
 import dev.idempotency.listener.PartitionPauses;
 import dev.idempotency.listener.RollbackOnlyAdvisor;
 import dev.idempotency.listener.StoredScopes;
@@ -84,6 +85,11 @@ public final class IdempotencyKafkaAutoConfiguration {
 		return new StoredScopes();
 	}
 
+	@Bean
+	ManualAcknowledgments idempotentManualAcknowledgments() {
+		return new ManualAcknowledgments();
+	}
+
 	// Lazy: an application without idempotent listeners needs no store.
 	@Bean
 	@Lazy
@@ -91,7 +97,7 @@ public final class IdempotencyKafkaAutoConfiguration {
 			ObjectProvider<Serialization> serialization, IdempotencyProperties properties,
 			ObjectProvider<IdempotencyListener> listeners, ConfigurableBeanFactory beanFactory,
 			ObjectProvider<StoreTransactions> transactions, ContainerInstallations installations,
-			TopicRetentions retentions, StoredScopes storedScopes) {
+			TopicRetentions retentions, StoredScopes storedScopes, ManualAcknowledgments acknowledgments) {
 		IdempotencyTemplate template = templates.getIfAvailable();
 		if (template == null) {
 			throw StoreCandidates.missing(properties.store().type());
@@ -105,7 +111,8 @@ public final class IdempotencyKafkaAutoConfiguration {
 				properties.store().timeout(), properties.key().headers(), properties.key().onMissing());
 		return new ContainerProtection(new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
 				new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
-				new HandlerTransactions(beanFactory, transactions)), installations, retentions, storedScopes);
+				new HandlerTransactions(beanFactory, transactions)), installations, retentions, storedScopes,
+				acknowledgments);
 	}
 
 	@Bean

@@ -38,6 +38,14 @@ final class BatchAcknowledgment implements Acknowledgment {
 	}
 
 	/**
+	 * The position of the last record that the method has acknowledged.
+	 * @return the position among those that it has got, -1 if there is none
+	 */
+	int acknowledged() {
+		return this.acknowledged;
+	}
+
+	/**
 	 * The position of the first record that the method wants again.
 	 * @return the position among those that it has got, -1 if there is none
 	 */

@@ -10,6 +10,7 @@ import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.kafka.listener.BatchListenerFailedException;
 
 import dev.idempotency.BatchHandler;
+import dev.idempotency.OperationNotAcknowledgedException;
 
 /**
  * Calls the method of a batch listener with the records that are due.
@@ -20,6 +21,8 @@ final class BatchCall implements BatchHandler<Object> {
 
 	private final Delivery delivery;
 
+	private final @Nullable AcknowledgmentCheck check;
+
 	private List<Integer> due = List.of();
 
 	private @Nullable BatchAcknowledgment acknowledgment;
@@ -28,7 +31,8 @@ final class BatchCall implements BatchHandler<Object> {
 
 	private Duration sleep = Duration.ZERO;
 
-	BatchCall(MethodInvocation invocation, Delivery delivery) {
+	BatchCall(MethodInvocation invocation, Delivery delivery, @Nullable AcknowledgmentCheck check) {
+		this.check = check;
 		this.invocation = invocation;
 		this.delivery = delivery;
 	}
@@ -68,6 +72,11 @@ final class BatchCall implements BatchHandler<Object> {
 			this.sleep = own.sleep();
 			throw new NackedException();
 		}
+		if (this.check != null && own != null && !own.isAcknowledged()) {
+			ConsumerRecord<?, ?> first = this.delivery.records().get(parts.get(own.acknowledged() + 1));
+			throw this.check
+				.failure("topic " + first.topic() + ", partition " + first.partition() + ", offset " + first.offset());
+		}
 		return (this.returned instanceof List<?> list) ? (List<@Nullable Object>) list : null;
 	}
 
@@ -75,6 +84,9 @@ final class BatchCall implements BatchHandler<Object> {
 	public int failedAt(Throwable error) {
 		if (error instanceof NackedException && this.acknowledgment != null) {
 			return this.acknowledgment.nacked();
+		}
+		if (error instanceof OperationNotAcknowledgedException && this.acknowledgment != null) {
+			return this.acknowledgment.acknowledged() + 1;
 		}
 		BatchListenerFailedException failed = indexed(error);
 		if (failed == null) {

@@ -42,6 +42,8 @@ public final class ContainerProtection {
 
 	private final StoredScopes storedScopes;
 
+	private final ManualAcknowledgments acknowledgments;
+
 	private final Set<Method> methods = ConcurrentHashMap.newKeySet();
 
 	private final Map<String, Set<Method>> mainMethods = new ConcurrentHashMap<>();
@@ -49,7 +51,9 @@ public final class ContainerProtection {
 	private final Map<String, Owner> scopes = new ConcurrentHashMap<>();
 
 	public ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
-			TopicRetentions retentions, StoredScopes storedScopes) {
+			TopicRetentions retentions, StoredScopes storedScopes,
+			ManualAcknowledgments acknowledgments) {
+		this.acknowledgments = acknowledgments;
 		this.settings = settings;
 		this.installations = installations;
 		this.retentions = retentions;
@@ -102,7 +106,7 @@ public final class ContainerProtection {
 		}
 		ListenerChecks.checkNotMixed(methods(methodEndpoint), targetClass);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container,
-				new ProtectedListeners(targetClass, listeners));
+				new ProtectedListeners(targetClass, listeners, this.acknowledgments.create(container)));
 	}
 
 	// Spring Kafka registers the main container before those of its retry topics.

@@ -3,10 +3,14 @@ package dev.idempotency.listener;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.support.Acknowledgment;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.PendingCompletion;
 
 /**
  * One hand-over of a record or a batch to a listener, bound to the thread of the
@@ -26,6 +30,8 @@ final class Delivery {
 	private @Nullable RuntimeException blocked;
 
 	private boolean rollbackOnly;
+
+	private @Nullable IdempotencyKey key;
 
 	Delivery(ProtectedListeners listeners, List<? extends ConsumerRecord<?, ?>> records,
 			@Nullable DeliveryAcknowledgment acknowledgment) {
@@ -109,6 +115,11 @@ final class Delivery {
 		}
 	}
 
+	void begin(IdempotencyKey operation) {
+		this.key = operation;
+		begin();
+	}
+
 	void completed(boolean duplicate) {
 		if (this.acknowledgment != null) {
 			this.acknowledgment.completed(duplicate);
@@ -119,6 +130,22 @@ final class Delivery {
 		if (this.acknowledgment != null) {
 			this.acknowledgment.letGo();
 		}
+	}
+
+	/**
+	 * Whether the method that has returned may still acknowledge its record.
+	 * @return whether it has not done so
+	 */
+	boolean isUnacknowledged() {
+		return this.acknowledgment != null && !this.acknowledgment.isAcknowledged();
+	}
+
+	void defer(PendingCompletion pending) {
+		Objects.requireNonNull(this.acknowledgment).defer(Objects.requireNonNull(this.key), pending);
+	}
+
+	boolean isCopyOfUnacknowledged(IdempotencyKey copied) {
+		return this.acknowledgment != null && this.acknowledgment.isCopyOfUnacknowledged(copied);
 	}
 
 	void checkNotNacked() {

@@ -1,10 +1,15 @@
 package dev.idempotency.listener;
 
 import java.time.Duration;
+import java.util.Objects;
 
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.PendingCompletion;
 
 /**
  * The acknowledgment of a record, in the manual modes. What the method says while it runs
@@ -15,6 +20,13 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 
 	private final Acknowledgment delegate;
 
+	private final @Nullable ConsumerRecord<?, ?> record;
+
+	private final UnacknowledgedRecords unacknowledged;
+
+	// The method has returned without acknowledging it.
+	private volatile UnacknowledgedRecords.@Nullable Waiting waiting;
+
 	private volatile boolean held;
 
 	private volatile boolean acknowledged;
@@ -23,12 +35,20 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 
 	private volatile boolean refused;
 
-	private DeliveryAcknowledgment(Acknowledgment delegate) {
+	private DeliveryAcknowledgment(Acknowledgment delegate, @Nullable ConsumerRecord<?, ?> record,
+			UnacknowledgedRecords unacknowledged) {
 		this.delegate = delegate;
+		this.record = record;
+		this.unacknowledged = unacknowledged;
 	}
 
 	static @Nullable DeliveryAcknowledgment of(@Nullable Acknowledgment delegate) {
-		return (delegate != null) ? new DeliveryAcknowledgment(delegate) : null;
+		return (delegate != null) ? new DeliveryAcknowledgment(delegate, null, UnacknowledgedRecords.NONE) : null;
+	}
+
+	static @Nullable DeliveryAcknowledgment of(@Nullable Acknowledgment delegate, ConsumerRecord<?, ?> record,
+			UnacknowledgedRecords unacknowledged) {
+		return (delegate != null) ? new DeliveryAcknowledgment(delegate, record, unacknowledged) : null;
 	}
 
 	void hold() {
@@ -42,9 +62,41 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 	 */
 	void completed(boolean duplicate) {
 		this.held = false;
-		if (duplicate || this.acknowledged) {
+		if (this.acknowledged || (duplicate && !isBehindUnacknowledged())) {
+			passOn();
+		}
+	}
+
+	private boolean isBehindUnacknowledged() {
+		return this.record != null && this.unacknowledged.holdDuplicate(this.record, this.delegate);
+	}
+
+	private void passOn() {
+		if (this.record != null) {
+			this.unacknowledged.acknowledge(this.record, this.delegate, this.waiting);
+		}
+		else {
 			this.delegate.acknowledge();
 		}
+	}
+
+	void defer(IdempotencyKey key, PendingCompletion pending) {
+		this.waiting = this.unacknowledged.hold(Objects.requireNonNull(this.record), this.delegate, key, pending);
+	}
+
+	/**
+	 * Whether the same operation has run for an earlier record of the partition, which
+	 * the method has not acknowledged yet. This record then waits for that
+	 * acknowledgment.
+	 * @param key the key of the operation
+	 * @return whether this record is a copy of one that waits
+	 */
+	boolean isCopyOfUnacknowledged(IdempotencyKey key) {
+		return this.record != null && this.unacknowledged.holdCopy(this.record, this.delegate, key);
+	}
+
+	boolean isAcknowledged() {
+		return this.acknowledged;
 	}
 
 	void letGo() {
@@ -64,7 +116,7 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 	public void acknowledge() {
 		this.acknowledged = true;
 		if (!this.held && !this.refused) {
-			this.delegate.acknowledge();
+			passOn();
 		}
 	}
 

@@ -50,7 +50,9 @@ final class DeliveryListener<K, V> extends AbstractDelegatingMessageListenerAdap
 	@Override
 	public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment,
 			@Nullable Consumer<?, ?> consumer) {
-		DeliveryAcknowledgment held = DeliveryAcknowledgment.of(acknowledgment);
+		DeliveryAcknowledgment held = DeliveryAcknowledgment.of(acknowledgment, record,
+				this.listeners.unacknowledged());
+		this.listeners.unacknowledged().delivered(record);
 		Delivery delivery = new Delivery(this.listeners, List.of(record), held);
 		if (this.transactional) {
 			KafkaTransactionCompletions.begin();

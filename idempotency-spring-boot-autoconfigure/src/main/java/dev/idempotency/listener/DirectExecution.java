@@ -7,22 +7,25 @@ import dev.idempotency.Executed;
 import dev.idempotency.IdempotentOperation;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationInProgressException;
 
 /**
  * Of a method that is done when it returns.
  *
  * @param settings what the annotation says
+ * @param check refuses that the method returns without acknowledging its record,
+ * {@code null} if it may
  */
-record DirectExecution(ListenerSettings settings) implements RecordExecution {
+record DirectExecution(ListenerSettings settings, @Nullable AcknowledgmentCheck check) implements RecordExecution {
 
 	@Override
 	public @Nullable Object execute(IdempotentOperation operation, MethodInvocation invocation, Delivery delivery)
 			throws Throwable {
-		delivery.begin();
+		delivery.begin(operation.key());
 		try {
 			Executed<Object> executed = this.settings.template()
 				.execute(operation, this.settings.codec(), this.settings.boundary(),
-						() -> proceed(invocation, delivery));
+						() -> proceed(operation, invocation, delivery));
 			delivery.completed(executed.duplicate());
 			return executed.result();
 		}
@@ -31,12 +34,25 @@ record DirectExecution(ListenerSettings settings) implements RecordExecution {
 			return null;
 		}
 		catch (OperationBlockedException ex) {
+			if (ex instanceof OperationInProgressException && delivery.isCopyOfUnacknowledged(operation.key())) {
+				// The claim is ours. Waiting for it could be waiting for this record.
+				return null;
+			}
 			delivery.block(ex);
 			throw ex;
 		}
 		finally {
 			delivery.end();
 		}
+	}
+
+	private @Nullable Object proceed(IdempotentOperation operation, MethodInvocation invocation, Delivery delivery)
+			throws Throwable {
+		Object result = proceed(invocation, delivery);
+		if (this.check != null && delivery.isUnacknowledged()) {
+			throw this.check.failure(operation);
+		}
+		return result;
 	}
 
 	@Override

@@ -93,7 +93,7 @@ public final class ListenerSettingsFactory {
 		RecordExpression key = deadLetter ? null : expression(annotation.key(), "key", where, parameters, types);
 		RecordExpression fingerprint = deadLetter ? null
 				: expression(annotation.fingerprint(), "fingerprint", where, parameters, types);
-		return new ListenerSettings(where, parameters, mode, boundary(attribute, shape), lease, retention,
+		return new ListenerSettings(where, parameters, mode, boundary(attribute, shape, mode), lease, retention,
 				new KeyResolver(key, this.defaults.keyHeaders()),
 				(annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) ? annotation.onMissingKey()
 						: this.defaults.onMissingKey(),
@@ -116,9 +116,12 @@ public final class ListenerSettingsFactory {
 	}
 
 	// Joining a transaction ignores what the inner one asks for, so the outer one asks.
-	private static Boundary boundary(@Nullable TransactionAttribute attribute, ListenerShape shape) {
+	private static Boundary boundary(@Nullable TransactionAttribute attribute, ListenerShape shape, Mode mode) {
 		if (shape.kafkaTransaction()) {
 			return Boundary.deferred(KafkaTransactionCompletions::hold);
+		}
+		if (mode == Mode.LEASED && shape.acknowledging() && !shape.batch() && shape.async() == null) {
+			return Boundary.deferred(UnacknowledgedRecords.DEFERRAL);
 		}
 		DefaultTransactionDefinition definition = new DefaultTransactionDefinition();
 		definition.setName("idempotent");

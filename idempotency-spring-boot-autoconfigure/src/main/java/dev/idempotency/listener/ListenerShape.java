@@ -3,14 +3,21 @@ package dev.idempotency.listener;
 import java.lang.reflect.Method;
 import java.lang.reflect.Type;
 import java.lang.reflect.WildcardType;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodParameter;
 import org.springframework.core.ResolvableType;
 import org.springframework.kafka.listener.BatchMessageListener;
+import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.kafka.support.Acknowledgment;
+import org.springframework.messaging.Message;
+
+import dev.idempotency.Mode;
 
 /**
  * What kind of listener a method is.
@@ -18,13 +25,27 @@ import org.springframework.kafka.listener.MessageListenerContainer;
  * @param batch whether it gets batches
  * @param async how it answers later, {@code null} if it is done when it returns
  * @param kafkaTransaction whether its container has a Kafka transaction
+ * @param acknowledging whether the method acknowledges its records itself
  */
-record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTransaction) {
+record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTransaction, boolean acknowledging) {
 
 	static ListenerShape of(Method method, MessageListenerContainer container) {
 		Object listener = ContainerProtection.target(container.getContainerProperties().getMessageListener());
 		return new ListenerShape(listener instanceof BatchMessageListener<?, ?>, AsyncResult.of(method),
-				container.getContainerProperties().getKafkaAwareTransactionManager() != null);
+				container.getContainerProperties().getKafkaAwareTransactionManager() != null,
+				isManual(container.getContainerProperties().getAckMode()) && canAcknowledge(method));
+	}
+
+	private static boolean isManual(AckMode mode) {
+		return mode == AckMode.MANUAL || mode == AckMode.MANUAL_IMMEDIATE;
+	}
+
+	// The headers contain the acknowledgment, too. Records of a method that gets neither
+	// are acknowledged by nothing, so their completion must not wait for that.
+	private static boolean canAcknowledge(Method method) {
+		return Arrays.stream(method.getParameterTypes())
+			.anyMatch((type) -> Acknowledgment.class.isAssignableFrom(type) || Message.class.isAssignableFrom(type)
+					|| Map.class.isAssignableFrom(type));
 	}
 
 	/**
@@ -58,11 +79,13 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 
 	ProtectedListener protect(ListenerSettings settings, ListenerScope scope) {
 		OperationResolver operations = new OperationResolver(settings, scope);
+		AcknowledgmentCheck check = (this.acknowledging && settings.mode() == Mode.TRANSACTIONAL)
+				? new AcknowledgmentCheck(settings.name()) : null;
 		if (this.batch) {
-			return new ProtectedBatchListener(settings, operations);
+			return new ProtectedBatchListener(settings, operations, check);
 		}
 		return new ProtectedRecordListener(settings, operations,
-				(this.async != null) ? new AsyncExecution(settings, this.async) : new DirectExecution(settings));
+				(this.async != null) ? new AsyncExecution(settings, this.async) : new DirectExecution(settings, check));
 	}
 
 	/**

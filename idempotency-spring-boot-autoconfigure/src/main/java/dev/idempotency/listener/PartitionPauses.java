@@ -19,6 +19,7 @@ import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OperationNotAcknowledgedException;
 
 /**
  * Pauses the partition of a blocked record and resumes it after a while. The consumer
@@ -74,7 +75,8 @@ public final class PartitionPauses implements DisposableBean {
 		Long previous = this.told.put(container.getListenerId() + " " + partition, offset);
 		if (previous == null || previous != offset) {
 			String message = "Partition " + partition + " waits at offset " + offset + ": " + blocked.getMessage();
-			if (blocked instanceof OperationInProgressException) {
+			if (blocked instanceof OperationInProgressException
+					|| blocked instanceof OperationNotAcknowledgedException) {
 				logger.info(message);
 			}
 			else if (blocked instanceof IdempotencyStoreUnavailableException) {

@@ -24,7 +24,11 @@ final class ProtectedBatchListener implements ProtectedListener {
 
 	private final OperationResolver operations;
 
-	ProtectedBatchListener(ListenerSettings settings, OperationResolver operations) {
+	private final @Nullable AcknowledgmentCheck check;
+
+	ProtectedBatchListener(ListenerSettings settings, OperationResolver operations,
+			@Nullable AcknowledgmentCheck check) {
+		this.check = check;
 		this.settings = settings;
 		this.operations = operations;
 	}
@@ -66,7 +70,7 @@ final class ProtectedBatchListener implements ProtectedListener {
 		}
 		delivery.begin();
 		try {
-			return execute(new BatchCall(invocation, delivery), delivery, items, unprotected, rejection);
+			return execute(new BatchCall(invocation, delivery, this.check), delivery, items, unprotected, rejection);
 		}
 		finally {
 			delivery.end();

@@ -17,11 +17,19 @@ final class ProtectedListeners {
 
 	private final Map<Method, ProtectedListener> listeners;
 
+	private final UnacknowledgedRecords unacknowledged;
+
 	private final Map<Method, Optional<ProtectedListener>> resolved = new ConcurrentHashMap<>();
 
-	ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners) {
+	ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners,
+			UnacknowledgedRecords unacknowledged) {
+		this.unacknowledged = unacknowledged;
 		this.targetClass = targetClass;
 		this.listeners = Map.copyOf(listeners);
+	}
+
+	UnacknowledgedRecords unacknowledged() {
+		return this.unacknowledged;
 	}
 
 	/**

@@ -3,6 +3,7 @@ package dev.idempotency.listener;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
@@ -19,6 +20,7 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.support.Acknowledgment;
 
 import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.Idempotent;
 import dev.idempotency.listener.BatchApp.Batches;
@@ -100,7 +102,10 @@ class BatchAcknowledgmentTests {
 		BatchApp app = run(name, "part");
 		// Up to c, which is the second that the method sees and the third delivered.
 		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(app.lag("part")).isEqualTo(2));
-		assertThat(app.record("part", "d").state()).isEqualTo(State.COMPLETED);
+		if (name.endsWith("transactional")) {
+			assertThat(app.store().find(app.key("part", "d")).map(IdempotencyRecord::state))
+				.isNotEqualTo(Optional.of(State.COMPLETED));
+		}
 	}
 
 	@ParameterizedTest
@@ -167,7 +172,9 @@ class BatchAcknowledgmentTests {
 		@KafkaListener(id = "${prefix}-part", topics = "${prefix}-part", batch = "true")
 		void part(List<String> values, Acknowledgment acknowledgment) {
 			add("part", values);
-			acknowledgment.acknowledge(1);
+			if (values.size() > 1) {
+				acknowledgment.acknowledge(1);
+			}
 		}
 
 		@Idempotent(scope = "${prefix}-nack")

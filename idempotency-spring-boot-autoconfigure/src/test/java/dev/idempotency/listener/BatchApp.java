@@ -113,6 +113,10 @@ final class BatchApp implements AutoCloseable {
 		return this.context.getBean(KafkaListenerEndpointRegistry.class).getListenerContainer(name(listener));
 	}
 
+	void stop(String listener) {
+		this.context.getBean(KafkaListenerEndpointRegistry.class).getListenerContainer(name(listener)).stop();
+	}
+
 	long lag(String listener) {
 		return Kafka.lag(name(listener), name(listener));
 	}
