@@ -12,7 +12,7 @@ import org.springframework.util.Assert;
  * @param key the key
  * @param name the name of the operation's listener, from a bounded set; used for meters
  * @param origin where the operation comes from; its text is part of error messages and
- * must not hold a payload
+ * must not hold a payload; it is kept while a completion is pending
  * @param mode how the operation is protected; not {@link Mode#AUTO}
  * @param fingerprint the {@link Fingerprint} of the content that the key stands for,
  * {@code null} to compare nothing

@@ -23,7 +23,7 @@ final class HeldBackException extends RuntimeException {
 
 	private final transient Map<TopicPartition, Long> undone = new HashMap<>();
 
-	private final transient Map<TopicPartition, ConsumerRecord<?, ?>> waiting = new LinkedHashMap<>();
+	private final transient Map<TopicPartition, Long> waiting = new LinkedHashMap<>();
 
 	private final transient Map<TopicPartition, OperationBlockedException> reasons = new HashMap<>();
 
@@ -53,7 +53,7 @@ final class HeldBackException extends RuntimeException {
 	}
 
 	void addWaiting(ConsumerRecord<?, ?> record, OperationBlockedException reason) {
-		if (this.waiting.putIfAbsent(partition(record), record) == null) {
+		if (this.waiting.putIfAbsent(partition(record), record.offset()) == null) {
 			this.reasons.put(partition(record), reason);
 		}
 	}
@@ -90,7 +90,7 @@ final class HeldBackException extends RuntimeException {
 	}
 
 	void pause(PartitionPauses pauses, MessageListenerContainer container) {
-		this.waiting.forEach((partition, record) -> pauses.pause(container, record,
+		this.waiting.forEach((partition, offset) -> pauses.pause(container, partition, offset,
 				java.util.Objects.requireNonNull(this.reasons.get(partition))));
 	}
 

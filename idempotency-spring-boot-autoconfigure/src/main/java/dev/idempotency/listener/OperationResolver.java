@@ -2,6 +2,7 @@ package dev.idempotency.listener;
 
 import java.time.Duration;
 
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.expression.EvaluationException;
@@ -68,24 +69,24 @@ final class OperationResolver {
 		byte[] fingerprint = null;
 		try {
 			if (this.scope.isDeadLetter()) {
-				key = RecordCoordinates.key(origin.record());
+				key = RecordCoordinates.key(context.record());
 			}
 			else {
-				key = this.settings.keys().resolve(context, origin.record().headers());
+				key = this.settings.keys().resolve(context, context.record().headers());
 				fingerprint = fingerprint(context, origin);
 			}
 		}
 		catch (UnusableKeyException ex) {
-			key = withoutKey(ex, origin);
+			key = withoutKey(ex, context.record(), origin);
 		}
 		if (key == null) {
 			return null;
 		}
-		return new IdempotentOperation(IdempotencyKey.of(this.scope.of(origin.record()), key), this.settings.name(),
+		return new IdempotentOperation(IdempotencyKey.of(this.scope.of(context.record()), key), this.settings.name(),
 				origin, this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention());
 	}
 
-	private @Nullable String withoutKey(UnusableKeyException reason, Origin origin) {
+	private @Nullable String withoutKey(UnusableKeyException reason, ConsumerRecord<?, ?> record, Origin origin) {
 		MissingKeyPolicy policy = this.settings.onMissingKey();
 		this.settings.listener().keyMissing(this.settings.name(), policy);
 		String why = String.valueOf(reason.getMessage());
@@ -106,7 +107,7 @@ final class OperationResolver {
 						what + "; its coordinates are the key, so a redelivery is recognised, but a copy "
 								+ "that is sent again is not. " + remedy(reason),
 						reason.getCause());
-				return this.scope.coordinates(origin.record());
+				return this.scope.coordinates(record);
 			}
 		}
 	}

@@ -3,17 +3,24 @@ package dev.idempotency.listener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * Where an operation comes from, for people; the text is made only when it is needed.
+ * Where an operation comes from, for people; the text is made only when it is needed. It
+ * does not hold the record, because it is kept while a completion is pending.
  *
  * @param listener the name of the listener
- * @param record the record, whose content stays untold
+ * @param topic the topic of the record
+ * @param partition its partition
+ * @param offset its offset
  */
-record Origin(String listener, ConsumerRecord<?, ?> record) {
+record Origin(String listener, String topic, int partition, long offset) {
+
+	static Origin of(String listener, ConsumerRecord<?, ?> record) {
+		return new Origin(listener, record.topic(), record.partition(), record.offset());
+	}
 
 	@Override
 	public String toString() {
-		return "listener " + this.listener + ", topic " + this.record.topic() + ", partition " + this.record.partition()
-				+ ", offset " + this.record.offset();
+		return "listener " + this.listener + ", topic " + this.topic + ", partition " + this.partition + ", offset "
+				+ this.offset;
 	}
 
 }

@@ -48,8 +48,12 @@ public final class PartitionPauses implements DisposableBean {
 	}
 
 	void pause(MessageListenerContainer container, ConsumerRecord<?, ?> record, OperationBlockedException blocked) {
-		TopicPartition partition = new TopicPartition(record.topic(), record.partition());
-		tell(container, partition, record.offset(), blocked);
+		pause(container, new TopicPartition(record.topic(), record.partition()), record.offset(), blocked);
+	}
+
+	void pause(MessageListenerContainer container, TopicPartition partition, long offset,
+			OperationBlockedException blocked) {
+		tell(container, partition, offset, blocked);
 		// A stopping container holds the lock that pausing needs. A partition that is
 		// paused already has a timer of ours, or belongs to the user.
 		if (!container.isRunning() || isPaused(container, partition)) {

@@ -52,7 +52,7 @@ final class ProtectedBatchListener implements ProtectedListener {
 				lane = new TopicPartition(record.topic(), record.partition());
 			}
 			RecordContext context = new RecordContext(this.settings.parameters(), record, arguments, i);
-			Origin origin = new Origin(this.settings.name(), record);
+			Origin origin = Origin.of(this.settings.name(), record);
 			try {
 				BatchItem item = new BatchItem(
 						this.operations.isExcluded(context, origin) ? null : this.operations.resolve(context, origin),

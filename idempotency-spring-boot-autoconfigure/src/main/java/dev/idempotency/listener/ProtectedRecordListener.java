@@ -30,7 +30,7 @@ final class ProtectedRecordListener implements ProtectedListener {
 	public @Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {
 		RecordContext context = new RecordContext(this.settings.parameters(), delivery.record(),
 				invocation.getArguments());
-		Origin origin = new Origin(this.settings.name(), delivery.record());
+		Origin origin = Origin.of(this.settings.name(), delivery.record());
 		if (this.operations.isExcluded(context, origin)) {
 			return this.execution.executeUnprotected(origin, invocation, delivery);
 		}

@@ -47,6 +47,10 @@ final class RecordContext implements EvaluationContext {
 		this.index = index;
 	}
 
+	ConsumerRecord<?, ?> record() {
+		return this.record;
+	}
+
 	@Override
 	public @Nullable Object lookupVariable(String name) {
 		return switch (name) {

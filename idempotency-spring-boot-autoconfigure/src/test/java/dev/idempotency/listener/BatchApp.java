@@ -16,6 +16,7 @@ import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotencyStore;
+import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;
@@ -91,6 +92,10 @@ final class BatchApp implements AutoCloseable {
 
 	IdempotencyRecord record(String listener, String letter) {
 		return store().find(key(listener, letter)).orElseThrow();
+	}
+
+	int pending() {
+		return this.context.getBean(IdempotencyTemplate.class).operator().unrecorded().size();
 	}
 
 	ClaimRequest hold(String listener, String letter, Duration lease) {
