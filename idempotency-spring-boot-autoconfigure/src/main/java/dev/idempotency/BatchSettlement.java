@@ -23,8 +23,7 @@ final class BatchSettlement<T> {
 
 	private final OwnedClaims owned;
 
-	BatchSettlement(Settlements settlements, BatchRun<T> run, @Nullable Deferral deferral,
-			OwnedClaims owned) {
+	BatchSettlement(Settlements settlements, BatchRun<T> run, @Nullable Deferral deferral, OwnedClaims owned) {
 		this.settlements = settlements;
 		this.run = run;
 		this.plan = run.plan();

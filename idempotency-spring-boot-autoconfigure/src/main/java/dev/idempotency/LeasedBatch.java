@@ -35,8 +35,8 @@ final class LeasedBatch<T> {
 
 	private final BatchSettlement<T> settlement;
 
-	LeasedBatch(LeasedClaims claims, Settlements settlements, BatchRun<T> run,
-			@Nullable Deferral deferral, boolean asWhole) {
+	LeasedBatch(LeasedClaims claims, Settlements settlements, BatchRun<T> run, @Nullable Deferral deferral,
+			boolean asWhole) {
 		this.claims = claims;
 		this.settlements = settlements;
 		this.asWhole = asWhole;

@@ -109,10 +109,11 @@ public final class IdempotencyKafkaAutoConfiguration {
 		}
 		ListenerDefaults defaults = new ListenerDefaults(properties.mode(), properties.lease(), properties.retention(),
 				properties.store().timeout(), properties.key().headers(), properties.key().onMissing());
-		return new ContainerProtection(new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
-				new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
-				new HandlerTransactions(beanFactory, transactions)), installations, retentions, storedScopes,
-				acknowledgments);
+		return new ContainerProtection(
+				new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
+						new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
+						new HandlerTransactions(beanFactory, transactions)),
+				installations, retentions, storedScopes, acknowledgments);
 	}
 
 	@Bean

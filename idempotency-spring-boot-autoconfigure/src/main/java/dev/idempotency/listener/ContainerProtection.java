@@ -51,8 +51,7 @@ public final class ContainerProtection {
 	private final Map<String, Owner> scopes = new ConcurrentHashMap<>();
 
 	public ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
-			TopicRetentions retentions, StoredScopes storedScopes,
-			ManualAcknowledgments acknowledgments) {
+			TopicRetentions retentions, StoredScopes storedScopes, ManualAcknowledgments acknowledgments) {
 		this.acknowledgments = acknowledgments;
 		this.settings = settings;
 		this.installations = installations;
