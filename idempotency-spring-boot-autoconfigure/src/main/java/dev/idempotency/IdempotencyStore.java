@@ -195,6 +195,15 @@ public interface IdempotencyStore {
 	}
 
 	/**
+	 * Whether claims with a lease are safe. They are renewed and completed by threads of
+	 * the library, so every thread must reach the same records.
+	 * @return whether the store reaches the same records from every thread
+	 */
+	default boolean supportsLeases() {
+		return true;
+	}
+
+	/**
 	 * Make sure that the store answers.
 	 */
 	void ping();

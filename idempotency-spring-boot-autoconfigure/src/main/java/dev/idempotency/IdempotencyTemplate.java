@@ -72,6 +72,14 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	/**
+	 * Whether {@link Mode#LEASED} works.
+	 * @return whether the store reaches the same records from every thread
+	 */
+	public boolean supportsLeases() {
+		return this.protocols.supportsLeases();
+	}
+
+	/**
 	 * Run an operation in a transaction, if it needs one, with default settings.
 	 * @param operation the operation
 	 * @param codec how the result is kept

@@ -30,8 +30,11 @@ final class Protocols implements AutoCloseable {
 
 	private final IdempotencyOperator operator;
 
+	private final boolean leasesSupported;
+
 	Protocols(IdempotencyStore store, TemplateSettings settings, IdempotencyListener listener) {
 		this.cache = new LocalCompletions(settings.cache(), this.bypass);
+		this.leasesSupported = store.supportsLeases();
 		StoreCalls calls = new StoreCalls(store.name(), listener, settings.circuit(), settings.failOpen());
 		this.leases = new Leases(store, calls, Looks.threads("leases"));
 		this.settlements = new Settlements(store, calls, this.cache, this.leases, listener, Looks.threads("pending"));
@@ -56,6 +59,10 @@ final class Protocols implements AutoCloseable {
 		return this.bypass;
 	}
 
+	boolean supportsLeases() {
+		return this.leasesSupported;
+	}
+
 	boolean supportsTransactions() {
 		return this.transactional != null;
 	}
@@ -74,12 +81,12 @@ final class Protocols implements AutoCloseable {
 			Boundary boundary, Observed observed) throws E {
 		TransactionCompletions transaction = transaction(boundary);
 		if (transaction == null) {
-			return this.leased.execute(attempt, codec, observed.deferred(boundary.deferral()));
+			return leased().execute(attempt, codec, observed.deferred(boundary.deferral()));
 		}
 		IdempotentOperation operation = attempt.operation();
 		Claim.Completed known = transaction.find(operation.key(), operation.fingerprint());
 		return (known != null) ? Answers.answer(operation, known, codec)
-				: this.leased.execute(attempt, codec, observed.deferred(transaction::add));
+				: leased().execute(attempt, codec, observed.deferred(transaction::add));
 	}
 
 	// The transaction of the caller, unless the boundary names another one.
@@ -93,7 +100,7 @@ final class Protocols implements AutoCloseable {
 				"An asynchronous operation cannot wait for the transaction that is active on this thread; call it "
 						+ "outside of the transaction, or after its commit");
 		Executed<T> known = known(attempt.operation(), codec);
-		return (known != null) ? CompletableFuture.completedFuture(known) : this.leased.executeAsync(attempt, codec);
+		return (known != null) ? CompletableFuture.completedFuture(known) : leased().executeAsync(attempt, codec);
 	}
 
 	private <T> @Nullable Executed<T> known(IdempotentOperation operation, ResultCodec<T> codec) {
@@ -107,10 +114,10 @@ final class Protocols implements AutoCloseable {
 			TransactionCompletions transaction = transaction(boundary);
 			if (transaction != null) {
 				run.answerFrom(transaction::find);
-				this.leased.executeAll(run, observed.deferred(transaction::add), false);
+				leased().executeAll(run, observed.deferred(transaction::add), false);
 			}
 			else {
-				this.leased.executeAll(run, observed.deferred(boundary.deferral()), boundary.deferral() != null);
+				leased().executeAll(run, observed.deferred(boundary.deferral()), boundary.deferral() != null);
 			}
 		}
 		else {
@@ -131,6 +138,13 @@ final class Protocols implements AutoCloseable {
 		else {
 			transactional().executeAllUnprotected(run, boundary);
 		}
+	}
+
+	private LeasedProtocol leased() {
+		Assert.state(this.leasesSupported,
+				"Which database the store reaches depends on the thread; give it a DataSource that always leads to the same "
+						+ "database, or use transactional mode");
+		return this.leased;
 	}
 
 	private TransactionalProtocol transactional() {

@@ -2,6 +2,8 @@ package dev.idempotency.autoconfigure;
 
 import javax.sql.DataSource;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -42,6 +44,8 @@ import dev.idempotency.jdbc.TableName;
 @EnableConfigurationProperties(IdempotencyProperties.class)
 public final class IdempotencyJdbcAutoConfiguration {
 
+	private static final Log logger = LogFactory.getLog(IdempotencyJdbcAutoConfiguration.class);
+
 	// After the application's own migrations: a table of ours in an otherwise empty
 	// schema
 	// would make the first of them fail.
@@ -63,8 +67,15 @@ public final class IdempotencyJdbcAutoConfiguration {
 		// The very object that the manager binds connections to.
 		DataSource managed = (transactions.manager() != null)
 				? JdbcTransactionManagers.dataSource(transactions.manager()) : null;
-		return new JdbcIdempotencyStore((managed != null) ? managed : dataSource, table, properties.store().timeout(),
-				jdbc.layout(), jdbc.partitionInterval());
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore((managed != null) ? managed : dataSource, table,
+				properties.store().timeout(), jdbc.layout(), jdbc.partitionInterval());
+		if (!store.supportsLeases()) {
+			logger.warn("The DataSource of the idempotency store chooses its database by the thread "
+					+ "(AbstractRoutingDataSource): only transactional mode is possible, a key is known in one of the "
+					+ "databases only, and migration, cleanup, health and the endpoint see the default database only. Create "
+					+ "the table '" + table + "' in each database and delete its expired records there");
+		}
+		return store;
 	}
 
 	@Bean

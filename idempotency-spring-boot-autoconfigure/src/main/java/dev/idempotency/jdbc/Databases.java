@@ -1,11 +1,14 @@
 package dev.idempotency.jdbc;
 
 import java.sql.Connection;
-import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.util.Locale;
 
 import javax.sql.DataSource;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
+import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
 
@@ -17,36 +20,68 @@ final class Databases {
 	private Databases() {
 	}
 
+	/**
+	 * Whether the database that a connection leads to is chosen when it is opened, by the
+	 * thread that opens it.
+	 * @param dataSource the database, also behind proxies and pools that can unwrap it
+	 * @return whether it has an {@link AbstractRoutingDataSource} inside
+	 */
+	static boolean isRouting(DataSource dataSource) {
+		DataSource target = dataSource;
+		while (target instanceof DelegatingDataSource delegating && delegating.getTargetDataSource() != null) {
+			target = delegating.getTargetDataSource();
+		}
+		try {
+			return target instanceof AbstractRoutingDataSource || target.isWrapperFor(AbstractRoutingDataSource.class);
+		}
+		catch (SQLException | RuntimeException ex) {
+			// It cannot say, as some pools cannot before their first connection.
+			return false;
+		}
+	}
+
 	static Dialect dialect(DataSource dataSource, Layout layout) {
-		return ask(dataSource, (metaData) -> Dialect.of(metaData.getDatabaseProductName(), layout));
+		return ask(dataSource, (connection) -> Dialect.of(connection.getMetaData().getDatabaseProductName(), layout));
+	}
+
+	// With the schema in which the database finds the table now, else with the current
+	// one.
+	static TableName qualified(DataSource dataSource, Dialect dialect, TableName table) {
+		return (table.schema() != null) ? table
+				: ask(dataSource, (connection) -> table.in(dialect.schema(connection, table)));
+	}
+
+	// The schema in which the database creates a table.
+	static @Nullable String currentSchema(DataSource dataSource) {
+		return ask(dataSource, Connection::getSchema);
 	}
 
 	// How the database keeps a name that is not quoted; the argument is in lower case.
 	static String storedName(DataSource dataSource, String name) {
-		return ask(dataSource,
-				(metaData) -> metaData.storesUpperCaseIdentifiers() ? name.toUpperCase(Locale.ROOT) : name);
+		if (name.startsWith("\"")) {
+			return name.substring(1, name.length() - 1);
+		}
+		return ask(dataSource, (connection) -> connection.getMetaData().storesUpperCaseIdentifiers()
+				? name.toUpperCase(Locale.ROOT) : name);
 	}
 
-	private static <T> T ask(DataSource dataSource, Question<T> question) {
+	private static <T extends @Nullable Object> T ask(DataSource dataSource, Connections.Work<T> question) {
 		try (Connection connection = dataSource.getConnection()) {
-			return question.ask(connection.getMetaData());
+			try {
+				return question.on(connection);
+			}
+			finally {
+				// Not every pool does so itself.
+				if (!connection.getAutoCommit()) {
+					connection.rollback();
+				}
+			}
 		}
 		catch (SQLException ex) {
 			throw new IdempotencyStoreUnavailableException(
 					"The database of the idempotency store does not answer at start-up; start it, or correct its URL",
 					ex);
 		}
-	}
-
-	/**
-	 * What is asked about a database.
-	 *
-	 * @param <T> the type of the answer
-	 */
-	private interface Question<T> {
-
-		T ask(DatabaseMetaData metaData) throws SQLException;
-
 	}
 
 }

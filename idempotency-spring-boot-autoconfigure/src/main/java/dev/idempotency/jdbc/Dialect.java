@@ -6,6 +6,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 
+import org.jspecify.annotations.Nullable;
+
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
@@ -110,6 +112,16 @@ interface Dialect {
 	 * @throws IdempotencyConfigurationException if it cannot
 	 */
 	void check(Connection connection, TableName table) throws SQLException;
+
+	/**
+	 * Find the schema of a table whose name has none.
+	 * @param connection a connection
+	 * @param table the table
+	 * @return the schema in which the connection finds the table, else its current one,
+	 * {@code null} if it has none
+	 * @throws SQLException if the database does not answer
+	 */
+	@Nullable String schema(Connection connection, TableName table) throws SQLException;
 
 	static Dialect of(String productName, Layout layout) {
 		if (productName.toLowerCase(Locale.ROOT).contains("postgresql")) {

@@ -8,6 +8,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * H2, in its regular mode and with {@code MODE=PostgreSQL}. A claim is two statements,
  * because a MERGE locks a record even when it leaves it alone: one that answers for a
@@ -214,6 +216,11 @@ final class H2Dialect implements Dialect {
 
 	@Override
 	public void check(Connection connection, TableName table) {
+	}
+
+	@Override
+	public @Nullable String schema(Connection connection, TableName table) throws SQLException {
+		return connection.getSchema();
 	}
 
 }

@@ -39,6 +39,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private final Connections connections;
 
+	private final boolean supportsLeases;
+
 	private final Statements sql;
 
 	private final ClaimStatement claim;
@@ -84,18 +86,21 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
 		}
 		this.dialect = Databases.dialect(dataSource, layout);
+		this.supportsLeases = !Databases.isRouting(dataSource);
 		this.connections = new Connections(dataSource, this.dialect);
-		this.sql = this.dialect.statements(table, timeout.dividedBy(2));
+		TableName qualified = Databases.qualified(dataSource, this.dialect, table);
+		this.sql = this.dialect.statements(qualified, timeout.dividedBy(2));
 		this.table = table;
 		this.timeout = timeout;
 		this.claim = new ClaimStatement(this.sql.insert(), this.sql.claim(), this.dialect);
 		this.records = new JdbcRecords(this.connections, this.sql.find(),
-				this.dialect.records(table, timeout.dividedBy(2)), table, timeout);
+				this.dialect.records(qualified, timeout.dividedBy(2)), qualified, timeout);
 		this.batches = new Batches(this.connections, this.sql.batches(), this.dialect, timeout);
 		this.partitions = (layout == Layout.PARTITIONED)
-				? new Partitions(this.connections, table, partitionInterval, ExpiredRows.TIMEOUT) : null;
-		this.expired = new ExpiredRows(this.connections, this.dialect.cleanupTurn(table), this.sql.deleteExpired(),
-				this.dialect.backlog(table), (this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
+				? new Partitions(this.connections, qualified, partitionInterval, ExpiredRows.TIMEOUT) : null;
+		this.expired = new ExpiredRows(this.connections, this.dialect.cleanupTurn(qualified), this.sql.deleteExpired(),
+				this.dialect.backlog(qualified),
+				(this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
 	}
 
 	@Override
@@ -106,6 +111,11 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	@Override
 	public String table() {
 		return this.table.toString();
+	}
+
+	@Override
+	public boolean supportsLeases() {
+		return this.supportsLeases;
 	}
 
 	@Override

@@ -48,6 +48,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private final TableName table;
 
+	private final TableName qualified;
+
 	private final Duration timeout;
 
 	private final Duration retention;
@@ -78,6 +80,13 @@ public final class JdbcOutboxStore implements OutboxStore {
 			throw new IdempotencyConfigurationException("The outbox keeps published messages for " + retention + ".",
 					"Set 'idempotency.outbox.retention' to zero or more.");
 		}
+		if (!logged && Databases.isRouting(dataSource)) {
+			throw new IdempotencyConfigurationException(
+					"The DataSource of the outbox chooses its database by the thread (AbstractRoutingDataSource), so that "
+							+ "the relay would not find the messages of every database.",
+					"Name a DataSource that always leads to the same database with 'idempotency.jdbc.data-source', or "
+							+ "publish with a connector for each database: set 'idempotency.outbox.relay' to 'debezium'.");
+		}
 		this.dataSource = dataSource;
 		this.table = table;
 		this.timeout = timeout;
@@ -85,7 +94,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 		this.logged = logged;
 		this.dialect = Databases.dialect(dataSource, Layout.SINGLE);
 		this.connections = new Connections(dataSource, this.dialect);
-		this.sql = this.dialect.outbox(table);
+		this.qualified = Databases.qualified(dataSource, this.dialect, table);
+		this.sql = this.dialect.outbox(this.qualified);
 		this.insert = this.sql.insert(logged);
 	}
 
@@ -151,7 +161,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * @return what a cleanup deletes
 	 */
 	public ExpiredRecords expired() {
-		return new PublishedRows(table(), new ExpiredRows(this.connections, this.dialect.cleanupTurn(this.table),
+		return new PublishedRows(table(), new ExpiredRows(this.connections, this.dialect.cleanupTurn(this.qualified),
 				this.sql.delete(), this.sql.backlog(), this.retention));
 	}
 

@@ -21,11 +21,13 @@ final class Migrations {
 	}
 
 	static void run(DataSource dataSource, TableName table, List<String> folders) {
+		String schema = (table.schema() != null) ? Databases.storedName(dataSource, table.schema())
+				: Databases.currentSchema(dataSource);
 		FluentConfiguration configuration = Flyway.configure(Migrations.class.getClassLoader())
 			.dataSource(dataSource)
 			.locations(folders.stream().map((folder) -> "classpath:" + folder).toArray(String[]::new))
 			.table(table.historyTable())
-			.placeholders(Map.of("table", table.toString(), "name", table.table()))
+			.placeholders(Map.of("table", table.in(schema).toString(), "name", table.table()))
 			// The application's tables are there first, and ours must not mind.
 			.baselineOnMigrate(true)
 			.baselineVersion("0")
@@ -37,8 +39,8 @@ final class Migrations {
 			// About as many seconds: another instance may be converting a large table.
 			.lockRetryCount(300)
 			.cleanDisabled(true);
-		if (table.schema() != null) {
-			configuration.defaultSchema(Databases.storedName(dataSource, table.schema()));
+		if (schema != null) {
+			configuration.defaultSchema(schema);
 		}
 		try {
 			migrate(configuration.load());

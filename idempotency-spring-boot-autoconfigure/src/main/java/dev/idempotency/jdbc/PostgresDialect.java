@@ -144,6 +144,13 @@ final class PostgresDialect implements Dialect {
 				ask(connection, PostgresPartitions.MISSING_FUNCTIONS, table.toString()));
 	}
 
+	@Override
+	public @Nullable String schema(Connection connection, TableName table) throws SQLException {
+		return ask(connection, """
+				SELECT coalesce((SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+				  WHERE c.oid = to_regclass(?)), current_schema())""", table.toString());
+	}
+
 	private static @Nullable String ask(Connection connection, String sql, Object... parameters) throws SQLException {
 		try (PreparedStatement statement = Connections.prepare(connection, sql, parameters);
 				ResultSet row = statement.executeQuery()) {

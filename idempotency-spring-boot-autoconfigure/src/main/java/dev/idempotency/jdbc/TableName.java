@@ -8,9 +8,12 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
- * The name of the table, with or without a schema; safe to be part of a statement.
+ * The name of the table, with or without a schema; safe to be part of a statement. A name
+ * without a schema is resolved once, when the store is created: connections may have
+ * different search paths, but a key is in one table only.
  *
- * @param schema the schema, {@code null} for the connection's
+ * @param schema the schema, in double quotes if the database keeps it with its exact
+ * spelling; {@code null} for the one in which the database finds the table at start-up
  * @param table the table
  * @since 0.1.0
  */
@@ -19,10 +22,13 @@ public record TableName(@Nullable String schema, String table) {
 	// 40 characters leave room for the name of the history table within 63.
 	private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,39}");
 
+	// Nothing that could end the name, or a text or a format that it is part of.
+	private static final Pattern QUOTED = Pattern.compile("\"[^\"'%$\\\\{}\\x00-\\x1f]{1,63}\"");
+
 	public TableName {
 		String name = (schema != null) ? schema + "." + table : table;
 		check(table, name);
-		if (schema != null) {
+		if (schema != null && !QUOTED.matcher(schema).matches()) {
 			check(schema, name);
 			// As the database reads a name without quotes; Flyway quotes the schema.
 			schema = schema.toLowerCase(Locale.ROOT);
@@ -37,6 +43,9 @@ public record TableName(@Nullable String schema, String table) {
 	 */
 	public static TableName of(String name) {
 		int dot = name.indexOf('.');
+		if (name.indexOf('"') >= 0) {
+			check(name, name);
+		}
 		return (dot < 0) ? new TableName(null, name) : new TableName(name.substring(0, dot), name.substring(dot + 1));
 	}
 
@@ -47,6 +56,27 @@ public record TableName(@Nullable String schema, String table) {
 					"Set 'idempotency.jdbc.table' and 'idempotency.outbox.table' to letters, digits and underscores, 40 "
 							+ "at most, with or without a schema and a dot before it.");
 		}
+	}
+
+	/**
+	 * Qualify a name that has no schema.
+	 * @param stored the schema as the database spells it, {@code null} to leave the name
+	 * as it is
+	 * @return the name with a schema
+	 */
+	TableName in(@Nullable String stored) {
+		if (this.schema != null || stored == null) {
+			return this;
+		}
+		String quoted = '"' + stored + '"';
+		if (!QUOTED.matcher(quoted).matches()) {
+			throw new IdempotencyConfigurationException(
+					"The schema '" + stored + "' of the table '" + this.table
+							+ "' has characters that are not supported.",
+					"Put the table into another schema, and name it with 'idempotency.jdbc.table' or "
+							+ "'idempotency.outbox.table'.");
+		}
+		return new TableName(quoted, this.table);
 	}
 
 	String historyTable() {

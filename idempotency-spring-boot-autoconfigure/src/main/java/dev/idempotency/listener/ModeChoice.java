@@ -41,6 +41,21 @@ final class ModeChoice {
 	 */
 	Mode choose(Mode asked, String where, Class<?> targetClass, @Nullable TransactionAttribute attribute,
 			ListenerShape shape) {
+		Mode mode = decide(asked, where, targetClass, attribute, shape);
+		if (mode == Mode.LEASED && !this.template.supportsLeases()) {
+			throw new IdempotencyConfigurationException("The idempotent listener " + where
+					+ " takes leased mode, but the DataSource of the store '" + this.template.store().name()
+					+ "' chooses its database by the thread "
+					+ "(AbstractRoutingDataSource): claims are renewed and completed by other threads, which would "
+					+ "reach another database.",
+					"Name a DataSource that always leads to the same database with 'idempotency.jdbc.data-source', or use "
+							+ "transactional mode.");
+		}
+		return mode;
+	}
+
+	private Mode decide(Mode asked, String where, Class<?> targetClass, @Nullable TransactionAttribute attribute,
+			ListenerShape shape) {
 		boolean possible = this.template.supportsTransactions();
 		if (asked == Mode.TRANSACTIONAL && !possible) {
 			throw impossible(where);

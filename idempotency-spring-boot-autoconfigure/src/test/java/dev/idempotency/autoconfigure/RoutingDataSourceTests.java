@@ -1,0 +1,156 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.Map;
+
+import javax.sql.DataSource;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
+import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
+import org.springframework.kafka.annotation.KafkaListener;
+
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.ResultCodec;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for a store whose {@link DataSource} chooses its database by the thread.
+ */
+@Tag("promise-2")
+@Tag("promise-12")
+@Isolated("It reads the log")
+class RoutingDataSourceTests {
+
+	private final ApplicationContextRunner runner = Contexts.all();
+
+	@ParameterizedTest
+	@ValueSource(classes = { Routing.class, LazyRouting.class, ProxiedRouting.class })
+	void leasedListenerIsRefused(Class<?> dataSource) {
+		this.runner.withUserConfiguration(dataSource, Listener.class)
+			.withPropertyValues("idempotency.mode=leased")
+			.run((context) -> {
+				FailureAnalysis analysis = Contexts.analyze(context.getStartupFailure());
+				assertThat(analysis.getDescription()).contains(
+						"RoutingDataSourceTests.Listener.listen takes leased mode",
+						"chooses its database by the thread");
+				assertThat(analysis.getAction()).contains("'idempotency.jdbc.data-source'", "transactional mode");
+			});
+	}
+
+	@Test
+	void transactionalListenerStartsWithAWarning() {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(Routing.class, Listener.class)
+				.run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("INFO"))
+				.anyMatch((message) -> message.contains("Listener") && message.contains("mode TRANSACTIONAL"));
+			assertThat(logs.messages("WARN"))
+				.anyMatch((message) -> message.contains("only transactional mode is possible"));
+		}
+	}
+
+	@Test
+	void leasedOperationOfTheTemplateIsRefused() {
+		this.runner.withUserConfiguration(Routing.class).run((context) -> {
+			IdempotencyTemplate template = context.getBean(IdempotencyTemplate.class);
+			assertThatIllegalStateException()
+				.isThrownBy(() -> template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED),
+						ResultCodec.none(), () -> null))
+				.withMessageContaining("depends on the thread");
+		});
+	}
+
+	@Test
+	void storeMayUseADataSourceOfItsOwn() {
+		this.runner.withUserConfiguration(Routing.class, Fixed.class, Listener.class)
+			.withPropertyValues("idempotency.mode=leased", "idempotency.jdbc.data-source=fixed")
+			.run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@Test
+	void outboxWithARelayIsRefused() {
+		this.runner.withUserConfiguration(Routing.class)
+			.withPropertyValues("idempotency.outbox.enabled=true")
+			.run((context) -> {
+				FailureAnalysis analysis = Contexts.analyze(context.getStartupFailure());
+				assertThat(analysis.getDescription()).contains("The DataSource of the outbox chooses its database");
+				assertThat(analysis.getAction()).contains("'debezium'");
+			});
+	}
+
+	static DataSource routing() {
+		AbstractRoutingDataSource routing = new AbstractRoutingDataSource() {
+
+			@Override
+			protected Object determineCurrentLookupKey() {
+				return "a";
+			}
+
+		};
+		routing.setTargetDataSources(Map.of("a", Servers.pool(Servers.newDatabase())));
+		routing.afterPropertiesSet();
+		return routing;
+	}
+
+	static class Routing {
+
+		@Bean
+		static DataSource dataSource() {
+			return routing();
+		}
+
+	}
+
+	static class LazyRouting {
+
+		@Bean
+		static DataSource dataSource() {
+			return new LazyConnectionDataSourceProxy(routing());
+		}
+
+	}
+
+	static class ProxiedRouting {
+
+		@Bean
+		static DataSource dataSource() {
+			return (DataSource) new ProxyFactory(routing()).getProxy();
+		}
+
+	}
+
+	static class Fixed {
+
+		@Bean
+		static DataSource fixed() {
+			return Servers.pool(Servers.newDatabase());
+		}
+
+	}
+
+	static class Listener {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+}

@@ -1,0 +1,139 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+
+import javax.sql.DataSource;
+
+import com.zaxxer.hikari.HikariDataSource;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link JdbcIdempotencyStore} where the search path of a connection depends on
+ * the tenant.
+ */
+@Tag("promise-3")
+class SearchPathTests {
+
+	private static HikariDataSource pool;
+
+	private final Tenants dataSource = new Tenants(pool);
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	@BeforeAll
+	static void create() {
+		pool = Servers.pool(Servers.newDatabase());
+	}
+
+	@AfterAll
+	static void close() {
+		pool.close();
+	}
+
+	// Each tenant has a schema with a table of the same name.
+	private JdbcIdempotencyStore store(Layout layout) {
+		TableName table = TableName.of("records_" + layout.name().toLowerCase(Locale.ROOT));
+		for (String tenant : List.of("Tenant-b", "tenant_a")) {
+			new JdbcTemplate(pool).execute("CREATE SCHEMA IF NOT EXISTS \"" + tenant + "\"");
+			this.dataSource.tenant = tenant;
+			JdbcSchemaMigration.migrate(this.dataSource, table, layout);
+			JdbcSchemaValidation.validate(this.dataSource, table, layout);
+		}
+		return new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
+				TestDatabase.PARTITION_INTERVAL);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void keyIsInOneTableWhateverTheSearchPath(Layout layout) {
+		JdbcIdempotencyStore store = store(layout);
+		ClaimRequest owner = TestDatabase.request(this.key);
+		assertThat(store.claim(owner)).isInstanceOf(Claim.Acquired.class);
+		this.dataSource.tenant = "Tenant-b";
+		assertThat(store.renew(owner)).isEqualTo(Settlement.SETTLED);
+		assertThat(store.claimAll(List.of(TestDatabase.request(this.key)))).singleElement()
+			.isInstanceOf(Claim.InProgress.class);
+		assertThat(store.complete(owner, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(inTransaction(store)).isInstanceOf(Claim.Completed.class);
+		assertThat(store.find(this.key)).isPresent();
+		assertThat(store.records().orElseThrow().overview().scopes()).isNotEmpty();
+		this.dataSource.tenant = "tenant_a";
+		assertThat(store.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Completed.class);
+	}
+
+	private Claim inTransaction(JdbcIdempotencyStore store) {
+		return new TransactionTemplate(new JdbcTransactionManager(this.dataSource))
+			.execute((status) -> store.claimInTransaction(TestDatabase.request(this.key), true));
+	}
+
+	@Test
+	void schemaWithAnUnusualNameIsUsed() {
+		store(Layout.PARTITIONED);
+		this.dataSource.tenant = "Tenant-b";
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.dataSource, TableName.of("records_partitioned"),
+				TestDatabase.TIMEOUT, Layout.PARTITIONED, Duration.ofMillis(10));
+		this.dataSource.tenant = "tenant_a";
+		assertThat(store.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
+		store.deleteExpired(10);
+		assertThat(new JdbcTemplate(pool).queryForObject(
+				"SELECT count(*) FROM \"Tenant-b\".records_partitioned WHERE id = ?", Integer.class, this.key.id()))
+			.isOne();
+	}
+
+	@Test
+	void tableThatAnAdministratorHasCreatedIsFoundInTheSearchPath() {
+		JdbcTemplate jdbc = new JdbcTemplate(pool);
+		this.dataSource.tenant = "public";
+		JdbcSchemaMigration.migrate(this.dataSource, TableName.of("shared"));
+		jdbc.execute("CREATE SCHEMA IF NOT EXISTS tenant_a");
+		this.dataSource.tenant = "tenant_a";
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.dataSource, TableName.of("shared"),
+				TestDatabase.TIMEOUT);
+		assertThat(store.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
+		assertThat(jdbc.queryForObject("SELECT count(*) FROM public.shared", Integer.class)).isOne();
+	}
+
+	private static final class Tenants extends DelegatingDataSource {
+
+		@Nullable String tenant;
+
+		Tenants(DataSource target) {
+			super(target);
+		}
+
+		@Override
+		public Connection getConnection() throws SQLException {
+			Connection connection = super.getConnection();
+			try (Statement statement = connection.createStatement()) {
+				statement.execute("SET search_path = \"" + this.tenant + "\", public");
+			}
+			return connection;
+		}
+
+	}
+
+}
