@@ -46,7 +46,7 @@ public final class ContainerProtection {
 
 	private final Set<Method> methods = ConcurrentHashMap.newKeySet();
 
-	private final Map<String, Set<Method>> mainMethods = new ConcurrentHashMap<>();
+	private final Map<String, Map<Method, ListenerScope>> mainScopes = new ConcurrentHashMap<>();
 
 	private final Map<String, Owner> scopes = new ConcurrentHashMap<>();
 
@@ -87,13 +87,24 @@ public final class ContainerProtection {
 				ListenerChecks.check(bean, method, container, autoCommit);
 				// Those of retry topics come later.
 				boolean first = this.methods.add(method);
-				boolean deadLetter = handlesDeadLetters(method, main != container, endpoint);
+				// A retry topic has the methods of the main endpoint. A method that the
+				// main
+				// endpoint does not have is its dead-letter handler.
+				ListenerScope mainScope = (main != container) ? mainScopes(endpoint.getMainListenerId()).get(method)
+						: null;
+				boolean deadLetter = main != container && mainScope == null;
 				ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass,
 						ListenerShape.of(method, container), deadLetter);
 				String explicit = this.settings.resolve(annotation.scope());
 				ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null,
 						(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
 						container, deadLetter, listenerSettings.name());
+				if (mainScope != null) {
+					mainScope.retry();
+				}
+				else if (main == container) {
+					mainScopes(endpoint.getId()).put(method, scope);
+				}
 				listeners.put(method, listener(method, container, scope, listenerSettings));
 				this.storedScopes.add(scope, listenerSettings.template().store());
 				if (first) {
@@ -117,16 +128,8 @@ public final class ContainerProtection {
 		return (main != null) ? main : container;
 	}
 
-	// A retry topic has the methods of the main endpoint. A method that the main endpoint
-	// has not is its dead-letter handler.
-	private boolean handlesDeadLetters(Method method, boolean secondary, KafkaListenerEndpoint endpoint) {
-		if (secondary) {
-			return !this.mainMethods.getOrDefault(String.valueOf(endpoint.getMainListenerId()), Set.of())
-				.contains(method);
-		}
-		this.mainMethods.computeIfAbsent(String.valueOf(endpoint.getId()), (id) -> ConcurrentHashMap.newKeySet())
-			.add(method);
-		return false;
+	private Map<Method, ListenerScope> mainScopes(@Nullable String endpointId) {
+		return this.mainScopes.computeIfAbsent(String.valueOf(endpointId), (id) -> new ConcurrentHashMap<>());
 	}
 
 	private ProtectedListener listener(Method method, MessageListenerContainer container, ListenerScope scope,

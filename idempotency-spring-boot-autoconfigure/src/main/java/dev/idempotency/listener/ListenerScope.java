@@ -50,6 +50,8 @@ final class ListenerScope {
 
 	private final boolean deadLetter;
 
+	private volatile boolean retried;
+
 	private final Map<String, String> scopes = new ConcurrentHashMap<>();
 
 	private ListenerScope(@Nullable String explicit, @Nullable String group, String suffix,
@@ -184,6 +186,14 @@ final class ListenerScope {
 	}
 
 	/**
+	 * This is the scope of a main endpoint, and its method gets the records of a retry
+	 * topic too.
+	 */
+	void retry() {
+		this.retried = true;
+	}
+
+	/**
 	 * Whether the records are dead letters of the main endpoint: each is an operation of
 	 * its own, which its coordinates name.
 	 * @return whether they are
@@ -221,6 +231,9 @@ final class ListenerScope {
 	 */
 	String coordinates(ConsumerRecord<?, ?> record) {
 		Set<String> mainTopics = this.deadLetter ? null : this.mainTopics.get(record.topic());
+		if (this.retried) {
+			return RecordCoordinates.noted(record);
+		}
 		String original = (mainTopics != null) ? RecordCoordinates.original(record, mainTopics) : null;
 		return (original != null) ? original : RecordCoordinates.key(record);
 	}

@@ -9,6 +9,8 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.IdempotencyKey;
+
 /**
  * The topic, partition, offset and timestamp of a record as text. Spring Kafka keeps
  * those of the original in headers of the records of retry and dead-letter topics. The
@@ -18,6 +20,11 @@ final class RecordCoordinates {
 
 	// Written by retry topics, and by a DeadLetterPublishingRecoverer on its own.
 	private static final String[] FAMILIES = { "kafka_original-", "kafka_dlt-original-" };
+
+	// Spring Kafka keeps the headers of the original that a record already has, whoever
+	// has
+	// copied them there. This one replaces them then.
+	private static final String HEADER = "idempotency-coordinates";
 
 	private RecordCoordinates() {
 	}
@@ -32,6 +39,22 @@ final class RecordCoordinates {
 	}
 
 	/**
+	 * Note the coordinates of a record in a header, if it has headers that name another
+	 * original: its copies on retry topics have all its headers.
+	 * @param record a record on a main topic
+	 * @return its own coordinates
+	 */
+	static String noted(ConsumerRecord<?, ?> record) {
+		String key = key(record);
+		Headers headers = record.headers();
+		if (headers.lastHeader(HEADER) != null || headers.lastHeader(FAMILIES[0] + "topic") != null
+				|| headers.lastHeader(FAMILIES[1] + "topic") != null) {
+			headers.remove(HEADER).add(HEADER, key.getBytes(StandardCharsets.UTF_8));
+		}
+		return key;
+	}
+
+	/**
 	 * The coordinates of the record of which a record is a copy.
 	 * @param record the record
 	 * @param topics the topics that the original may come from
@@ -39,6 +62,14 @@ final class RecordCoordinates {
 	 * or name another topic
 	 */
 	static @Nullable String original(ConsumerRecord<?, ?> record, Set<String> topics) {
+		byte[] noted = first(record.headers(), HEADER);
+		if (noted != null) {
+			String text = new String(noted, StandardCharsets.UTF_8);
+			if (topics.stream().anyMatch((topic) -> text.startsWith(topic + "-"))
+					&& IdempotencyKey.problem(text) == null) {
+				return text;
+			}
+		}
 		for (String family : FAMILIES) {
 			String topic = topic(record.headers(), family);
 			String original = (topic != null && topics.contains(topic)) ? original(record.headers(), family, topic)

@@ -49,7 +49,7 @@ class OriginalCoordinatesTests {
 
 	@BeforeAll
 	void start() {
-		for (String name : List.of("plain", "buried", "shared")) {
+		for (String name : List.of("plain", "buried", "shared", "healing")) {
 			Servers.addTopics(1, topic(name), topic(name) + "-retry", topic(name) + "-dlt");
 		}
 		this.context = TestApp.of(Listeners.class).with("prefix", this.prefix).run();
@@ -64,13 +64,7 @@ class OriginalCoordinatesTests {
 	@Tag("promise-1")
 	void recordsThatCarryCopiedHeadersAreAllProcessed() {
 		for (String value : List.of("item 1", "item 2", "item 3")) {
-			ProducerRecord<String, String> record = new ProducerRecord<>(topic("plain"), 0, null, value);
-			record.headers()
-				.add("kafka_original-topic", topic("plain").getBytes(StandardCharsets.UTF_8))
-				.add("kafka_original-partition", ByteBuffer.allocate(Integer.BYTES).putInt(0).array())
-				.add("kafka_original-offset", ByteBuffer.allocate(Long.BYTES).putLong(7).array())
-				.add("kafka_original-timestamp", ByteBuffer.allocate(Long.BYTES).putLong(1000).array());
-			Kafka.send(record);
+			Kafka.send(derived("plain", value));
 		}
 		awaitEnd("plain", "plain");
 		assertThat(listeners().plain).containsExactly("item 1", "item 2", "item 3");
@@ -110,6 +104,33 @@ class OriginalCoordinatesTests {
 		assertThat(listeners().healthy).containsExactly("payment");
 	}
 
+	@Test
+	@Tag("promise-1")
+	void recordsThatCarryCopiedHeadersAreAllProcessedOnTheRetryTopic() {
+		for (String value : List.of("item 1", "item 2")) {
+			Kafka.send(derived("healing", value));
+		}
+		awaitEnd("healing", "healing");
+		awaitEnd("healing-retry", "healing-retry");
+		assertThat(listeners().healed).containsExactly("item 1", "item 2");
+		// A redelivery.
+		ConsumerRecord<String, String> retried = Kafka.read(topic("healing") + "-retry").get(0);
+		Kafka.send(new ProducerRecord<>(retried.topic(), 0, retried.key(), retried.value(), retried.headers()));
+		awaitEnd("healing-retry", "healing-retry");
+		assertThat(listeners().healed).hasSize(2);
+	}
+
+	// As a handler sends that passes on the headers which it got on a retry topic.
+	private ProducerRecord<String, String> derived(String name, String value) {
+		ProducerRecord<String, String> record = new ProducerRecord<>(topic(name), 0, null, value);
+		record.headers()
+			.add("kafka_original-topic", topic(name).getBytes(StandardCharsets.UTF_8))
+			.add("kafka_original-partition", ByteBuffer.allocate(Integer.BYTES).putInt(0).array())
+			.add("kafka_original-offset", ByteBuffer.allocate(Long.BYTES).putLong(7).array())
+			.add("kafka_original-timestamp", ByteBuffer.allocate(Long.BYTES).putLong(1000).array());
+		return record;
+	}
+
 	private ConsumerRecord<String, String> buried(String value, String key) {
 		Kafka.send(topic("buried"), key, value);
 		await().atMost(Duration.ofSeconds(30)).until(() -> listeners().dead.contains(value));
@@ -142,6 +163,8 @@ class OriginalCoordinatesTests {
 
 		private final Queue<String> collected = new ConcurrentLinkedQueue<>();
 
+		private final Queue<String> healed = new ConcurrentLinkedQueue<>();
+
 		private final Queue<String> failing = new ConcurrentLinkedQueue<>();
 
 		private final Queue<String> healthy = new ConcurrentLinkedQueue<>();
@@ -165,6 +188,15 @@ class OriginalCoordinatesTests {
 		@KafkaListener(topics = "${prefix}-buried-dlt", groupId = "${prefix}-collector")
 		void collect(String value) {
 			this.collected.add(value);
+		}
+
+		@RetryableTopic(attempts = "2", backOff = @BackOff(delay = 100))
+		@KafkaListener(id = "${prefix}-healing", topics = "${prefix}-healing", groupId = "${prefix}-healing")
+		void heal(String value, @Header(KafkaHeaders.RECEIVED_TOPIC) String topic) {
+			if (!topic.endsWith("retry")) {
+				throw new IllegalStateException("fails");
+			}
+			this.healed.add(value);
 		}
 
 		@RetryableTopic(attempts = "2", backOff = @BackOff(delay = 100))

@@ -89,6 +89,28 @@ class RecordCoordinatesTests {
 		assertThat(original()).isNull();
 	}
 
+	@Test
+	void notedCoordinatesReplaceCopiedHeaders() {
+		assertThat(RecordCoordinates.noted(this.record)).isEqualTo("topic-1-2@3");
+		assertThat(this.headers).isEmpty();
+		add(RETRY, "topic", 4, 5, 6);
+		assertThat(RecordCoordinates.noted(this.record)).isEqualTo("topic-1-2@3");
+		assertThat(RecordCoordinates.original(this.record, Set.of("topic"))).isEqualTo("topic-1-2@3");
+		this.headers.remove("idempotency-coordinates")
+			.add("idempotency-coordinates", "topic-9-9@9".getBytes(StandardCharsets.UTF_8));
+		assertThat(RecordCoordinates.noted(this.record)).isEqualTo("topic-1-2@3");
+		assertThat(this.headers.headers("idempotency-coordinates")).hasSize(1);
+		assertThat(RecordCoordinates.original(this.record, Set.of("topic"))).isEqualTo("topic-1-2@3");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "other-1-2@3", "main-\u0000" })
+	void unusableNotedCoordinatesAreIgnored(String text) {
+		add(RETRY, "main", 4, 5, 6);
+		this.headers.add("idempotency-coordinates", text.getBytes(StandardCharsets.UTF_8));
+		assertThat(original()).isEqualTo("main-4-5@6");
+	}
+
 	private String original() {
 		return RecordCoordinates.original(this.record, Set.of("main"));
 	}
