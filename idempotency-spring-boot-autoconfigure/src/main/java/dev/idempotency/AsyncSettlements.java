@@ -10,6 +10,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -34,6 +35,10 @@ final class AsyncSettlements implements AutoCloseable {
 
 	private static final Duration LAST_WAIT = Duration.ofSeconds(10);
 
+	private static final Duration SHORTEST_WAIT = Duration.ofMillis(50);
+
+	private static final Duration LONGEST_WAIT = Duration.ofSeconds(2);
+
 	private final Settlements settlements;
 
 	private final ThreadPoolExecutor executor;
@@ -41,6 +46,9 @@ final class AsyncSettlements implements AutoCloseable {
 	// What the application does with an answer may take any time, and may wait for other
 	// answers: there is a thread for each.
 	private final Executor answers;
+
+	// For operations that another owner has taken over.
+	private final ScheduledThreadPoolExecutor waiting;
 
 	private final Set<CompletableFuture<?>> signalled = ConcurrentHashMap.newKeySet();
 
@@ -51,6 +59,7 @@ final class AsyncSettlements implements AutoCloseable {
 		this.executor.allowCoreThreadTimeOut(true);
 		this.answers = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(),
 				answers);
+		this.waiting = new ScheduledThreadPoolExecutor(1, threads);
 	}
 
 	/**
@@ -176,6 +185,71 @@ final class AsyncSettlements implements AutoCloseable {
 	}
 
 	/**
+	 * Follow an operation until it has completed here or elsewhere, or has failed for
+	 * another reason than that it is blocked.
+	 * @param first its first execution
+	 * @param again executes it again
+	 * @param <T> the type of the result
+	 * @return the answer. Cancelling it cancels the execution that is running
+	 */
+	<T> CompletableFuture<Executed<T>> untilCompleted(CompletableFuture<Executed<T>> first, Again<T> again) {
+		CompletableFuture<Executed<T>> answer = new CompletableFuture<>();
+		follow(first, again, answer);
+		return answer;
+	}
+
+	private <T> void follow(CompletableFuture<Executed<T>> execution, Again<T> again,
+			CompletableFuture<Executed<T>> answer) {
+		execution.whenComplete((executed, error) -> {
+			OperationBlockedException blocked = OperationBlockedException.in(error);
+			if (blocked != null) {
+				executeLater(blocked, again, answer);
+			}
+			else if (error != null) {
+				answer.completeExceptionally(error);
+			}
+			else {
+				answer.complete(executed);
+			}
+		});
+		answer.whenComplete((executed, error) -> {
+			if (answer.isCancelled()) {
+				execution.cancel(true);
+			}
+		});
+	}
+
+	private <T> void executeLater(OperationBlockedException reason, Again<T> again,
+			CompletableFuture<Executed<T>> answer) {
+		long wait = Math.max(SHORTEST_WAIT.toMillis(),
+				Math.min(LONGEST_WAIT.toMillis(), reason.retryAfter().toMillis()));
+		try {
+			this.waiting.schedule(() -> answer(() -> execute(again, answer)), wait, TimeUnit.MILLISECONDS);
+		}
+		catch (RejectedExecutionException ex) {
+			logger.debug("The application has ended", ex);
+		}
+		catch (Error ex) {
+			answer.completeExceptionally(ex);
+		}
+	}
+
+	private <T> void execute(Again<T> again, CompletableFuture<Executed<T>> answer) {
+		if (answer.isDone()) {
+			return;
+		}
+		try {
+			follow(again.execute(), again, answer);
+		}
+		catch (OperationBlockedException ex) {
+			executeLater(ex, again, answer);
+		}
+		catch (Throwable ex) {
+			answer.completeExceptionally(ex);
+		}
+	}
+
+	/**
 	 * Wait until what has been signalled is settled.
 	 */
 	void settleLast() {
@@ -194,6 +268,7 @@ final class AsyncSettlements implements AutoCloseable {
 
 	@Override
 	public void close() {
+		this.waiting.shutdownNow();
 		settleLast();
 		this.executor.shutdownNow();
 	}
@@ -216,6 +291,18 @@ final class AsyncSettlements implements AutoCloseable {
 			}
 		});
 		return told;
+	}
+
+	/**
+	 * Executes an operation once more.
+	 *
+	 * @param <T> the type of the result
+	 */
+	@FunctionalInterface
+	interface Again<T> {
+
+		CompletableFuture<Executed<T>> execute() throws Throwable;
+
 	}
 
 }

@@ -181,16 +181,53 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @param <T> the type of the result
 	 * @param <E> what the handler throws
 	 * @return the result, of this or of the first execution, once its completion is
-	 * recorded: while the store does not take it, there is none. It fails as the
-	 * operation does, and with {@link OwnershipLostException} if somebody else has taken
-	 * the operation over; cancelling it cancels the operation
+	 * recorded: while the store does not take it, there is none. It is completed on a
+	 * thread that no other operation needs, so that the caller may continue on it with
+	 * whatever it likes. It fails as the operation does, and with
+	 * {@link OwnershipLostException} if another owner has taken the operation over;
+	 * cancelling it cancels the operation
 	 * @throws E when the handler throws it before there is something to wait for
+	 * @throws IllegalStateException when a Spring transaction is active on this thread,
+	 * whose outcome the operation could not wait for
 	 * @throws OperationBlockedException when the operation can neither be run nor skipped
 	 * now
 	 * @throws OperationRejectedException when it never can
 	 */
 	public <T, E extends Throwable> CompletableFuture<Executed<T>> executeAsync(IdempotentOperation operation,
 			ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler) throws E {
+		return executeAsync(operation, codec, handler, this.failOpen);
+	}
+
+	/**
+	 * Run an asynchronous operation as
+	 * {@link #executeAsync(IdempotentOperation, ResultCodec, Handler)} does, but do not
+	 * fail when another owner takes it over or when the handler fails because it is
+	 * blocked: wait until the store knows the outcome, asking for it every second or two.
+	 * If the other owner completes the operation, its result is the answer. If its claim
+	 * fails or expires, the handler runs again, on a thread of the template.
+	 * @param operation the operation
+	 * @param codec how the result is kept
+	 * @param handler what to do, called again if it has to run again
+	 * @param <T> the type of the result
+	 * @param <E> what the handler throws
+	 * @return the result, of this or of another execution; there is none after the
+	 * template has been closed
+	 * @throws E when the handler throws it before there is something to wait for
+	 * @throws IllegalStateException when a Spring transaction is active on this thread,
+	 * whose outcome the operation could not wait for
+	 * @throws OperationBlockedException when the operation can neither be run nor skipped
+	 * at first
+	 * @throws OperationRejectedException when it never can
+	 */
+	public <T, E extends Throwable> CompletableFuture<Executed<T>> executeAsyncUntilCompleted(
+			IdempotentOperation operation, ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler) throws E {
+		// The handler has run, so that it must not run again without protection.
+		return this.protocols.untilCompleted(executeAsync(operation, codec, handler),
+				() -> executeAsync(operation, codec, handler, false));
+	}
+
+	private <T, E extends Throwable> CompletableFuture<Executed<T>> executeAsync(IdempotentOperation operation,
+			ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler, boolean mayFailOpen) throws E {
 		Assert.isTrue(operation.mode() == Mode.LEASED, "A transaction ends when its method returns; use leased mode");
 		Attempt<CompletionStage<T>, E> attempt = new Attempt<>(operation, handler);
 		Observed observed = new Observed(this.listener, this.context, attempt);
@@ -199,7 +236,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			answer = this.protocols.executeAsync(attempt, codec);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
-			if (!this.failOpen || attempt.started()) {
+			if (!mayFailOpen || attempt.started()) {
 				observed.failed(ex);
 				throw ex;
 			}

@@ -103,6 +103,11 @@ final class Protocols implements AutoCloseable {
 		return (known != null) ? CompletableFuture.completedFuture(known) : leased().executeAsync(attempt, codec);
 	}
 
+	<T> CompletableFuture<Executed<T>> untilCompleted(CompletableFuture<Executed<T>> first,
+			AsyncSettlements.Again<T> again) {
+		return this.asynchronous.untilCompleted(first, again);
+	}
+
 	private <T> @Nullable Executed<T> known(IdempotentOperation operation, ResultCodec<T> codec) {
 		Claim.Completed known = this.cache.find(operation.key(), operation.fingerprint());
 		return (known != null) ? Answers.answer(operation, known, codec) : null;

@@ -1,11 +1,13 @@
 package dev.idempotency.listener;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import javax.sql.DataSource;
 
@@ -148,6 +150,72 @@ class AsyncLifecycleTests {
 			assertThat(state(topic)).isEqualTo(State.COMPLETED);
 			assertThat(listeners.runs).containsExactly("value");
 		}
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-4")
+	void recordsBehindOneThatAnotherOwnerHasCompletedAreProcessed() {
+		String topic = Servers.newTopic("lost", 1);
+		try (ConfigurableApplicationContext context = start(topic)) {
+			Listeners listeners = TestApp.target(context, Listeners.class);
+			Kafka.send(topic, topic, "a");
+			awaitRun(listeners, "a");
+			takeOver(topic, "state = 'C', lease_until = NULL");
+			listeners.signal("a").complete(null);
+			for (String value : List.of("b", "c", "d")) {
+				listeners.signal(value).complete(null);
+				Kafka.send(topic, topic + value, value);
+			}
+			awaitLag(topic, 0);
+			assertThat(listeners.runs).containsExactly("a", "b", "c", "d");
+		}
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-2")
+	void recordThatAnotherOwnerHasTakenOverIsAcknowledgedWhenThatOwnerHasCompleted() {
+		String topic = Servers.newTopic("taken", 1);
+		try (ConfigurableApplicationContext context = start(topic)) {
+			Listeners listeners = TestApp.target(context, Listeners.class);
+			UnreliableStore store = context.getBean(UnreliableStore.class);
+			Kafka.send(topic, topic, "a");
+			awaitRun(listeners, "a");
+			takeOver(topic, "lease_until = clock_timestamp() + interval '1 hour'");
+			AtomicInteger claims = new AtomicInteger();
+			store.before(StoreCall.CLAIM, (claim) -> claims.incrementAndGet());
+			listeners.signal("a").complete(null);
+			await().atMost(PATIENCE).until(() -> claims.get() >= 2);
+			assertThat(Kafka.lag(topic, topic)).isOne();
+			takeOver(topic, "state = 'C', lease_until = NULL");
+			awaitLag(topic, 0);
+			assertThat(listeners.runs).containsExactly("a");
+		}
+	}
+
+	@Test
+	@Tag("promise-7")
+	void handlerRunsAgainWhenTheClaimOfTheOtherOwnerHasExpired() {
+		String topic = Servers.newTopic("expires", 1);
+		try (ConfigurableApplicationContext context = start(topic)) {
+			Listeners listeners = TestApp.target(context, Listeners.class);
+			Kafka.send(topic, topic, "a");
+			awaitRun(listeners, "a");
+			takeOver(topic, "lease_until = clock_timestamp() + interval '1 s'");
+			listeners.signal("b").complete(null);
+			Kafka.send(topic, topic + "b", "b");
+			listeners.signal("a").complete(null);
+			awaitLag(topic, 0);
+			assertThat(listeners.runs).containsExactlyInAnyOrder("a", "a", "b");
+			assertThat(state(topic)).isEqualTo(State.COMPLETED);
+		}
+	}
+
+	private void takeOver(String topic, String change) {
+		this.database.jdbc()
+			.update("UPDATE idempotency_record SET token = gen_random_uuid(), fence = fence + 1, " + change
+					+ " WHERE key = ?", topic);
 	}
 
 	@Configuration(proxyBeanMethods = false)
