@@ -12,7 +12,8 @@ import org.springframework.transaction.support.DefaultTransactionDefinition;
  * @param definition the transaction that transactional mode begins or joins
  * @param deferral in leased mode, who gets the completion of a handler that has returned,
  * because something else decides whether it holds: a transaction of the caller, or an
- * acknowledgment; {@code null} to record it at once
+ * acknowledgment. {@code null} to record the completion at once, or after the commit of
+ * the Spring transaction that is active on the thread
  * @param rollbackOnly in transactional mode, whether the handler that has just returned
  * on this thread wants what it wrote to be rolled back. The operation is then completed
  * without effect. Not asked when the transaction belongs to the caller, who decides

@@ -101,7 +101,7 @@ public final class IdempotencyOperator {
 					: changed(key, action, records);
 			done = (change == Change.DONE);
 			if (done) {
-				logger.warn("Intervention: " + what + "; what its owner still reports changes nothing");
+				logger.warn("Intervention: " + what);
 			}
 			else {
 				logger.info("Refused: " + what + "; the record is " + change.name().toLowerCase(Locale.ROOT));

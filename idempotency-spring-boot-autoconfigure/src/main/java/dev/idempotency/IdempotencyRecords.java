@@ -75,7 +75,8 @@ public interface IdempotencyRecords {
 
 	/**
 	 * Delete a record, whatever its state: its operation has never been, and its fence
-	 * starts anew.
+	 * starts anew. The owner of a live claim writes it again when it renews or completes
+	 * it; force a {@link #release release} to take the key away from it.
 	 * @param key the key
 	 * @param force whether to delete a claim that is alive
 	 * @return what came of it

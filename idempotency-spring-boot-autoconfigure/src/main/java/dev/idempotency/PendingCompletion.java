@@ -1,19 +1,19 @@
 package dev.idempotency;
 
 /**
- * What a handler has done, while it is not yet known whether that holds: to be settled
- * when the transaction that it took part in has ended. Until then its lease is renewed.
- * Exactly one of the methods is to be called, once; only a release may follow when nobody
- * knew at first.
+ * A completion that waits for the outcome of the caller's transaction. Its lease is
+ * renewed until then. Exactly one of the methods is to be called, once; only a release may
+ * follow when the outcome was unknown at first.
  *
  * @since 0.1.0
  */
 public interface PendingCompletion {
 
 	/**
-	 * The transaction has committed: remember the operations as completed. What the store
-	 * does not take now is repeated until it does, or this process ends; an operation
-	 * that somebody else has taken over is logged.
+	 * The transaction has committed: remember the operations as completed. A completion
+	 * that the store does not take now keeps its lease and is retried until the store
+	 * does, or this process ends; an operation that another owner has taken over is
+	 * logged.
 	 * @return {@link Settlement#LOST} if that was so for one of them
 	 */
 	Settlement complete();
@@ -25,8 +25,8 @@ public interface PendingCompletion {
 	void release();
 
 	/**
-	 * Nobody knows what became of the transaction: renew the leases no more, and leave
-	 * the keys until they have run out.
+	 * The outcome of the transaction is unknown: renew the leases no more, so that the
+	 * keys are free when they have expired.
 	 */
 	void abandon();
 
