@@ -2,8 +2,8 @@ package dev.idempotency;
 
 /**
  * A completion that waits for the outcome of the caller's transaction. Its lease is
- * renewed until then. Exactly one of the methods is to be called, once; only a release may
- * follow when the outcome was unknown at first.
+ * renewed until then. Exactly one of the methods is to be called, once; only a release
+ * may follow when the outcome was unknown at first.
  *
  * @since 0.1.0
  */
