@@ -25,6 +25,7 @@ import org.springframework.kafka.listener.AcknowledgingConsumerAwareMessageListe
 import org.springframework.kafka.listener.BatchAcknowledgingConsumerAwareMessageListener;
 import org.springframework.kafka.listener.BatchMessageListener;
 import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
+import org.springframework.kafka.listener.DefaultAfterRollbackProcessor;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.MessageListener;
 import org.springframework.util.backoff.FixedBackOff;
@@ -93,6 +94,17 @@ class ChangedContainerTests {
 	}
 
 	@Test
+	void blockedRecordIsNotGivenUpByAnAfterRollbackProcessorThatWasSetAfterRegistration() {
+		try (BatchApp transactional = new BatchApp(Listeners.class, "leased",
+				"spring.kafka.producer.transaction-id-prefix=changed-")) {
+			Servers.addTopics(1, transactional.name("record"));
+			((AbstractMessageListenerContainer<?, ?>) transactional.container("record"))
+				.setAfterRollbackProcessor(new DefaultAfterRollbackProcessor<>(new FixedBackOff(0, 1)));
+			assertBlockedRecordWaits(transactional, "record");
+		}
+	}
+
+	@Test
 	void copyIsSkippedByAListenerThatWasReplacedAfterRegistration() {
 		Listeners listeners = this.app.listeners(Listeners.class);
 		MessageListener<String, String> replacement = (record) -> listeners.self().replaced(record.value());
@@ -134,18 +146,22 @@ class ChangedContainerTests {
 	}
 
 	private void assertBlockedRecordWaits(String name) {
-		ClaimRequest other = this.app.hold(name, "a", Duration.ofMinutes(5));
-		this.app.sendMore(name, "a b");
-		AbstractMessageListenerContainer<?, ?> container = container(name);
+		assertBlockedRecordWaits(this.app, name);
+	}
+
+	private static void assertBlockedRecordWaits(BatchApp app, String name) {
+		ClaimRequest other = app.hold(name, "a", Duration.ofMinutes(5));
+		app.sendMore(name, "a b");
+		AbstractMessageListenerContainer<?, ?> container = (AbstractMessageListenerContainer<?, ?>) app.container(name);
 		container.start();
-		Queue<String> seen = this.app.listeners(Listeners.class).seen(name);
-		TopicPartition partition = new TopicPartition(this.app.name(name), 0);
+		Queue<String> seen = app.listeners(Listeners.class).seen(name);
+		TopicPartition partition = new TopicPartition(app.name(name), 0);
 		// Until the record waits, or is given up and the next one is processed.
-		await().atMost(PATIENCE).until(() -> container.isPartitionPaused(partition) || this.app.lag(name) == 0);
+		await().atMost(PATIENCE).until(() -> container.isPartitionPaused(partition) || app.lag(name) == 0);
 		assertThat(seen).doesNotContain("b");
-		assertThat(this.app.lag(name)).isEqualTo(2);
-		this.app.store().release(other);
-		this.app.awaitDone(name);
+		assertThat(app.lag(name)).isEqualTo(2);
+		app.store().release(other);
+		app.awaitDone(name);
 		assertThat(seen).endsWith("a", "b");
 	}
 
