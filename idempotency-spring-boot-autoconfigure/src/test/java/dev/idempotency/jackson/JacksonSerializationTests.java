@@ -8,8 +8,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 
+import com.fasterxml.jackson.annotation.JsonSubTypes;
+import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.core.ParameterizedTypeReference;
 import tools.jackson.databind.DefaultTyping;
 import tools.jackson.databind.MapperFeature;
@@ -18,9 +22,11 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.jsontype.BasicPolymorphicTypeValidator;
 import tools.jackson.databind.node.ObjectNode;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.ResultCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Tests for {@link JacksonSerialization}.
@@ -91,6 +97,25 @@ class JacksonSerializationTests {
 		assertThat(typed.readValue(bytes, Object.class)).isInstanceOf(Gadget.class);
 	}
 
+	@ParameterizedTest
+	@ValueSource(classes = { Answer.class, Unconstructible.class })
+	@Tag("promise-8")
+	@Tag("promise-12")
+	void resultTypeThatCannotBeReadBackIsRefused(Class<?> type) {
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> this.serialization.codec(type))
+			.withMessageContaining(type.getSimpleName())
+			.withMessageContaining("not read back");
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { Object.class, String.class, Receipt.class, List.class, Map.class, Number.class,
+			ObjectNode.class, Described.class, byte[].class, Long.class, Thread.State.class })
+	@Tag("promise-8")
+	void resultTypeThatCanBeReadBackIsAccepted(Class<?> type) {
+		assertThat(this.serialization.codec(type)).isNotNull();
+	}
+
 	@Test
 	@Tag("promise-9")
 	void canonicalFormIgnoresTheOrderOfMapEntries() {
@@ -145,6 +170,32 @@ class JacksonSerializationTests {
 	}
 
 	record Receipt(String id, long amount, Instant at) {
+
+	}
+
+	interface Answer {
+
+		String text();
+
+	}
+
+	@JsonTypeInfo(use = JsonTypeInfo.Id.NAME)
+	@JsonSubTypes(@JsonSubTypes.Type(Yes.class))
+	interface Described {
+
+	}
+
+	record Yes(String text) implements Described {
+
+	}
+
+	static final class Unconstructible {
+
+		final String text;
+
+		Unconstructible(String first, String second) {
+			this.text = first + second;
+		}
 
 	}
 
