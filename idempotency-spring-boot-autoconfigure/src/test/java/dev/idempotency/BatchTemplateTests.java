@@ -177,7 +177,7 @@ class BatchTemplateTests {
 		database.store().claim(TestDatabase.request(batch.key("b"), "other"));
 		List<BatchItem> items = Stream.of("a", "b", "c")
 			.map((letter) -> new BatchItem(new IdempotentOperation(batch.key(letter), "payments", "origin", mode,
-					new byte[] { 1 }, TestDatabase.LEASE, TestDatabase.RETENTION), 0))
+					Fingerprint.of(new byte[] { 1 }), TestDatabase.LEASE, TestDatabase.RETENTION), 0))
 			.toList();
 		BatchExecuted<String> executed = batch.template().executeAll(items, ResultCodec.none(), (due) -> {
 			assertThat(due).containsExactly(0);
