@@ -1,5 +1,7 @@
 package dev.idempotency.autoconfigure;
 
+import java.lang.reflect.Field;
+
 import org.jspecify.annotations.Nullable;
 import org.springframework.aot.hint.ExecutableMode;
 import org.springframework.aot.hint.RuntimeHints;
@@ -18,6 +20,16 @@ final class IdempotencyRuntimeHints implements RuntimeHintsRegistrar {
 		invocable(hints, classLoader, "org.springframework.orm.jpa.JpaTransactionManager", "getDataSource");
 		invocable(hints, classLoader, "org.springframework.kafka.listener.adapter.AbstractFilteringMessageListener",
 				"getRecordFilterStrategy");
+		writable(hints, classLoader, "org.springframework.kafka.listener.AbstractMessageListenerContainer",
+				"pauseRequestedPartitions");
+	}
+
+	private static void writable(RuntimeHints hints, @Nullable ClassLoader classLoader, String type, String name) {
+		Field field = ClassUtils.isPresent(type, classLoader)
+				? ReflectionUtils.findField(ClassUtils.resolveClassName(type, classLoader), name) : null;
+		if (field != null) {
+			hints.reflection().registerField(field);
+		}
 	}
 
 	private static void invocable(RuntimeHints hints, @Nullable ClassLoader classLoader, String type, String method) {

@@ -11,6 +11,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.kafka.listener.MessageListenerContainer;
@@ -23,7 +24,8 @@ import dev.idempotency.OperationNotAcknowledgedException;
 
 /**
  * Pauses the partition of a blocked record and resumes it after a while. The consumer
- * goes on polling, so it stays in its group.
+ * goes on polling, so it stays in its group. A pause that the application requests is not
+ * ended, and ends none of these.
  *
  * @since 0.1.0
  */
@@ -36,6 +38,8 @@ public final class PartitionPauses implements DisposableBean {
 
 	// The owner may be done long before its lease is over.
 	private static final Duration MAX = Duration.ofSeconds(5);
+
+	private static final TopicPartition NONE = new TopicPartition("", -1);
 
 	private final ScheduledExecutorService executor;
 
@@ -54,19 +58,37 @@ public final class PartitionPauses implements DisposableBean {
 	void pause(MessageListenerContainer container, TopicPartition partition, long offset,
 			OperationBlockedException blocked) {
 		tell(container, partition, offset, blocked);
-		// A stopping container holds the lock that pausing needs. A partition that is
-		// paused already has a timer of ours, or belongs to the user.
-		if (!container.isRunning() || isPaused(container, partition)) {
+		// A stopping container holds the lock that looking for its consumer needs.
+		MessageListenerContainer consumer = container.isRunning()
+				? container.getContainerFor(partition.topic(), partition.partition()) : null;
+		if (consumer == null) {
 			return;
 		}
-		container.pausePartition(partition);
-		this.executor.schedule(() -> container.resumePartition(partition), millis(blocked.retryAfter()),
-				TimeUnit.MILLISECONDS);
+		PauseRequests requests = PauseRequests.of(consumer);
+		Runnable resume = (requests != null) ? block(consumer, requests, partition) : pause(consumer, partition);
+		if (resume != null) {
+			this.executor.schedule(resume, millis(blocked.retryAfter()), TimeUnit.MILLISECONDS);
+		}
 	}
 
-	// The parent of concurrent containers does not answer for them.
-	private static boolean isPaused(MessageListenerContainer container, TopicPartition partition) {
-		return container.getContainerFor(partition.topic(), partition.partition()).isPartitionPauseRequested(partition);
+	// A partition that is blocked already has a timer.
+	private static @Nullable Runnable block(MessageListenerContainer consumer, PauseRequests requests,
+			TopicPartition partition) {
+		return !requests.block(partition) ? null : () -> {
+			requests.unblock(partition);
+			// Wakes the consumer and resumes nothing: the application may have paused the
+			// partition.
+			consumer.resumePartition(NONE);
+		};
+	}
+
+	// A partition that is paused already has a timer, or was paused by the application.
+	private static @Nullable Runnable pause(MessageListenerContainer consumer, TopicPartition partition) {
+		if (consumer.isPartitionPauseRequested(partition)) {
+			return null;
+		}
+		consumer.pausePartition(partition);
+		return () -> consumer.resumePartition(partition);
 	}
 
 	private static long millis(Duration retryAfter) {

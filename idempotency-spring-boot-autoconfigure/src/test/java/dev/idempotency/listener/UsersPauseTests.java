@@ -65,6 +65,26 @@ class UsersPauseTests {
 		assertThat(listeners.seen(name)).containsExactly("a", "b", "c");
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "record-later", "batch-later" })
+	void partitionThatIsPausedWhileARecordIsBlockedStaysPausedWhenThatEnds(String name) {
+		this.app.hold(name, "b", Duration.ofSeconds(3));
+		this.app.send(name, "b c");
+		this.app.start(name);
+		Listeners listeners = this.app.listeners(Listeners.class);
+		MessageListenerContainer container = listeners.container(name);
+		TopicPartition partition = listeners.partition(name);
+		await().atMost(Duration.ofSeconds(20)).until(() -> container.isPartitionPaused(partition));
+		container.pausePartition(partition);
+		// Longer than the record is blocked.
+		await().during(Duration.ofSeconds(5))
+			.atMost(Duration.ofSeconds(20))
+			.until(() -> listeners.seen(name).isEmpty() && container.isPartitionPaused(partition));
+		container.resumePartition(partition);
+		this.app.awaitDone(name);
+		assertThat(listeners.seen(name)).containsExactly("b", "c");
+	}
+
 	@Configuration(proxyBeanMethods = false)
 	static class Listeners {
 
@@ -89,6 +109,18 @@ class UsersPauseTests {
 		@KafkaListener(id = "${prefix}-batch", topics = "${prefix}-batch", batch = "true")
 		void batch(List<String> values) {
 			handle("batch", values);
+		}
+
+		@Idempotent(scope = "${prefix}-record-later")
+		@KafkaListener(id = "${prefix}-record-later", topics = "${prefix}-record-later")
+		void recordLater(String value) {
+			handle("record-later", List.of(value));
+		}
+
+		@Idempotent(scope = "${prefix}-batch-later")
+		@KafkaListener(id = "${prefix}-batch-later", topics = "${prefix}-batch-later", batch = "true")
+		void batchLater(List<String> values) {
+			handle("batch-later", values);
 		}
 
 		private void handle(String name, List<String> values) {
