@@ -2,6 +2,8 @@ package dev.idempotency.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
+import java.time.Duration;
 import java.util.Locale;
 
 import javax.sql.DataSource;
@@ -16,6 +18,9 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
  * Finds out what a database is.
  */
 final class Databases {
+
+	// For a question at start-up: a server may be frozen.
+	private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
 	private Databases() {
 	}
@@ -67,6 +72,7 @@ final class Databases {
 
 	private static <T extends @Nullable Object> T ask(DataSource dataSource, Connections.Work<T> question) {
 		try (Connection connection = dataSource.getConnection()) {
+			int previous = limit(connection);
 			try {
 				return question.on(connection);
 			}
@@ -75,12 +81,26 @@ final class Databases {
 				if (!connection.getAutoCommit()) {
 					connection.rollback();
 				}
+				if (previous >= 0) {
+					connection.setNetworkTimeout(Runnable::run, previous);
+				}
 			}
 		}
 		catch (SQLException ex) {
 			throw new IdempotencyStoreUnavailableException(
 					"The database of the idempotency store does not answer at start-up; start it, or correct its URL",
 					ex);
+		}
+	}
+
+	private static int limit(Connection connection) throws SQLException {
+		try {
+			int previous = connection.getNetworkTimeout();
+			connection.setNetworkTimeout(Runnable::run, (int) TIMEOUT.toMillis());
+			return previous;
+		}
+		catch (SQLFeatureNotSupportedException ex) {
+			return -1;
 		}
 	}
 

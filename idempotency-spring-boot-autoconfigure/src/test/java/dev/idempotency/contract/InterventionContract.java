@@ -23,9 +23,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 interface InterventionContract extends RecordsContract {
 
 	private void assertLost(ClaimRequest zombie) {
+		assertAnswer(zombie, Settlement.LOST);
+	}
+
+	private void assertAnswer(ClaimRequest zombie, Settlement answer) {
 		IdempotencyRecord before = store().find(zombie.key()).orElse(null);
 		for (Mutation mutation : Mutation.values()) {
-			assertThat(mutation.apply(store(), zombie)).as(mutation.name()).isEqualTo(Settlement.LOST);
+			assertThat(mutation.apply(store(), zombie)).as(mutation.name()).isEqualTo(answer);
 		}
 		if (before != null) {
 			assertUnchanged(zombie.key(), before);
@@ -113,7 +117,8 @@ interface InterventionContract extends RecordsContract {
 		ClaimRequest zombie = known.reach(this, key, "a");
 		assertThat(records().evict(key, known == Known.LIVE)).isEqualTo(Change.DONE);
 		assertThat(store().find(key)).isEmpty();
-		assertLost(zombie);
+		assertAnswer(zombie, Settlement.FORGOTTEN);
+		assertThat(store().find(key)).isEmpty();
 		Claim.Acquired claim = Requests.acquire(store(),
 				Requests.request(key, "b", Requests.LEASE, Requests.RETENTION));
 		assertThat(claim).isEqualTo(new Claim.Acquired(1, 1));
