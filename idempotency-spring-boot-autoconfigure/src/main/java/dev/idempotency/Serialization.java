@@ -15,6 +15,8 @@ public interface Serialization {
 	 * A codec for a declared type.
 	 * @param type the type, with its generics
 	 * @return the codec
+	 * @throws IllegalArgumentException if results of the type could be written but not
+	 * read back; the message gives the reason, and the listener does not start
 	 */
 	ResultCodec<Object> codec(Type type);
 

@@ -3,14 +3,10 @@ package dev.idempotency.jackson;
 import java.lang.reflect.Type;
 
 import org.jspecify.annotations.Nullable;
-import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JavaType;
-import tools.jackson.databind.ValueDeserializer;
-import tools.jackson.databind.deser.AbstractDeserializer;
-import tools.jackson.databind.deser.bean.BeanDeserializerBase;
+import tools.jackson.databind.exc.InvalidDefinitionException;
 import tools.jackson.databind.json.JsonMapper;
 
-import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.ResultCodec;
 import dev.idempotency.Serialization;
 
@@ -57,28 +53,17 @@ public final class JacksonSerialization implements Serialization {
 		};
 	}
 
-	// What cannot be created would be found out by the first duplicate.
+	// Reads an empty object: the definition of the type is at fault only if Jackson says
+	// so.
 	private void requireReadable(JavaType type) {
-		String problem = null;
 		try {
-			ValueDeserializer<Object> deserializer = this.mapper._deserializationContext()
-				.findRootValueDeserializer(type);
-			if (deserializer instanceof AbstractDeserializer) {
-				problem = "it is abstract, and nothing says which class to create";
-			}
-			else if (deserializer instanceof BeanDeserializerBase bean
-					&& !bean.getValueInstantiator().canInstantiate()) {
-				problem = "it has no constructor or factory method that Jackson can use";
-			}
+			this.mapper.readerFor(type).readValue("{}");
 		}
-		catch (JacksonException ex) {
-			problem = ex.getOriginalMessage();
+		catch (InvalidDefinitionException ex) {
+			throw new IllegalArgumentException(ex.getOriginalMessage(), ex);
 		}
-		if (problem != null) {
-			throw new IdempotencyConfigurationException(
-					"The result type " + type.toCanonical() + " can be stored but not read back: " + problem + ".",
-					"Return a class or record that Jackson can read, describe the type with @JsonTypeInfo or @JsonCreator, "
-							+ "or declare a Serialization bean.");
+		catch (RuntimeException ex) {
+			// The type is not written as an object, or needs its properties.
 		}
 	}
 

@@ -158,8 +158,20 @@ public final class ListenerSettingsFactory {
 	}
 
 	private ResultCodec<Object> codec(@Nullable Type result, String where) {
-		return (result != null) ? serialization(true, "returns a value", where).codec(result)
-				: ListenerSettings.NO_RESULT;
+		if (result == null) {
+			return ListenerSettings.NO_RESULT;
+		}
+		Serialization used = serialization(true, "returns a value", where);
+		try {
+			return used.codec(result);
+		}
+		catch (IllegalArgumentException ex) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " returns " + result.getTypeName()
+							+ ", which can be stored but not read back for a duplicate: " + ex.getMessage() + ".",
+					"Return a class or record that can be read back, add @JsonCreator or @JsonTypeInfo to the type, "
+							+ "or declare a Serialization bean.");
+		}
 	}
 
 	private Serialization serialization(boolean needed, String why, String where) {

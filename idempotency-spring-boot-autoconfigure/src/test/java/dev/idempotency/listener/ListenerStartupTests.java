@@ -1,11 +1,15 @@
 package dev.idempotency.listener;
 
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
@@ -13,6 +17,7 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ShareKafkaListenerContainerFactory;
 import org.springframework.kafka.core.DefaultShareConsumerFactory;
 import org.springframework.messaging.Message;
+import org.springframework.messaging.handler.annotation.SendTo;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 
@@ -67,6 +72,25 @@ class ListenerStartupTests {
 	void returnedMessageIsRefused() {
 		assertRefused(Messages.class, "it returns a Message, whose headers belong to the first delivery only",
 				"Return the payload");
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { Interfaces.class, AbstractClasses.class, Unconstructibles.class, FutureInterfaces.class,
+			OptionalInterfaces.class })
+	@Tag("promise-8")
+	void resultTypeThatCannotBeReadBackIsRefused(Class<?> listener) {
+		FailureAnalysis analysis = refusal(this.runner, listener);
+		assertThat(analysis.getDescription())
+			.startsWith("The idempotent listener ListenerStartupTests." + listener.getSimpleName() + ".listen returns ")
+			.contains("ListenerStartupTests$", ", which can be stored but not read back for a duplicate: ",
+					"Cannot construct instance of `" + ListenerStartupTests.class.getName() + "$");
+		assertThat(analysis.getAction()).startsWith("Return a class or record that can be read back");
+	}
+
+	@Test
+	@Tag("promise-8")
+	void listenersWhoseResultsCanBeReadBackStart() {
+		this.runner.withUserConfiguration(Readables.class).run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	@Test
@@ -154,6 +178,156 @@ class ListenerStartupTests {
 		@KafkaListener(topics = "topic", groupId = "group")
 		Message<String> listen(Message<String> message) {
 			return message;
+		}
+
+	}
+
+	interface Answer {
+
+		String text();
+
+	}
+
+	abstract static class AbstractAnswer {
+
+		public String text = "";
+
+	}
+
+	static final class UnconstructibleAnswer {
+
+		public final String text;
+
+		UnconstructibleAnswer(String first, String second) {
+			this.text = first + second;
+		}
+
+	}
+
+	record Receipt(String text) {
+
+	}
+
+	record Page<T>(List<T> elements) {
+
+	}
+
+	static class Interfaces {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		Answer listen(String value) {
+			return () -> value;
+		}
+
+	}
+
+	static class AbstractClasses {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		AbstractAnswer listen(String value) {
+			return new AbstractAnswer() {
+
+			};
+		}
+
+	}
+
+	static class Unconstructibles {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		UnconstructibleAnswer listen(String value) {
+			return new UnconstructibleAnswer(value, value);
+		}
+
+	}
+
+	static class FutureInterfaces {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		CompletableFuture<Answer> listen(String value) {
+			return CompletableFuture.completedFuture(() -> value);
+		}
+
+	}
+
+	static class OptionalInterfaces {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		Optional<Answer> listen(String value) {
+			return Optional.of(() -> value);
+		}
+
+	}
+
+	static class Readables {
+
+		@Idempotent
+		@KafkaListener(topics = "record", groupId = "group")
+		Receipt listenForRecord(String value) {
+			return new Receipt(value);
+		}
+
+		@Idempotent
+		@KafkaListener(topics = "list", groupId = "group")
+		List<Receipt> listenForList(String value) {
+			return List.of(new Receipt(value));
+		}
+
+		@Idempotent
+		@KafkaListener(topics = "optional", groupId = "group")
+		Optional<Receipt> listenForOptional(String value) {
+			return Optional.of(new Receipt(value));
+		}
+
+		@Idempotent
+		@KafkaListener(topics = "generic", groupId = "group")
+		Page<Receipt> listenForGeneric(String value) {
+			return new Page<>(List.of(new Receipt(value)));
+		}
+
+		@Idempotent
+		@KafkaListener(topics = "map", groupId = "group")
+		Map<String, Receipt> listenForMap(String value) {
+			return Map.of(value, new Receipt(value));
+		}
+
+		@Idempotent
+		@KafkaListener(topics = "future", groupId = "group")
+		CompletableFuture<Receipt> listenForFuture(String value) {
+			return CompletableFuture.completedFuture(new Receipt(value));
+		}
+
+		@Idempotent
+		@SendTo("replies")
+		@KafkaListener(topics = "text", groupId = "group")
+		String listenForText(String value) {
+			return value;
+		}
+
+		@Idempotent
+		@SendTo("replies")
+		@KafkaListener(topics = "number", groupId = "group")
+		long listenForNumber(String value) {
+			return 1;
+		}
+
+		@Idempotent
+		@SendTo("replies")
+		@KafkaListener(topics = "bytes", groupId = "group")
+		byte[] listenForBytes(String value) {
+			return new byte[0];
+		}
+
+		@Idempotent
+		@SendTo("replies")
+		@KafkaListener(topics = "anything", groupId = "group")
+		Object listenForAnything(String value) {
+			return value;
 		}
 
 	}
