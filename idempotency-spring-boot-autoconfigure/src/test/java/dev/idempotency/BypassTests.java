@@ -133,8 +133,8 @@ class BypassTests {
 	}
 
 	private IdempotentOperation withContent(Mode mode, int content) {
-		return new IdempotentOperation(this.key, "payments", "topic-0@7", mode, new byte[] { (byte) content },
-				TestDatabase.LEASE, TestDatabase.RETENTION);
+		return new IdempotentOperation(this.key, "payments", "topic-0@7", mode,
+				Fingerprint.of(new byte[] { (byte) content }), TestDatabase.LEASE, TestDatabase.RETENTION);
 	}
 
 	@ParameterizedTest
