@@ -39,4 +39,36 @@ public interface BatchHandler<T> {
 		return false;
 	}
 
+	/**
+	 * Look up a part whose operation has run before, and whose completion waits with that
+	 * of a part which {@link #defer} got. Asked in {@link Mode#LEASED}, before the keys
+	 * are claimed.
+	 * @param part the index of the part
+	 * @param operation its operation
+	 * @return the answer of that operation, {@code null} if there is none
+	 */
+	default Claim.@Nullable Completed known(int part, IdempotentOperation operation) {
+		return null;
+	}
+
+	/**
+	 * Say how many parts are completed now that the handler has returned. The completions
+	 * of those behind them wait. Asked in {@link Mode#LEASED}, without a transaction of
+	 * the caller.
+	 * @param count how many parts the handler got
+	 * @return how many of them, from the first, are completed at once
+	 */
+	default int completed(int count) {
+		return count;
+	}
+
+	/**
+	 * Keep completions until it is known whether they hold. Must not throw.
+	 * @param parts the indexes of the parts
+	 * @param pending the completion of each
+	 */
+	default void defer(List<Integer> parts, List<? extends PendingCompletion> pending) {
+		pending.forEach(PendingCompletion::complete);
+	}
+
 }

@@ -147,6 +147,10 @@ final class BatchPlan<T> {
 		return which((i) -> part(i).isDue());
 	}
 
+	boolean isFailed() {
+		return this.failure != null;
+	}
+
 	// Something waits, or can never be handled.
 	boolean isIncomplete() {
 		return this.failure != null || this.parts.stream().anyMatch(BatchPart::isWaiting);

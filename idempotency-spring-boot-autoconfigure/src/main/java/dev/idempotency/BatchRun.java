@@ -119,6 +119,24 @@ final class BatchRun<T> {
 		return results;
 	}
 
+	void answerFromHandler() {
+		for (int index : this.plan.unanswered()) {
+			Claim.Completed known = this.handler.known(index, this.plan.part(index).operation());
+			if (known != null) {
+				this.plan.part(index).answer(known);
+			}
+		}
+	}
+
+	// When a part can never be handled, the caller passes those before it.
+	int completed(int count) {
+		return this.plan.isFailed() ? count : this.handler.completed(count);
+	}
+
+	void defer(List<Integer> parts, List<? extends PendingCompletion> pending) {
+		this.handler.defer(parts, pending);
+	}
+
 	boolean isCommitted(Throwable error) {
 		return this.handler.isCommitted(error);
 	}

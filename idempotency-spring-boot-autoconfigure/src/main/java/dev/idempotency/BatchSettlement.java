@@ -1,6 +1,7 @@
 package dev.idempotency;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
 import org.jspecify.annotations.Nullable;
@@ -21,9 +22,13 @@ final class BatchSettlement<T> {
 
 	private final @Nullable Deferral deferral;
 
+	private final ObservedBatch observed;
+
 	private final OwnedClaims owned;
 
-	BatchSettlement(Settlements settlements, BatchRun<T> run, @Nullable Deferral deferral, OwnedClaims owned) {
+	BatchSettlement(Settlements settlements, BatchRun<T> run, @Nullable Deferral deferral, ObservedBatch observed,
+			OwnedClaims owned) {
+		this.observed = observed;
 		this.settlements = settlements;
 		this.run = run;
 		this.plan = run.plan();
@@ -48,6 +53,31 @@ final class BatchSettlement<T> {
 			return;
 		}
 		settled(mine, stored);
+	}
+
+	/**
+	 * Leave completions to the handler. A part that another owner has taken over is found
+	 * then.
+	 * @param done the parts
+	 * @param results their results
+	 */
+	void defer(List<Integer> done, List<@Nullable T> results) {
+		List<Integer> parts = new ArrayList<>(done.size());
+		List<PendingCompletion> pending = new ArrayList<>(done.size());
+		for (int i = 0; i < done.size(); i++) {
+			int index = done.get(i);
+			this.plan.done(index, results.get(i));
+			if (this.owned.get(index) == null) {
+				continue;
+			}
+			byte @Nullable [] result = this.run.write(index, results.get(i));
+			parts.add(index);
+			pending.add(this.observed.deferred(index, new DeferredCompletion(this.settlements,
+					this.owned.take(List.of(index)), Collections.singletonList(result))));
+		}
+		if (!parts.isEmpty()) {
+			this.run.defer(parts, pending);
+		}
 	}
 
 	// Output of somebody who has lost the key must not be committed.

@@ -1,5 +1,6 @@
 package dev.idempotency;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -27,13 +28,22 @@ final class DeferredCompletion implements PendingCompletion {
 	}
 
 	/**
-	 * Look up what has completed if the transaction commits.
-	 * @param key the key
-	 * @param fingerprint the fingerprint of the content
-	 * @return its completion, {@code null} if it is not here with exactly this
-	 * fingerprint
+	 * Join completions.
+	 * @param completions the completions, at least one
+	 * @return all of them
 	 */
-	Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
+	static DeferredCompletion join(List<DeferredCompletion> completions) {
+		List<OwnedClaim> claims = new ArrayList<>();
+		List<byte @Nullable []> results = new ArrayList<>();
+		for (DeferredCompletion completion : completions) {
+			claims.addAll(completion.claims);
+			results.addAll(completion.results);
+		}
+		return new DeferredCompletion(completions.get(0).settlements, claims, results);
+	}
+
+	@Override
+	public Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
 		for (int i = 0; i < this.claims.size(); i++) {
 			ClaimRequest request = this.claims.get(i).request();
 			if (request.key().equals(key) && Arrays.equals(request.fingerprint(), fingerprint)) {
@@ -81,6 +91,19 @@ final class DeferredCompletion implements PendingCompletion {
 	@Override
 	public void abandon() {
 		this.claims.forEach(this.settlements::leave);
+	}
+
+	@Override
+	public @Nullable Settlement outcome() {
+		Settlement outcome = Settlement.SETTLED;
+		for (OwnedClaim claim : this.claims) {
+			Settlement settled = claim.outcome();
+			if (settled == null) {
+				return null;
+			}
+			outcome = (settled == Settlement.LOST) ? settled : outcome;
+		}
+		return outcome;
 	}
 
 	@Override

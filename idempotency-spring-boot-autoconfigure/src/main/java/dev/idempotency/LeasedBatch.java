@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
  * <li>claim every key that is not known here;</li>
  * <li>give back what must not run yet, because something before it waits;</li>
  * <li>run the handler with the rest, while its leases are renewed;</li>
- * <li>complete them; if the handler failed at one, complete those before it, fail that
- * one and give the rest back; else fail all of them.</li>
+ * <li>complete them, or those that the handler does not want to wait; if the handler
+ * failed at one, complete those before it, fail that one and give the rest back; else
+ * fail all of them.</li>
  * </ol>
  *
  * @param <T> the type of the result of a part
@@ -28,6 +29,8 @@ final class LeasedBatch<T> {
 
 	private final BatchPlan<T> plan;
 
+	private final boolean deferred;
+
 	// It is rolled back unless all parts can be run, and succeed.
 	private final boolean asWhole;
 
@@ -36,13 +39,14 @@ final class LeasedBatch<T> {
 	private final BatchSettlement<T> settlement;
 
 	LeasedBatch(LeasedClaims claims, Settlements settlements, BatchRun<T> run, @Nullable Deferral deferral,
-			boolean asWhole) {
+			ObservedBatch observed, boolean asWhole) {
 		this.claims = claims;
 		this.settlements = settlements;
 		this.asWhole = asWhole;
 		this.run = run;
 		this.plan = run.plan();
-		this.settlement = new BatchSettlement<>(settlements, run, deferral, this.owned);
+		this.deferred = deferral != null;
+		this.settlement = new BatchSettlement<>(settlements, run, deferral, observed, this.owned);
 	}
 
 	void execute() {
@@ -93,7 +97,20 @@ final class LeasedBatch<T> {
 			failed(due, ex);
 			return;
 		}
-		this.settlement.complete(due, results);
+		int now = this.deferred ? due.size() : this.run.completed(due.size());
+		if (now == due.size()) {
+			this.settlement.complete(due, results);
+			return;
+		}
+		List<Integer> behind = due.subList(now, due.size());
+		this.settlement.complete(due.subList(0, now), results.subList(0, now));
+		if (due.subList(0, now).stream().noneMatch((index) -> this.plan.part(index).isWaiting())) {
+			this.settlement.defer(behind, results.subList(now, due.size()));
+		}
+		else {
+			// They are redelivered behind the part that waits, and must not run again.
+			this.settlement.complete(behind, results.subList(now, due.size()));
+		}
 	}
 
 	private void failed(List<Integer> due, Throwable error) {

@@ -95,8 +95,8 @@ final class LeasedProtocol {
 		}
 	}
 
-	<T> void executeAll(BatchRun<T> run, @Nullable Deferral deferral, boolean asWhole) {
-		new LeasedBatch<>(this.claims, this.settlements, run, deferral, asWhole).execute();
+	<T> void executeAll(BatchRun<T> run, @Nullable Deferral deferral, ObservedBatch observed, boolean asWhole) {
+		new LeasedBatch<>(this.claims, this.settlements, run, deferral, observed, asWhole).execute();
 	}
 
 	private <T, E extends Throwable> @Nullable T run(Attempt<T, E> attempt, OwnedClaim owned) throws E {

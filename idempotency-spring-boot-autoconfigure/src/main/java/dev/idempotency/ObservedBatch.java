@@ -1,8 +1,10 @@
 package dev.idempotency;
 
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.IntPredicate;
 
 import org.jspecify.annotations.Nullable;
@@ -30,6 +32,9 @@ final class ObservedBatch {
 	private boolean unprotected;
 
 	private IntPredicate bypassed = (index) -> false;
+
+	// Parts whose completion is deferred each for itself.
+	private final Set<Integer> waiting = new HashSet<>();
 
 	private boolean deferred;
 
@@ -82,6 +87,23 @@ final class ObservedBatch {
 	}
 
 	/**
+	 * Wait with what is told about a part until its completion has ended.
+	 * @param part the index of the part
+	 * @param pending its completion
+	 * @return the same, but observed
+	 */
+	PendingCompletion deferred(int part, PendingCompletion pending) {
+		this.waiting.add(part);
+		IdempotentOperation operation = Objects.requireNonNull(this.items.get(part).operation());
+		return new ObservedCompletion(pending, (ended) -> this.listener
+			.executed(new Execution(operation.name(), operation.mode(), operation.key(), ended, share())));
+	}
+
+	private Duration share() {
+		return Duration.ofNanos((System.nanoTime() - this.start) / Math.max(1, this.items.size()));
+	}
+
+	/**
 	 * Tell what came of the batch, now or when the transaction of the caller has ended.
 	 * @param executed what came of it
 	 * @param again which parts were processed although they had completed
@@ -96,11 +118,11 @@ final class ObservedBatch {
 		if (this.deferred) {
 			return;
 		}
-		Duration share = Duration.ofNanos((System.nanoTime() - this.start) / Math.max(1, this.items.size()));
+		Duration share = share();
 		for (int i = 0; i < this.items.size(); i++) {
 			IdempotentOperation operation = this.items.get(i).operation();
 			Outcome outcome = outcome(i, executed);
-			if (operation != null && outcome != null) {
+			if (operation != null && outcome != null && !this.waiting.contains(i)) {
 				this.listener
 					.executed(new Execution(operation.name(), operation.mode(), operation.key(), outcome, share));
 			}

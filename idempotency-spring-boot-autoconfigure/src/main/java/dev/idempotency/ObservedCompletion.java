@@ -2,6 +2,8 @@ package dev.idempotency;
 
 import java.util.function.Consumer;
 
+import org.jspecify.annotations.Nullable;
+
 import dev.idempotency.IdempotencyListener.Outcome;
 
 /**
@@ -48,7 +50,17 @@ final class ObservedCompletion implements PendingCompletion {
 		tell(Outcome.FAILED);
 	}
 
-	private void tell(Outcome outcome) {
+	@Override
+	public @Nullable Settlement outcome() {
+		return this.delegate.outcome();
+	}
+
+	@Override
+	public Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
+		return this.delegate.find(key, fingerprint);
+	}
+
+	void tell(Outcome outcome) {
 		if (!this.told) {
 			this.told = true;
 			this.observer.accept(outcome);

@@ -75,6 +75,18 @@ final class OwnedClaim {
 		return this.state == State.PENDING;
 	}
 
+	/**
+	 * Look up how the claim ended.
+	 * @return how, {@code null} if it has not ended
+	 */
+	@Nullable Settlement outcome() {
+		return switch (this.state) {
+			case SETTLED -> Settlement.SETTLED;
+			case LOST -> Settlement.LOST;
+			default -> null;
+		};
+	}
+
 	void renewed(long now) {
 		this.renewedAt = now;
 	}

@@ -1,9 +1,13 @@
 package dev.idempotency;
 
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+
 /**
- * A completion that waits for the outcome of the caller's transaction. Its lease is
- * renewed until then. Exactly one of the methods is to be called, once; only a release
- * may follow when the outcome was unknown at first.
+ * A completion that waits for the outcome of the caller's transaction, or for an
+ * acknowledgment. Its lease is renewed until then. Exactly one of the methods is to be
+ * called, once; only a release may follow when the outcome was unknown at first.
  *
  * @since 0.1.0
  */
@@ -29,5 +33,32 @@ public interface PendingCompletion {
 	 * keys are free when they have expired.
 	 */
 	void abandon();
+
+	/**
+	 * Look up how the completion ended.
+	 * @return {@link Settlement#SETTLED} if it is recorded, {@link Settlement#LOST} if
+	 * another owner has taken one of the operations over, {@code null} while neither is
+	 * known: before {@link #complete()}, and while the store is unavailable
+	 */
+	@Nullable Settlement outcome();
+
+	/**
+	 * Look up the answer that duplicates of an operation get when it is completed.
+	 * @param key the key
+	 * @param fingerprint the fingerprint of the content
+	 * @return its completion, {@code null} if it is not here with exactly this
+	 * fingerprint
+	 */
+	Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint);
+
+	/**
+	 * Join completions of one template, so that the store records or releases all of them
+	 * with one call.
+	 * @param completions the completions, at least one
+	 * @return all of them
+	 */
+	static PendingCompletion all(List<? extends PendingCompletion> completions) {
+		return (completions.size() == 1) ? completions.get(0) : JoinedCompletion.of(completions);
+	}
 
 }

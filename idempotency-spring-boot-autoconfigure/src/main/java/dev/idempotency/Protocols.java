@@ -119,10 +119,11 @@ final class Protocols implements AutoCloseable {
 			TransactionCompletions transaction = transaction(boundary);
 			if (transaction != null) {
 				run.answerFrom(transaction::find);
-				leased().executeAll(run, observed.deferred(transaction::add), false);
+				leased().executeAll(run, observed.deferred(transaction::add), observed, false);
 			}
 			else {
-				leased().executeAll(run, observed.deferred(boundary.deferral()), boundary.deferral() != null);
+				run.answerFromHandler();
+				leased().executeAll(run, observed.deferred(boundary.deferral()), observed, boundary.deferral() != null);
 			}
 		}
 		else {

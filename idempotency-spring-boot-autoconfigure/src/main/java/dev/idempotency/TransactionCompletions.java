@@ -70,8 +70,7 @@ final class TransactionCompletions implements TransactionSynchronization {
 	 */
 	Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
 		for (PendingCompletion completion : this.pending) {
-			DeferredCompletion deferred = deferred(completion);
-			Claim.Completed known = (deferred != null) ? deferred.find(key, fingerprint) : null;
+			Claim.Completed known = completion.find(key, fingerprint);
 			if (known != null) {
 				return known;
 			}

@@ -3,6 +3,7 @@ package dev.idempotency.listener;
 import java.time.Duration;
 import java.util.List;
 
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
@@ -16,9 +17,11 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	private static final int NONE = -1;
 
-	private final Acknowledgment delegate;
+	private final DeliveryAcknowledgment delegate;
 
 	private final List<Integer> due;
+
+	private final List<? extends ConsumerRecord<?, ?>> records;
 
 	private volatile int acknowledged = NONE;
 
@@ -28,8 +31,14 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	private volatile boolean completed;
 
-	BatchAcknowledgment(Acknowledgment delegate, List<Integer> due) {
+	private volatile int passed = NONE;
+
+	private volatile boolean heldBack;
+
+	BatchAcknowledgment(DeliveryAcknowledgment delegate, List<Integer> due,
+			List<? extends ConsumerRecord<?, ?>> records) {
 		this.delegate = delegate;
+		this.records = records;
 		this.due = due;
 	}
 
@@ -67,14 +76,32 @@ final class BatchAcknowledgment implements Acknowledgment {
 		return this.sleep;
 	}
 
+	/**
+	 * Records of the batch wait, and what is not done is redelivered. What the method
+	 * acknowledges from now on is completed; its offsets are committed with those of
+	 * later records.
+	 */
+	void heldBack() {
+		this.heldBack = true;
+		if (this.acknowledged != NONE) {
+			complete();
+		}
+	}
+
+	private void complete() {
+		this.delegate.complete(this.due.subList(0, this.acknowledged + 1).stream().map(this.records::get).toList());
+	}
+
 	private void passOn() {
-		if (isAcknowledged()) {
-			this.delegate.acknowledge();
+		// What lies between has been done before.
+		int end = isAcknowledged() ? this.records.size() : this.due.get(this.acknowledged + 1);
+		if (end == this.passed) {
+			return;
 		}
-		else {
-			// What lies between has been done before.
-			this.delegate.acknowledge(this.due.get(this.acknowledged + 1) - 1);
-		}
+		// After a partial acknowledgment, that of the rest acknowledges one record.
+		boolean whole = end == this.records.size() && this.passed == NONE;
+		this.passed = end;
+		this.delegate.acknowledge(this.records.subList(0, end), end, whole);
 	}
 
 	@Override
@@ -88,6 +115,9 @@ final class BatchAcknowledgment implements Acknowledgment {
 		this.acknowledged = Math.max(this.acknowledged, index);
 		if (this.completed) {
 			passOn();
+		}
+		else if (this.heldBack) {
+			complete();
 		}
 	}
 
@@ -108,8 +138,9 @@ final class BatchAcknowledgment implements Acknowledgment {
 		return this.delegate.isOutOfOrderCommit();
 	}
 
-	static @Nullable BatchAcknowledgment of(@Nullable Acknowledgment delegate, List<Integer> due) {
-		return (delegate != null) ? new BatchAcknowledgment(delegate, due) : null;
+	static @Nullable BatchAcknowledgment of(@Nullable DeliveryAcknowledgment delegate, List<Integer> due,
+			List<? extends ConsumerRecord<?, ?>> records) {
+		return (delegate != null) ? new BatchAcknowledgment(delegate, due, records) : null;
 	}
 
 }

@@ -1,7 +1,11 @@
 package dev.idempotency.listener;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 
 import org.aopalliance.intercept.MethodInvocation;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -10,7 +14,12 @@ import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.kafka.listener.BatchListenerFailedException;
 
 import dev.idempotency.BatchHandler;
+import dev.idempotency.BatchItem;
+import dev.idempotency.Claim;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotentOperation;
 import dev.idempotency.OperationNotAcknowledgedException;
+import dev.idempotency.PendingCompletion;
 
 /**
  * Calls the method of a batch listener with the records that are due.
@@ -23,6 +32,10 @@ final class BatchCall implements BatchHandler<Object> {
 
 	private final @Nullable AcknowledgmentCheck check;
 
+	private final boolean deferring;
+
+	private final List<BatchItem> items;
+
 	private List<Integer> due = List.of();
 
 	private @Nullable BatchAcknowledgment acknowledgment;
@@ -31,8 +44,11 @@ final class BatchCall implements BatchHandler<Object> {
 
 	private Duration sleep = Duration.ZERO;
 
-	BatchCall(MethodInvocation invocation, Delivery delivery, @Nullable AcknowledgmentCheck check) {
+	BatchCall(MethodInvocation invocation, Delivery delivery, @Nullable AcknowledgmentCheck check, boolean deferring,
+			List<BatchItem> items) {
 		this.check = check;
+		this.deferring = deferring;
+		this.items = items;
 		this.invocation = invocation;
 		this.delivery = delivery;
 	}
@@ -62,7 +78,8 @@ final class BatchCall implements BatchHandler<Object> {
 	@SuppressWarnings("unchecked")
 	public @Nullable List<@Nullable Object> handle(List<Integer> parts) throws Throwable {
 		this.due = parts;
-		BatchAcknowledgment own = BatchAcknowledgment.of(this.delivery.acknowledgment(), parts);
+		BatchAcknowledgment own = BatchAcknowledgment.of(this.delivery.acknowledgment(), parts,
+				this.delivery.records());
 		this.acknowledgment = own;
 		@Nullable Object[] arguments = BatchArguments.keep(this.invocation.getArguments(), parts, this.delivery.records().size(),
 				own);
@@ -72,7 +89,7 @@ final class BatchCall implements BatchHandler<Object> {
 			this.sleep = own.sleep();
 			throw new NackedException();
 		}
-		if (this.check != null && own != null && !own.isAcknowledged()) {
+		if (this.check != null && own != null && !own.isAcknowledged() && this.delivery.isUnacknowledged()) {
 			ConsumerRecord<?, ?> first = this.delivery.records().get(parts.get(own.acknowledged() + 1));
 			throw this.check
 				.failure("topic " + first.topic() + ", partition " + first.partition() + ", offset " + first.offset());
@@ -100,6 +117,32 @@ final class BatchCall implements BatchHandler<Object> {
 	@Override
 	public boolean isCommitted(Throwable error) {
 		return error instanceof NackedException;
+	}
+
+	// The claim would be that of the earlier record, and could wait for this one.
+	@Override
+	public Claim.@Nullable Completed known(int part, IdempotentOperation operation) {
+		DeliveryAcknowledgment delivered = this.delivery.acknowledgment();
+		PendingCompletion original = (this.deferring && delivered != null)
+				? delivered.original(this.delivery.records().get(part), operation.key()) : null;
+		return (original != null) ? original.find(operation.key(), operation.fingerprint()) : null;
+	}
+
+	@Override
+	public int completed(int count) {
+		BatchAcknowledgment own = this.acknowledgment;
+		return (!this.deferring || own == null || !this.delivery.isUnacknowledged()) ? count : own.acknowledged() + 1;
+	}
+
+	@Override
+	public void defer(List<Integer> parts, List<? extends PendingCompletion> pending) {
+		Map<Integer, ConsumerRecord<?, ?>> records = new LinkedHashMap<>();
+		List<IdempotencyKey> keys = new ArrayList<>();
+		for (int part : parts) {
+			records.put(part, this.delivery.records().get(part));
+			keys.add(Objects.requireNonNull(this.items.get(part).operation()).key());
+		}
+		Objects.requireNonNull(this.delivery.acknowledgment()).defer(records, keys, pending);
 	}
 
 	private int position(ConsumerRecord<?, ?> record) {

@@ -75,7 +75,8 @@ final class BatchDeliveryListener<K, V> extends AbstractDelegatingMessageListene
 
 	private void deliver(List<ConsumerRecord<K, V>> records, @Nullable Acknowledgment acknowledgment,
 			java.util.function.Consumer<@Nullable DeliveryAcknowledgment> listener) {
-		DeliveryAcknowledgment held = DeliveryAcknowledgment.of(acknowledgment);
+		DeliveryAcknowledgment held = DeliveryAcknowledgment.of(acknowledgment, List.copyOf(records),
+				this.listeners.unacknowledged());
 		Delivery delivery = new Delivery(this.listeners, records, held);
 		if (this.transactional) {
 			KafkaTransactionCompletions.begin();

@@ -1,6 +1,7 @@
 package dev.idempotency.listener;
 
 import java.util.List;
+import java.util.stream.IntStream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -81,8 +82,10 @@ final class BatchEnd {
 	}
 
 	private HeldBackException heldBack(@Nullable BatchAcknowledgment acknowledgment, @Nullable Throwable failure) {
-		boolean acknowledged = this.delivery.acknowledgment() == null || acknowledgment == null
-				|| acknowledgment.isAcknowledged();
+		boolean acknowledged = isCommitted(acknowledgment);
+		if (acknowledgment != null) {
+			acknowledgment.heldBack();
+		}
 		HeldBackException held = new HeldBackException(this.executed.waiting().values().iterator().next(),
 				acknowledged);
 		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
@@ -101,10 +104,32 @@ final class BatchEnd {
 		return held;
 	}
 
+	// Whether offsets of what is done may be committed.
+	private boolean isCommitted(@Nullable BatchAcknowledgment acknowledgment) {
+		DeliveryAcknowledgment delivered = this.delivery.acknowledgment();
+		if (delivered == null) {
+			return true;
+		}
+		if (acknowledgment == null) {
+			return !delivered.isBehindUnacknowledged();
+		}
+		return acknowledgment.isAcknowledged() && this.delivery.complete(done());
+	}
+
+	private List<? extends ConsumerRecord<?, ?>> done() {
+		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
+		return IntStream.range(0, this.executed.answers().size())
+			.filter((index) -> this.executed.answers().get(index) != null)
+			.mapToObj(records::get)
+			.toList();
+	}
+
 	private Throwable failed(Throwable failure, int index) {
 		if (index < 0 || this.transactional) {
 			return withoutIndex(failure);
 		}
+		// The error handler commits the offsets of those before it.
+		this.delivery.complete(this.delivery.records().subList(0, index));
 		ConsumerRecord<?, ?> record = this.delivery.records().get(index);
 		return (failure instanceof OperationRejectedException rejected) ? new RejectedRecordException(rejected, record)
 				: new BatchListenerFailedException(String.valueOf(failure.getMessage()), failure, record);

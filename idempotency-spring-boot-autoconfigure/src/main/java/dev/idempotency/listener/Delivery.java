@@ -3,11 +3,11 @@ package dev.idempotency.listener;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
-import org.springframework.kafka.support.Acknowledgment;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.PendingCompletion;
@@ -101,7 +101,7 @@ final class Delivery {
 		return this.listeners.get(method);
 	}
 
-	@Nullable Acknowledgment acknowledgment() {
+	@Nullable DeliveryAcknowledgment acknowledgment() {
 		return this.acknowledgment;
 	}
 
@@ -141,11 +141,22 @@ final class Delivery {
 	}
 
 	void defer(PendingCompletion pending) {
-		Objects.requireNonNull(this.acknowledgment).defer(Objects.requireNonNull(this.key), pending);
+		Objects.requireNonNull(this.acknowledgment)
+			.defer(Map.of(0, record()), List.of(Objects.requireNonNull(this.key)), List.of(pending));
 	}
 
 	boolean isCopyOfUnacknowledged(IdempotencyKey copied) {
-		return this.acknowledgment != null && this.acknowledgment.isCopyOfUnacknowledged(copied);
+		return this.acknowledgment != null && this.acknowledgment.isCopyOfUnacknowledged(record(), copied);
+	}
+
+	/**
+	 * Complete records whose offsets are committed although an earlier record of their
+	 * partitions may not be acknowledged.
+	 * @param covered the records
+	 * @return whether all completions are recorded
+	 */
+	boolean complete(List<? extends ConsumerRecord<?, ?>> covered) {
+		return this.acknowledgment == null || this.acknowledgment.complete(covered);
 	}
 
 	void checkNotNacked() {
@@ -156,6 +167,7 @@ final class Delivery {
 
 	void nack(int index, Duration sleep) {
 		if (this.acknowledgment != null) {
+			this.acknowledgment.complete(this.records.subList(0, index));
 			this.acknowledgment.nack(index, sleep);
 		}
 	}

@@ -1,7 +1,11 @@
 package dev.idempotency.listener;
 
 import java.time.Duration;
-import java.util.Objects;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
@@ -10,6 +14,7 @@ import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.PendingCompletion;
+import dev.idempotency.listener.UnacknowledgedRecords.Waiting;
 
 /**
  * The acknowledgment of a record, in the manual modes. What the method says while it runs
@@ -20,12 +25,15 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 
 	private final Acknowledgment delegate;
 
-	private final @Nullable ConsumerRecord<?, ?> record;
+	private final long delivery;
+
+	// All that were delivered.
+	private final Collection<? extends ConsumerRecord<?, ?>> records;
 
 	private final UnacknowledgedRecords unacknowledged;
 
-	// The method has returned without acknowledging it.
-	private volatile UnacknowledgedRecords.@Nullable Waiting waiting;
+	// The method has returned without acknowledging them.
+	private volatile Map<Integer, Waiting> waiting = Map.of();
 
 	private volatile boolean held;
 
@@ -35,20 +43,17 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 
 	private volatile boolean refused;
 
-	private DeliveryAcknowledgment(Acknowledgment delegate, @Nullable ConsumerRecord<?, ?> record,
+	private DeliveryAcknowledgment(Acknowledgment delegate, Collection<? extends ConsumerRecord<?, ?>> records,
 			UnacknowledgedRecords unacknowledged) {
 		this.delegate = delegate;
-		this.record = record;
+		this.records = records;
 		this.unacknowledged = unacknowledged;
+		this.delivery = unacknowledged.delivered(records);
 	}
 
-	static @Nullable DeliveryAcknowledgment of(@Nullable Acknowledgment delegate) {
-		return (delegate != null) ? new DeliveryAcknowledgment(delegate, null, UnacknowledgedRecords.NONE) : null;
-	}
-
-	static @Nullable DeliveryAcknowledgment of(@Nullable Acknowledgment delegate, ConsumerRecord<?, ?> record,
-			UnacknowledgedRecords unacknowledged) {
-		return (delegate != null) ? new DeliveryAcknowledgment(delegate, record, unacknowledged) : null;
+	static @Nullable DeliveryAcknowledgment of(@Nullable Acknowledgment delegate,
+			Collection<? extends ConsumerRecord<?, ?>> records, UnacknowledgedRecords unacknowledged) {
+		return (delegate != null) ? new DeliveryAcknowledgment(delegate, records, unacknowledged) : null;
 	}
 
 	void hold() {
@@ -62,37 +67,108 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 	 */
 	void completed(boolean duplicate) {
 		this.held = false;
-		if (this.acknowledged || (duplicate && !isBehindUnacknowledged())) {
+		if (this.acknowledged) {
 			passOn();
+		}
+		else if (duplicate) {
+			acknowledgeDuplicates();
 		}
 	}
 
-	private boolean isBehindUnacknowledged() {
-		return this.record != null && this.unacknowledged.holdDuplicate(this.record, this.delegate);
+	private void acknowledgeDuplicates() {
+		if (this.delegate.isOutOfOrderCommit()) {
+			this.delegate.acknowledge();
+		}
+		else {
+			this.unacknowledged.acknowledgeDuplicates(this.records, this.delivery, this.delegate::acknowledge);
+		}
 	}
 
 	private void passOn() {
-		if (this.record != null) {
-			this.unacknowledged.acknowledge(this.record, this.delegate, this.waiting);
-		}
-		else {
-			this.delegate.acknowledge();
-		}
+		this.unacknowledged.acknowledge(this.records, this.delivery, this.waiting.values(),
+				this.delegate.isOutOfOrderCommit() && this.records.size() == 1, this.delegate::acknowledge);
 	}
 
-	void defer(IdempotencyKey key, PendingCompletion pending) {
-		this.waiting = this.unacknowledged.hold(Objects.requireNonNull(this.record), this.delegate, key, pending);
+	/**
+	 * The method has acknowledged a part of its batch, and everything before is done.
+	 * @param covered the records that are acknowledged
+	 * @param end the index behind the last of them
+	 * @param whole whether the whole batch is acknowledged, and no part of it was before
+	 */
+	void acknowledge(List<? extends ConsumerRecord<?, ?>> covered, int end, boolean whole) {
+		if (this.refused) {
+			return;
+		}
+		List<Waiting> own = new ArrayList<>();
+		this.waiting.forEach((index, record) -> {
+			if (index < end) {
+				own.add(record);
+			}
+		});
+		this.unacknowledged.acknowledge(covered, this.delivery, own, false,
+				whole ? this.delegate::acknowledge : () -> this.delegate.acknowledge(end - 1));
+	}
+
+	/**
+	 * Complete records whose offsets are committed by other means.
+	 * @param covered the records
+	 * @return whether all completions are recorded
+	 */
+	boolean complete(List<? extends ConsumerRecord<?, ?>> covered) {
+		return this.unacknowledged.complete(covered);
+	}
+
+	/**
+	 * Whether a commit of this delivery would pass a record that waits.
+	 * @return whether there is one
+	 */
+	boolean isBehindUnacknowledged() {
+		return this.unacknowledged.isBehind(this.records);
+	}
+
+	/**
+	 * Keep completions until the records are acknowledged.
+	 * @param deferred the records, by their index
+	 * @param keys the key of each
+	 * @param pending the completion of each
+	 */
+	void defer(Map<Integer, ? extends ConsumerRecord<?, ?>> deferred, List<IdempotencyKey> keys,
+			List<? extends PendingCompletion> pending) {
+		Map<Integer, Waiting> more = new LinkedHashMap<>(this.waiting);
+		int position = 0;
+		for (Map.Entry<Integer, ? extends ConsumerRecord<?, ?>> one : deferred.entrySet()) {
+			more.put(one.getKey(), this.unacknowledged.hold(one.getValue(), keys.get(position), pending.get(position)));
+			position++;
+		}
+		this.waiting = more;
+	}
+
+	/**
+	 * Look up the completion of an earlier record of the partition that has the same
+	 * operation and is not acknowledged yet.
+	 * @param record the record
+	 * @param key the key of its operation
+	 * @return the completion, {@code null} if there is none
+	 */
+	@Nullable PendingCompletion original(ConsumerRecord<?, ?> record, IdempotencyKey key) {
+		return this.unacknowledged.original(record, key);
 	}
 
 	/**
 	 * Whether the same operation has run for an earlier record of the partition, which
 	 * the method has not acknowledged yet. This record then waits for that
 	 * acknowledgment.
+	 * @param record the record
 	 * @param key the key of the operation
 	 * @return whether this record is a copy of one that waits
 	 */
-	boolean isCopyOfUnacknowledged(IdempotencyKey key) {
-		return this.record != null && this.unacknowledged.holdCopy(this.record, this.delegate, key);
+	boolean isCopyOfUnacknowledged(ConsumerRecord<?, ?> record, IdempotencyKey key) {
+		if (original(record, key) == null) {
+			return false;
+		}
+		this.held = false;
+		this.unacknowledged.acknowledgeDuplicates(this.records, this.delivery, this.delegate::acknowledge);
+		return true;
 	}
 
 	boolean isAcknowledged() {

@@ -50,10 +50,10 @@ final class DeliveryListener<K, V> extends AbstractDelegatingMessageListenerAdap
 	@Override
 	public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment,
 			@Nullable Consumer<?, ?> consumer) {
-		DeliveryAcknowledgment held = DeliveryAcknowledgment.of(acknowledgment, record,
+		List<ConsumerRecord<K, V>> records = List.of(record);
+		DeliveryAcknowledgment held = DeliveryAcknowledgment.of(acknowledgment, records,
 				this.listeners.unacknowledged());
-		this.listeners.unacknowledged().delivered(record);
-		Delivery delivery = new Delivery(this.listeners, List.of(record), held);
+		Delivery delivery = new Delivery(this.listeners, records, held);
 		if (this.transactional) {
 			KafkaTransactionCompletions.begin();
 		}

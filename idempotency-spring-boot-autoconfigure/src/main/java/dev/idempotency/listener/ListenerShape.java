@@ -82,7 +82,8 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 		AcknowledgmentCheck check = (this.acknowledging && settings.mode() == Mode.TRANSACTIONAL)
 				? new AcknowledgmentCheck(settings.name()) : null;
 		if (this.batch) {
-			return new ProtectedBatchListener(settings, operations, check);
+			return new ProtectedBatchListener(settings, operations, check,
+					this.acknowledging && settings.mode() == Mode.LEASED && !this.kafkaTransaction);
 		}
 		return new ProtectedRecordListener(settings, operations,
 				(this.async != null) ? new AsyncExecution(settings, this.async) : new DirectExecution(settings, check));

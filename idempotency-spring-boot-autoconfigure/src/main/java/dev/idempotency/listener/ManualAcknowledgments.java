@@ -19,9 +19,10 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 /**
- * The {@link UnacknowledgedRecords} of all containers. Releases those of partitions that
- * are revoked, within a second, and all of them when the containers have stopped and the
- * store is still there.
+ * The {@link UnacknowledgedRecords} of all containers. Within a second, releases those of
+ * partitions that are revoked, and acknowledges those whose completion the store has
+ * taken late. Releases all of them when the containers have stopped and the store is
+ * still there.
  *
  * @since 0.1.0
  */
@@ -65,11 +66,12 @@ public final class ManualAcknowledgments implements SmartLifecycle {
 					// None when its consumers have stopped.
 					Collection<TopicPartition> assigned = entry.getKey().getAssignedPartitions();
 					entry.getValue().retain((assigned != null) ? assigned : List.of());
+					entry.getValue().settle();
 				}
 			}
 			catch (RuntimeException ex) {
-				logger.warn("Records that were not acknowledged could not be released; this is tried again in a second",
-						ex);
+				logger.warn("Records that were not acknowledged could not be released, or an acknowledgment that "
+						+ "waited for its completion could not be passed on", ex);
 			}
 		}
 	}

@@ -26,9 +26,20 @@ final class ProtectedBatchListener implements ProtectedListener {
 
 	private final @Nullable AcknowledgmentCheck check;
 
-	ProtectedBatchListener(ListenerSettings settings, OperationResolver operations,
-			@Nullable AcknowledgmentCheck check) {
+	private final boolean deferring;
+
+	/**
+	 * Create a listener.
+	 * @param settings what the annotation says
+	 * @param operations resolves the operation of a record
+	 * @param check refuses that the method returns without acknowledging its records,
+	 * {@code null} if it may
+	 * @param deferring whether the completion of a record waits for its acknowledgment
+	 */
+	ProtectedBatchListener(ListenerSettings settings, OperationResolver operations, @Nullable AcknowledgmentCheck check,
+			boolean deferring) {
 		this.check = check;
+		this.deferring = deferring;
 		this.settings = settings;
 		this.operations = operations;
 	}
@@ -70,7 +81,10 @@ final class ProtectedBatchListener implements ProtectedListener {
 		}
 		delivery.begin();
 		try {
-			return execute(new BatchCall(invocation, delivery, this.check), delivery, items, unprotected, rejection);
+			// The records before one that is rejected are passed by its error handler.
+			BatchCall call = new BatchCall(invocation, delivery, this.check, this.deferring && rejection == null,
+					items);
+			return execute(call, delivery, items, unprotected, rejection);
 		}
 		finally {
 			delivery.end();

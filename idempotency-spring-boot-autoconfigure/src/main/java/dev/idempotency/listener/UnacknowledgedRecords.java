@@ -1,17 +1,18 @@
 package dev.idempotency.listener;
 
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Predicate;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
-import org.springframework.kafka.support.Acknowledgment;
 
 import dev.idempotency.Deferral;
 import dev.idempotency.IdempotencyKey;
@@ -25,7 +26,9 @@ import dev.idempotency.Settlement;
  * their leases are renewed. They are released when the partition is sought back, revoked
  * or its consumer stops.
  * <p>
- * A duplicate behind such a record is not acknowledged before that record.
+ * An acknowledgment reaches the container when the completions that it covers are
+ * recorded, in the order of the deliveries. A duplicate behind a record that waits is
+ * acknowledged after that record.
  */
 final class UnacknowledgedRecords {
 
@@ -55,82 +58,285 @@ final class UnacknowledgedRecords {
 
 	};
 
-	private final Map<TopicPartition, Lane> lanes = new ConcurrentHashMap<>();
+	private final AtomicLong deliveries = new AtomicLong();
+
+	// The store is never called while it is held, except to release.
+	private final ReentrantLock lock = new ReentrantLock();
+
+	// Only partitions in which a record waits.
+	private final Map<TopicPartition, TreeMap<Long, Waiting>> lanes = new ConcurrentHashMap<>();
+
+	private volatile List<HeldAcknowledgment> held = List.of();
 
 	private static TopicPartition partition(ConsumerRecord<?, ?> record) {
 		return new TopicPartition(record.topic(), record.partition());
 	}
 
 	/**
-	 * A record is delivered. If records at or behind its offset wait, the partition was
-	 * sought back or has been assigned again.
-	 * @param record the record
+	 * Records are delivered. If records at or behind their offsets wait, the partition
+	 * was sought back or has been assigned again.
+	 * @param records the records, in the order of their offsets
+	 * @return the number of the delivery
 	 */
-	void delivered(ConsumerRecord<?, ?> record) {
-		if (this.lanes.isEmpty()) {
-			return;
+	long delivered(Collection<? extends ConsumerRecord<?, ?>> records) {
+		if (!isEmpty()) {
+			Map<TopicPartition, Long> first = new HashMap<>();
+			records.forEach((record) -> first.putIfAbsent(partition(record), record.offset()));
+			first.forEach(this::releaseFrom);
 		}
-		Lane lane = this.lanes.get(partition(record));
-		if (lane != null) {
-			lane.releaseFrom(record.offset());
-		}
+		return this.deliveries.incrementAndGet();
 	}
 
 	/**
 	 * Hold a record whose method has returned without acknowledging it.
 	 * @param record the record
-	 * @param acknowledgment its acknowledgment
 	 * @param key the key of its operation
 	 * @param pending its completion
 	 * @return the record that waits now
 	 */
-	Waiting hold(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, IdempotencyKey key,
-			PendingCompletion pending) {
-		Waiting waiting = new Waiting(acknowledgment, key, pending);
-		this.lanes.computeIfAbsent(partition(record), (partition) -> new Lane()).hold(record.offset(), waiting);
-		return waiting;
+	Waiting hold(ConsumerRecord<?, ?> record, IdempotencyKey key, PendingCompletion pending) {
+		Waiting waiting = new Waiting(key, pending);
+		this.lock.lock();
+		try {
+			this.lanes.computeIfAbsent(partition(record), (partition) -> new TreeMap<>()).put(record.offset(), waiting);
+			return waiting;
+		}
+		finally {
+			this.lock.unlock();
+		}
 	}
 
 	/**
-	 * Hold a record of which an earlier copy waits in the same partition.
-	 * @param record the record
-	 * @param acknowledgment its acknowledgment
+	 * Look up the record of which another one is a copy.
+	 * @param record the other one
 	 * @param key the key of its operation
-	 * @return whether there is such a copy
+	 * @return the completion of the earlier record of the same partition that waits,
+	 * {@code null} if there is none
 	 */
-	boolean holdCopy(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, IdempotencyKey key) {
-		Lane lane = this.lanes.get(partition(record));
-		return lane != null && lane.holdBehind(record.offset(), acknowledgment, (waiting) -> key.equals(waiting.key));
+	@Nullable PendingCompletion original(ConsumerRecord<?, ?> record, IdempotencyKey key) {
+		if (this.lanes.isEmpty()) {
+			return null;
+		}
+		this.lock.lock();
+		try {
+			TreeMap<Long, Waiting> lane = this.lanes.get(partition(record));
+			if (lane == null) {
+				return null;
+			}
+			return lane.headMap(record.offset())
+				.values()
+				.stream()
+				.filter((waiting) -> waiting.key.equals(key))
+				.map((waiting) -> waiting.pending)
+				.findFirst()
+				.orElse(null);
+		}
+		finally {
+			this.lock.unlock();
+		}
 	}
 
 	/**
-	 * Hold a duplicate if acknowledging it would pass an earlier record that waits.
-	 * @param record the record
-	 * @param acknowledgment its acknowledgment
-	 * @return whether it is held
+	 * Whether committing the offsets of records would pass an earlier record that waits.
+	 * @param records the records
+	 * @return whether there is one
 	 */
-	boolean holdDuplicate(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment) {
-		if (this.lanes.isEmpty() || acknowledgment.isOutOfOrderCommit()) {
+	boolean isBehind(Collection<? extends ConsumerRecord<?, ?>> records) {
+		if (this.lanes.isEmpty()) {
 			return false;
 		}
-		Lane lane = this.lanes.get(partition(record));
-		return lane != null && lane.holdBehind(record.offset(), acknowledgment, (waiting) -> true);
+		this.lock.lock();
+		try {
+			return isWaiting(last(records));
+		}
+		finally {
+			this.lock.unlock();
+		}
 	}
 
 	/**
-	 * Complete what the acknowledgment of a record covers, and acknowledge it.
-	 * @param record the record
-	 * @param acknowledgment its acknowledgment
-	 * @param waiting what {@link #hold} returned for it, if its method had returned
+	 * Acknowledge records that need no completion, after those before them that wait.
+	 * @param covered the records
+	 * @param delivery the number of their delivery
+	 * @param acknowledgment acknowledges them
 	 */
-	void acknowledge(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, @Nullable Waiting waiting) {
-		Lane lane = this.lanes.isEmpty() ? null : this.lanes.get(partition(record));
-		if (lane != null) {
-			lane.acknowledge(record.offset(), acknowledgment, waiting);
+	void acknowledgeDuplicates(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
+			Runnable acknowledgment) {
+		if (isIdle(covered)) {
+			acknowledgment.run();
+			return;
 		}
-		else {
-			acknowledgment.acknowledge();
+		add(new HeldAcknowledgment(delivery, last(covered), List.of(), acknowledgment));
+		settle();
+	}
+
+	/**
+	 * Complete records and those before them, because their offset is committed by other
+	 * means than an acknowledgment.
+	 * @param covered the records
+	 * @return whether all completions are recorded; those that the store does not take
+	 * now are retried
+	 */
+	boolean complete(Collection<? extends ConsumerRecord<?, ?>> covered) {
+		if (this.lanes.isEmpty()) {
+			return true;
 		}
+		Map<TopicPartition, Long> last = last(covered);
+		complete(ask(last));
+		this.lock.lock();
+		try {
+			return !isWaiting(last);
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	/**
+	 * Complete what the acknowledgment of records covers, and acknowledge them when that
+	 * is recorded. If one of them was released, it is redelivered, and none of them is
+	 * acknowledged.
+	 * @param covered the records
+	 * @param delivery the number of their delivery
+	 * @param own those of them that wait, what {@link #hold} returned
+	 * @param outOfOrder whether earlier records need acknowledgments of their own
+	 * @param acknowledgment acknowledges them
+	 */
+	void acknowledge(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery, Collection<Waiting> own,
+			boolean outOfOrder, Runnable acknowledgment) {
+		if (own.isEmpty() && isIdle(covered)) {
+			acknowledgment.run();
+			return;
+		}
+		Map<TopicPartition, Long> last = last(covered);
+		List<Waiting> due;
+		this.lock.lock();
+		try {
+			due = outOfOrder ? ask(own) : ask(last);
+			if (own.stream().noneMatch((waiting) -> waiting.released)) {
+				add(new HeldAcknowledgment(delivery, outOfOrder ? Map.of() : last, List.copyOf(own), acknowledgment));
+			}
+		}
+		finally {
+			this.lock.unlock();
+		}
+		complete(due);
+	}
+
+	private boolean isIdle(Collection<? extends ConsumerRecord<?, ?>> records) {
+		return this.held.isEmpty() && (this.lanes.isEmpty()
+				|| records.stream().noneMatch((one) -> this.lanes.containsKey(partition(one))));
+	}
+
+	private static Map<TopicPartition, Long> last(Collection<? extends ConsumerRecord<?, ?>> records) {
+		Map<TopicPartition, Long> last = new HashMap<>();
+		records.forEach((record) -> last.merge(partition(record), record.offset(), Math::max));
+		return last;
+	}
+
+	private void add(HeldAcknowledgment acknowledgment) {
+		this.lock.lock();
+		try {
+			List<HeldAcknowledgment> more = new ArrayList<>(this.held);
+			int position = more.size();
+			while (position > 0 && more.get(position - 1).delivery > acknowledgment.delivery) {
+				position--;
+			}
+			more.add(position, acknowledgment);
+			this.held = more;
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	private List<Waiting> ask(Map<TopicPartition, Long> last) {
+		this.lock.lock();
+		try {
+			List<Waiting> covered = new ArrayList<>();
+			last.forEach((partition, offset) -> {
+				TreeMap<Long, Waiting> lane = this.lanes.get(partition);
+				if (lane != null) {
+					covered.addAll(lane.headMap(offset, true).values());
+				}
+			});
+			return ask(covered);
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	// Each of them is completed by the first who asks for it.
+	private static List<Waiting> ask(Collection<Waiting> covered) {
+		List<Waiting> due = covered.stream().filter((waiting) -> !waiting.asked && !waiting.released).toList();
+		due.forEach((waiting) -> waiting.asked = true);
+		return due;
+	}
+
+	private void complete(List<Waiting> due) {
+		try {
+			if (!due.isEmpty()) {
+				PendingCompletion.all(due.stream().map((waiting) -> waiting.pending).toList()).complete();
+			}
+		}
+		finally {
+			settle();
+		}
+	}
+
+	private boolean isWaiting(Map<TopicPartition, Long> last) {
+		return last.entrySet().stream().anyMatch((one) -> {
+			TreeMap<Long, Waiting> lane = this.lanes.get(one.getKey());
+			return lane != null && lane.firstKey() <= one.getValue();
+		});
+	}
+
+	/**
+	 * Acknowledge everything whose completion has been recorded.
+	 */
+	void settle() {
+		this.lock.lock();
+		try {
+			this.lanes.values().removeIf((lane) -> {
+				lane.values().removeIf((waiting) -> waiting.asked && waiting.pending.outcome() != null);
+				return lane.isEmpty();
+			});
+			if (!this.held.isEmpty()) {
+				passOn();
+			}
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	private void passOn() {
+		List<HeldAcknowledgment> ready = new ArrayList<>();
+		List<HeldAcknowledgment> left = new ArrayList<>();
+		this.held.forEach((one) -> (isReady(one) ? ready : left).add(one));
+		this.held = left;
+		RuntimeException failure = null;
+		for (HeldAcknowledgment one : ready) {
+			try {
+				// A released record is redelivered. Another owner decides about one that
+				// is
+				// lost.
+				if (one.own.stream().noneMatch((waiting) -> waiting.released || waiting.isLost())) {
+					one.acknowledgment.run();
+				}
+			}
+			catch (RuntimeException ex) {
+				failure = (failure != null) ? failure : ex;
+			}
+		}
+		if (failure != null) {
+			throw failure;
+		}
+	}
+
+	private boolean isReady(HeldAcknowledgment one) {
+		return !isWaiting(one.last) && one.own.stream().noneMatch((waiting) -> waiting.pending.outcome() == null);
 	}
 
 	/**
@@ -138,15 +344,44 @@ final class UnacknowledgedRecords {
 	 * @param assigned the partitions that are still assigned
 	 */
 	void retain(Collection<TopicPartition> assigned) {
-		this.lanes.forEach((partition, lane) -> {
+		List.copyOf(this.lanes.keySet()).forEach((partition) -> {
 			if (!assigned.contains(partition)) {
-				lane.releaseFrom(0);
+				releaseFrom(partition, 0);
 			}
 		});
 	}
 
+	// The completion of a record that was acknowledged is retried by the template.
+	private void releaseFrom(TopicPartition partition, long offset) {
+		this.lock.lock();
+		try {
+			this.held = this.held.stream().filter((one) -> one.last.getOrDefault(partition, -1L) < offset).toList();
+			TreeMap<Long, Waiting> lane = this.lanes.get(partition);
+			if (lane == null) {
+				return;
+			}
+			Map<Long, Waiting> behind = lane.tailMap(offset, true);
+			List<Waiting> released = List.copyOf(behind.values());
+			behind.clear();
+			if (lane.isEmpty()) {
+				this.lanes.remove(partition);
+			}
+			released.forEach((waiting) -> waiting.released = true);
+			List<PendingCompletion> open = released.stream()
+				.filter((waiting) -> !waiting.asked)
+				.map((waiting) -> waiting.pending)
+				.toList();
+			if (!open.isEmpty()) {
+				PendingCompletion.all(open).release();
+			}
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
 	boolean isEmpty() {
-		return this.lanes.isEmpty();
+		return this.lanes.isEmpty() && this.held.isEmpty();
 	}
 
 	/**
@@ -154,121 +389,37 @@ final class UnacknowledgedRecords {
 	 */
 	static final class Waiting {
 
-		private final Acknowledgment acknowledgment;
+		private final IdempotencyKey key;
 
-		// None for a duplicate.
-		private final @Nullable IdempotencyKey key;
+		private final PendingCompletion pending;
 
-		private final @Nullable PendingCompletion pending;
+		// Under the lock.
+		private boolean asked;
 
-		// Under the lock of its lane.
+		// Under the lock.
 		private boolean released;
 
-		private Waiting(Acknowledgment acknowledgment, @Nullable IdempotencyKey key,
-				@Nullable PendingCompletion pending) {
-			this.acknowledgment = acknowledgment;
+		private Waiting(IdempotencyKey key, PendingCompletion pending) {
 			this.key = key;
 			this.pending = pending;
 		}
 
-		private void release() {
-			this.released = true;
-			if (this.pending != null) {
-				this.pending.release();
-			}
-		}
-
 		private boolean isLost() {
-			return this.pending != null && this.pending.complete() == Settlement.LOST;
+			return this.pending.outcome() == Settlement.LOST;
 		}
 
 	}
 
 	/**
-	 * One partition. Its lock is held while completions are recorded, so that no
-	 * acknowledgment of another thread passes a record that is not completed yet.
+	 * An acknowledgment that waits for completions.
+	 *
+	 * @param delivery the number of the delivery
+	 * @param last the last offset of each partition before which nothing may wait
+	 * @param own the records that are acknowledged and whose completion waited
+	 * @param acknowledgment acknowledges them
 	 */
-	private static final class Lane {
-
-		private final ReentrantLock lock = new ReentrantLock();
-
-		private final TreeMap<Long, Waiting> waiting = new TreeMap<>();
-
-		void hold(long offset, Waiting record) {
-			this.lock.lock();
-			try {
-				this.waiting.put(offset, record);
-			}
-			finally {
-				this.lock.unlock();
-			}
-		}
-
-		boolean holdBehind(long offset, Acknowledgment acknowledgment, Predicate<Waiting> condition) {
-			this.lock.lock();
-			try {
-				if (this.waiting.headMap(offset).values().stream().noneMatch(condition)) {
-					return false;
-				}
-				this.waiting.put(offset, new Waiting(acknowledgment, null, null));
-				return true;
-			}
-			finally {
-				this.lock.unlock();
-			}
-		}
-
-		void releaseFrom(long offset) {
-			this.lock.lock();
-			try {
-				Map<Long, Waiting> behind = this.waiting.tailMap(offset, true);
-				List<Waiting> released = List.copyOf(behind.values());
-				behind.clear();
-				released.forEach(Waiting::release);
-			}
-			finally {
-				this.lock.unlock();
-			}
-		}
-
-		// A record that was released is redelivered, and completed then.
-		void acknowledge(long offset, Acknowledgment acknowledgment, @Nullable Waiting record) {
-			this.lock.lock();
-			try {
-				if (record != null && record.released) {
-					return;
-				}
-				boolean lost = acknowledgment.isOutOfOrderCommit() ? isLost(this.waiting.remove(offset))
-						: completeUpTo(offset);
-				if (!lost) {
-					acknowledgment.acknowledge();
-					acknowledgeDuplicates();
-				}
-			}
-			finally {
-				this.lock.unlock();
-			}
-		}
-
-		// Another owner decides about a record that is lost.
-		private boolean completeUpTo(long offset) {
-			boolean lost = false;
-			while (!this.waiting.isEmpty() && this.waiting.firstKey() <= offset) {
-				Map.Entry<Long, Waiting> first = this.waiting.pollFirstEntry();
-				lost = isLost(first.getValue()) && first.getKey() == offset;
-			}
-			return lost;
-		}
-
-		private static boolean isLost(@Nullable Waiting record) {
-			return record != null && record.isLost();
-		}
-
-		private void acknowledgeDuplicates() {
-			while (!this.waiting.isEmpty() && this.waiting.firstEntry().getValue().pending == null) {
-				this.waiting.pollFirstEntry().getValue().acknowledgment.acknowledge();
-			}
-		}
+	private record HeldAcknowledgment(long delivery, Map<TopicPartition, Long> last, List<Waiting> own,
+			Runnable acknowledgment) {
 
 	}
 

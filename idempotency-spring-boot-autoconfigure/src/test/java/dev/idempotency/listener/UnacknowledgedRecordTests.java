@@ -26,6 +26,7 @@ import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.backoff.FixedBackOff;
 
+import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.Idempotent;
@@ -56,6 +57,7 @@ class UnacknowledgedRecordTests {
 		}
 		this.apps.put("async", new BatchApp(Listeners.class, "leased", "spring.kafka.listener.ack-mode=manual",
 				"spring.kafka.listener.async-acks=true"));
+		this.apps.put("outage", new BatchApp(Listeners.class, "leased", "spring.kafka.listener.ack-mode=manual"));
 		this.apps.put("transactional",
 				new BatchApp(Listeners.class, "transactional", "spring.kafka.listener.ack-mode=manual"));
 	}
@@ -146,6 +148,135 @@ class UnacknowledgedRecordTests {
 		app.awaitDone("seeking");
 		assertThat(listeners.runs("seeking")).containsExactly("a", "b", "a", "b");
 		assertThat(app.record("seeking", "a").state()).isEqualTo(State.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "manual", "manual_immediate" })
+	void batchIsProcessedAgainAfterARestart(String ack) {
+		BatchApp app = this.apps.get(ack);
+		Listeners listeners = app.listeners(Listeners.class);
+		app.send("batch-forgetful", "a b");
+		app.start("batch-forgetful");
+		await().atMost(PATIENCE).until(() -> listeners.runs("batch-forgetful").size() == 1);
+		awaitState(app, "batch-forgetful", "b", State.IN_PROGRESS);
+		app.stop("batch-forgetful");
+		app.start("batch-forgetful");
+		app.awaitDone("batch-forgetful");
+		assertThat(listeners.runs("batch-forgetful")).containsExactly("a b", "a b");
+		awaitState(app, "batch-forgetful", "a", State.COMPLETED);
+	}
+
+	@Test
+	void batchIsCompletedUpToTheAcknowledgedIndex() {
+		BatchApp app = this.apps.get("manual_immediate");
+		Listeners listeners = app.listeners(Listeners.class);
+		app.send("part", "a b c");
+		app.start("part");
+		await().atMost(PATIENCE).untilAsserted(() -> assertThat(app.lag("part")).isOne());
+		assertThat(app.record("part", "b").state()).isEqualTo(State.COMPLETED);
+		assertThat(app.record("part", "c").state()).isEqualTo(State.IN_PROGRESS);
+		app.stop("part");
+		app.start("part");
+		app.awaitDone("part");
+		assertThat(listeners.runs("part")).containsExactly("a b c", "c");
+		assertThat(app.record("part", "c").state()).isEqualTo(State.COMPLETED);
+	}
+
+	// The copies of a and of x, which has completed, must not wait for the batch before.
+	@ParameterizedTest
+	@ValueSource(strings = { "manual", "manual_immediate" })
+	void acknowledgmentOfABatchCompletesItAndThoseBefore(String ack) {
+		BatchApp app = this.apps.get(ack);
+		Listeners listeners = app.listeners(Listeners.class);
+		app.complete("batch-later", "x", null);
+		app.send("batch-later", "a b");
+		app.start("batch-later");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("batch-later a b"));
+		app.sendMore("batch-later", "a x c");
+		await().atMost(PATIENCE).until(() -> listeners.runs("batch-later").contains("c"));
+		awaitState(app, "batch-later", "c", State.IN_PROGRESS);
+		assertThat(app.record("batch-later", "a").state()).isEqualTo(State.IN_PROGRESS);
+		assertThat(app.lag("batch-later")).isEqualTo(5);
+		listeners.acknowledgments.get("batch-later c").acknowledge();
+		assertThat(app.record("batch-later", "a").state()).isEqualTo(State.COMPLETED);
+		assertThat(app.record("batch-later", "b").state()).isEqualTo(State.COMPLETED);
+		assertThat(app.record("batch-later", "c").state()).isEqualTo(State.COMPLETED);
+		app.awaitDone("batch-later");
+		assertThat(listeners.runs("batch-later")).containsExactly("a b", "c");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "manual", "manual_immediate" })
+	void batchOfDuplicatesIsAcknowledgedAfterTheBatchThatWaits(String ack) {
+		BatchApp app = this.apps.get(ack);
+		Listeners listeners = app.listeners(Listeners.class);
+		app.complete("batch-copies", "x", null);
+		app.send("batch-copies", "a", "b");
+		app.start("batch-copies");
+		await().atMost(PATIENCE).until(() -> String.join(" ", listeners.runs("batch-copies")).length() == 3);
+		app.sendMore("batch-copies", "x a", "z");
+		await().atMost(PATIENCE).until(() -> listeners.runs("batch-copies").contains("z"));
+		awaitState(app, "batch-copies", "z", State.IN_PROGRESS);
+		assertThat(Kafka.committed(app.name("batch-copies"), app.name("batch-copies"), 0)).isZero();
+		listeners.acknowledgments.entrySet()
+			.stream()
+			.filter((entry) -> entry.getKey().startsWith("batch-copies"))
+			.sorted(Map.Entry.comparingByKey())
+			.forEach((entry) -> entry.getValue().acknowledge());
+		app.awaitDone("batch-copies");
+		assertThat(app.record("batch-copies", "a").state()).isEqualTo(State.COMPLETED);
+		assertThat(listeners.runs("batch-copies")).doesNotHaveDuplicates();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "manual", "manual_immediate" })
+	void recordOfABatchThatIsAcknowledgedWhileAnotherPartitionIsBlockedIsCompleted(String ack) {
+		BatchApp app = this.apps.get(ack);
+		Listeners listeners = app.listeners(Listeners.class);
+		ClaimRequest other = app.hold("batch-held", "x", Duration.ofMinutes(5));
+		app.send("batch-held", "a b", "x");
+		app.start("batch-held");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("batch-held a b"));
+		awaitState(app, "batch-held", "b", State.IN_PROGRESS);
+		listeners.acknowledgments.get("batch-held a b").acknowledge();
+		awaitState(app, "batch-held", "b", State.COMPLETED);
+		app.store().release(other);
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("batch-held x"));
+		listeners.acknowledgments.get("batch-held x").acknowledge();
+		awaitState(app, "batch-held", "x", State.COMPLETED);
+		assertThat(listeners.runs("batch-held")).containsExactly("a b", "x");
+	}
+
+	@Test
+	@Tag("promise-11")
+	void offsetMovesOnlyWhenTheStoreHasTakenTheCompletion() {
+		BatchApp app = this.apps.get("outage");
+		Listeners listeners = app.listeners(Listeners.class);
+		List<String> names = List.of("later", "batch-later");
+		for (String name : names) {
+			app.send(name, "a");
+			app.start(name);
+			await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey(name + " a"));
+			awaitState(app, name, "a", State.IN_PROGRESS);
+		}
+		listeners.jdbc.execute("ALTER TABLE idempotency_record RENAME TO unavailable");
+		try {
+			names.forEach((name) -> listeners.acknowledgments.get(name + " a").acknowledge());
+			assertThat(app.pending()).isEqualTo(2);
+			// These would have been acknowledged by now.
+			app.send("plain", "a");
+			app.start("plain");
+			app.awaitDone("plain");
+			names.forEach((name) -> assertThat(app.lag(name)).isOne());
+		}
+		finally {
+			listeners.jdbc.execute("ALTER TABLE unavailable RENAME TO idempotency_record");
+		}
+		for (String name : names) {
+			app.awaitDone(name);
+			assertThat(app.record(name, "a").state()).isEqualTo(State.COMPLETED);
+			assertThat(listeners.runs(name)).containsExactly("a");
+		}
 	}
 
 	@Test
@@ -255,6 +386,43 @@ class UnacknowledgedRecordTests {
 			else if (record.value().equals("b")) {
 				consumer.seek(new TopicPartition(record.topic(), 0), 0);
 			}
+		}
+
+		@Idempotent(scope = "${prefix}-batch-forgetful")
+		@KafkaListener(id = "${prefix}-batch-forgetful", topics = "${prefix}-batch-forgetful", batch = "true")
+		void batchForgetful(List<String> values, Acknowledgment acknowledgment) {
+			runs("batch-forgetful").add(String.join(" ", values));
+			if (runs("batch-forgetful").size() > 1) {
+				acknowledgment.acknowledge();
+			}
+		}
+
+		@Idempotent(scope = "${prefix}-batch-later")
+		@KafkaListener(id = "${prefix}-batch-later", topics = "${prefix}-batch-later", batch = "true")
+		void batchLater(List<String> values, Acknowledgment acknowledgment) {
+			later("batch-later", values, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-batch-held")
+		@KafkaListener(id = "${prefix}-batch-held", topics = "${prefix}-batch-held", batch = "true")
+		void batchHeld(List<String> values, Acknowledgment acknowledgment) {
+			later("batch-held", values, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-batch-copies")
+		@KafkaListener(id = "${prefix}-batch-copies", topics = "${prefix}-batch-copies", batch = "true")
+		void batchCopies(List<String> values, Acknowledgment acknowledgment) {
+			later("batch-copies", values, acknowledgment);
+		}
+
+		@KafkaListener(id = "${prefix}-plain", topics = "${prefix}-plain")
+		void plain(String value, Acknowledgment acknowledgment) {
+			acknowledgment.acknowledge();
+		}
+
+		private void later(String name, List<String> values, Acknowledgment acknowledgment) {
+			runs(name).add(String.join(" ", values));
+			this.acknowledgments.put(name + " " + String.join(" ", values), acknowledgment);
 		}
 
 		@Idempotent(scope = "${prefix}-part")
