@@ -2,13 +2,14 @@ package dev.idempotency.listener;
 
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
+import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
 import org.aopalliance.intercept.MethodInvocation;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotatedElementUtils;
@@ -58,8 +59,13 @@ final class UnprotectedCalls {
 		if (!listeners.isEmpty()) {
 			return listeners.contains(method);
 		}
-		return !ReflectionUtils.isObjectMethod(method) && ReflectionUtils.findMethod(ConsumerSeekAware.class,
-				method.getName(), (@Nullable Class<?>[]) method.getParameterTypes()) == null;
+		return !ReflectionUtils.isObjectMethod(method) && !isSeekCallback(method);
+	}
+
+	private static boolean isSeekCallback(Method method) {
+		return Stream.of(ConsumerSeekAware.class.getMethods())
+			.anyMatch((callback) -> callback.getName().equals(method.getName())
+					&& Arrays.equals(callback.getParameterTypes(), method.getParameterTypes()));
 	}
 
 	private static boolean isMarked(Method method, Class<? extends Annotation> annotation) {
