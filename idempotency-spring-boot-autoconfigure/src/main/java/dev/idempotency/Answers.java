@@ -1,16 +1,11 @@
 package dev.idempotency;
 
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Converts results to what the store keeps, and a claim that was not acquired into a
- * replayed result or an exception.
+ * Converts a claim that was not acquired into a replayed result or an exception.
  */
 final class Answers {
-
-	private static final Log logger = LogFactory.getLog(Answers.class);
 
 	private Answers() {
 	}
@@ -29,19 +24,6 @@ final class Answers {
 				"Known with other content: " + operation + "; the producer must use a new key for a new operation");
 	}
 
-	static <T> byte @Nullable [] write(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
-		try {
-			return codec.write(result);
-		}
-		catch (RuntimeException | LinkageError | StackOverflowError ex) {
-			// The effect has happened: completing without a result beats running it
-			// again.
-			logger.error("The result cannot be stored, so duplicates will get none: " + operation
-					+ "; make the result type serialisable", ex);
-			return null;
-		}
-	}
-
 	static <T> @Nullable T read(IdempotentOperation operation, byte @Nullable [] result, ResultCodec<T> codec) {
 		if (result == null) {
 			return null;
@@ -49,16 +31,21 @@ final class Answers {
 		try {
 			return codec.read(result);
 		}
-		catch (RuntimeException ex) {
-			throw new StoredResultUnreadableException("The operation has completed, but its stored result of "
-					+ result.length + " bytes cannot be read as the type that the handler declares: " + operation
-					+ "; make the type read what its earlier version wrote", unquoted(ex));
+		catch (RuntimeException | LinkageError | StackOverflowError ex) {
+			throw new StoredResultUnreadableException(
+					"The operation has completed, but its stored result of " + result.length
+							+ " bytes cannot be read as the type that the handler declares: " + operation
+							+ "; correct the type so that it reads what is stored, and send the record again",
+					unquoted(ex));
 		}
 	}
 
-	// Without the text, which may quote what was read or written.
-	static Throwable unquoted(RuntimeException ex) {
-		IllegalStateException cause = new IllegalStateException(ex.getClass().getName());
+	// Without the text, which may quote what was read or written; the definition of a
+	// type
+	// quotes nothing.
+	static Throwable unquoted(Throwable ex) {
+		IllegalStateException cause = new IllegalStateException(
+				(ex instanceof IdempotencyConfigurationException) ? ex.getMessage() : ex.getClass().getName());
 		cause.setStackTrace(ex.getStackTrace());
 		return cause;
 	}

@@ -41,6 +41,8 @@ final class AsyncSettlements implements AutoCloseable {
 
 	private final Settlements settlements;
 
+	private final Results results;
+
 	private final ThreadPoolExecutor executor;
 
 	// What the application does with an answer may take any time, and may wait for other
@@ -52,8 +54,9 @@ final class AsyncSettlements implements AutoCloseable {
 
 	private final Set<CompletableFuture<?>> signalled = ConcurrentHashMap.newKeySet();
 
-	AsyncSettlements(Settlements settlements, ThreadFactory threads, ThreadFactory answers) {
+	AsyncSettlements(Settlements settlements, Results results, ThreadFactory threads, ThreadFactory answers) {
 		this.settlements = settlements;
+		this.results = results;
 		this.executor = new ThreadPoolExecutor(THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
 				threads);
 		this.executor.allowCoreThreadTimeOut(true);
@@ -135,7 +138,7 @@ final class AsyncSettlements implements AutoCloseable {
 					fail(answer, claim.lost());
 				}
 			});
-			this.settlements.complete(claim, Answers.write(claim.operation(), result, codec));
+			this.settlements.complete(claim, this.results.write(claim.operation(), result, codec));
 			complete(answer, executed);
 		}
 		catch (OwnershipLostException ex) {

@@ -24,12 +24,15 @@ final class BatchRun<T> {
 
 	private final BatchHandler<T> handler;
 
+	private final Results results;
+
 	private boolean started;
 
-	BatchRun(List<BatchItem> items, ResultCodec<T> codec, BatchHandler<T> handler, Bypass bypass) {
+	BatchRun(List<BatchItem> items, ResultCodec<T> codec, BatchHandler<T> handler, Bypass bypass, Results results) {
 		this.plan = new BatchPlan<>(items, codec, bypass);
 		this.codec = codec;
 		this.handler = handler;
+		this.results = results;
 	}
 
 	BatchPlan<T> plan() {
@@ -152,13 +155,14 @@ final class BatchRun<T> {
 		return (position < due.size()) ? position : -1;
 	}
 
-	ResultCodec<T> codec() {
-		return this.codec;
+	// Of a part with an operation, in the transaction of its effect.
+	byte @Nullable [] writeOrFail(int index, @Nullable T result) {
+		return this.results.writeOrFail(this.plan.part(index).operation(), result, this.codec);
 	}
 
 	byte @Nullable [] write(int index, @Nullable T result) {
 		BatchPart part = this.plan.part(index);
-		return part.isProtected() ? Answers.write(part.operation(), result, this.codec) : null;
+		return part.isProtected() ? this.results.write(part.operation(), result, this.codec) : null;
 	}
 
 	/**

@@ -296,7 +296,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			BatchHandler<T> handler) {
 		ObservedBatch observed = new ObservedBatch(this.listener, this.context, items, mode);
 		try {
-			return executeAll(new BatchRun<>(items, codec, handler, this.protocols.bypass()), boundary, observed);
+			return executeAll(new BatchRun<>(items, codec, handler, this.protocols.bypass(), this.protocols.results()),
+					boundary, observed);
 		}
 		finally {
 			observed.leave();

@@ -25,10 +25,13 @@ final class LeasedProtocol {
 
 	private final AsyncSettlements asynchronous;
 
-	LeasedProtocol(LeasedClaims claims, Settlements settlements, AsyncSettlements asynchronous) {
+	private final Results results;
+
+	LeasedProtocol(LeasedClaims claims, Settlements settlements, AsyncSettlements asynchronous, Results results) {
 		this.claims = claims;
 		this.settlements = settlements;
 		this.asynchronous = asynchronous;
+		this.results = results;
 	}
 
 	<T, E extends Throwable> Executed<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec,
@@ -46,7 +49,7 @@ final class LeasedProtocol {
 		boolean deferred = false;
 		try {
 			T result = run(attempt, owned);
-			byte[] bytes = Answers.write(operation, result, codec);
+			byte[] bytes = this.results.write(operation, result, codec);
 			if (deferral != null && deferral.isNeeded()) {
 				if (owned.execution().ownershipLost()) {
 					// Its output must not be committed.

@@ -14,6 +14,8 @@ final class Protocols implements AutoCloseable {
 
 	private final Bypass bypass = new Bypass();
 
+	private final Results results = new Results();
+
 	private final LocalCompletions cache;
 
 	private final Leases leases;
@@ -39,15 +41,15 @@ final class Protocols implements AutoCloseable {
 		this.leases = new Leases(store, calls, Looks.threads("leases"));
 		this.settlements = new Settlements(store, calls, this.cache, this.leases, listener, Looks.threads("pending"));
 		this.operator = new IdempotencyOperator(store, this.cache, this.bypass, this.settlements, listener);
-		this.asynchronous = new AsyncSettlements(this.settlements, Looks.threads("settlements"),
+		this.asynchronous = new AsyncSettlements(this.settlements, this.results, Looks.threads("settlements"),
 				Looks.threads("answers"));
 		LeasedClaims claims = new LeasedClaims(store, calls, this.cache, this.settlements, this.bypass);
-		this.leased = new LeasedProtocol(claims, this.settlements, this.asynchronous);
+		this.leased = new LeasedProtocol(claims, this.settlements, this.asynchronous, this.results);
 		this.notes = new FailureNotes(calls, Looks.threads("failure-notes"));
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
 				? new TransactionalProtocol(transactionalStore, calls, this.cache, new Transactions(calls, manager),
-						this.bypass, this.notes)
+						this.bypass, this.notes, this.results)
 				: null;
 	}
 
@@ -57,6 +59,10 @@ final class Protocols implements AutoCloseable {
 
 	Bypass bypass() {
 		return this.bypass;
+	}
+
+	Results results() {
+		return this.results;
 	}
 
 	boolean supportsLeases() {

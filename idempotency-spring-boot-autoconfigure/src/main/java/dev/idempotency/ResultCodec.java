@@ -18,9 +18,14 @@ public interface ResultCodec<T> {
 	byte @Nullable [] write(@Nullable T result);
 
 	/**
-	 * Read a result into the declared type; never into a type that the bytes name.
+	 * Read a result into the declared type; never into a type that the bytes name. The
+	 * first results of a listener are read right after they were written, to report those
+	 * that cannot be read before there is a duplicate.
 	 * @param bytes what {@link #write} returned
 	 * @return the result
+	 * @throws IdempotencyConfigurationException if the type cannot be read whatever the
+	 * bytes are; its message, unlike that of any other exception, is shown and must not
+	 * quote the bytes
 	 */
 	@Nullable T read(byte[] bytes);
 

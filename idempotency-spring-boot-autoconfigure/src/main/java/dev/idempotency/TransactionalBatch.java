@@ -154,7 +154,7 @@ final class TransactionalBatch<T> {
 			int index = due.get(i);
 			if (this.plan.part(index).isClaimed()) {
 				completions.put(index,
-						new Completion(this.claims.request(index), this.run.codec().write(results.get(i))));
+						new Completion(this.claims.request(index), this.run.writeOrFail(index, results.get(i))));
 			}
 		}
 		return completions;

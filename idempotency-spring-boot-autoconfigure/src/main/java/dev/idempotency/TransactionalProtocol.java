@@ -35,9 +35,12 @@ final class TransactionalProtocol {
 
 	private final FailureNotes notes;
 
+	private final Results results;
+
 	TransactionalProtocol(TransactionalIdempotencyStore store, StoreCalls calls, CompletionCache cache,
-			Transactions transactions, Bypass bypass, FailureNotes notes) {
+			Transactions transactions, Bypass bypass, FailureNotes notes, Results results) {
 		this.notes = notes;
+		this.results = results;
 		this.bypass = bypass;
 		this.store = store;
 		this.calls = calls;
@@ -122,7 +125,7 @@ final class TransactionalProtocol {
 		boolean withoutEffect;
 		try {
 			result = attempt.run(new IdempotentExecution(operation.key(), acquired));
-			bytes = codec.write(result);
+			bytes = this.results.writeOrFail(operation, result, codec);
 			withoutEffect = Transactions.isRollbackOnly(transaction, boundary);
 			if (!withoutEffect) {
 				store(operation, request, bytes);

@@ -2,6 +2,7 @@ package dev.idempotency;
 
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import org.jspecify.annotations.Nullable;
@@ -11,8 +12,10 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.BeanUtils;
+import org.springframework.jdbc.support.JdbcTransactionManager;
 
 import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
@@ -88,6 +91,87 @@ class StoredResultTests {
 				.extracting((thrown) -> thrown.getMessage() + thrown.getCause().getMessage())
 				.asString()
 				.doesNotContain("secret"));
+	}
+
+	@Test
+	void laterResultThatCannotBeReadBackIsReportedOnce() {
+		try (Logs logs = Logs.ofThisThread()) {
+			CountingCodec codec = new CountingCodec("unreadable");
+			execute(codec, "empty");
+			assertThat(logs.messages("ERROR")).isEmpty();
+			execute(codec, "unreadable");
+			execute(codec, "unreadable");
+			assertThat(logs.messages("ERROR")).singleElement()
+				.asString()
+				.contains("topic-0@7", "not read back", "java.lang.String");
+		}
+	}
+
+	@Test
+	void onlyTheFirstResultsAreReadBack() {
+		CountingCodec codec = new CountingCodec("unreadable");
+		for (int i = 0; i < 15; i++) {
+			execute(codec, "readable");
+		}
+		assertThat(codec.reads).hasValue(10);
+	}
+
+	@Test
+	void resultsOfBatchesAndOfSignalsAreReadBack() {
+		CountingCodec codec = new CountingCodec("unreadable");
+		this.template.executeAsync(newOperation(), codec, () -> CompletableFuture.completedFuture("readable")).join();
+		assertThat(codec.reads).hasValue(1);
+		this.template.executeAll(List.of(new BatchItem(newOperation(), "lane"), new BatchItem(newOperation(), "lane")),
+				codec, (due) -> List.of("readable", "readable"));
+		assertThat(codec.reads).hasValue(3);
+	}
+
+	@Test
+	void resultsOfATransactionalBatchAreReadBack() {
+		CountingCodec codec = new CountingCodec("unreadable");
+		IdempotencyTemplate transactional = new IdempotencyTemplate(database.store(),
+				new TemplateSettings(new JdbcTransactionManager(database.pool()), false, List.of()));
+		transactional.executeAll(
+				List.of(new BatchItem(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL), "lane")),
+				codec, (due) -> List.of("readable"));
+		assertThat(codec.reads).hasValue(1);
+	}
+
+	private void execute(ResultCodec<String> codec, String result) {
+		this.template.execute(newOperation(), codec, () -> result);
+	}
+
+	private static IdempotentOperation newOperation() {
+		return TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
+	}
+
+	static class CountingCodec implements ResultCodec<String> {
+
+		final AtomicInteger reads = new AtomicInteger();
+
+		private final ResultCodec<String> text = new TextCodec();
+
+		private final String unreadable;
+
+		CountingCodec(String unreadable) {
+			this.unreadable = unreadable;
+		}
+
+		@Override
+		public byte[] write(@Nullable String result) {
+			return this.text.write(result);
+		}
+
+		@Override
+		public String read(byte[] bytes) {
+			this.reads.incrementAndGet();
+			String result = this.text.read(bytes);
+			if (this.unreadable.equals(result)) {
+				throw new UnreadableException(result);
+			}
+			return result;
+		}
+
 	}
 
 	static class BrokenCodec implements ResultCodec<String> {

@@ -128,7 +128,8 @@ class ThreadShortageTests {
 	@Tag("promise-2")
 	void signalIsSettledOnItsOwnThreadWhenNoOtherCanBeStarted() {
 		ThreadFactory threads = new FailingThreads(1);
-		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements, threads, new FailingThreads(1))) {
+		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements, new Results(), threads,
+				new FailingThreads(1))) {
 			CompletableFuture<String> handler = new CompletableFuture<>();
 			CompletableFuture<Executed<String>> answer = settle(asynchronous, this.first, handler);
 			handler.complete("paid");

@@ -7,6 +7,7 @@ import tools.jackson.databind.JavaType;
 import tools.jackson.databind.exc.InvalidDefinitionException;
 import tools.jackson.databind.json.JsonMapper;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.ResultCodec;
 import dev.idempotency.Serialization;
 
@@ -47,7 +48,13 @@ public final class JacksonSerialization implements Serialization {
 
 			@Override
 			public @Nullable Object read(byte[] bytes) {
-				return JacksonSerialization.this.mapper.readerFor(javaType).readValue(bytes);
+				try {
+					return JacksonSerialization.this.mapper.readerFor(javaType).readValue(bytes);
+				}
+				catch (InvalidDefinitionException ex) {
+					throw new IdempotencyConfigurationException(ex.getOriginalMessage() + ".",
+							"Change the result type so that it can be read back.");
+				}
 			}
 
 		};

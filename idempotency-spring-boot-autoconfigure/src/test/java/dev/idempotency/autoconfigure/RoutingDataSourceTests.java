@@ -4,6 +4,7 @@ import java.util.Map;
 
 import javax.sql.DataSource;
 
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -94,12 +95,22 @@ class RoutingDataSourceTests {
 			});
 	}
 
-	static DataSource routing() {
+	@Test
+	void dataSourceWithoutATargetAtStartUpIsRefused() {
+		this.runner.withUserConfiguration(RoutingWithoutTarget.class, Listener.class).run((context) -> {
+			FailureAnalysis analysis = Contexts.analyze(context.getStartupFailure());
+			assertThat(analysis.getDescription()).contains("chooses its database by the thread",
+					"no database for the thread that starts the application", "lookup key [null]");
+			assertThat(analysis.getAction()).contains("setDefaultTargetDataSource", "'idempotency.jdbc.data-source'");
+		});
+	}
+
+	static DataSource routing(@Nullable Object key) {
 		AbstractRoutingDataSource routing = new AbstractRoutingDataSource() {
 
 			@Override
-			protected Object determineCurrentLookupKey() {
-				return "a";
+			protected @Nullable Object determineCurrentLookupKey() {
+				return key;
 			}
 
 		};
@@ -112,7 +123,16 @@ class RoutingDataSourceTests {
 
 		@Bean
 		static DataSource dataSource() {
-			return routing();
+			return routing("a");
+		}
+
+	}
+
+	static class RoutingWithoutTarget {
+
+		@Bean
+		static DataSource dataSource() {
+			return routing(null);
 		}
 
 	}
@@ -121,7 +141,7 @@ class RoutingDataSourceTests {
 
 		@Bean
 		static DataSource dataSource() {
-			return new LazyConnectionDataSourceProxy(routing());
+			return new LazyConnectionDataSourceProxy(routing("a"));
 		}
 
 	}
@@ -130,7 +150,7 @@ class RoutingDataSourceTests {
 
 		@Bean
 		static DataSource dataSource() {
-			return (DataSource) new ProxyFactory(routing()).getProxy();
+			return (DataSource) new ProxyFactory(routing("a")).getProxy();
 		}
 
 	}

@@ -13,6 +13,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -27,6 +29,7 @@ import dev.idempotency.Mode;
 import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.test.DeadLetters;
 import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;
 
@@ -51,7 +54,7 @@ class RepliesTests {
 
 	@BeforeAll
 	void start() {
-		for (String name : List.of("one", "many", "none", "leased", "corrupt")) {
+		for (String name : List.of("one", "many", "none", "leased", "corrupt", "nested", "nested-leased")) {
 			Servers.addTopics(1, topic(name), topic(name) + "-dead", topic(name) + "-out");
 		}
 		this.context = TestApp.of(Listeners.class, DeadLetters.class).with("prefix", this.prefix).run();
@@ -107,6 +110,29 @@ class RepliesTests {
 		});
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "nested", "nested-leased" })
+	void resultThatCannotBeReadBackIsReportedWithTheFirstRecord(String name) {
+		try (Logs logs = Logs.about(topic(name) + ",")) {
+			send(name, "first");
+			assertThat(logs.messages("ERROR")).singleElement()
+				.asString()
+				.contains("RepliesTests.Listeners.nested", "topic " + topic(name), "partition 0", "offset 0",
+						"can be stored but not read back", "Envelope", "rejected", "correct the result type")
+				.doesNotContain("secret");
+			send(name, "second");
+			assertThat(this.dead.deliveries(topic(name))).containsExactly(0L, 1L);
+			assertThat(this.listeners.runs).filteredOn(name::equals).hasSize(1);
+			assertThat(DeadLetters.read(topic(name))).singleElement().satisfies((record) -> {
+				assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_CAUSE_FQCN))
+					.isEqualTo(StoredResultUnreadableException.class.getName());
+				assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_STACKTRACE))
+					.contains("Cannot construct instance of `" + Content.class.getName() + "`")
+					.doesNotContain("secret");
+			});
+		}
+	}
+
 	private void assertReplies(String name, String reply) {
 		sendTwice(name);
 		assertThat(this.listeners.runs).filteredOn(name::equals).hasSize(1);
@@ -143,6 +169,18 @@ class RepliesTests {
 	}
 
 	record Receipt(String id, int number) {
+	}
+
+	interface Content {
+
+		String text();
+
+	}
+
+	record Text(String text) implements Content {
+	}
+
+	record Envelope(List<Content> contents) {
 	}
 
 	/**
@@ -198,6 +236,25 @@ class RepliesTests {
 		@KafkaListener(topics = "${prefix}-corrupt", groupId = "${prefix}")
 		Receipt corrupt(Order order) {
 			return receipt("corrupt", order);
+		}
+
+		@Idempotent
+		@SendTo("${prefix}-nested-out")
+		@KafkaListener(topics = "${prefix}-nested", groupId = "${prefix}")
+		Envelope nested(Order order) {
+			return envelope("nested");
+		}
+
+		@Idempotent(mode = Mode.LEASED)
+		@SendTo("${prefix}-nested-leased-out")
+		@KafkaListener(topics = "${prefix}-nested-leased", groupId = "${prefix}")
+		Envelope nestedLeased(Order order) {
+			return envelope("nested-leased");
+		}
+
+		private Envelope envelope(String name) {
+			this.runs.add(name);
+			return new Envelope(List.of(new Text("secret")));
 		}
 
 		private Receipt receipt(String name, Order order) {
