@@ -10,6 +10,7 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.util.ClassUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.jdbc.JdbcSchemaValidation;
 
 /**
  * The database of the store and of the outbox.
@@ -29,6 +30,7 @@ final class Database {
 							+ List.of(beanFactory.getBeanNamesForType(DataSource.class)) + ".",
 					"Name one with 'idempotency.jdbc.data-source', or make one @Primary.");
 		}
+		JdbcSchemaValidation.requireTarget(dataSource);
 		return dataSource;
 	}
 

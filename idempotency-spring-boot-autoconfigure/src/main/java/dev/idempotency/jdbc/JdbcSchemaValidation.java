@@ -36,6 +36,33 @@ public final class JdbcSchemaValidation {
 	}
 
 	/**
+	 * Make sure that the thread that starts the application reaches a database. Only a
+	 * {@link DataSource} that chooses its database by the thread is asked.
+	 * @param dataSource the database
+	 * @throws IdempotencyConfigurationException if it has none for this thread
+	 */
+	public static void requireTarget(DataSource dataSource) {
+		if (!Databases.isRouting(dataSource)) {
+			return;
+		}
+		try (Connection connection = dataSource.getConnection()) {
+			// A lazy proxy opens its connection only now.
+			connection.getMetaData();
+		}
+		catch (IllegalStateException ex) {
+			throw new IdempotencyConfigurationException(
+					"The DataSource of the idempotency store or the outbox chooses its database by the thread "
+							+ "(AbstractRoutingDataSource), and has no database for the thread that starts the application: "
+							+ ex.getMessage() + ".",
+					"Give it a default with setDefaultTargetDataSource, or name a DataSource that always leads to the same "
+							+ "database with 'idempotency.jdbc.data-source'.");
+		}
+		catch (SQLException ex) {
+			// Whatever needs the database next says that it does not answer.
+		}
+	}
+
+	/**
 	 * Make sure that the table is there, with its layout and all its columns.
 	 * @param dataSource the database
 	 * @param table the name of the table
