@@ -40,9 +40,8 @@ final class Answers {
 		}
 	}
 
-	// Without the text, which may quote what was read or written; the definition of a
-	// type
-	// quotes nothing.
+	// Without the text, which may quote what was read or written.
+	// The definition of a type quotes nothing.
 	static Throwable unquoted(Throwable ex) {
 		IllegalStateException cause = new IllegalStateException(
 				(ex instanceof IdempotencyConfigurationException) ? ex.getMessage() : ex.getClass().getName());

@@ -39,8 +39,8 @@ public interface IdempotencyStore {
 
 	/**
 	 * Claim a key: absent, failed, run out and expired keys become the caller's; a
-	 * completed key answers with its result; a live claim of somebody else stays as it
-	 * is. Only a completed key and a live claim of somebody else compare their content,
+	 * completed key answers with its result; a live claim of another owner stays as it
+	 * is. Only a completed key and a live claim of another owner compare their content,
 	 * as {@link Fingerprint} describes; a key that becomes the caller's takes the
 	 * fingerprint of the request. Durable when the method returns, independent of any
 	 * transaction of the caller.

@@ -146,9 +146,8 @@ final class LeasedClaims {
 		});
 	}
 
-	// A concurrent transaction holds one of the keys, and the store cannot say which:
-	// only
-	// that part and the later ones of its lane have to wait.
+	// A concurrent transaction holds one of the keys, and the store cannot say which.
+	// Only that part and the later ones of its lane have to wait.
 	private void claimEach(BatchPlan<?> plan, Map<Integer, ClaimRequest> requests) {
 		requests.forEach((index, request) -> {
 			IdempotentOperation operation = plan.part(index).operation();

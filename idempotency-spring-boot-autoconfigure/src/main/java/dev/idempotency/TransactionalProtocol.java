@@ -198,9 +198,8 @@ final class TransactionalProtocol {
 	}
 
 	// The transaction of the caller still holds its connection and its lock on the
-	// record,
-	// also in afterCompletion: a note on this thread would wait for a second connection,
-	// and with a pool of one for ever.
+	// record, also in afterCompletion. A note on this thread would wait for a second
+	// connection, and with a pool of one for ever.
 	private void noteFailureAfterRollback(IdempotentOperation operation, ClaimRequest request, Throwable error) {
 		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
 			return;

@@ -16,9 +16,8 @@ import org.springframework.transaction.UnexpectedRollbackException;
  */
 final class Transactions {
 
-	// How long no transaction without a record is tried after one could not be begun:
-	// each
-	// try may cost the time-out of the connection pool.
+	// How long no transaction without a record is tried after one could not be begun.
+	// Each try may cost the time-out of the connection pool.
 	private static final Duration PAUSE = Duration.ofSeconds(5);
 
 	private final StoreCalls calls;

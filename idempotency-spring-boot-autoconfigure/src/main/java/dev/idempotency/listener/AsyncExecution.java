@@ -43,9 +43,8 @@ record AsyncExecution(ListenerSettings settings, AsyncResult result) implements 
 		}
 	}
 
-	// It runs again when another owner has taken it over and has failed. An invocation
-	// can
-	// proceed only once.
+	// It runs again when another owner has taken it over and has failed.
+	// An invocation can proceed only once.
 	private CompletionStage<Object> run(ProxyMethodInvocation calls, Delivery delivery) throws Throwable {
 		delivery.begin();
 		return this.result.stage(calls.invocableClone().proceed());

@@ -87,9 +87,8 @@ public final class ContainerProtection {
 				ListenerChecks.check(bean, method, container, autoCommit);
 				// Those of retry topics come later.
 				boolean first = this.methods.add(method);
-				// A retry topic has the methods of the main endpoint. A method that the
-				// main
-				// endpoint does not have is its dead-letter handler.
+				// A retry topic has the methods of the main endpoint. Any other method
+				// is its dead-letter handler.
 				ListenerScope mainScope = (main != container) ? mainScopes(endpoint.getMainListenerId()).get(method)
 						: null;
 				boolean deadLetter = main != container && mainScope == null;

@@ -51,9 +51,8 @@ final class Delivery {
 		return previous;
 	}
 
-	// The application may have put a listener of its own around one that is protected,
-	// and
-	// that listener may swallow exceptions.
+	// The application may have put a listener of its own around one that is protected.
+	// That listener may swallow exceptions.
 	static void unbind(Delivery delivery, @Nullable Delivery previous) {
 		CURRENT.set(previous);
 		if (previous != null && delivery.blocked != null) {

@@ -21,9 +21,8 @@ final class RecordCoordinates {
 	// Written by retry topics, and by a DeadLetterPublishingRecoverer on its own.
 	private static final String[] FAMILIES = { "kafka_original-", "kafka_dlt-original-" };
 
-	// Spring Kafka keeps the headers of the original that a record already has, whoever
-	// has
-	// copied them there. This one replaces them then.
+	// Spring Kafka keeps the headers of the original that a record already has, also if
+	// a producer has copied them there. This one replaces them then.
 	private static final String HEADER = "idempotency-coordinates";
 
 	private RecordCoordinates() {

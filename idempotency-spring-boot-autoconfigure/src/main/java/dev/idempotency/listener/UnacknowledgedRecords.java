@@ -319,9 +319,8 @@ final class UnacknowledgedRecords {
 		RuntimeException failure = null;
 		for (HeldAcknowledgment one : ready) {
 			try {
-				// A released record is redelivered. Another owner decides about one that
-				// is
-				// lost.
+				// A released record is redelivered. Another owner decides about a lost
+				// one.
 				if (one.own.stream().noneMatch((waiting) -> waiting.released || waiting.isLost())) {
 					one.acknowledgment.run();
 				}

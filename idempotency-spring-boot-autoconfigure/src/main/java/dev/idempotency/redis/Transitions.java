@@ -74,9 +74,8 @@ record Transitions(KeyNames keys) {
 			return 'S'
 			""");
 
-	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key,
-	// fence,
-	// attempt
+	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key, and
+	// fence and attempt of the claim
 	private static final Script RESTORE = Script.of("""
 			if state then
 			  if token ~= ARGV[1] or state ~= 'P' then return 'L' end
