@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.util.StringUtils;
 
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
@@ -33,13 +34,18 @@ final class BatchApp implements AutoCloseable {
 
 	private final ConfigurableApplicationContext context;
 
-	private final String prefix = Servers.unique("batch");
+	private final String prefix;
 
 	BatchApp(Class<?> listeners, String mode, String... properties) {
 		this(new Class<?>[] { listeners }, mode, properties);
 	}
 
 	BatchApp(Class<?>[] configuration, String mode, String... properties) {
+		this(Servers.unique("batch"), configuration, mode, properties);
+	}
+
+	private BatchApp(String prefix, Class<?>[] configuration, String mode, String... properties) {
+		this.prefix = prefix;
 		TestApp app = TestApp.of(configuration)
 			.with("prefix", this.prefix)
 			.with("idempotency.mode", mode.equals("redis") ? "leased" : mode)
@@ -54,6 +60,19 @@ final class BatchApp implements AutoCloseable {
 		this.context = app.run();
 		// The first call opens a connection.
 		await().ignoreExceptions().atMost(Duration.ofSeconds(20)).untilAsserted(() -> store().ping());
+	}
+
+	/**
+	 * Start another instance of the application, with the same database and groups.
+	 * @param listeners its listeners
+	 * @param mode the mode
+	 * @param properties more properties
+	 * @return the instance
+	 */
+	BatchApp another(Class<?> listeners, String mode, String... properties) {
+		String url = "spring.datasource.url=" + this.context.getEnvironment().getProperty("spring.datasource.url");
+		return new BatchApp(this.prefix, new Class<?>[] { listeners }, mode,
+				StringUtils.addStringToArray(properties, url));
 	}
 
 	<T> T listeners(Class<T> type) {

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
@@ -47,6 +48,8 @@ import static org.awaitility.Awaitility.await;
 class UnacknowledgedRecordTests {
 
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+	private static final Set<String> MOVING = Set.of("moving a", "moving b");
 
 	private final Map<String, BatchApp> apps = new ConcurrentHashMap<>();
 
@@ -248,6 +251,34 @@ class UnacknowledgedRecordTests {
 	}
 
 	@Test
+	void recordOfAPartitionThatMovesIsProcessedByItsNewConsumerBeforeTheLeaseHasExpired() {
+		BatchApp app = this.apps.get("manual");
+		Listeners listeners = app.listeners(Listeners.class);
+		app.send("moving", "a", "b");
+		app.start("moving");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.keySet().containsAll(MOVING));
+		awaitState(app, "moving", "a", State.IN_PROGRESS);
+		awaitState(app, "moving", "b", State.IN_PROGRESS);
+		try (BatchApp second = app.another(Listeners.class, "leased", "spring.kafka.listener.ack-mode=manual")) {
+			Listeners others = second.listeners(Listeners.class);
+			second.start("moving");
+			await().atMost(PATIENCE).until(() -> others.runs("moving").size() == 1);
+			String moved = others.runs("moving").element();
+			// This one is stale.
+			listeners.acknowledgments.get("moving " + moved).acknowledge();
+			awaitState(app, "moving", moved, State.IN_PROGRESS);
+			others.acknowledgments.get("moving " + moved).acknowledge();
+			awaitState(app, "moving", moved, State.COMPLETED);
+			// The other one may be redelivered to its consumer.
+			await().atMost(PATIENCE).untilAsserted(() -> {
+				MOVING.forEach((name) -> listeners.acknowledgments.get(name).acknowledge());
+				assertThat(app.lag("moving")).isZero();
+			});
+			assertThat(others.runs("moving")).containsExactly(moved);
+		}
+	}
+
+	@Test
 	@Tag("promise-11")
 	void offsetMovesOnlyWhenTheStoreHasTakenTheCompletion() {
 		BatchApp app = this.apps.get("outage");
@@ -325,7 +356,7 @@ class UnacknowledgedRecordTests {
 
 		Listeners(JdbcTemplate jdbc) {
 			this.jdbc = jdbc;
-			jdbc.execute("CREATE TABLE effect (number serial, name text, value text)");
+			jdbc.execute("CREATE TABLE IF NOT EXISTS effect (number serial, name text, value text)");
 		}
 
 		@Bean
@@ -363,6 +394,13 @@ class UnacknowledgedRecordTests {
 		void later(String value, Acknowledgment acknowledgment) {
 			runs("later").add(value);
 			this.acknowledgments.put("later " + value, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-moving", lease = "2m")
+		@KafkaListener(id = "${prefix}-moving", topics = "${prefix}-moving", properties = "metadata.max.age.ms=2000")
+		void moving(String value, Acknowledgment acknowledgment) {
+			runs("moving").add(value);
+			this.acknowledgments.put("moving " + value, acknowledgment);
 		}
 
 		@Idempotent(scope = "${prefix}-some")
