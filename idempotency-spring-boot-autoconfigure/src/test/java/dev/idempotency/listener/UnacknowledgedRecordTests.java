@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
@@ -31,6 +32,7 @@ import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Logs;
 
@@ -279,6 +281,22 @@ class UnacknowledgedRecordTests {
 	}
 
 	@Test
+	void answerOfAnAsynchronousMethodCompletesAndAcknowledgesItsRecord() {
+		BatchApp app = this.apps.get("manual");
+		Listeners listeners = app.listeners(Listeners.class);
+		app.send("answering", "a b");
+		app.start("answering");
+		await().atMost(PATIENCE).until(() -> listeners.runs("answering").size() == 2);
+		awaitState(app, "answering", "b", State.COMPLETED);
+		assertThat(app.record("answering", "a").state()).isEqualTo(State.IN_PROGRESS);
+		assertThat(app.lag("answering")).isEqualTo(2);
+		listeners.answer.complete(null);
+		app.awaitDone("answering");
+		assertThat(app.record("answering", "a").state()).isEqualTo(State.COMPLETED);
+		assertThat(listeners.runs("answering")).containsExactly("a", "b");
+	}
+
+	@Test
 	@Tag("promise-11")
 	void offsetMovesOnlyWhenTheStoreHasTakenTheCompletion() {
 		BatchApp app = this.apps.get("outage");
@@ -350,6 +368,8 @@ class UnacknowledgedRecordTests {
 
 		private final Map<String, Long> committedBefore = new ConcurrentHashMap<>();
 
+		private final CompletableFuture<Void> answer = new CompletableFuture<>();
+
 		private final Queue<String> recovered = new ConcurrentLinkedQueue<>();
 
 		private final JdbcTemplate jdbc;
@@ -401,6 +421,18 @@ class UnacknowledgedRecordTests {
 		void moving(String value, Acknowledgment acknowledgment) {
 			runs("moving").add(value);
 			this.acknowledgments.put("moving " + value, acknowledgment);
+		}
+
+		// Acknowledges a too early, and b never.
+		@Idempotent(scope = "${prefix}-answering", mode = Mode.LEASED)
+		@KafkaListener(id = "${prefix}-answering", topics = "${prefix}-answering")
+		CompletableFuture<Void> answering(String value, Acknowledgment acknowledgment) {
+			runs("answering").add(value);
+			if (value.equals("a")) {
+				acknowledgment.acknowledge();
+				return this.answer;
+			}
+			return CompletableFuture.completedFuture(null);
 		}
 
 		@Idempotent(scope = "${prefix}-some")
