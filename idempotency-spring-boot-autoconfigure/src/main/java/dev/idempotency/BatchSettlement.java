@@ -80,15 +80,12 @@ final class BatchSettlement<T> {
 		}
 	}
 
-	// Output of somebody who has lost the key must not be committed.
+	// The output of a part that another owner has taken over must not be committed. Its
+	// claim is deferred with the others, so that the transaction is refused even if the
+	// caller ignores the loss, and no key is free before its effect is rolled back.
 	private void defer(Deferral who, List<Integer> mine, List<byte @Nullable []> results) {
-		List<Integer> lost = mine.stream().filter((index) -> this.owned.isLost(index)).toList();
-		if (lost.isEmpty()) {
-			who.defer(new DeferredCompletion(this.settlements, this.owned.take(mine), results));
-			return;
-		}
-		release(mine.stream().filter((index) -> !lost.contains(index)).toList());
-		lost.forEach(this::lost);
+		mine.stream().filter((index) -> this.owned.isLost(index)).forEach(this::lost);
+		who.defer(new DeferredCompletion(this.settlements, this.owned.take(mine), results));
 	}
 
 	private void settled(List<Integer> mine, List<byte @Nullable []> results) {

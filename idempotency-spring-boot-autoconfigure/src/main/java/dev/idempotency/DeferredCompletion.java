@@ -45,8 +45,10 @@ final class DeferredCompletion implements PendingCompletion {
 	@Override
 	public Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
 		for (int i = 0; i < this.claims.size(); i++) {
-			ClaimRequest request = this.claims.get(i).request();
-			if (request.key().equals(key) && Arrays.equals(request.fingerprint(), fingerprint)) {
+			OwnedClaim claim = this.claims.get(i);
+			ClaimRequest request = claim.request();
+			if (!claim.execution().ownershipLost() && request.key().equals(key)
+					&& Arrays.equals(request.fingerprint(), fingerprint)) {
 				return new Claim.Completed(this.results.get(i));
 			}
 		}

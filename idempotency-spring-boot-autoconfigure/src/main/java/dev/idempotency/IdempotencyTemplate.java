@@ -107,6 +107,9 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @param <E> what the handler throws
 	 * @return the result, of this or of the first execution
 	 * @throws E when the handler throws it
+	 * @throws IllegalStateException in leased mode when a transaction without
+	 * synchronization is active on this thread, as a Kafka transaction is: its outcome
+	 * cannot be observed
 	 * @throws OperationBlockedException when the operation can neither be run nor skipped
 	 * now
 	 * @throws OperationRejectedException when it never can
@@ -187,8 +190,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * {@link OwnershipLostException} if another owner has taken the operation over;
 	 * cancelling it cancels the operation
 	 * @throws E when the handler throws it before there is something to wait for
-	 * @throws IllegalStateException when a Spring transaction is active on this thread,
-	 * whose outcome the operation could not wait for
+	 * @throws IllegalStateException when a transaction is active on this thread, whose
+	 * outcome the operation could not wait for
 	 * @throws OperationBlockedException when the operation can neither be run nor skipped
 	 * now
 	 * @throws OperationRejectedException when it never can
@@ -213,8 +216,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return the result, of this or of another execution; there is none after the
 	 * template has been closed
 	 * @throws E when the handler throws it before there is something to wait for
-	 * @throws IllegalStateException when a Spring transaction is active on this thread,
-	 * whose outcome the operation could not wait for
+	 * @throws IllegalStateException when a transaction is active on this thread, whose
+	 * outcome the operation could not wait for
 	 * @throws OperationBlockedException when the operation can neither be run nor skipped
 	 * at first
 	 * @throws OperationRejectedException when it never can
@@ -291,6 +294,9 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @param handler what to do with the parts that are due
 	 * @param <T> the type of the result of a part
 	 * @return what came of each part
+	 * @throws IllegalStateException in leased mode when a transaction without
+	 * synchronization is active on this thread, as a Kafka transaction is: its outcome
+	 * cannot be observed
 	 */
 	public <T> BatchExecuted<T> executeAll(List<BatchItem> items, Mode mode, ResultCodec<T> codec, Boundary boundary,
 			BatchHandler<T> handler) {

@@ -91,13 +91,25 @@ final class Protocols implements AutoCloseable {
 		}
 		IdempotentOperation operation = attempt.operation();
 		Claim.Completed known = transaction.find(operation.key(), operation.fingerprint());
-		return (known != null) ? Answers.answer(operation, known, codec)
-				: leased().execute(attempt, codec, observed.deferred(transaction::add));
+		if (known != null) {
+			return Answers.answer(operation, known, codec);
+		}
+		try {
+			return leased().execute(attempt, codec, observed.deferred(transaction::add));
+		}
+		catch (OwnershipLostException ex) {
+			transaction.lost(ex);
+			throw ex;
+		}
 	}
 
 	// The transaction of the caller, unless the boundary names another one.
 	private @Nullable TransactionCompletions transaction(Boundary boundary) {
-		return (boundary.deferral() == null) ? TransactionCompletions.current(this.settlements) : null;
+		if (boundary.deferral() != null) {
+			return null;
+		}
+		TransactionCompletions.checkObservable();
+		return TransactionCompletions.current(this.settlements);
 	}
 
 	<T, E extends Throwable> CompletableFuture<Executed<T>> executeAsync(Attempt<CompletionStage<T>, E> attempt,
@@ -105,6 +117,7 @@ final class Protocols implements AutoCloseable {
 		Assert.state(!TransactionCompletions.isTransactionActive(),
 				"An asynchronous operation cannot wait for the transaction that is active on this thread; call it "
 						+ "outside of the transaction, or after its commit");
+		TransactionCompletions.checkObservable();
 		Executed<T> known = known(attempt.operation(), codec);
 		return (known != null) ? CompletableFuture.completedFuture(known) : leased().executeAsync(attempt, codec);
 	}

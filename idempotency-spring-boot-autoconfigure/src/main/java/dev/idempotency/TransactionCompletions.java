@@ -9,6 +9,7 @@ import java.util.function.Consumer;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.support.ResourceHolderSupport;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
@@ -40,6 +41,26 @@ final class TransactionCompletions implements TransactionSynchronization {
 	}
 
 	/**
+	 * Refuse a transaction that has no synchronization, such as that of a
+	 * {@code KafkaTransactionManager}: whether it is committed or rolled back cannot be
+	 * observed.
+	 * @throws IllegalStateException if one is active on this thread
+	 */
+	static void checkObservable() {
+		if (TransactionSynchronizationManager.isSynchronizationActive()) {
+			return;
+		}
+		for (Object resource : TransactionSynchronizationManager.getResourceMap().values()) {
+			if (resource instanceof ResourceHolderSupport holder && holder.isSynchronizedWithTransaction()) {
+				throw new IllegalStateException("A transaction without synchronization is active on this thread ("
+						+ holder.getClass().getSimpleName() + "), so an operation in leased mode cannot wait for its "
+						+ "outcome; use an @Idempotent listener in a container with the Kafka transaction, or call it "
+						+ "outside of the transaction");
+			}
+		}
+	}
+
+	/**
 	 * The completions of the transaction on this thread.
 	 * @param owner whose they are
 	 * @return the completions, {@code null} if no transaction is active
@@ -59,6 +80,15 @@ final class TransactionCompletions implements TransactionSynchronization {
 
 	void add(PendingCompletion completion) {
 		this.pending.add(completion);
+	}
+
+	/**
+	 * Refuse the commit, also if the caller catches the exception: another owner has
+	 * taken over an operation of this transaction.
+	 * @param loss what the caller gets
+	 */
+	void lost(OwnershipLostException loss) {
+		this.pending.add(new Lost(loss));
 	}
 
 	/**
@@ -111,6 +141,9 @@ final class TransactionCompletions implements TransactionSynchronization {
 	@Override
 	public void beforeCommit(boolean readOnly) {
 		for (PendingCompletion completion : this.pending) {
+			if (completion instanceof Lost lost) {
+				throw lost.reason();
+			}
 			DeferredCompletion deferred = deferred(completion);
 			OwnedClaim lost = (deferred != null) ? deferred.lost() : null;
 			if (lost != null) {
@@ -144,6 +177,38 @@ final class TransactionCompletions implements TransactionSynchronization {
 						ex);
 			}
 		}
+	}
+
+	/**
+	 * An operation that was lost while its handler was running.
+	 *
+	 * @param reason what its caller got
+	 */
+	private record Lost(OwnershipLostException reason) implements PendingCompletion {
+
+		@Override
+		public Settlement complete() {
+			return Settlement.LOST;
+		}
+
+		@Override
+		public void release() {
+		}
+
+		@Override
+		public void abandon() {
+		}
+
+		@Override
+		public Settlement outcome() {
+			return Settlement.LOST;
+		}
+
+		@Override
+		public Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
+			return null;
+		}
+
 	}
 
 }

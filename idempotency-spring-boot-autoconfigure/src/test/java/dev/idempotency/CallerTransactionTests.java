@@ -1,14 +1,22 @@
 package dev.idempotency;
 
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.kafka.core.DefaultKafkaProducerFactory;
+import org.springframework.kafka.transaction.KafkaTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionSystemException;
@@ -18,12 +26,14 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for leased mode in a Spring transaction of the caller, whose outcome decides.
@@ -191,6 +201,77 @@ class CallerTransactionTests {
 					() -> CompletableFuture.completedFuture("run " + this.runs.incrementAndGet())))
 			.withMessageContaining("call it outside of the transaction"));
 		assertThat(this.runs).hasValue(0);
+	}
+
+	@Test
+	void operationIsRefusedInATransactionWhoseOutcomeCannotBeObserved() {
+		DefaultKafkaProducerFactory<String, String> producers = new DefaultKafkaProducerFactory<>(
+				Map.of(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, Servers.kafka().getBrokersAsString()),
+				new StringSerializer(), new StringSerializer());
+		producers.setTransactionIdPrefix(Servers.unique("caller"));
+		List<BatchItem> items = List.of(new BatchItem(this.operation, 0));
+		try {
+			new TransactionTemplate(new KafkaTransactionManager<>(producers)).executeWithoutResult((status) -> {
+				assertUnobservable(this::run);
+				assertUnobservable(() -> this.template.executeAll(items, new TextCodec(),
+						(due) -> List.of("run " + this.runs.incrementAndGet())));
+				assertUnobservable(() -> this.template.executeAsync(this.operation, new TextCodec(),
+						() -> CompletableFuture.completedFuture("run " + this.runs.incrementAndGet())));
+			});
+		}
+		finally {
+			producers.destroy();
+		}
+		assertThat(run()).isEqualTo(new Executed<>("run 1", false));
+	}
+
+	private static void assertUnobservable(ThrowingCallable call) {
+		assertThatIllegalStateException().isThrownBy(call)
+			.withMessageContaining("transaction without synchronization")
+			.withMessageContaining("call it outside of the transaction");
+	}
+
+	@Test
+	@Tag("promise-4")
+	void transactionIsNotCommittedWhenABatchHasLostOneOfItsKeys() {
+		IdempotencyKey kept = TestDatabase.newKey();
+		List<BatchItem> items = List.of(new BatchItem(lossy(this.key), 0), new BatchItem(lossy(kept), 1));
+		List<State> states = new ArrayList<>();
+		assertThatExceptionOfType(OwnershipLostException.class)
+			.isThrownBy(() -> transaction().executeWithoutResult((status) -> {
+				BatchExecuted<String> executed = this.template.executeAll(items, new TextCodec(), (due) -> {
+					takeOver(IdempotentExecution.currentBatch().get(0));
+					return List.of("one", "two");
+				});
+				assertThat(executed.waiting().get(0)).isInstanceOf(OwnershipLostException.class);
+				states.add(database.record(kept).state());
+			}));
+		assertThat(states).containsExactly(State.IN_PROGRESS);
+		assertThat(this.template.execute(TestDatabase.operation(kept, Mode.LEASED), new TextCodec(), () -> "again"))
+			.isEqualTo(new Executed<>("again", false));
+	}
+
+	@Test
+	@Tag("promise-4")
+	void transactionIsNotCommittedWhenItsCallerSwallowsTheLossOfTheKey() {
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> transaction()
+			.executeWithoutResult((status) -> assertThatExceptionOfType(OwnershipLostException.class)
+				.isThrownBy(() -> this.template.execute(lossy(this.key), new TextCodec(), () -> {
+					takeOver(IdempotentExecution.current());
+					return "lost";
+				}))));
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.LOST);
+	}
+
+	private static IdempotentOperation lossy(IdempotencyKey key) {
+		return new IdempotentOperation(key, "payments", "topic-0@7", Mode.LEASED, null, Duration.ofMillis(600),
+				TestDatabase.RETENTION);
+	}
+
+	private void takeOver(IdempotentExecution execution) {
+		database.endLease(this.key);
+		assertThat(database.store().claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
+		await().until(execution::ownershipLost);
 	}
 
 }
