@@ -49,16 +49,9 @@ final class Databases {
 		return ask(dataSource, (connection) -> Dialect.of(connection.getMetaData().getDatabaseProductName(), layout));
 	}
 
-	// With the schema in which the database finds the table now, else with the current
-	// one.
 	static TableName qualified(DataSource dataSource, Dialect dialect, TableName table) {
 		return (table.schema() != null) ? table
 				: ask(dataSource, (connection) -> table.in(dialect.schema(connection, table)));
-	}
-
-	// The schema in which the database creates a table.
-	static @Nullable String currentSchema(DataSource dataSource) {
-		return ask(dataSource, Connection::getSchema);
 	}
 
 	// How the database keeps a name that is not quoted; the argument is in lower case.

@@ -6,7 +6,9 @@ import javax.sql.DataSource;
 
 /**
  * The schema of the store. It has its own migrations and its own history table: the
- * history of the application is neither read nor written.
+ * history of the application is neither read nor written. A name without a schema means
+ * the table that the database finds in its search path, and without one a new table in
+ * the current schema.
  *
  * @since 0.1.0
  */
@@ -32,7 +34,8 @@ public final class JdbcSchemaMigration {
 	 * partitioned one, and not back
 	 */
 	public static void migrate(DataSource dataSource, TableName table, Layout layout) {
-		Migrations.run(dataSource, table, Databases.dialect(dataSource, layout).migrations());
+		Dialect dialect = Databases.dialect(dataSource, layout);
+		Migrations.run(dataSource, dialect, table, dialect.migrations());
 	}
 
 	/**
@@ -41,8 +44,8 @@ public final class JdbcSchemaMigration {
 	 * @param table the name of the table
 	 */
 	public static void migrateOutbox(DataSource dataSource, TableName table) {
-		Migrations.run(dataSource, table,
-				List.of(Databases.dialect(dataSource, Layout.SINGLE).outbox(table).migrations()));
+		Dialect dialect = Databases.dialect(dataSource, Layout.SINGLE);
+		Migrations.run(dataSource, dialect, table, List.of(dialect.outbox(table).migrations()));
 	}
 
 }

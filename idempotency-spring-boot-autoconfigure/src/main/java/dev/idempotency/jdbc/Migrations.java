@@ -20,14 +20,14 @@ final class Migrations {
 	private Migrations() {
 	}
 
-	static void run(DataSource dataSource, TableName table, List<String> folders) {
-		String schema = (table.schema() != null) ? Databases.storedName(dataSource, table.schema())
-				: Databases.currentSchema(dataSource);
+	static void run(DataSource dataSource, Dialect dialect, TableName table, List<String> folders) {
+		TableName qualified = Databases.qualified(dataSource, dialect, table);
+		String schema = (qualified.schema() != null) ? Databases.storedName(dataSource, qualified.schema()) : null;
 		FluentConfiguration configuration = Flyway.configure(Migrations.class.getClassLoader())
 			.dataSource(dataSource)
 			.locations(folders.stream().map((folder) -> "classpath:" + folder).toArray(String[]::new))
 			.table(table.historyTable())
-			.placeholders(Map.of("table", table.in(schema).toString(), "name", table.table()))
+			.placeholders(Map.of("table", qualified.toString(), "name", table.table()))
 			// The application's tables are there first, and ours must not mind.
 			.baselineOnMigrate(true)
 			.baselineVersion("0")

@@ -117,6 +117,40 @@ class SearchPathTests {
 		assertThat(jdbc.queryForObject("SELECT count(*) FROM public.shared", Integer.class)).isOne();
 	}
 
+	@ParameterizedTest
+	@EnumSource
+	void migrationUsesTheTableThatTheDatabaseFinds(Layout layout) {
+		TableName table = TableName.of("found_" + layout.name().toLowerCase(Locale.ROOT));
+		this.dataSource.tenant = "public";
+		JdbcSchemaMigration.migrate(this.dataSource, table);
+		JdbcIdempotencyStore before = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT);
+		ClaimRequest owner = TestDatabase.request(this.key);
+		before.claim(owner);
+		before.complete(owner, null);
+		// A schema comes before the one of the table, as "$user" does when it is created.
+		new JdbcTemplate(pool).execute("CREATE SCHEMA IF NOT EXISTS tenant_a");
+		this.dataSource.tenant = "tenant_a";
+		JdbcSchemaMigration.migrate(this.dataSource, table, layout);
+		JdbcIdempotencyStore after = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
+				TestDatabase.PARTITION_INTERVAL);
+		assertThat(after.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Completed.class);
+		assertThat(new JdbcTemplate(pool).queryForObject("SELECT to_regclass(?)", String.class,
+				"tenant_a." + table.table()))
+			.isNull();
+	}
+
+	@Test
+	void migrationUsesTheOutboxThatTheDatabaseFinds() {
+		TableName table = TableName.of("found_outbox");
+		this.dataSource.tenant = "public";
+		JdbcSchemaMigration.migrateOutbox(this.dataSource, table);
+		new JdbcTemplate(pool).execute("CREATE SCHEMA IF NOT EXISTS tenant_a");
+		this.dataSource.tenant = "tenant_a";
+		JdbcSchemaMigration.migrateOutbox(this.dataSource, table);
+		assertThat(new JdbcTemplate(pool).queryForObject("SELECT to_regclass('tenant_a.found_outbox')", String.class))
+			.isNull();
+	}
+
 	private static final class Tenants extends DelegatingDataSource {
 
 		@Nullable String tenant;
