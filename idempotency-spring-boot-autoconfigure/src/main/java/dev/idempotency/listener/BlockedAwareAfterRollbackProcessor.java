@@ -32,15 +32,20 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 
 	private final PartitionPauses pauses;
 
-	BlockedAwareAfterRollbackProcessor(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses) {
+	private final java.util.function.Consumer<ConsumerRecord<?, ?>> failed;
+
+	BlockedAwareAfterRollbackProcessor(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses,
+			java.util.function.Consumer<ConsumerRecord<?, ?>> failed) {
+		this.failed = failed;
 		this.delegate = delegate;
 		this.pauses = pauses;
 	}
 
 	// The container asks for this interface only if the processor counts attempts.
-	static <K, V> AfterRollbackProcessor<K, V> around(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses) {
-		return (delegate instanceof DeliveryAttemptAware aware) ? new AttemptAware<>(delegate, pauses, aware)
-				: new BlockedAwareAfterRollbackProcessor<>(delegate, pauses);
+	static <K, V> AfterRollbackProcessor<K, V> around(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses,
+			java.util.function.Consumer<ConsumerRecord<?, ?>> failed) {
+		return (delegate instanceof DeliveryAttemptAware aware) ? new AttemptAware<>(delegate, pauses, failed, aware)
+				: new BlockedAwareAfterRollbackProcessor<>(delegate, pauses, failed);
 	}
 
 	@Override
@@ -49,6 +54,7 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 		KafkaTransactionCompletions.resolve(exception);
 		OperationBlockedException blocked = Blocked.in(exception);
 		if (blocked == null) {
+			records.stream().limit(1).forEach(this.failed);
 			this.delegate.process(records, consumer, container, exception, recoverable, eosMode);
 			return;
 		}
@@ -63,6 +69,7 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 		KafkaTransactionCompletions.resolve(exception);
 		HeldBackException held = HeldBackException.in(exception);
 		if (held == null) {
+			records.forEach(this.failed);
 			this.delegate.processBatch(records, recordList, consumer, container, exception, recoverable, eosMode);
 			return;
 		}
@@ -96,8 +103,9 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 
 		private final DeliveryAttemptAware attempts;
 
-		AttemptAware(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses, DeliveryAttemptAware attempts) {
-			super(delegate, pauses);
+		AttemptAware(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses,
+				java.util.function.Consumer<ConsumerRecord<?, ?>> failed, DeliveryAttemptAware attempts) {
+			super(delegate, pauses, failed);
 			this.attempts = attempts;
 		}
 

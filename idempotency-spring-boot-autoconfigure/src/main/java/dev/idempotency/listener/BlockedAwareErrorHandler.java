@@ -36,7 +36,17 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 
 	private final HeldBackRecords heldBack;
 
-	BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses) {
+	private final java.util.function.Consumer<ConsumerRecord<?, ?>> failed;
+
+	/**
+	 * Create a handler.
+	 * @param delegate the container's own
+	 * @param pauses pauses partitions
+	 * @param failed gets each record that the delegate may publish
+	 */
+	BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses,
+			java.util.function.Consumer<ConsumerRecord<?, ?>> failed) {
+		this.failed = failed;
 		this.delegate = delegate;
 		this.pauses = pauses;
 		this.heldBack = new HeldBackRecords(pauses);
@@ -57,6 +67,7 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 			MessageListenerContainer container) {
 		OperationBlockedException blocked = Blocked.in(thrownException);
 		if (blocked == null) {
+			this.failed.accept(record);
 			return this.delegate.handleOne(thrownException, record, consumer, container);
 		}
 		this.pauses.pause(container, record, blocked);
@@ -69,6 +80,7 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 		blocked(null);
 		OperationBlockedException blocked = Blocked.in(thrownException);
 		if (blocked == null) {
+			records.stream().limit(1).forEach(this.failed);
 			this.delegate.handleRemaining(thrownException, records, consumer, container);
 			return;
 		}
@@ -83,6 +95,7 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	public void handleBatch(Exception thrownException, ConsumerRecords<?, ?> data, Consumer<?, ?> consumer,
 			MessageListenerContainer container, Runnable invokeListener) {
 		holdBack(thrownException, data, consumer, container);
+		data.forEach(this.failed);
 		try {
 			this.delegate.handleBatch(thrownException, data, consumer, container, guarded(invokeListener));
 		}
@@ -97,6 +110,7 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 			ConsumerRecords<?, ?> data, Consumer<?, ?> consumer, MessageListenerContainer container,
 			Runnable invokeListener) {
 		holdBack(thrownException, data, consumer, container);
+		data.forEach(this.failed);
 		try {
 			return this.delegate.handleBatchAndReturnRemaining(thrownException, data, consumer, container,
 					guarded(invokeListener));

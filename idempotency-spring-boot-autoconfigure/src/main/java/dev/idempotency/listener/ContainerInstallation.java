@@ -88,7 +88,8 @@ final class ContainerInstallation {
 		}
 		if (errorHandler != null && !(errorHandler instanceof BlockedAwareErrorHandler)) {
 			addRejections(errorHandler);
-			container.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses));
+			container
+				.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses, this.listeners::failed));
 		}
 		if (this.transactional) {
 			installTransaction(container);
@@ -129,7 +130,8 @@ final class ContainerInstallation {
 		AfterRollbackProcessor<K, V> processor = (AfterRollbackProcessor<K, V>) container.getAfterRollbackProcessor();
 		if (!(processor instanceof BlockedAwareAfterRollbackProcessor)) {
 			addRejections(processor);
-			container.setAfterRollbackProcessor(BlockedAwareAfterRollbackProcessor.around(processor, this.pauses));
+			container.setAfterRollbackProcessor(
+					BlockedAwareAfterRollbackProcessor.around(processor, this.pauses, this.listeners::failed));
 		}
 	}
 

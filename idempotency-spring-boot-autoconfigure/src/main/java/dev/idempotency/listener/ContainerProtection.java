@@ -1,6 +1,7 @@
 package dev.idempotency.listener;
 
 import java.lang.reflect.Method;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -79,6 +80,7 @@ public final class ContainerProtection {
 		Object bean = methodEndpoint.getBean();
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
 		Map<Method, ProtectedListener> listeners = new HashMap<>();
+		List<ListenerScope> scopes = new ArrayList<>();
 		MessageListenerContainer main = main(container, endpoint, registry);
 		for (Method candidate : methods(methodEndpoint)) {
 			Idempotent annotation = annotation(candidate, targetClass);
@@ -104,6 +106,7 @@ public final class ContainerProtection {
 				else if (main == container) {
 					mainScopes(endpoint.getId()).put(method, scope);
 				}
+				scopes.add(scope);
 				listeners.put(method, listener(method, container, scope, listenerSettings));
 				this.storedScopes.add(scope, listenerSettings.template().store());
 				if (first) {
@@ -115,7 +118,7 @@ public final class ContainerProtection {
 		}
 		ListenerChecks.checkNotMixed(methods(methodEndpoint), targetClass);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container,
-				new ProtectedListeners(targetClass, listeners, this.acknowledgments.create(container)));
+				new ProtectedListeners(targetClass, listeners, scopes, this.acknowledgments.create(container)));
 	}
 
 	// Spring Kafka registers the main container before those of its retry topics.

@@ -194,6 +194,15 @@ final class ListenerScope {
 	}
 
 	/**
+	 * Whether records that fail may come again on a retry topic with all their headers,
+	 * also if they fail before the method is called.
+	 * @return whether this is the scope of a main endpoint that has retry topics
+	 */
+	boolean isRetried() {
+		return this.retried;
+	}
+
+	/**
 	 * Whether the records are dead letters of the main endpoint: each is an operation of
 	 * its own, which its coordinates name.
 	 * @return whether they are
@@ -231,9 +240,6 @@ final class ListenerScope {
 	 */
 	String coordinates(ConsumerRecord<?, ?> record) {
 		Set<String> mainTopics = this.deadLetter ? null : this.mainTopics.get(record.topic());
-		if (this.retried) {
-			return RecordCoordinates.noted(record);
-		}
 		String original = (mainTopics != null) ? RecordCoordinates.original(record, mainTopics) : null;
 		return (original != null) ? original : RecordCoordinates.key(record);
 	}

@@ -1,10 +1,13 @@
 package dev.idempotency.listener;
 
 import java.lang.reflect.Method;
+import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
 
@@ -19,10 +22,13 @@ final class ProtectedListeners {
 
 	private final UnacknowledgedRecords unacknowledged;
 
+	private final Collection<ListenerScope> scopes;
+
 	private final Map<Method, Optional<ProtectedListener>> resolved = new ConcurrentHashMap<>();
 
-	ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners,
+	ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners, Collection<ListenerScope> scopes,
 			UnacknowledgedRecords unacknowledged) {
+		this.scopes = List.copyOf(scopes);
 		this.unacknowledged = unacknowledged;
 		this.targetClass = targetClass;
 		this.listeners = Map.copyOf(listeners);
@@ -30,6 +36,17 @@ final class ProtectedListeners {
 
 	UnacknowledgedRecords unacknowledged() {
 		return this.unacknowledged;
+	}
+
+	/**
+	 * A record has failed, and its error handler may publish it to a retry topic: its
+	 * copy there is then known as this record, whatever headers its producer has copied.
+	 * @param record the record
+	 */
+	void failed(ConsumerRecord<?, ?> record) {
+		if (this.scopes.stream().anyMatch(ListenerScope::isRetried)) {
+			RecordCoordinates.note(record);
+		}
 	}
 
 	/**

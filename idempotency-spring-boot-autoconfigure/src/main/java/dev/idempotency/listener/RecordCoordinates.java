@@ -41,16 +41,13 @@ final class RecordCoordinates {
 	 * Note the coordinates of a record in a header, if it has headers that name another
 	 * original: its copies on retry topics have all its headers.
 	 * @param record a record on a main topic
-	 * @return its own coordinates
 	 */
-	static String noted(ConsumerRecord<?, ?> record) {
-		String key = key(record);
+	static void note(ConsumerRecord<?, ?> record) {
 		Headers headers = record.headers();
 		if (headers.lastHeader(HEADER) != null || headers.lastHeader(FAMILIES[0] + "topic") != null
 				|| headers.lastHeader(FAMILIES[1] + "topic") != null) {
-			headers.remove(HEADER).add(HEADER, key.getBytes(StandardCharsets.UTF_8));
+			headers.remove(HEADER).add(HEADER, key(record).getBytes(StandardCharsets.UTF_8));
 		}
-		return key;
 	}
 
 	/**

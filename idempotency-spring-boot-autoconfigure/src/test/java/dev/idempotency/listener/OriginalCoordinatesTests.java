@@ -17,11 +17,13 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.BackOff;
 import org.springframework.kafka.annotation.DltHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.annotation.RetryableTopic;
+import org.springframework.kafka.listener.RecordInterceptor;
 import org.springframework.kafka.support.KafkaHeaders;
 import org.springframework.messaging.handler.annotation.Header;
 
@@ -49,7 +51,7 @@ class OriginalCoordinatesTests {
 
 	@BeforeAll
 	void start() {
-		for (String name : List.of("plain", "buried", "shared", "healing")) {
+		for (String name : List.of("plain", "buried", "shared", "healing", "limited")) {
 			Servers.addTopics(1, topic(name), topic(name) + "-retry", topic(name) + "-dlt");
 		}
 		this.context = TestApp.of(Listeners.class).with("prefix", this.prefix).run();
@@ -120,6 +122,23 @@ class OriginalCoordinatesTests {
 		assertThat(listeners().healed).hasSize(2);
 	}
 
+	@Test
+	@Tag("promise-1")
+	void recordsThatFailBeforeTheMethodAreAllProcessedOnTheRetryTopicWhateverHeadersTheyCarry() {
+		for (String value : List.of("item 1", "item 2")) {
+			Kafka.send(derived("limited", value));
+		}
+		for (String value : List.of("item 3", "item 4")) {
+			ProducerRecord<String, String> record = new ProducerRecord<>(topic("limited"), 0, null, value);
+			record.headers()
+				.add("idempotency-coordinates", (topic("limited") + "-0-8@1000").getBytes(StandardCharsets.UTF_8));
+			Kafka.send(record);
+		}
+		awaitEnd("limited", "limited");
+		awaitEnd("limited-retry", "limited-retry");
+		assertThat(listeners().limited).containsExactly("item 1", "item 2", "item 3", "item 4");
+	}
+
 	// As a handler sends that passes on the headers which it got on a retry topic.
 	private ProducerRecord<String, String> derived(String name, String value) {
 		ProducerRecord<String, String> record = new ProducerRecord<>(topic(name), 0, null, value);
@@ -165,6 +184,8 @@ class OriginalCoordinatesTests {
 
 		private final Queue<String> healed = new ConcurrentLinkedQueue<>();
 
+		private final Queue<String> limited = new ConcurrentLinkedQueue<>();
+
 		private final Queue<String> failing = new ConcurrentLinkedQueue<>();
 
 		private final Queue<String> healthy = new ConcurrentLinkedQueue<>();
@@ -197,6 +218,22 @@ class OriginalCoordinatesTests {
 				throw new IllegalStateException("fails");
 			}
 			this.healed.add(value);
+		}
+
+		@Bean
+		static RecordInterceptor<Object, Object> limiter() {
+			return (record, consumer) -> {
+				if (record.topic().endsWith("-limited")) {
+					throw new IllegalStateException("the limit is reached");
+				}
+				return record;
+			};
+		}
+
+		@RetryableTopic(attempts = "2", backOff = @BackOff(delay = 100))
+		@KafkaListener(id = "${prefix}-limited", topics = "${prefix}-limited", groupId = "${prefix}-limited")
+		void limited(String value) {
+			this.limited.add(value);
 		}
 
 		@RetryableTopic(attempts = "2", backOff = @BackOff(delay = 100))

@@ -257,7 +257,8 @@ class TraceComparisonTests {
 						.map((container) -> (AbstractMessageListenerContainer<?, ?>) container)
 						.filter((container) -> container.getCommonErrorHandler() != null)
 						.forEach((container) -> container.setCommonErrorHandler(
-								new BlockedAwareErrorHandler(container.getCommonErrorHandler(), pauses)));
+								new BlockedAwareErrorHandler(container.getCommonErrorHandler(), pauses, (record) -> {
+								})));
 				}
 
 				@Override
