@@ -1,28 +1,51 @@
 package dev.idempotency.jackson;
 
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TimeZone;
 
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.ClassUtils;
 import tools.jackson.core.JsonGenerator;
+import tools.jackson.core.io.NumberOutput;
+import tools.jackson.databind.BeanDescription;
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.MapperFeature;
+import tools.jackson.databind.SerializationConfig;
 import tools.jackson.databind.SerializationContext;
 import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.ValueSerializer;
+import tools.jackson.databind.cfg.ConfigOverride;
 import tools.jackson.databind.cfg.DateTimeFeature;
-import tools.jackson.databind.cfg.EnumFeature;
-import tools.jackson.databind.cfg.JsonNodeFeature;
+import tools.jackson.databind.cfg.MapperConfig;
+import tools.jackson.databind.introspect.Annotated;
+import tools.jackson.databind.introspect.AnnotatedClass;
+import tools.jackson.databind.introspect.NopAnnotationIntrospector;
+import tools.jackson.databind.introspect.VisibilityChecker;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.jsontype.TypeSerializer;
 import tools.jackson.databind.module.SimpleModule;
+import tools.jackson.databind.ser.ValueSerializerModifier;
+import tools.jackson.databind.ser.bean.BeanSerializerBase;
+import tools.jackson.databind.ser.std.SimpleFilterProvider;
+import tools.jackson.databind.ser.std.ToEmptyObjectSerializer;
 
 /**
  * The form in which contents are compared: JSON in which nothing depends on an order that
- * has no meaning, nor on the settings that an application changes for its own JSON. Avro
- * and Protobuf values, which have no properties, are written in forms of their own.
+ * has no meaning, nor on the settings that an application changes for its own JSON. A
+ * property that is null is equal to one that is absent. A null in a list counts. Avro and
+ * Protobuf values, which have no properties, are written in forms of their own.
  */
 final class CanonicalForm {
 
@@ -34,33 +57,63 @@ final class CanonicalForm {
 
 	private final JsonMapper mapper;
 
-	CanonicalForm(JsonMapper mapper) {
-		this.mapper = mapper.rebuild()
+	/**
+	 * Create the form.
+	 * @param application the mapper of the application. Its modules, annotations and
+	 * mix-ins, and its choice of the properties of a class, are part of the form; its
+	 * other settings are not.
+	 */
+	CanonicalForm(JsonMapper application) {
+		// The state of the mapper before its modules, which are applied again.
+		JsonMapper.Builder source = application.rebuild();
+		SerializationConfig config = application.serializationConfig();
+		JsonMapper.Builder builder = JsonMapper.builder()
+			.annotationIntrospector(source.annotationIntrospector())
+			.mixInHandler(source.mixInHandler().snapshot())
+			.subtypeResolver(source.subtypeResolver().snapshot())
+			.handlerInstantiator(source.baseSettings().getHandlerInstantiator())
+			.accessorNaming(source.baseSettings().getAccessorNaming())
+			.changeDefaultVisibility((visibility) -> config.getDefaultVisibilityChecker())
+			.addModules(application.registeredModules())
 			.enable(MapperFeature.SORT_PROPERTIES_ALPHABETICALLY)
 			.disable(MapperFeature.SORT_CREATOR_PROPERTIES_FIRST)
 			.enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
 			.enable(SerializationFeature.FAIL_ON_ORDER_MAP_BY_INCOMPARABLE_KEY)
-			// All objects that have no properties would be equal.
 			.enable(SerializationFeature.FAIL_ON_EMPTY_BEANS)
 			.enable(SerializationFeature.FAIL_ON_SELF_REFERENCES)
-			.enable(JsonNodeFeature.WRITE_PROPERTIES_SORTED)
-			.disable(SerializationFeature.INDENT_OUTPUT)
-			.disable(SerializationFeature.WRAP_ROOT_VALUE)
-			.disable(DateTimeFeature.WRITE_DATES_AS_TIMESTAMPS, DateTimeFeature.WRITE_DURATIONS_AS_TIMESTAMPS,
-					DateTimeFeature.TRUNCATE_TO_MSECS_ON_WRITE)
-			.disable(EnumFeature.WRITE_ENUMS_USING_INDEX, EnumFeature.WRITE_ENUMS_USING_TO_STRING,
-					EnumFeature.WRITE_ENUMS_TO_LOWERCASE)
-			.propertyNamingStrategy(null)
-			.changeDefaultPropertyInclusion((inclusion) -> JsonInclude.Value.empty())
+			.disable(DateTimeFeature.TRUNCATE_TO_MSECS_ON_WRITE)
+			// A field that a new version adds is absent from earlier records.
+			.changeDefaultPropertyInclusion((inclusion) -> Properties.PRESENT)
+			// A filter that a view of the JSON needs does not change the content.
+			.filterProvider(new SimpleFilterProvider().setFailOnUnknownId(false))
 			.defaultTimeZone(TimeZone.getTimeZone("UTC"))
-			.addModule(module())
-			.build();
+			.defaultLocale(Locale.ROOT)
+			.addModule(module(new Properties(config)));
+		// Jackson does not call them absent.
+		for (Class<?> type : List.of(OptionalInt.class, OptionalLong.class, OptionalDouble.class)) {
+			builder.withConfigOverride(type, (settings) -> settings.setIncludeAsProperty(Properties.FILLED));
+		}
+		this.mapper = builder.build();
 	}
 
-	private SimpleModule module() {
-		SimpleModule module = new SimpleModule("dev.idempotency");
+	private SimpleModule module(Properties properties) {
+		SimpleModule module = new SimpleModule("dev.idempotency") {
+
+			@Override
+			public void setupModule(SetupContext context) {
+				super.setupModule(context);
+				context.insertAnnotationIntrospector(properties);
+			}
+
+		};
+		module.setSerializerModifier(new EmptyObjects());
 		module.addSerializer(Set.class, new Sets());
+		module.addSerializer(JsonNode.class, new Trees());
 		module.addSerializer(BigDecimal.class, new Decimals());
+		module.addSerializer(Double.class, new FloatingPoint());
+		module.addSerializer(Double.TYPE, new FloatingPoint());
+		module.addSerializer(Float.class, new FloatingPoint());
+		module.addSerializer(Float.TYPE, new FloatingPoint());
 		module.addSerializer(ByteBuffer.class, new Buffers());
 		module.addSerializer(CharSequence.class, new Texts());
 		ClassLoader loader = getClass().getClassLoader();
@@ -96,6 +149,39 @@ final class CanonicalForm {
 	}
 
 	/**
+	 * JSON trees, without the properties that are null.
+	 */
+	private static final class Trees extends ValueSerializer<JsonNode> {
+
+		@Override
+		public void serialize(JsonNode node, JsonGenerator generator, SerializationContext context) {
+			if (node.isObject()) {
+				generator.writeStartObject();
+				node.propertyStream()
+					.filter((property) -> !property.getValue().isNull())
+					.sorted(Map.Entry.comparingByKey())
+					.forEach((property) -> {
+						generator.writeName(property.getKey());
+						serialize(property.getValue(), generator, context);
+					});
+				generator.writeEndObject();
+			}
+			else if (node.isArray()) {
+				generator.writeStartArray();
+				node.forEach((element) -> serialize(element, generator, context));
+				generator.writeEndArray();
+			}
+			else if (node.isFloatingPointNumber()) {
+				context.writeValue(generator, node.numberValue());
+			}
+			else {
+				node.serialize(generator, context);
+			}
+		}
+
+	}
+
+	/**
 	 * 1.50 is 1.5, and 100 is 1E+2. The plain text of a number with a large exponent
 	 * would fill the memory.
 	 */
@@ -103,7 +189,29 @@ final class CanonicalForm {
 
 		@Override
 		public void serialize(BigDecimal number, JsonGenerator generator, SerializationContext context) {
+			write(number, generator);
+		}
+
+		static void write(BigDecimal number, JsonGenerator generator) {
 			generator.writeNumber(number.stripTrailingZeros().toString());
+		}
+
+	}
+
+	/**
+	 * The shortest decimal number that stands for a floating-point number. The text that
+	 * the JDK writes depends on its version.
+	 */
+	private static final class FloatingPoint extends ValueSerializer<Number> {
+
+		@Override
+		public void serialize(Number number, JsonGenerator generator, SerializationContext context) {
+			if (!Double.isFinite(number.doubleValue())) {
+				generator.writeString(number.toString());
+				return;
+			}
+			Decimals.write(new BigDecimal((number instanceof Float) ? NumberOutput.toString(number.floatValue(), true)
+					: NumberOutput.toString(number.doubleValue(), true)), generator);
 		}
 
 	}
@@ -131,6 +239,121 @@ final class CanonicalForm {
 		@Override
 		public void serialize(CharSequence text, JsonGenerator generator, SerializationContext context) {
 			generator.writeString(text.toString());
+		}
+
+	}
+
+	/**
+	 * Rejects objects in which Jackson finds no properties, as all of them would be
+	 * equal. Jackson itself writes them if their class has one of its annotations.
+	 */
+	private static final class EmptyObjects extends ValueSerializerModifier {
+
+		@Override
+		public ValueSerializer<?> modifySerializer(SerializationConfig config, BeanDescription.Supplier description,
+				ValueSerializer<?> serializer) {
+			boolean empty = serializer instanceof ToEmptyObjectSerializer
+					|| (serializer instanceof BeanSerializerBase bean && bean.propertyCount() == 0);
+			return empty ? new EmptyObject(serializer, hasState(description.getBeanClass())) : serializer;
+		}
+
+		private static boolean hasState(Class<?> type) {
+			for (Class<?> level = type; level != null; level = level.getSuperclass()) {
+				for (Field field : level.getDeclaredFields()) {
+					if (!Modifier.isStatic(field.getModifiers())) {
+						return true;
+					}
+				}
+			}
+			return false;
+		}
+
+	}
+
+	/**
+	 * An object of a class without properties. A class without fields that has a type id
+	 * ({@code @JsonTypeInfo}) is the exception: the id is its content.
+	 */
+	private static final class EmptyObject extends ValueSerializer<Object> {
+
+		private final ValueSerializer<Object> typed;
+
+		private final boolean state;
+
+		@SuppressWarnings("unchecked")
+		EmptyObject(ValueSerializer<?> typed, boolean state) {
+			this.typed = (ValueSerializer<Object>) typed;
+			this.state = state;
+		}
+
+		@Override
+		public void serialize(Object value, JsonGenerator generator, SerializationContext context) {
+			context.reportBadDefinition(context.constructType(value.getClass()),
+					"Jackson finds no properties in the class, so that all its objects would be equal");
+		}
+
+		@Override
+		public void serializeWithType(Object value, JsonGenerator generator, SerializationContext context,
+				TypeSerializer type) {
+			if (this.state) {
+				serialize(value, generator, context);
+			}
+			this.typed.serializeWithType(value, generator, context, type);
+		}
+
+	}
+
+	/**
+	 * Decides which properties an object has as the application does, for single classes
+	 * too, and leaves out those that are null. Jackson asks it before the annotations.
+	 */
+	private static final class Properties extends NopAnnotationIntrospector {
+
+		static final JsonInclude.Value PRESENT = JsonInclude.Value.construct(JsonInclude.Include.NON_ABSENT,
+				JsonInclude.Include.NON_ABSENT);
+
+		static final JsonInclude.Value FILLED = JsonInclude.Value.construct(JsonInclude.Include.NON_EMPTY,
+				JsonInclude.Include.NON_EMPTY);
+
+		private final transient SerializationConfig application;
+
+		Properties(SerializationConfig application) {
+			this.application = application;
+		}
+
+		// An annotation may leave out more.
+		@Override
+		public JsonInclude.Value findPropertyInclusion(MapperConfig<?> config, Annotated annotated) {
+			JsonInclude.Value own = this.application.getAnnotationIntrospector()
+				.findPropertyInclusion(this.application, annotated);
+			return JsonInclude.Value.construct(present(own.getValueInclusion()), present(own.getContentInclusion()));
+		}
+
+		private static JsonInclude.Include present(JsonInclude.Include own) {
+			return (own == JsonInclude.Include.ALWAYS || own == JsonInclude.Include.NON_NULL)
+					? JsonInclude.Include.NON_ABSENT : JsonInclude.Include.USE_DEFAULTS;
+		}
+
+		@Override
+		public VisibilityChecker findAutoDetectVisibility(MapperConfig<?> config, AnnotatedClass type,
+				VisibilityChecker visibility) {
+			return visibility.withOverrides(override(type).getVisibility());
+		}
+
+		@Override
+		public JsonIgnoreProperties.Value findPropertyIgnoralByName(MapperConfig<?> config, Annotated annotated) {
+			JsonIgnoreProperties.Value ignored = (annotated instanceof AnnotatedClass type)
+					? override(type).getIgnorals() : null;
+			return (ignored != null) ? ignored : JsonIgnoreProperties.Value.empty();
+		}
+
+		@Override
+		public @Nullable Boolean isIgnorableType(MapperConfig<?> config, AnnotatedClass type) {
+			return override(type).getIsIgnoredType();
+		}
+
+		private ConfigOverride override(AnnotatedClass type) {
+			return this.application.getConfigOverride(type.getRawType());
 		}
 
 	}

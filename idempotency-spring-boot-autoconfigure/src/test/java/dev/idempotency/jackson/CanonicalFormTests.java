@@ -3,19 +3,37 @@ package dev.idempotency.jackson;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.text.SimpleDateFormat;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.util.Arrays;
+import java.util.Date;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TimeZone;
 import java.util.concurrent.TimeUnit;
 
+import com.fasterxml.jackson.annotation.JsonAnyGetter;
+import com.fasterxml.jackson.annotation.JsonAutoDetect;
+import com.fasterxml.jackson.annotation.JsonAutoDetect.Visibility;
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonFilter;
+import com.fasterxml.jackson.annotation.JsonFormat;
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.annotation.JsonSubTypes;
+import com.fasterxml.jackson.annotation.JsonTypeInfo;
+import com.fasterxml.jackson.annotation.PropertyAccessor;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.BytesValue;
 import com.google.protobuf.StringValue;
@@ -29,13 +47,27 @@ import org.apache.avro.generic.GenericRecord;
 import org.apache.avro.generic.GenericRecordBuilder;
 import org.apache.avro.specific.SpecificRecordBase;
 import org.apache.avro.util.Utf8;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.core.OverridingClassLoader;
+import tools.jackson.core.Base64Variants;
 import tools.jackson.core.JacksonException;
+import tools.jackson.core.StreamWriteFeature;
+import tools.jackson.core.json.JsonWriteFeature;
+import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.EnumNamingStrategies;
+import tools.jackson.databind.MapperFeature;
 import tools.jackson.databind.PropertyNamingStrategies;
+import tools.jackson.databind.SerializationFeature;
+import tools.jackson.databind.annotation.JsonDeserialize;
+import tools.jackson.databind.annotation.JsonPOJOBuilder;
 import tools.jackson.databind.cfg.DateTimeFeature;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.module.SimpleModule;
+import tools.jackson.databind.ser.std.SimpleBeanPropertyFilter;
+import tools.jackson.databind.ser.std.SimpleFilterProvider;
+import tools.jackson.databind.ser.std.ToStringSerializer;
 
 import dev.idempotency.Serialization;
 
@@ -209,20 +241,152 @@ class CanonicalFormTests {
 	void settingsOfTheApplicationsJsonDoNotCount() {
 		JsonMapper other = JsonMapper.builder()
 			.propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+			.enumNamingStrategy(EnumNamingStrategies.LOWER_CAMEL_CASE)
 			.changeDefaultPropertyInclusion((inclusion) -> inclusion.withValueInclusion(JsonInclude.Include.NON_EMPTY))
 			.enable(DateTimeFeature.WRITE_DATES_AS_TIMESTAMPS, DateTimeFeature.WRITE_DURATIONS_AS_TIMESTAMPS)
+			.enable(StreamWriteFeature.WRITE_BIGDECIMAL_AS_PLAIN)
+			.enable(JsonWriteFeature.WRITE_NUMBERS_AS_STRINGS, JsonWriteFeature.ESCAPE_NON_ASCII)
+			.enable(SerializationFeature.WRITE_SINGLE_ELEM_ARRAYS_UNWRAPPED, SerializationFeature.WRAP_ROOT_VALUE)
+			.enable(SerializationFeature.WRITE_CHAR_ARRAYS_AS_JSON_ARRAYS)
+			.disable(SerializationFeature.WRITE_EMPTY_JSON_ARRAYS)
+			.disable(MapperFeature.DEFAULT_VIEW_INCLUSION)
+			.enable(MapperFeature.USE_STATIC_TYPING)
+			.defaultDateFormat(new SimpleDateFormat("yyyy-MM-dd"))
 			.defaultTimeZone(TimeZone.getTimeZone("Asia/Tokyo"))
+			.defaultLocale(Locale.JAPAN)
+			.defaultBase64Variant(Base64Variants.MODIFIED_FOR_URL)
+			.defaultSerializationView(Object.class)
+			.withConfigOverride(Instant.class,
+					(settings) -> settings.setFormat(JsonFormat.Value.forShape(JsonFormat.Shape.NUMBER)))
+			.withConfigOverride(BigDecimal.class,
+					(settings) -> settings.setFormat(JsonFormat.Value.forShape(JsonFormat.Shape.STRING)))
 			.build();
 		Times times = new Times(Instant.parse("2025-01-02T03:04:05.123456789Z"), LocalDate.parse("2025-01-02"),
-				Duration.ofMinutes(90), null, List.of());
-		assertThat(new JacksonSerialization(other).canonical(times)).isEqualTo(this.serialization.canonical(times));
-		assertThat(canonical(times)).contains("05.123456789Z", "\"PT1H30M\"", "\"noteText\":null", "\"list\":[]");
+				Duration.ofMinutes(90), "\u00e9", List.of());
+		Map<String, Object> others = Map.of("date", new Date(3_600_000), "bytes", new byte[] { -1, -2, -3, -4 },
+				"characters", new char[] { 'a' }, "number", new BigDecimal("1E+3"), "double", 0.5, "one", List.of(1),
+				"unit", TimeUnit.SECONDS);
+		for (Object content : List.of(times, others)) {
+			assertThat(new JacksonSerialization(other).canonical(content))
+				.isEqualTo(this.serialization.canonical(content));
+		}
+		assertThat(canonical(times)).contains("05.123456789Z", "\"PT1H30M\"", "noteText", "\"list\":[]");
+		assertThat(canonical(others)).contains("1970-01-01T01:00:00");
+	}
+
+	@Test
+	void propertiesOfASubclassCountWithStaticTyping() {
+		JsonMapper mapper = JsonMapper.builder().enable(MapperFeature.USE_STATIC_TYPING).build();
+		Serialization form = new JacksonSerialization(mapper);
+		assertThat(form.canonical(new Method(new Card("1")))).isNotEqualTo(form.canonical(new Method(new Card("2"))));
+	}
+
+	@Test
+	void modulesAnnotationsAndVisibilityOfTheApplicationCount() {
+		JsonMapper mapper = JsonMapper.builder()
+			.addModule(new SimpleModule("upper").addSerializer(TimeUnit.class, ToStringSerializer.instance))
+			.addMixIn(Amount.class, Renamed.class)
+			.changeDefaultVisibility((visibility) -> visibility.withFieldVisibility(Visibility.ANY))
+			.withConfigOverride(Card.class,
+					(settings) -> settings.setIgnorals(JsonIgnoreProperties.Value.forIgnoredProperties("currency")))
+			.withConfigOverride(Secret.class,
+					(settings) -> settings
+						.setVisibility(JsonAutoDetect.Value.construct(PropertyAccessor.FIELD, Visibility.NONE)))
+			.build();
+		Serialization form = new JacksonSerialization(mapper);
+		assertThat(text(form, new Amount(BigDecimal.ONE))).isEqualTo("{\"renamed\":1}");
+		assertThat(text(form, new Opaque("a"))).isEqualTo("{\"text\":\"a\"}");
+		assertThat(text(form, new Card("1"))).isEqualTo("{\"number\":\"1\"}");
+		assertThat(text(form, new Secret())).isEqualTo("{\"shown\":1}");
+	}
+
+	private static String text(Serialization form, Object value) {
+		return new String(form.canonical(value), StandardCharsets.UTF_8);
+	}
+
+	@Test
+	void filteredPropertiesCount() {
+		JsonMapper mapper = JsonMapper.builder()
+			.filterProvider(new SimpleFilterProvider().addFilter("none", SimpleBeanPropertyFilter.filterOutAllExcept()))
+			.build();
+		assertThat(text(new JacksonSerialization(mapper), new Filtered("a"))).isEqualTo("{\"id\":\"a\"}");
+		assertThat(canonical(new Filtered("a"))).isEqualTo("{\"id\":\"a\"}");
+	}
+
+	@Test
+	void absentPropertyIsEqualToOneThatIsNull() {
+		assertThat(canonical(new Payment2("a", 1, null, Optional.empty(), OptionalInt.empty())))
+			.isEqualTo(canonical(new Payment1("a", 1)));
+		assertThat(canonical(new Payment2("a", 1, "x", Optional.of("y"), OptionalInt.of(2))))
+			.isEqualTo("{\"amount\":1,\"customer\":\"y\",\"id\":\"a\",\"note\":\"x\",\"term\":2}");
+		Map<String, Object> map = new HashMap<>(Map.of("a", 1));
+		map.put("b", null);
+		assertThat(canonical(map)).isEqualTo("{\"a\":1}");
+		assertThat(canonical(Map.of("inner", map))).isEqualTo("{\"inner\":{\"a\":1}}");
+		assertThat(canonical(new AnyProperties(map))).isEqualTo("{\"a\":1}");
+		JsonMapper json = JsonMapper.builder().build();
+		assertThat(canonical(json.readTree("{\"b\":null,\"a\":{\"d\":null,\"c\":1}}"))).isEqualTo("{\"a\":{\"c\":1}}");
+	}
+
+	@Test
+	void fieldThatIsAddedToAnAvroSchemaAndNullDoesNotCount() {
+		Schema before = SchemaBuilder.record("R").fields().requiredString("a").endRecord();
+		Schema after = SchemaBuilder.record("R").fields().requiredString("a").optionalString("b").endRecord();
+		assertThat(canonical(new GenericRecordBuilder(after).set("a", "1").build()))
+			.isEqualTo(canonical(new GenericRecordBuilder(before).set("a", "1").build()));
+	}
+
+	@Test
+	void elementThatIsNullCounts() {
+		assertThat(canonical(Arrays.asList(1, null))).isEqualTo("[1,null]");
+		assertThat(canonical(JsonMapper.builder().build().readTree("{\"a\":[1,null]}"))).isEqualTo("{\"a\":[1,null]}");
+	}
+
+	@Test
+	void emptyListIsLeftOutWhereAnAnnotationSaysSo() {
+		assertThat(canonical(new Lists(List.of(), List.of()))).isEqualTo("{\"always\":[]}");
+	}
+
+	@Test
+	void numbersOfAJsonTreeAreNormalized() {
+		JsonMapper doubles = JsonMapper.builder().build();
+		JsonMapper decimals = JsonMapper.builder().enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS).build();
+		assertThat(canonical(decimals.readTree("{\"b\":[100.0],\"a\":1.50}")))
+			.isEqualTo(canonical(decimals.readTree("{\"a\":1.5,\"b\":[100.00]}")))
+			.isEqualTo(canonical(doubles.readTree("{\"a\":1.5,\"b\":[100.0]}")))
+			.isEqualTo("{\"a\":1.5,\"b\":[1E+2]}");
+		assertThat(canonical(0.1f)).isEqualTo(canonical(0.1)).isEqualTo(canonical(new BigDecimal("0.10")));
+		assertThat(canonical(Double.NaN)).isEqualTo("\"NaN\"");
 	}
 
 	@Test
 	void valueWithoutPropertiesIsRefused() {
-		assertThatExceptionOfType(JacksonException.class).isThrownBy(() -> canonical(new Opaque("secret")));
-		assertThatExceptionOfType(JacksonException.class).isThrownBy(() -> canonical(List.of(new Opaque("secret"))));
+		assertRefused(new Opaque("secret"));
+		assertRefused(List.of(new Opaque("secret")));
+	}
+
+	@Test
+	void valueWithoutPropertiesIsRefusedWhateverItsAnnotations() {
+		JsonMapper json = JsonMapper.builder().build();
+		Created created = json.readValue("{\"id\":\"secret\"}", Created.class);
+		assertThat(created.id()).isEqualTo("secret");
+		assertRefused(created);
+		assertRefused(Map.of("a", List.of(created)));
+		assertRefused(new Wrapper(created));
+		assertRefused(json.readValue("{\"id\":\"secret\"}", Built.class));
+		assertRefused(new Nothing());
+		assertRefused(new Wrapper(new Nothing()));
+	}
+
+	@Test
+	void typeIdIsTheContentOfAClassWithoutFields() {
+		assertThat(canonical(new Paid(new Cash()))).isEqualTo("{\"by\":{\"type\":\"cash\"}}");
+		assertRefused(new Paid(new Hidden("secret")));
+	}
+
+	private void assertRefused(Object value) {
+		assertThatExceptionOfType(JacksonException.class).isThrownBy(() -> canonical(value))
+			.withMessageNotContaining("secret");
 	}
 
 	@Test
@@ -265,6 +429,152 @@ class CanonicalFormTests {
 	}
 
 	record Times(Instant at, LocalDate day, Duration length, String noteText, List<String> list) {
+
+	}
+
+	@JsonInclude
+	record Payment1(String id, long amount) {
+
+	}
+
+	@JsonInclude
+	record Payment2(String id, long amount, @Nullable String note, Optional<String> customer, OptionalInt term) {
+
+	}
+
+	record AnyProperties(@JsonAnyGetter Map<String, Object> all) {
+
+	}
+
+	record Lists(@JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> some, List<String> always) {
+
+	}
+
+	@JsonFilter("none")
+	record Filtered(String id) {
+
+	}
+
+	record Wrapper(Object content) {
+
+	}
+
+	record Nothing() {
+
+	}
+
+	record Method(Base method) {
+
+	}
+
+	interface Renamed {
+
+		@JsonProperty("renamed")
+		BigDecimal value();
+
+	}
+
+	static class Base {
+
+		public final String currency = "EUR";
+
+	}
+
+	static class Card extends Base {
+
+		public final String number;
+
+		Card(String number) {
+			this.number = number;
+		}
+
+	}
+
+	public static class Secret {
+
+		public final int hidden = 2;
+
+		public int getShown() {
+			return 1;
+		}
+
+	}
+
+	@JsonIgnoreProperties(ignoreUnknown = true)
+	static class Created {
+
+		private final String id;
+
+		@JsonCreator
+		Created(@JsonProperty("id") String id) {
+			this.id = id;
+		}
+
+		String id() {
+			return this.id;
+		}
+
+	}
+
+	@JsonDeserialize(builder = Built.Builder.class)
+	static class Built {
+
+		private final String id;
+
+		Built(String id) {
+			this.id = id;
+		}
+
+		String id() {
+			return this.id;
+		}
+
+		@JsonPOJOBuilder
+		static class Builder {
+
+			private String id = "";
+
+			Builder withId(String id) {
+				this.id = id;
+				return this;
+			}
+
+			Built build() {
+				return new Built(this.id);
+			}
+
+		}
+
+	}
+
+	@JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "type")
+	@JsonSubTypes({ @JsonSubTypes.Type(value = Cash.class, name = "cash"),
+			@JsonSubTypes.Type(value = Hidden.class, name = "hidden") })
+	interface Means {
+
+	}
+
+	record Cash() implements Means {
+
+	}
+
+	record Paid(Means by) {
+
+	}
+
+	@JsonIgnoreProperties(ignoreUnknown = true)
+	static class Hidden implements Means {
+
+		private final String text;
+
+		Hidden(String text) {
+			this.text = text;
+		}
+
+		@Override
+		public String toString() {
+			return this.text;
+		}
 
 	}
 
