@@ -3,6 +3,7 @@ package dev.idempotency.listener;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -10,12 +11,15 @@ import java.util.stream.Stream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.BridgeMethodResolver;
 import org.springframework.core.MethodParameter;
 import org.springframework.core.ResolvableType;
 import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.BeanReference;
 import org.springframework.expression.spel.ast.CompoundExpression;
 import org.springframework.expression.spel.ast.ConstructorReference;
 import org.springframework.expression.spel.ast.Indexer;
+import org.springframework.expression.spel.ast.InlineList;
 import org.springframework.expression.spel.ast.InlineMap;
 import org.springframework.expression.spel.ast.MethodReference;
 import org.springframework.expression.spel.ast.Projection;
@@ -33,9 +37,9 @@ import dev.idempotency.IdempotencyConfigurationException;
 /**
  * The types of what an expression may name, as the listener method declares them. Finds
  * properties and methods that do not exist, which would otherwise fail for each record.
- * Interfaces, abstract classes, {@link Object} and maps are not checked, because the
- * class of the value decides. A concrete class is checked although a subclass of it might
- * have more: declare the subclass then.
+ * Interfaces, abstract classes and {@link Object} are not checked, because the class of
+ * the value decides; a map has entries and no properties. A concrete class is checked
+ * although a subclass of it might have more: declare the subclass then.
  */
 final class DeclaredTypes {
 
@@ -60,14 +64,58 @@ final class DeclaredTypes {
 	 * Check an expression.
 	 * @param expression the root of its tree
 	 * @param what the expression and where it stands, the subject of a sentence
-	 * @throws IdempotencyConfigurationException if it names a property or method that
-	 * does not exist
+	 * @throws IdempotencyConfigurationException if it names a property, method, bean or
+	 * variable that does not exist
 	 */
 	void check(SpelNode expression, String what) {
+		checkReferences(expression, false, what);
 		String problem = problem(expression, null);
 		if (problem != null) {
 			throw new IdempotencyConfigurationException(what + " " + problem + ".",
 					"Correct the expression, or declare the type that has what it names as the type of the parameter.");
+		}
+	}
+
+	/**
+	 * Check the type of what a key is made of.
+	 * @param expression the root of its tree
+	 * @param what the expression and where it stands, the subject of a sentence
+	 * @throws IdempotencyConfigurationException if it can yield neither text, number,
+	 * date nor UUID
+	 */
+	void checkText(SpelNode expression, String what) {
+		ResolvableType result = type(expression);
+		Class<?> type = (result != null) ? result.resolve() : null;
+		if (type == null || type == Object.class
+				|| RecordExpression.isText(ClassUtils.resolvePrimitiveIfNecessary(type))) {
+			return;
+		}
+		// A class that implements an interface may be text too.
+		boolean open = Modifier.isAbstract(type.getModifiers()) && !type.isArray()
+				&& !Collection.class.isAssignableFrom(type) && !Map.class.isAssignableFrom(type);
+		if (!open) {
+			throw new IdempotencyConfigurationException(
+					what + " yields a " + type.getTypeName() + ", which is no text, number, date or UUID.",
+					"Name a property of it that identifies the operation, like #payload.id.");
+		}
+	}
+
+	// What is nowhere there.
+	private static void checkReferences(SpelNode node, boolean element, String what) {
+		if (node instanceof BeanReference bean) {
+			throw new IdempotencyConfigurationException(
+					what + " names the bean '@" + bean.getName() + "', but no beans are there.",
+					"Call a static method: T(com.example.Keys).of(#payload).");
+		}
+		String name = (node instanceof VariableReference) ? node.toStringAST() : "";
+		if (name.equals("#root") || (name.equals("#this") && !element)) {
+			throw new IdempotencyConfigurationException(
+					what + " uses '" + name + "'" + (name.equals("#this") ? " outside a projection or selection" : "")
+							+ ", which is always null there.",
+					"Use #record, #payload, #headers or a parameter.");
+		}
+		for (int i = 0; i < node.getChildCount(); i++) {
+			checkReferences(node.getChild(i), element || node instanceof Projection || node instanceof Selection, what);
 		}
 	}
 
@@ -98,6 +146,10 @@ final class DeclaredTypes {
 	}
 
 	private @Nullable String memberProblem(SpelNode node, @Nullable ResolvableType owner) {
+		if (owner != null && node instanceof PropertyOrFieldReference property
+				&& Map.class.isAssignableFrom(owner.toClass()) && PROPERTIES.find(owner, property.getName()) == null) {
+			return "names the property '" + property.getName() + "' of a map: write ['" + property.getName() + "']";
+		}
 		Class<?> type = checkable(owner);
 		if (owner != null && type != null && node instanceof PropertyOrFieldReference property
 				&& PROPERTIES.find(owner, property.getName()) == null) {
@@ -129,7 +181,24 @@ final class DeclaredTypes {
 		return null;
 	}
 
+	private @Nullable ResolvableType type(SpelNode expression) {
+		if (!(expression instanceof CompoundExpression)) {
+			return type(expression, null);
+		}
+		ResolvableType type = null;
+		for (int i = 0; i < expression.getChildCount(); i++) {
+			type = type(expression.getChild(i), type);
+		}
+		return type;
+	}
+
 	private @Nullable ResolvableType type(SpelNode node, @Nullable ResolvableType owner) {
+		if (node instanceof InlineList || node instanceof Projection) {
+			return ResolvableType.forClass(List.class);
+		}
+		if (node instanceof InlineMap) {
+			return ResolvableType.forClass(Map.class);
+		}
 		if (node instanceof VariableReference) {
 			return variable(node.toStringAST().substring(1));
 		}
@@ -224,12 +293,14 @@ final class DeclaredTypes {
 	private static Stream<Method> methods(Class<?> type, MethodReference call) {
 		int arguments = call.getChildCount();
 		return Stream.of(type.getMethods())
-			.filter((method) -> method.getName().equals(call.getName()) && !method.isBridge())
+			.filter((method) -> method.getName().equals(call.getName()))
 			.filter((method) -> method.getParameterCount() == arguments
 					|| (method.isVarArgs() && arguments >= method.getParameterCount() - 1));
 	}
 
-	private static ResolvableType result(Method method, ResolvableType owner) {
+	// A class that inherits from one that is not public has bridges only.
+	private static ResolvableType result(Method found, ResolvableType owner) {
+		Method method = BridgeMethodResolver.findBridgedMethod(found);
 		return ResolvableType.forType(method.getGenericReturnType(), owner.as(method.getDeclaringClass()));
 	}
 
@@ -243,7 +314,8 @@ final class DeclaredTypes {
 			if (type.isArray() && name.equals("length")) {
 				return ResolvableType.forClass(int.class);
 			}
-			Method getter = findGetterForProperty(name, type, false);
+			// An interface does not list what each object has.
+			Method getter = findGetterForProperty(name, name.equals("class") ? Object.class : type, false);
 			if (getter != null) {
 				return result(getter, owner);
 			}

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.function.BiFunction;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.interceptor.TransactionAttribute;
@@ -90,14 +91,15 @@ public final class ListenerSettingsFactory {
 		Duration retention = duration(annotation.retention(), "retention", this.defaults.retention(), where);
 		checkDurations(lease, retention, where);
 		// The key of a dead letter is its coordinates, which no other content has.
-		RecordExpression key = deadLetter ? null : expression(annotation.key(), "key", where, parameters, types);
+		RecordExpression key = deadLetter ? null
+				: expression(annotation.key(), "key", where, parameters, types, method);
 		RecordExpression fingerprint = deadLetter ? null
-				: expression(annotation.fingerprint(), "fingerprint", where, parameters, types);
+				: expression(annotation.fingerprint(), "fingerprint", where, parameters, types, method);
 		return new ListenerSettings(where, parameters, mode, boundary(attribute, shape, mode), lease, retention,
 				new KeyResolver(key, this.defaults.keyHeaders()),
 				(annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) ? annotation.onMissingKey()
 						: this.defaults.onMissingKey(),
-				fingerprint, expression(annotation.condition(), "condition", where, parameters, types),
+				fingerprint, expression(annotation.condition(), "condition", where, parameters, types, method),
 				codec(shape.resultType(method, targetClass), where),
 				serialization(fingerprint != null, "declares a fingerprint", where), this.template, this.listener);
 	}
@@ -107,12 +109,22 @@ public final class ListenerSettingsFactory {
 	}
 
 	private @Nullable RecordExpression expression(String text, String attribute, String where,
-			ListenerParameters parameters, DeclaredTypes types) {
-		RecordExpression expression = RecordExpression.parse(resolve(text), attribute, where, parameters);
-		if (expression != null) {
-			expression.check(types, attribute, where);
+			ListenerParameters parameters, DeclaredTypes types, Method method) {
+		try {
+			RecordExpression expression = RecordExpression.parse(resolve(text), attribute, where, parameters);
+			if (expression != null) {
+				expression.check(types, attribute, where);
+			}
+			return expression;
 		}
-		return expression;
+		catch (IdempotencyConfigurationException ex) {
+			if (AnnotatedElementUtils.hasAnnotation(method, Idempotent.class)) {
+				throw ex;
+			}
+			// The expression may well be right for the other methods of the class.
+			throw new IdempotencyConfigurationException(String.valueOf(ex.getMessage()), ex.action()
+					+ " If the expression is meant for other methods of the class, give this one an @Idempotent of its own.");
+		}
 	}
 
 	// Joining a transaction ignores what the inner one asks for, so the outer one asks.

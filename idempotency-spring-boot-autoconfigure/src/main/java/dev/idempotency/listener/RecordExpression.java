@@ -35,6 +35,9 @@ final class RecordExpression {
 
 	private static final Set<String> VARIABLES = Set.of("record", "payload", "headers");
 
+	private static final Class<?>[] TEXTS = { CharSequence.class, Number.class, UUID.class, Enum.class, Boolean.class,
+			Character.class, TemporalAccessor.class };
+
 	private final SpelExpression expression;
 
 	// The parts of "a + b": SpEL adds two numbers, and joins a null part as the text
@@ -172,8 +175,7 @@ final class RecordExpression {
 	 * @throws UnusableKeyException if equal values may have different texts
 	 */
 	String text(Object value) {
-		if (value instanceof CharSequence || value instanceof Number || value instanceof UUID || value instanceof Enum
-				|| value instanceof Boolean || value instanceof Character || value instanceof TemporalAccessor) {
+		if (isText(value.getClass())) {
 			return value.toString();
 		}
 		throw new UnusableKeyException("the expression '" + this + "' yields a " + value.getClass().getName()
@@ -181,15 +183,32 @@ final class RecordExpression {
 	}
 
 	/**
+	 * Whether equal values of a class have the same text, so that a key can be made of
+	 * them.
+	 * @param type the class
+	 * @return whether they have
+	 */
+	static boolean isText(Class<?> type) {
+		for (Class<?> text : TEXTS) {
+			if (text.isAssignableFrom(type)) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	/**
 	 * Check the expression against the types that the listener method declares.
 	 * @param types the types
 	 * @param attribute the attribute of the annotation
 	 * @param where the listener method
-	 * @throws IdempotencyConfigurationException if it names what does not exist
+	 * @throws IdempotencyConfigurationException if it names what does not exist, or is a
+	 * key that can never be text
 	 */
 	void check(DeclaredTypes types, String attribute, String where) {
-		types.check(this.expression.getAST(),
-				"The " + attribute + " expression '" + this + "' of @Idempotent on " + where);
+		String what = "The " + attribute + " expression '" + this + "' of @Idempotent on " + where;
+		types.check(this.expression.getAST(), what);
+		this.parts.forEach((part) -> types.checkText(part, what));
 		for (int i = 1; i < this.parts.size(); i++) {
 			if (!(this.parts.get(i - 1) instanceof Literal) && !(this.parts.get(i) instanceof Literal)) {
 				logger.warn("The key expression '" + this + "' of @Idempotent on " + where

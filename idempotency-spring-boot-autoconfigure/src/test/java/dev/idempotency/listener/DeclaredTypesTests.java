@@ -56,6 +56,14 @@ class DeclaredTypesTests {
 			batch   | #payments.size()                          | the method 'size' with 0 arguments
 			records | #payload.paymentIdd                       | the property 'paymentIdd'
 			typed   | #payload.paymentIdd                       | the property 'paymentIdd'
+			payment | @keys.of(#payload)                        | the bean '@keys'
+			payment | #payload.lines.![@keys.of(sku)]           | the bean '@keys'
+			payment | #root.id                                  | '#root', which is always null
+			payment | #payload.lines.![#root.id]                | '#root', which is always null
+			payment | #this.id                                  | '#this' outside a projection or selection
+			payment | #payload.totals.a                         | the property 'a' of a map: write ['a']
+			payment | #headers.x                                | the property 'x' of a map: write ['x']
+			map     | #payload.anything                         | the property 'anything' of a map: write ['anything']
 			""")
 	void expressionThatNamesNothingIsRefused(String method, String expression, String problem) {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> check(method, expression))
@@ -90,13 +98,65 @@ class DeclaredTypesTests {
 			typed   | #payload.id
 			open    | #payload.anything.at.all()
 			raw     | #payload.anything
-			map     | #payload.anything + #payload['x'].foo
+			map     | #payload['x'].foo + #payload.empty + #headers.class.name
+			payment | #payload.lines.?[#this.sku == 'x'][0].sku
+			text    | #payload.length() + #payload.isEmpty()
 			""")
 	void expressionThatMayNameSomethingIsAccepted(String method, String expression) {
 		assertThatNoException().isThrownBy(() -> check(method, expression));
 	}
 
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
+			payment | #payload                      | dev.idempotency.listener.DeclaredTypesTests$Payment
+			payment | #payload.lines                | java.util.List
+			payment | #payload.totals               | java.util.Map
+			payment | #payload.tags                 | java.lang.String[]
+			payment | #payload.id.bytes             | byte[]
+			payment | #payload.id + ':' + #payload.customer | dev.idempotency.listener.DeclaredTypesTests$Customer
+			payment | #payload.maybe                | java.util.Optional
+			payment | #payload.lines.![sku]         | java.util.List
+			payment | {#payload.id}                 | java.util.List
+			payment | {id: #payload.id}             | java.util.Map
+			payment | #record                       | org.apache.kafka.clients.consumer.ConsumerRecord
+			""")
+	void keyThatIsNeverTextIsRefused(String method, String key, String type) {
+		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> check(method, key, "key"))
+			.withMessageContaining("yields a " + type + ", which is no text, number, date or UUID");
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
+			payment | #payload.id + ':' + #record.offset()
+			payment | #payload.any
+			payment | #payload.kind
+			payment | #payload.kind.name()
+			payment | #payload.totals['a']
+			payment | #payload.tags[0]
+			payment | #payload.lines[0].sku
+			payment | #payload.maybe?.name
+			payment | #payload.maybe ?: 'none'
+			payment | #headers['x']
+			payment | #tenant
+			payment | #payload.id.length() > 1
+			payment | T(java.util.UUID).nameUUIDFromBytes(#payload.id.bytes)
+			message | #message.payload.id
+			bean    | #payload.key
+			text    | #payload
+			text    | #payload.length()
+			open    | #payload
+			raw     | #payload
+			raw     | #record.key()
+			""")
+	void keyThatMayBeTextIsAccepted(String method, String key) {
+		assertThatNoException().isThrownBy(() -> check(method, key, "key"));
+	}
+
 	private static void check(String name, String expression) {
+		check(name, expression, "condition");
+	}
+
+	private static void check(String name, String expression, String attribute) {
 		Method method = Stream
 			.concat(Stream.of(Listeners.class.getDeclaredMethods()), Stream.of(Typed.class.getMethods()))
 			.filter((candidate) -> candidate.getName().equals(name))
@@ -105,8 +165,8 @@ class DeclaredTypesTests {
 		ListenerParameters parameters = new ListenerParameters(method);
 		boolean batch = name.equals("batch") || name.equals("records");
 		RecordExpression parsed = Objects
-			.requireNonNull(RecordExpression.parse(expression, "condition", "X.listen", parameters));
-		parsed.check(new DeclaredTypes(method, Listeners.class, parameters, batch), "condition", "X.listen");
+			.requireNonNull(RecordExpression.parse(expression, attribute, "X.listen", parameters));
+		parsed.check(new DeclaredTypes(method, Listeners.class, parameters, batch), attribute, "X.listen");
 	}
 
 	record Payment(String id, Customer customer, List<Line> lines, Map<String, Integer> totals, String[] tags,
@@ -154,6 +214,10 @@ class DeclaredTypesTests {
 		}
 
 		void records(List<ConsumerRecord<String, Payment>> records) {
+		}
+
+		// Its methods are those of a class that is not public.
+		void text(StringBuilder payload) {
 		}
 
 		void open(Open payload) {

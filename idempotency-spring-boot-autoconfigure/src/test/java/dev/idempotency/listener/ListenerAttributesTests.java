@@ -103,6 +103,16 @@ class ListenerAttributesTests {
 	}
 
 	@Test
+	@Tag("promise-15")
+	void expressionOfTheClassThatDoesNotFitAMethodIsRefusedWithTheWayOut() {
+		this.runner.withUserConfiguration(ClassListener.class).run((context) -> {
+			FailureAnalysis analysis = Contexts.analyze(context.getStartupFailure());
+			assertThat(analysis.getDescription()).contains("ClassListener.other uses unknown variables: [value].");
+			assertThat(analysis.getAction()).contains("give this one an @Idempotent of its own");
+		});
+	}
+
+	@Test
 	void overLongScopeIsRefused() {
 		assertRefused("scope", "s".repeat(513), "has 513 characters, more than 512", "Set 'scope' of @Idempotent");
 	}
@@ -134,6 +144,19 @@ class ListenerAttributesTests {
 				fingerprint = "${fingerprint:}", condition = "${condition:}")
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
+		}
+
+	}
+
+	@Idempotent(condition = "#value != 'skip'")
+	static class ClassListener {
+
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+		@KafkaListener(topics = "other", groupId = "group")
+		void other(Integer number) {
 		}
 
 	}
