@@ -47,9 +47,11 @@ public @interface Idempotent {
 	 * listener and its topic, for a topic pattern that of the record; for a
 	 * {@code @KafkaHandler} method {@code <group>/<topic>#<method>}. Nothing else of the
 	 * code is part of it. Set it to rename a group or a topic without forgetting keys.
-	 * The dead-letter handler of a retry topic configuration has the scope
-	 * {@code <group>/<topic>#dead-letter}, and the coordinates of the dead letter are its
-	 * key.
+	 * Listeners that are to process the same record each need a scope each: those whose
+	 * partitions are assigned by hand, in one application or in several instances of it,
+	 * and {@code @KafkaHandler} methods of one name. The dead-letter handler of a retry
+	 * topic configuration has the scope {@code <group>/<topic>#dead-letter}, and the
+	 * coordinates of the dead letter are its key.
 	 * @return the scope
 	 */
 	String scope() default "";

@@ -123,8 +123,7 @@ final class BatchCall implements BatchHandler<Object> {
 	@Override
 	public Claim.@Nullable Completed known(int part, IdempotentOperation operation) {
 		DeliveryAcknowledgment delivered = this.delivery.acknowledgment();
-		PendingCompletion original = (this.deferring && delivered != null)
-				? delivered.original(this.delivery.records().get(part), operation.key()) : null;
+		PendingCompletion original = (this.deferring && delivered != null) ? delivered.original(operation.key()) : null;
 		return (original != null) ? original.find(operation.key(), operation.fingerprint()) : null;
 	}
 

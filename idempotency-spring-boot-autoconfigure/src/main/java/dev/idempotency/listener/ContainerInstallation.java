@@ -7,6 +7,7 @@ import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 import org.springframework.kafka.listener.AfterRollbackProcessor;
 import org.springframework.kafka.listener.BatchMessageListener;
 import org.springframework.kafka.listener.CommonErrorHandler;
+import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.ExceptionClassifier;
 import org.springframework.kafka.listener.MessageListener;
@@ -33,12 +34,18 @@ final class ContainerInstallation {
 
 	private final boolean transactional;
 
+	private final boolean manual;
+
+	private final @Nullable String group;
+
 	ContainerInstallation(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners,
 			PartitionPauses pauses) {
 		this.listeners = listeners;
 		this.pauses = pauses;
 		this.batch = listener(container) instanceof BatchMessageListener<?, ?>;
 		this.transactional = manager(container) != null;
+		this.manual = ListenerShape.isManual(container.getContainerProperties().getAckMode());
+		this.group = container.getGroupId();
 	}
 
 	/**
@@ -55,6 +62,15 @@ final class ContainerInstallation {
 		if ((manager(container) != null) != this.transactional) {
 			return "its Kafka transaction manager was " + (this.transactional ? "removed" : "set")
 					+ " after its registration. Set it on the container factory";
+		}
+		AckMode mode = container.getContainerProperties().getAckMode();
+		if (ListenerShape.isManual(mode) != this.manual || (this.transactional && mode == AckMode.MANUAL_IMMEDIATE)) {
+			return "its ack mode was changed to " + mode
+					+ " after its registration, which decided when keys are completed. Set it on the container factory";
+		}
+		if (!Objects.equals(container.getGroupId(), this.group)) {
+			return "its consumer group was changed to '" + container.getGroupId()
+					+ "' after its registration. Set 'groupId' of @KafkaListener";
 		}
 		if (AutoCommit.isEnabled(container)) {
 			return "its consumer commits offsets by itself, also of blocked records. Remove 'enable.auto.commit' from "

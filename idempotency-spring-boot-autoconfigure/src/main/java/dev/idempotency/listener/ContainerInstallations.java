@@ -12,6 +12,10 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.core.Ordered;
 import org.springframework.kafka.event.ConsumerStartingEvent;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
+import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
+import org.springframework.util.backoff.BackOff;
+import org.springframework.util.backoff.BackOffExecution;
+import org.springframework.util.backoff.ExponentialBackOff;
 
 /**
  * Verifies the protection of a container each time one of its consumers starts, on the
@@ -24,6 +28,9 @@ import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 public final class ContainerInstallations implements ApplicationListener<ConsumerStartingEvent>, Ordered {
 
 	private static final Log logger = LogFactory.getLog(ContainerInstallations.class);
+
+	// Half a minute in all.
+	private static final BackOff RESTARTS = restarts();
 
 	private final PartitionPauses pauses;
 
@@ -39,6 +46,12 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 	public ContainerInstallations(PartitionPauses pauses, ApplicationEventPublisher publisher) {
 		this.pauses = pauses;
 		this.publisher = publisher;
+	}
+
+	private static BackOff restarts() {
+		ExponentialBackOff backOff = new ExponentialBackOff(500, 2);
+		backOff.setMaxAttempts(6);
+		return backOff;
 	}
 
 	void install(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners) {
@@ -78,7 +91,7 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 		logger.info("The listener, the error handler or the after-rollback processor of the container '"
 				+ container.getListenerId() + "' was replaced after its registration. Its consumer is restarted, "
 				+ "because a blocked record would be given up otherwise");
-		consumer.stop(() -> run("idempotency-restart", consumer::start));
+		consumer.stop(() -> run("idempotency-restart", () -> restart(container, consumer)));
 	}
 
 	// The consumer has not polled: a container that is not running does not.
@@ -93,16 +106,54 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 		}));
 	}
 
-	private static void run(String name, Runnable action) {
-		Thread thread = new Thread(() -> {
+	// A consumer that does not start would leave its partitions without one, because the
+	// container runs on.
+	private static void restart(AbstractMessageListenerContainer<?, ?> container,
+			AbstractMessageListenerContainer<?, ?> consumer) {
+		BackOffExecution backOff = RESTARTS.start();
+		while (isExpected(container, consumer)) {
 			try {
-				action.run();
+				consumer.start();
+				return;
 			}
-			catch (IllegalStateException ex) {
-				// The application has stopped the container in the meantime.
-				logger.debug("A consumer was not restarted", ex);
+			catch (RuntimeException | Error ex) {
+				if (!isExpected(container, consumer)) {
+					// The application has stopped the container in the meantime.
+					logger.debug("A consumer was not restarted", ex);
+					return;
+				}
+				long delay = backOff.nextBackOff();
+				if (delay == BackOffExecution.STOP) {
+					stop(container, consumer, "its consumer could not be restarted with the protection: " + ex
+							+ ". Remove the cause and start the container again");
+					return;
+				}
+				logger.warn("A consumer of the container '" + container.getListenerId()
+						+ "' could not be restarted. The restart is retried in " + delay + " ms", ex);
+				sleep(delay);
 			}
-		}, name);
+		}
+	}
+
+	// A container without children is its own consumer, and does not run between.
+	private static boolean isExpected(AbstractMessageListenerContainer<?, ?> container,
+			AbstractMessageListenerContainer<?, ?> consumer) {
+		return container == consumer
+				|| (container.isRunning() && (!(container instanceof ConcurrentMessageListenerContainer<?, ?> parent)
+						|| parent.getContainers().contains(consumer)));
+	}
+
+	private static void sleep(long milliseconds) {
+		try {
+			Thread.sleep(milliseconds);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	private static void run(String name, Runnable action) {
+		Thread thread = new Thread(action, name);
 		thread.setDaemon(true);
 		thread.start();
 	}

@@ -23,6 +23,7 @@ import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.util.StringUtils;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 
 /**
@@ -50,6 +51,8 @@ public final class ContainerProtection {
 	private final Map<String, Map<Method, ListenerScope>> mainScopes = new ConcurrentHashMap<>();
 
 	private final Map<String, Owner> scopes = new ConcurrentHashMap<>();
+
+	private final HandAssignments assignments = new HandAssignments();
 
 	public ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
 			TopicRetentions retentions, StoredScopes storedScopes, ManualAcknowledgments acknowledgments) {
@@ -81,6 +84,7 @@ public final class ContainerProtection {
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
 		Map<Method, ProtectedListener> listeners = new HashMap<>();
 		List<ListenerScope> scopes = new ArrayList<>();
+		List<HandAssignments.Reader> readers = new ArrayList<>();
 		MessageListenerContainer main = main(container, endpoint, registry);
 		for (Method candidate : methods(methodEndpoint)) {
 			Idempotent annotation = annotation(candidate, targetClass);
@@ -104,7 +108,10 @@ public final class ContainerProtection {
 					mainScope.retry();
 				}
 				else if (main == container) {
+					checkHandlerName(scope, readers);
 					mainScopes(endpoint.getId()).put(method, scope);
+					readers.add(new HandAssignments.Reader(listenerSettings.name(), scope, container,
+							() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
 				}
 				scopes.add(scope);
 				listeners.put(method, listener(method, container, scope, listenerSettings));
@@ -117,8 +124,21 @@ public final class ContainerProtection {
 			}
 		}
 		ListenerChecks.checkNotMixed(methods(methodEndpoint), targetClass);
+		this.assignments.add(readers);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container,
 				new ProtectedListeners(targetClass, listeners, scopes, this.acknowledgments.create(container)));
+	}
+
+	private static void checkHandlerName(ListenerScope scope, List<HandAssignments.Reader> siblings) {
+		for (HandAssignments.Reader sibling : siblings) {
+			if (sibling.scope().isSameDefault(scope)) {
+				throw new IdempotencyConfigurationException("The idempotent listener " + sibling.name()
+						+ " has the same default scope " + scope
+						+ " as another @KafkaHandler method of that name: a key that one has processed would be "
+						+ "a duplicate for the other.",
+						"Rename one of them, or put @Idempotent with a 'scope' on each.");
+			}
+		}
 	}
 
 	// Spring Kafka registers the main container before those of its retry topics.

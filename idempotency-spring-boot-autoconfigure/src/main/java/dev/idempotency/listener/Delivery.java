@@ -145,7 +145,7 @@ final class Delivery {
 	}
 
 	boolean isCopyOfUnacknowledged(IdempotencyKey copied) {
-		return this.acknowledgment != null && this.acknowledgment.isCopyOfUnacknowledged(record(), copied);
+		return this.acknowledgment != null && this.acknowledgment.isCopyOfUnacknowledged(copied);
 	}
 
 	/**

@@ -144,30 +144,30 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 	}
 
 	/**
-	 * Look up the completion of an earlier record of the partition that has the same
-	 * operation and is not acknowledged yet.
-	 * @param record the record
-	 * @param key the key of its operation
+	 * Look up the completion of another record that has the same operation and is not
+	 * acknowledged yet.
+	 * @param key the key of the operation
 	 * @return the completion, {@code null} if there is none
 	 */
-	@Nullable PendingCompletion original(ConsumerRecord<?, ?> record, IdempotencyKey key) {
-		return this.unacknowledged.original(record, key);
+	@Nullable PendingCompletion original(IdempotencyKey key) {
+		Waiting original = this.unacknowledged.original(key);
+		return (original != null) ? original.pending() : null;
 	}
 
 	/**
-	 * Whether the same operation has run for an earlier record of the partition, which
-	 * the method has not acknowledged yet. This record then waits for that
-	 * acknowledgment.
-	 * @param record the record
+	 * Whether the same operation has run for another record, which the method has not
+	 * acknowledged yet. This record then waits for that acknowledgment.
 	 * @param key the key of the operation
 	 * @return whether this record is a copy of one that waits
 	 */
-	boolean isCopyOfUnacknowledged(ConsumerRecord<?, ?> record, IdempotencyKey key) {
-		if (original(record, key) == null) {
+	boolean isCopyOfUnacknowledged(IdempotencyKey key) {
+		Waiting original = this.unacknowledged.original(key);
+		if (original == null) {
 			return false;
 		}
 		this.held = false;
-		this.unacknowledged.acknowledgeDuplicates(this.records, this.delivery, this.delegate::acknowledge);
+		this.unacknowledged.acknowledgeCopy(this.records, this.delivery, original, this.delegate.isOutOfOrderCommit(),
+				this.delegate::acknowledge);
 		return true;
 	}
 

@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
@@ -176,9 +177,25 @@ final class ListenerScope {
 		return (slash > 0) ? scope.substring(0, slash) : null;
 	}
 
+	boolean isExplicit() {
+		return this.explicit != null;
+	}
+
 	/**
-	 * Whether methods with different tasks may share the scope by mistake. Methods of one
-	 * group and one topic do so on purpose: Kafka delivers each record to one of them.
+	 * Whether another scope gives the records of one topic the same name without being
+	 * told so by the annotation.
+	 * @param other the other one
+	 * @return whether both are default scopes of one group and one handler
+	 */
+	boolean isSameDefault(ListenerScope other) {
+		return this.explicit == null && other.explicit == null && Objects.equals(this.group, other.group)
+				&& this.suffix.equals(other.suffix);
+	}
+
+	/**
+	 * Whether methods with different tasks may share the scope by mistake. Methods that
+	 * subscribe to one topic in one group do so on purpose: Kafka delivers each record to
+	 * one of them. {@link HandAssignments} finds those that get a partition each.
 	 * @return whether the annotation or the name of a method is part of it
 	 */
 	boolean isNamed() {

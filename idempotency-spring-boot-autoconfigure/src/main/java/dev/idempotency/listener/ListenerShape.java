@@ -36,7 +36,7 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 				isManual(container.getContainerProperties().getAckMode()) && canAcknowledge(method));
 	}
 
-	private static boolean isManual(AckMode mode) {
+	static boolean isManual(AckMode mode) {
 		return mode == AckMode.MANUAL || mode == AckMode.MANUAL_IMMEDIATE;
 	}
 

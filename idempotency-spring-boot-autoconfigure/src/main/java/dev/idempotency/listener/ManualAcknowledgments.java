@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -14,9 +15,10 @@ import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
-import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
+
+import dev.idempotency.IdempotencyKey;
 
 /**
  * The {@link UnacknowledgedRecords} of all containers. Within a second, releases those of
@@ -37,14 +39,16 @@ public final class ManualAcknowledgments implements SmartLifecycle {
 	private final Map<MessageListenerContainer, UnacknowledgedRecords> records = Collections
 		.synchronizedMap(new WeakHashMap<>());
 
+	// Only records that wait.
+	private final Map<IdempotencyKey, UnacknowledgedRecords.Waiting> originals = new ConcurrentHashMap<>();
+
 	private @Nullable ScheduledExecutorService executor;
 
 	UnacknowledgedRecords create(MessageListenerContainer container) {
-		AckMode mode = container.getContainerProperties().getAckMode();
-		if (mode != AckMode.MANUAL && mode != AckMode.MANUAL_IMMEDIATE) {
+		if (!ListenerShape.isManual(container.getContainerProperties().getAckMode())) {
 			return UnacknowledgedRecords.NONE;
 		}
-		UnacknowledgedRecords created = new UnacknowledgedRecords();
+		UnacknowledgedRecords created = new UnacknowledgedRecords(this.originals);
 		this.records.put(container, created);
 		watch();
 		return created;

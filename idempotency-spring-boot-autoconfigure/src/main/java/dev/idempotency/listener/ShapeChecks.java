@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.MethodParameter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.ResolvableType;
+import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.listener.adapter.FilteringBatchMessageListenerAdapter;
 import org.springframework.kafka.listener.adapter.RecordFilterStrategy;
@@ -38,6 +39,13 @@ final class ShapeChecks {
 			.getKafkaAwareTransactionManager() instanceof ConfigurableTransactionManager)) {
 			return new Problem("the Kafka transaction manager of its container tells nobody when it commits",
 					"Use Spring Kafka's KafkaTransactionManager.");
+		}
+		if (shape.kafkaTransaction() && container.getContainerProperties().getAckMode() == AckMode.MANUAL_IMMEDIATE) {
+			return new Problem(
+					"its container has a Kafka transaction and the ack mode MANUAL_IMMEDIATE, in which the key of a "
+							+ "record that the method does not acknowledge would be completed all the same",
+					"Set the ack mode to BATCH or RECORD, or use a container factory without a Kafka transaction "
+							+ "manager.");
 		}
 		Problem problem = resultProblem(method, targetClass, shape);
 		if (problem == null && shape.async() != null) {

@@ -35,7 +35,7 @@ final class UnacknowledgedRecords {
 	/**
 	 * Of containers that acknowledge records themselves.
 	 */
-	static final UnacknowledgedRecords NONE = new UnacknowledgedRecords();
+	static final UnacknowledgedRecords NONE = new UnacknowledgedRecords(new ConcurrentHashMap<>());
 
 	/**
 	 * Defers the completion of a record that its method has not acknowledged.
@@ -66,7 +66,14 @@ final class UnacknowledgedRecords {
 	// Only partitions in which a record waits.
 	private final Map<TopicPartition, TreeMap<Long, Waiting>> lanes = new ConcurrentHashMap<>();
 
+	// Of all containers of the application: those that wait in any lane, by their key.
+	private final Map<IdempotencyKey, Waiting> originals;
+
 	private volatile List<HeldAcknowledgment> held = List.of();
+
+	UnacknowledgedRecords(Map<IdempotencyKey, Waiting> originals) {
+		this.originals = originals;
+	}
 
 	private static TopicPartition partition(ConsumerRecord<?, ?> record) {
 		return new TopicPartition(record.topic(), record.partition());
@@ -99,6 +106,7 @@ final class UnacknowledgedRecords {
 		this.lock.lock();
 		try {
 			this.lanes.computeIfAbsent(partition(record), (partition) -> new TreeMap<>()).put(record.offset(), waiting);
+			this.originals.put(key, waiting);
 			return waiting;
 		}
 		finally {
@@ -107,33 +115,14 @@ final class UnacknowledgedRecords {
 	}
 
 	/**
-	 * Look up the record of which another one is a copy.
-	 * @param record the other one
-	 * @param key the key of its operation
-	 * @return the completion of the earlier record of the same partition that waits,
-	 * {@code null} if there is none
+	 * Look up the record of which another one is a copy, in all partitions of all
+	 * containers. One of the same partition is earlier: those behind are released when a
+	 * record is delivered.
+	 * @param key the key of their operation
+	 * @return the record that waits, {@code null} if there is none
 	 */
-	@Nullable PendingCompletion original(ConsumerRecord<?, ?> record, IdempotencyKey key) {
-		if (this.lanes.isEmpty()) {
-			return null;
-		}
-		this.lock.lock();
-		try {
-			TreeMap<Long, Waiting> lane = this.lanes.get(partition(record));
-			if (lane == null) {
-				return null;
-			}
-			return lane.headMap(record.offset())
-				.values()
-				.stream()
-				.filter((waiting) -> waiting.key.equals(key))
-				.map((waiting) -> waiting.pending)
-				.findFirst()
-				.orElse(null);
-		}
-		finally {
-			this.lock.unlock();
-		}
+	@Nullable Waiting original(IdempotencyKey key) {
+		return this.originals.get(key);
 	}
 
 	/**
@@ -166,7 +155,24 @@ final class UnacknowledgedRecords {
 			acknowledgment.run();
 			return;
 		}
-		add(new HeldAcknowledgment(delivery, last(covered), List.of(), acknowledgment));
+		add(new HeldAcknowledgment(delivery, last(covered), List.of(), null, false, acknowledgment));
+		settle();
+	}
+
+	/**
+	 * Acknowledge a record whose operation has run for another one, when that has
+	 * completed, and after those before it that wait. If the other one is released, it is
+	 * redelivered, so the copy is not needed. An acknowledgment that passes the copy does
+	 * not wait for that.
+	 * @param covered the copy
+	 * @param delivery the number of its delivery
+	 * @param original what {@link #original} returned
+	 * @param outOfOrder whether earlier records need acknowledgments of their own
+	 * @param acknowledgment acknowledges it
+	 */
+	void acknowledgeCopy(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery, Waiting original,
+			boolean outOfOrder, Runnable acknowledgment) {
+		add(new HeldAcknowledgment(delivery, last(covered), List.of(), original, outOfOrder, acknowledgment));
 		settle();
 	}
 
@@ -214,7 +220,8 @@ final class UnacknowledgedRecords {
 		try {
 			due = outOfOrder ? ask(own) : ask(last);
 			if (own.stream().noneMatch((waiting) -> waiting.released)) {
-				add(new HeldAcknowledgment(delivery, outOfOrder ? Map.of() : last, List.copyOf(own), acknowledgment));
+				add(new HeldAcknowledgment(delivery, outOfOrder ? Map.of() : last, List.copyOf(own), null, outOfOrder,
+						acknowledgment));
 			}
 		}
 		finally {
@@ -299,7 +306,7 @@ final class UnacknowledgedRecords {
 		this.lock.lock();
 		try {
 			this.lanes.values().removeIf((lane) -> {
-				lane.values().removeIf((waiting) -> waiting.asked && waiting.pending.outcome() != null);
+				lane.values().removeIf(this::isDone);
 				return lane.isEmpty();
 			});
 			if (!this.held.isEmpty()) {
@@ -311,10 +318,20 @@ final class UnacknowledgedRecords {
 		}
 	}
 
+	private boolean isDone(Waiting waiting) {
+		boolean done = waiting.asked && waiting.pending.outcome() != null;
+		if (done) {
+			this.originals.remove(waiting.key, waiting);
+		}
+		return done;
+	}
+
 	private void passOn() {
 		List<HeldAcknowledgment> ready = new ArrayList<>();
 		List<HeldAcknowledgment> left = new ArrayList<>();
 		this.held.forEach((one) -> (isReady(one) ? ready : left).add(one));
+		// An offset must not move back.
+		left.removeIf((one) -> one.original != null && !one.outOfOrder && isPassed(one, ready));
 		this.held = left;
 		RuntimeException failure = null;
 		for (HeldAcknowledgment one : ready) {
@@ -335,7 +352,15 @@ final class UnacknowledgedRecords {
 	}
 
 	private boolean isReady(HeldAcknowledgment one) {
-		return !isWaiting(one.last) && one.own.stream().noneMatch((waiting) -> waiting.pending.outcome() == null);
+		return !isWaiting(one.last) && one.own.stream().noneMatch((waiting) -> waiting.pending.outcome() == null)
+				&& (one.original == null || one.original.released || one.original.pending.outcome() != null);
+	}
+
+	private static boolean isPassed(HeldAcknowledgment copy, List<HeldAcknowledgment> ready) {
+		return copy.last.entrySet()
+			.stream()
+			.allMatch((end) -> ready.stream()
+				.anyMatch((one) -> one.last.getOrDefault(end.getKey(), -1L) > end.getValue()));
 	}
 
 	/**
@@ -365,7 +390,10 @@ final class UnacknowledgedRecords {
 			if (lane.isEmpty()) {
 				this.lanes.remove(partition);
 			}
-			released.forEach((waiting) -> waiting.released = true);
+			released.forEach((waiting) -> {
+				waiting.released = true;
+				this.originals.remove(waiting.key, waiting);
+			});
 			List<PendingCompletion> open = released.stream()
 				.filter((waiting) -> !waiting.asked)
 				.map((waiting) -> waiting.pending)
@@ -395,12 +423,16 @@ final class UnacknowledgedRecords {
 		// Under the lock.
 		private boolean asked;
 
-		// Under the lock.
-		private boolean released;
+		// Written under the lock.
+		private volatile boolean released;
 
 		private Waiting(IdempotencyKey key, PendingCompletion pending) {
 			this.key = key;
 			this.pending = pending;
+		}
+
+		PendingCompletion pending() {
+			return this.pending;
 		}
 
 		private boolean isLost() {
@@ -415,10 +447,12 @@ final class UnacknowledgedRecords {
 	 * @param delivery the number of the delivery
 	 * @param last the last offset of each partition before which nothing may wait
 	 * @param own the records that are acknowledged and whose completion waited
+	 * @param original the record of which the acknowledged one is a copy, if it is one
+	 * @param outOfOrder whether earlier records need acknowledgments of their own
 	 * @param acknowledgment acknowledges them
 	 */
 	private record HeldAcknowledgment(long delivery, Map<TopicPartition, Long> last, List<Waiting> own,
-			Runnable acknowledgment) {
+			@Nullable Waiting original, boolean outOfOrder, Runnable acknowledgment) {
 
 	}
 

@@ -6,7 +6,10 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -16,6 +19,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.kafka.autoconfigure.DefaultKafkaConsumerFactoryCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.KafkaListener;
@@ -25,6 +29,7 @@ import org.springframework.kafka.listener.AcknowledgingConsumerAwareMessageListe
 import org.springframework.kafka.listener.BatchAcknowledgingConsumerAwareMessageListener;
 import org.springframework.kafka.listener.BatchMessageListener;
 import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
+import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.listener.DefaultAfterRollbackProcessor;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.MessageListener;
@@ -132,6 +137,45 @@ class ChangedContainerTests {
 		assertThat(this.app.lag("kind")).isOne();
 	}
 
+	@Test
+	@Tag("promise-1")
+	void containerDoesNotStartWithAnAckModeThatWasSetAfterRegistration() {
+		assertStopped("mode", (container) -> container.getContainerProperties().setAckMode(AckMode.MANUAL),
+				"its ack mode was changed to MANUAL after its registration", "Set it on the container factory");
+	}
+
+	@Test
+	void containerDoesNotStartWithAConsumerGroupThatWasSetAfterRegistration() {
+		assertStopped("group", (container) -> container.getContainerProperties().setGroupId("other"),
+				"its consumer group was changed to 'other' after its registration", "Set 'groupId' of @KafkaListener");
+	}
+
+	private void assertStopped(String name, Consumer<AbstractMessageListenerContainer<?, ?>> change, String what,
+			String action) {
+		try (Logs logs = Logs.about(this.app.name(name))) {
+			change.accept(container(name));
+			this.app.send(name, "a");
+			this.app.start(name);
+			await().atMost(PATIENCE).until(() -> !container(name).isRunning());
+			assertThat(logs.messages("ERROR")).singleElement()
+				.asString()
+				.startsWith("The container '" + this.app.name(name) + "' was stopped before it delivered a record: ")
+				.contains(what, action);
+		}
+		assertThat(this.app.lag(name)).isOne();
+	}
+
+	@Test
+	@Tag("promise-2")
+	void consumerIsRestartedAgainIfItsRestartFails() {
+		AtomicInteger creations = this.app.listeners(Listeners.class).creations;
+		this.app.send("failing", "a");
+		container("failing").setCommonErrorHandler(impatient());
+		this.app.start("failing");
+		this.app.awaitDone("failing");
+		assertThat(creations).hasValueGreaterThan(2);
+	}
+
 	@ParameterizedTest
 	@ValueSource(strings = { "simple", "simpleBatch" })
 	void recordIsProcessedOnceWithAListenerOfASimplerTypeAroundTheAdapter(String name) {
@@ -178,10 +222,24 @@ class ChangedContainerTests {
 
 		private final Map<String, Queue<String>> seen = new ConcurrentHashMap<>();
 
+		private final AtomicInteger creations = new AtomicInteger();
+
 		private final ObjectProvider<Listeners> self;
 
 		Listeners(ObjectProvider<Listeners> self) {
 			this.self = self;
+		}
+
+		// Fails when the consumer of one listener is created for the second time.
+		@Bean
+		DefaultKafkaConsumerFactoryCustomizer secondCreationFails() {
+			return (factory) -> factory.addPostProcessor((consumer) -> {
+				if (consumer.groupMetadata().groupId().endsWith("-failing") && this.creations.incrementAndGet() == 2) {
+					consumer.close();
+					throw new KafkaException("No resolvable bootstrap urls");
+				}
+				return consumer;
+			});
 		}
 
 		Listeners self() {
@@ -259,6 +317,24 @@ class ChangedContainerTests {
 				containerPostProcessor = "simplerBatch")
 		void simpleBatch(List<String> values) {
 			seen("simpleBatch").addAll(values);
+		}
+
+		@Idempotent(scope = "${prefix}-mode")
+		@KafkaListener(id = "${prefix}-mode", topics = "${prefix}-mode")
+		void mode(String value) {
+			seen("mode").add(value);
+		}
+
+		@Idempotent(scope = "${prefix}-group")
+		@KafkaListener(id = "${prefix}-group", topics = "${prefix}-group")
+		void group(String value) {
+			seen("group").add(value);
+		}
+
+		@Idempotent(scope = "${prefix}-failing")
+		@KafkaListener(id = "${prefix}-failing", topics = "${prefix}-failing")
+		void failing(String value) {
+			seen("failing").add(value);
 		}
 
 		Queue<String> seen(String name) {

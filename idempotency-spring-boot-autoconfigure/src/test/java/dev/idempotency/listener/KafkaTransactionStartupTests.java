@@ -60,6 +60,18 @@ class KafkaTransactionStartupTests {
 				"use a container factory without a Kafka transaction manager", "through an outbox");
 	}
 
+	// Spring Kafka would commit the offset of each acknowledgment outside the
+	// transaction.
+	@Test
+	@Tag("promise-1")
+	void immediateAcknowledgmentIsRefused() {
+		FailureAnalysis analysis = ListenerStartupTests
+			.refusal(this.runner.withPropertyValues("spring.kafka.listener.ack-mode=manual_immediate"), Leased.class);
+		assertThat(analysis.getDescription()).contains("KafkaTransactionStartupTests.Leased.listen",
+				"its container has a Kafka transaction and the ack mode MANUAL_IMMEDIATE");
+		assertThat(analysis.getAction()).startsWith("Set the ack mode to BATCH or RECORD");
+	}
+
 	@Configuration(proxyBeanMethods = false)
 	static class DatabaseTransactions {
 

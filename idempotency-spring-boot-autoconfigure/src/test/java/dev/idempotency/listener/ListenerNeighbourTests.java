@@ -16,6 +16,7 @@ import org.springframework.context.annotation.Primary;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.annotation.TopicPartition;
 import org.springframework.kafka.config.ContainerCustomizer;
 import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 import org.springframework.transaction.TransactionManager;
@@ -133,11 +134,41 @@ class ListenerNeighbourTests {
 	}
 
 	@Test
-	void handlerMethodsOfOneNameAreWarnedAbout() {
+	void handlerMethodsOfOneNameAreRefused() {
+		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, Overloaded.class);
+		assertThat(analysis.getDescription()).contains("ListenerNeighbourTests.Overloaded.handle",
+				"has the same default scope 'group/topic#handle'");
+		assertThat(analysis.getAction()).startsWith("Rename one of them, or put @Idempotent with a 'scope' on each");
+	}
+
+	@Test
+	void handlerMethodsOfOneNameWithAScopeEachStart() {
+		this.runner.withUserConfiguration(OverloadedWithScopes.class)
+			.run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { Assigned.class, Deputy.class, Pattern.class })
+	void listenersThatGetOnePartitionUnderOneDefaultScopeAreRefused(Class<?> other) {
+		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, AssignedToo.class, other);
+		assertThat(analysis.getDescription()).contains("ListenerNeighbourTests.AssignedToo.mail",
+				"ListenerNeighbourTests." + other.getSimpleName(), "assigned by hand",
+				"would never be processed by the other");
+		assertThat(analysis.getAction()).startsWith("Set 'scope' of @Idempotent");
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { OtherPartition.class, AssignedWithScope.class, OtherTopic.class })
+	void listenersThatShareNoPartitionOrNoScopeStartWithAWarningAboutOtherInstances(Class<?> other) {
 		try (Logs logs = new Logs()) {
-			this.runner.withUserConfiguration(Overloaded.class).run((context) -> assertThat(context).hasNotFailed());
-			assertThat(logs.messages("WARN"))
-				.anyMatch((message) -> message.contains("share the scope 'group/topic#handle'"));
+			this.runner.withUserConfiguration(AssignedToo.class, other)
+				.run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("WARN")).filteredOn((message) -> message.contains("AssignedToo"))
+				.singleElement()
+				.asString()
+				.contains("assigned by hand", "a record that one instance has processed is a duplicate for the others",
+						"Set 'scope' of @Idempotent");
+			assertThat(logs.messages("WARN")).noneMatch((message) -> message.contains("AssignedWithScope"));
 		}
 	}
 
@@ -323,6 +354,75 @@ class ListenerNeighbourTests {
 		@Idempotent
 		@KafkaListener(topics = "topic", groupId = "group")
 		void stand(String value) {
+		}
+
+	}
+
+	static class Assigned {
+
+		@Idempotent
+		@KafkaListener(topicPartitions = @TopicPartition(topic = "topic", partitions = { "0", "1" }), groupId = "group")
+		void ledger(String value) {
+		}
+
+	}
+
+	static class AssignedToo {
+
+		@Idempotent
+		@KafkaListener(topicPartitions = @TopicPartition(topic = "topic", partitions = "1"), groupId = "group")
+		void mail(String value) {
+		}
+
+	}
+
+	static class Pattern {
+
+		@Idempotent
+		@KafkaListener(topicPattern = "top.*", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class OtherPartition {
+
+		@Idempotent
+		@KafkaListener(topicPartitions = @TopicPartition(topic = "topic", partitions = "2"), groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class OtherTopic {
+
+		@Idempotent
+		@KafkaListener(topics = "other", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class AssignedWithScope {
+
+		@Idempotent(scope = "mail")
+		@KafkaListener(topicPartitions = @TopicPartition(topic = "topic", partitions = "1"), groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	@KafkaListener(topics = "topic", groupId = "group")
+	static class OverloadedWithScopes {
+
+		@Idempotent(scope = "texts")
+		@KafkaHandler
+		void handle(String value) {
+		}
+
+		@Idempotent(scope = "numbers")
+		@KafkaHandler
+		void handle(Integer value) {
 		}
 
 	}

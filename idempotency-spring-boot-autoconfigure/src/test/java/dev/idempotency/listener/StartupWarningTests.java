@@ -149,7 +149,7 @@ class StartupWarningTests {
 		void listenToPattern(String value) {
 		}
 
-		@Idempotent
+		@Idempotent(scope = "assigned")
 		@KafkaListener(topicPartitions = @TopicPartition(topic = "${prefix}-assigned", partitions = "0"),
 				groupId = "assigned")
 		void listenToPartition(String value) {

@@ -252,6 +252,32 @@ class UnacknowledgedRecordTests {
 		assertThat(listeners.runs("batch-held")).containsExactly("a b", "x");
 	}
 
+	// The acknowledgment of a comes after c, so c must not wait for the copy of a.
+	@Test
+	@Tag("promise-2")
+	void partitionGoesOnBehindACopyOfARecordOfAnotherPartition() {
+		BatchApp app = this.apps.get("manual");
+		Listeners listeners = app.listeners(Listeners.class);
+		app.send("collecting", "a", "x");
+		app.start("collecting");
+		await().atMost(PATIENCE).until(() -> listeners.runs("collecting").size() == 2);
+		awaitState(app, "collecting", "a", State.IN_PROGRESS);
+		app.sendMore("collecting", "y", "a b");
+		app.send("collecting-too", "a");
+		app.start("collecting-too");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("collecting b"));
+		awaitState(app, "collecting", "b", State.IN_PROGRESS);
+		app.sendMore("collecting-too", "c");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("collecting c"));
+		assertThat(Kafka.committed(app.name("collecting-too"), app.name("collecting-too"), 0)).isZero();
+		for (String letter : List.of("a", "x", "y", "b", "c")) {
+			listeners.acknowledgments.get("collecting " + letter).acknowledge();
+		}
+		app.awaitDone("collecting");
+		app.awaitDone("collecting-too");
+		assertThat(listeners.runs("collecting")).containsExactlyInAnyOrder("a", "x", "y", "b", "c");
+	}
+
 	@Test
 	void recordOfAPartitionThatMovesIsProcessedByItsNewConsumerBeforeTheLeaseHasExpired() {
 		BatchApp app = this.apps.get("manual");
@@ -414,6 +440,14 @@ class UnacknowledgedRecordTests {
 		void later(String value, Acknowledgment acknowledgment) {
 			runs("later").add(value);
 			this.acknowledgments.put("later " + value, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-collecting", lease = "2m")
+		@KafkaListener(id = "${prefix}-collecting", topics = "${prefix}-collecting")
+		@KafkaListener(id = "${prefix}-collecting-too", topics = "${prefix}-collecting-too")
+		void collecting(String value, Acknowledgment acknowledgment) {
+			runs("collecting").add(value);
+			this.acknowledgments.put("collecting " + value, acknowledgment);
 		}
 
 		@Idempotent(scope = "${prefix}-moving", lease = "2m")
