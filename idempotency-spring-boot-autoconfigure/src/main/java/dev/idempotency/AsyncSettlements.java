@@ -1,6 +1,7 @@
 package dev.idempotency;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -22,10 +23,11 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settles the claims of asynchronous handlers when their signals arrive, on threads of
- * its own: the thread of the signal may be the one that the store needs for its answer.
- * The answer is completed on a further thread, since the application may continue on it
- * with whatever it likes.
+ * Settles claims on threads of its own: those of asynchronous handlers when their signals
+ * arrive, since the thread of the signal may be the one that the store needs for its
+ * answer, and those of a transaction of the caller when it has ended, since its thread
+ * still holds a connection. The answer is completed on a further thread, since the
+ * application may continue on it with whatever it likes.
  */
 final class AsyncSettlements implements AutoCloseable {
 
@@ -77,34 +79,62 @@ final class AsyncSettlements implements AutoCloseable {
 	<T> CompletableFuture<Executed<T>> settle(CompletionStage<T> stage, OwnedClaim claim, ResultCodec<T> codec) {
 		CompletableFuture<Executed<T>> answer = new CompletableFuture<>();
 		stage.whenComplete((result, error) -> {
-			CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
-			this.signalled.add(settled);
-			settled.whenComplete((done, failure) -> this.signalled.remove(settled));
 			Runnable settlement = () -> {
 				try {
 					settle(result, error, claim, codec, answer);
 				}
 				finally {
 					this.settlements.leave(claim);
-					settled.complete(null);
 				}
 			};
-			try {
-				this.executor.execute(settlement);
-			}
-			catch (RejectedExecutionException ex) {
-				settled.complete(null);
-				logger.warn("The handler ended after the application: " + claim.operation()
-						+ "; its key is free when its lease has run out");
-			}
-			catch (Error ex) {
-				logger.warn("No thread could be started that records what an asynchronous handler has done: "
-						+ claim.operation() + "; the thread of its signal does so. Look at the limits of the process",
-						ex);
-				settlement.run();
-			}
+			Runnable late = () -> logger.warn("The handler ended after the application: " + claim.operation()
+					+ "; its key is free when its lease has run out");
+			execute(settlement, late, claim.operation());
 		});
 		return cancelling(stage, answer);
+	}
+
+	/**
+	 * Settle claims whose transaction has ended. Their leases are renewed until then. If
+	 * one of their keys is claimed again in this process before that, it is settled
+	 * first.
+	 * @param claims the claims
+	 * @param completed whether they are to be completed
+	 * @param settlement settles them, and throws nothing
+	 */
+	void settle(List<OwnedClaim> claims, boolean completed, Runnable settlement) {
+		if (claims.isEmpty()) {
+			settlement.run();
+			return;
+		}
+		Runnable once = this.settlements.queue(claims, completed, settlement);
+		execute(once, once, claims.get(0).operation());
+	}
+
+	private void execute(Runnable settlement, Runnable late, IdempotentOperation operation) {
+		CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
+		this.signalled.add(settled);
+		settled.whenComplete((done, failure) -> this.signalled.remove(settled));
+		Runnable task = () -> {
+			try {
+				settlement.run();
+			}
+			finally {
+				settled.complete(null);
+			}
+		};
+		try {
+			this.executor.execute(task);
+		}
+		catch (RejectedExecutionException ex) {
+			settled.complete(null);
+			late.run();
+		}
+		catch (Error ex) {
+			logger.warn("No thread could be started that records the outcome of " + operation
+					+ "; the current thread does so. Look at the limits of the process", ex);
+			task.run();
+		}
 	}
 
 	private static <T> CompletableFuture<T> cancelling(CompletionStage<?> stage, CompletableFuture<T> answer) {

@@ -55,6 +55,10 @@ final class DeferredCompletion implements PendingCompletion {
 		return null;
 	}
 
+	List<OwnedClaim> claims() {
+		return this.claims;
+	}
+
 	/**
 	 * Find a claim that another owner has taken over.
 	 * @return the first one, {@code null} if none is known

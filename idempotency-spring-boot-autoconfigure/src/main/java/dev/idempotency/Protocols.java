@@ -109,7 +109,7 @@ final class Protocols implements AutoCloseable {
 			return null;
 		}
 		TransactionCompletions.checkObservable();
-		return TransactionCompletions.current(this.settlements);
+		return TransactionCompletions.current(this.asynchronous);
 	}
 
 	<T, E extends Throwable> CompletableFuture<Executed<T>> executeAsync(Attempt<CompletionStage<T>, E> attempt,

@@ -8,7 +8,11 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
 
@@ -41,6 +45,8 @@ final class Settlements implements AutoCloseable {
 
 	private static final Duration LAST_TRY = Duration.ofSeconds(10);
 
+	private static final Duration QUEUED_WAIT = Duration.ofSeconds(1);
+
 	private final IdempotencyStore store;
 
 	private final StoreCalls calls;
@@ -52,6 +58,9 @@ final class Settlements implements AutoCloseable {
 	private final IdempotencyListener listener;
 
 	private final Map<UUID, OwnedClaim> pending = new ConcurrentHashMap<>();
+
+	// Settlements that wait for a thread.
+	private final Map<IdempotencyKey, Queued> queued = new ConcurrentHashMap<>();
 
 	// The store was unavailable for a pending one, and no call has succeeded since.
 	private final AtomicBoolean waiting = new AtomicBoolean();
@@ -301,7 +310,45 @@ final class Settlements implements AutoCloseable {
 	}
 
 	boolean isEmpty() {
-		return this.pending.isEmpty();
+		return this.pending.isEmpty() && this.queued.isEmpty();
+	}
+
+	/**
+	 * Let the next claim of a key wait for a settlement that has not begun, or make it.
+	 * @param claims the claims to be settled
+	 * @param completed whether they are to be completed
+	 * @param settlement settles them, and throws nothing
+	 * @return the same, which runs once
+	 */
+	Runnable queue(List<OwnedClaim> claims, boolean completed, Runnable settlement) {
+		Queued task = new Queued(settlement, completed);
+		claims.forEach((claim) -> this.queued.put(claim.operation().key(), task));
+		return () -> {
+			task.run();
+			claims.forEach((claim) -> this.queued.remove(claim.operation().key(), task));
+		};
+	}
+
+	private void settleQueued(IdempotencyKey key, Runnable hasRun) {
+		Queued task = this.queued.get(key);
+		if (task == null) {
+			return;
+		}
+		if (task.completed) {
+			hasRun.run();
+		}
+		// The claim needs a connection as well, so that this adds no other wait.
+		task.run();
+		try {
+			task.get(QUEUED_WAIT.toMillis(), TimeUnit.MILLISECONDS);
+			this.queued.remove(key, task);
+		}
+		catch (TimeoutException | ExecutionException ex) {
+			logger.debug("It is still being settled: " + key, ex);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
 	}
 
 	/**
@@ -312,6 +359,7 @@ final class Settlements implements AutoCloseable {
 	 * @throws OperationBlockedException if the store still does not take it
 	 */
 	void settlePending(IdempotentOperation operation, Runnable hasRun) {
+		settleQueued(operation.key(), hasRun);
 		if (this.pending.isEmpty()) {
 			return;
 		}
@@ -418,6 +466,17 @@ final class Settlements implements AutoCloseable {
 	public void close() {
 		this.looks.close();
 		settleLast();
+	}
+
+	private static final class Queued extends FutureTask<@Nullable Void> {
+
+		private final boolean completed;
+
+		Queued(Runnable settlement, boolean completed) {
+			super(settlement, null);
+			this.completed = completed;
+		}
+
 	}
 
 }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 
 import org.apache.commons.logging.Log;
@@ -24,14 +25,14 @@ final class TransactionCompletions implements TransactionSynchronization {
 
 	private static final Log logger = LogFactory.getLog(TransactionCompletions.class);
 
-	private final Object owner;
+	private final AsyncSettlements owner;
 
 	private final List<PendingCompletion> pending = new ArrayList<>();
 
 	// How many there were by then.
 	private final Map<Object, Integer> savepoints = new IdentityHashMap<>();
 
-	private TransactionCompletions(Object owner) {
+	private TransactionCompletions(AsyncSettlements owner) {
 		this.owner = owner;
 	}
 
@@ -62,10 +63,10 @@ final class TransactionCompletions implements TransactionSynchronization {
 
 	/**
 	 * The completions of the transaction on this thread.
-	 * @param owner whose they are
+	 * @param owner settles them
 	 * @return the completions, {@code null} if no transaction is active
 	 */
-	static @Nullable TransactionCompletions current(Object owner) {
+	static @Nullable TransactionCompletions current(AsyncSettlements owner) {
 		if (!isTransactionActive()) {
 			return null;
 		}
@@ -134,7 +135,7 @@ final class TransactionCompletions implements TransactionSynchronization {
 	public void savepointRollback(Object savepoint) {
 		int from = this.savepoints.getOrDefault(savepoint, 0);
 		List<PendingCompletion> undone = this.pending.subList(from, this.pending.size());
-		end(undone, PendingCompletion::release);
+		end(List.copyOf(undone), false);
 		undone.clear();
 	}
 
@@ -156,17 +157,30 @@ final class TransactionCompletions implements TransactionSynchronization {
 	public void afterCompletion(int status) {
 		TransactionSynchronizationManager.unbindResourceIfPossible(this.owner);
 		switch (status) {
-			case STATUS_COMMITTED -> end(this.pending, PendingCompletion::complete);
-			case STATUS_ROLLED_BACK -> end(this.pending, PendingCompletion::release);
+			case STATUS_COMMITTED -> end(this.pending, true);
+			case STATUS_ROLLED_BACK -> end(this.pending, false);
 			default -> {
-				end(this.pending, PendingCompletion::abandon);
+				this.pending.forEach(PendingCompletion::abandon);
 				logger.warn("The outcome of the transaction of " + this.pending
 						+ " is unknown; the keys are free when their leases have expired");
 			}
 		}
 	}
 
-	private static void end(List<PendingCompletion> completions, Consumer<PendingCompletion> how) {
+	// This thread still holds the connection of the transaction. If it waited for another
+	// one, the threads of a pool that is as large as their number would wait for each
+	// other until leases expire.
+	private void end(List<PendingCompletion> completions, boolean committed) {
+		List<OwnedClaim> claims = completions.stream()
+			.map(TransactionCompletions::deferred)
+			.filter(Objects::nonNull)
+			.flatMap((deferred) -> deferred.claims().stream())
+			.toList();
+		Consumer<PendingCompletion> how = committed ? PendingCompletion::complete : PendingCompletion::release;
+		this.owner.settle(claims, committed, () -> endAll(completions, how));
+	}
+
+	private static void endAll(List<PendingCompletion> completions, Consumer<PendingCompletion> how) {
 		for (PendingCompletion completion : completions) {
 			try {
 				how.accept(completion);

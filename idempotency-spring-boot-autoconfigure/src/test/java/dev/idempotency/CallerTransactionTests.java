@@ -5,6 +5,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import org.apache.kafka.clients.producer.ProducerConfig;
@@ -14,6 +17,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.kafka.core.DefaultKafkaProducerFactory;
 import org.springframework.kafka.transaction.KafkaTransactionManager;
@@ -24,11 +29,13 @@ import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyListener.Outcome;
+import dev.idempotency.IdempotencyListener.StoreCall;
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -50,7 +57,9 @@ class CallerTransactionTests {
 
 	private final RecordingListener listener = new RecordingListener();
 
-	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
 			new TemplateSettings(null, false, List.of(this.listener)));
 
 	private final AtomicInteger runs = new AtomicInteger();
@@ -89,8 +98,8 @@ class CallerTransactionTests {
 			assertThat(state()).isEqualTo(State.IN_PROGRESS);
 			assertThat(this.listener.outcomes()).isEmpty();
 		});
-		assertThat(state()).isEqualTo(State.COMPLETED);
-		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED);
+		await().until(() -> state() == State.COMPLETED);
+		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED));
 		assertThat(run()).isEqualTo(new Executed<>("run 1", true));
 	}
 
@@ -100,7 +109,7 @@ class CallerTransactionTests {
 			run();
 			status.setRollbackOnly();
 		});
-		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED);
+		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED));
 		assertThat(run()).isEqualTo(new Executed<>("run 2", false));
 	}
 
@@ -143,7 +152,7 @@ class CallerTransactionTests {
 			});
 			assertThat(run()).isEqualTo(new Executed<>("run 2", false));
 		});
-		assertThat(state()).isEqualTo(State.COMPLETED);
+		await().until(() -> state() == State.COMPLETED);
 		assertThat(run()).isEqualTo(new Executed<>("run 2", true));
 	}
 
@@ -151,7 +160,7 @@ class CallerTransactionTests {
 	void transactionOfItsOwnDecidesAlone() {
 		transaction().executeWithoutResult((outer) -> {
 			transaction(TransactionDefinition.PROPAGATION_REQUIRES_NEW).executeWithoutResult((inner) -> run());
-			assertThat(state()).isEqualTo(State.COMPLETED);
+			await().until(() -> state() == State.COMPLETED);
 			outer.setRollbackOnly();
 		});
 		assertThat(run()).isEqualTo(new Executed<>("run 1", true));
@@ -190,7 +199,7 @@ class CallerTransactionTests {
 				database.endLease(this.key);
 				CompletableFuture.runAsync(this::run).join();
 			}));
-		assertThat(this.listener.outcomes()).contains(Outcome.PROCESSED, Outcome.FAILED);
+		await().untilAsserted(() -> assertThat(this.listener.outcomes()).contains(Outcome.PROCESSED, Outcome.FAILED));
 		assertThat(run()).isEqualTo(new Executed<>("run 2", true));
 	}
 
@@ -272,6 +281,40 @@ class CallerTransactionTests {
 		database.endLease(this.key);
 		assertThat(database.store().claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
 		await().until(execution::ownershipLost);
+	}
+
+	// It holds a connection that the others of a small pool wait for.
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-2")
+	void threadOfTheTransactionDoesNotWaitForTheStoreWhenItHasEnded(boolean committed) {
+		CountDownLatch returned = new CountDownLatch(1);
+		AtomicBoolean hasReturned = new AtomicBoolean();
+		this.store.before(committed ? StoreCall.COMPLETE : StoreCall.RELEASE, (claim) -> {
+			try {
+				hasReturned.set(returned.await(5, TimeUnit.SECONDS));
+			}
+			catch (InterruptedException ex) {
+				throw new IllegalStateException(ex);
+			}
+		});
+		transaction().executeWithoutResult((status) -> {
+			run();
+			if (!committed) {
+				status.setRollbackOnly();
+			}
+		});
+		returned.countDown();
+		assertThat(run()).isEqualTo(new Executed<>(committed ? "run 1" : "run 2", committed));
+		assertThat(hasReturned).isTrue();
+	}
+
+	@Test
+	void completionThatWaitsForAThreadIsRecordedAtTheEndOfTheApplication() {
+		this.store.before(StoreCall.COMPLETE, (claim) -> await().pollDelay(Duration.ofMillis(300)).until(() -> true));
+		transaction().executeWithoutResult((status) -> run());
+		this.template.close();
+		assertThat(state()).isEqualTo(State.COMPLETED);
 	}
 
 }
