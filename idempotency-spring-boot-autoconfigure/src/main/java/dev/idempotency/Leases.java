@@ -2,8 +2,11 @@ package dev.idempotency;
 
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadFactory;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -33,6 +36,9 @@ final class Leases implements AutoCloseable {
 
 	private final Map<IdempotencyKey, OwnedClaim> running = new ConcurrentHashMap<>();
 
+	// Claims of keys that a running claim with at least their fence has, by their tokens.
+	private final Map<UUID, OwnedClaim> contested = new ConcurrentHashMap<>();
+
 	private final Looks looks;
 
 	Leases(IdempotencyStore store, StoreCalls calls, ThreadFactory threads) {
@@ -42,27 +48,39 @@ final class Leases implements AutoCloseable {
 	}
 
 	/**
-	 * Keep the lease of a claim until it is {@link #release released}. An older claim of
-	 * the same key in this process has lost it.
+	 * Keep the lease of a claim until it is {@link #release released}. A claim of the
+	 * same key in this process that has a lower fence has lost it. If it has a higher
+	 * one, the store decides at the next renewal: the answer to this claim was late, or
+	 * the store has forgotten the other one.
 	 * @param claim the claim
 	 */
 	void keep(OwnedClaim claim) {
-		OwnedClaim older = this.running.put(claim.request().key(), claim);
-		if (older != null && older.isRunning()) {
-			lost(older);
+		OwnedClaim other = this.running.put(claim.request().key(), claim);
+		if (other != null && other.isRunning()) {
+			if (other.execution().fence() < claim.execution().fence()) {
+				lost(other);
+			}
+			else {
+				this.contested.put(other.token(), other);
+			}
 		}
 		try {
 			this.looks.every(claim.request().lease().dividedBy(LOOKS));
 		}
 		catch (Error ex) {
 			// The caller would not release it.
-			this.running.remove(claim.request().key(), claim);
+			release(claim);
 			throw ex;
 		}
 	}
 
 	void release(OwnedClaim claim) {
-		this.running.remove(claim.request().key(), claim);
+		remove(claim);
+	}
+
+	private boolean remove(OwnedClaim claim) {
+		return this.running.remove(claim.request().key(), claim)
+				|| (!this.contested.isEmpty() && this.contested.remove(claim.token(), claim));
 	}
 
 	/**
@@ -82,16 +100,33 @@ final class Leases implements AutoCloseable {
 
 	private void renew() {
 		long now = System.nanoTime();
-		if (this.running.values().stream().noneMatch((claim) -> claim.isOlder(now, RENEWED_AFTER))) {
+		if (claims().noneMatch((claim) -> claim.isOlder(now, RENEWED_AFTER))) {
 			return;
 		}
 		// Whatever is not quite due goes with it, so that all are due together next time.
-		List<OwnedClaim> due = this.running.values().stream().filter((claim) -> claim.isOlder(now, LOOKS)).toList();
+		Map<Boolean, List<OwnedClaim>> due = claims().filter((claim) -> claim.isOlder(now, LOOKS))
+			.collect(Collectors.partitioningBy(OwnedClaim::isRenewedAlone));
+		if (!due.get(false).isEmpty()) {
+			renewTogether(due.get(false), now);
+		}
+		renewEach(due.get(true), now);
+	}
+
+	private Stream<OwnedClaim> claims() {
+		return Stream.concat(this.running.values().stream(), this.contested.values().stream());
+	}
+
+	private void renewTogether(List<OwnedClaim> due, long now) {
 		List<ClaimRequest> claims = due.stream().map(OwnedClaim::request).toList();
 		List<Settlement> answers;
 		try {
 			answers = this.calls.call(StoreCall.RENEW, claims.size() + " running handlers",
 					() -> this.store.renewAll(claims));
+		}
+		catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
+			logger.debug("One of them cannot be renewed now, and the store cannot say which", ex);
+			renewEach(due, now);
+			return;
 		}
 		catch (OperationBlockedException ex) {
 			logger.debug("Not yet", ex);
@@ -99,6 +134,32 @@ final class Leases implements AutoCloseable {
 		}
 		for (int i = 0; i < answers.size(); i++) {
 			renewed(due.get(i), answers.get(i), now);
+		}
+	}
+
+	// One that is locked or unreadable is renewed alone from now on, so that it holds up
+	// the others only once. Each of them may wait for a lock: the rest is renewed at the
+	// next look.
+	private void renewEach(List<OwnedClaim> due, long now) {
+		long shortest = due.stream().mapToLong((claim) -> claim.request().lease().toNanos()).min().orElse(0);
+		for (OwnedClaim claim : due) {
+			try {
+				renewed(claim,
+						this.calls.call(StoreCall.RENEW, claim.operation(), () -> this.store.renew(claim.request())),
+						now);
+				claim.renewAlone(false);
+			}
+			catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
+				claim.renewAlone(true);
+				logger.debug("Not yet", ex);
+			}
+			catch (OperationBlockedException ex) {
+				logger.debug("Not yet", ex);
+				return;
+			}
+			if (System.nanoTime() - now > shortest / RENEWED_AFTER) {
+				return;
+			}
 		}
 	}
 
@@ -115,13 +176,28 @@ final class Leases implements AutoCloseable {
 				logger.debug("Not yet", ex);
 				return;
 			}
+			if (settlement == Settlement.SETTLED && !claim.isWorthRestoring()) {
+				releaseRestored(claim);
+				return;
+			}
 		}
 		if (settlement == Settlement.SETTLED) {
 			claim.renewed(now);
 		}
 		// While it is being settled the answer to that decides.
-		else if (claim.isRunning() && this.running.remove(claim.request().key(), claim)) {
+		else if (claim.isRunning() && remove(claim)) {
 			lost(claim);
+		}
+	}
+
+	// Its handler has failed meanwhile, and the store did not know the key then.
+	private void releaseRestored(OwnedClaim claim) {
+		try {
+			this.calls.settle(StoreCall.RELEASE, claim.operation(), () -> this.store.release(claim.request()));
+		}
+		catch (OperationBlockedException ex) {
+			logger.warn("The claim of a handler that has failed was restored, and could not be released: "
+					+ claim.operation() + "; the key is free when its lease has expired", ex);
 		}
 	}
 

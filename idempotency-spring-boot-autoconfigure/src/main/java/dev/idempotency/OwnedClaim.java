@@ -32,6 +32,8 @@ final class OwnedClaim {
 
 	private volatile long renewedAt;
 
+	private volatile boolean renewedAlone;
+
 	private volatile @Nullable Ending ending;
 
 	private volatile @Nullable Consumer<Settlement> observer;
@@ -89,6 +91,14 @@ final class OwnedClaim {
 
 	void renewed(long now) {
 		this.renewedAt = now;
+	}
+
+	boolean isRenewedAlone() {
+		return this.renewedAlone;
+	}
+
+	void renewAlone(boolean alone) {
+		this.renewedAlone = alone;
 	}
 
 	// Whether a part of the lease has passed since its last renewal.

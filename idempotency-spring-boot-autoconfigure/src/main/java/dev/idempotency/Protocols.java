@@ -186,9 +186,10 @@ final class Protocols implements AutoCloseable {
 	@Override
 	public void close() {
 		this.notes.close();
-		this.leases.close();
 		this.asynchronous.close();
 		this.settlements.close();
+		// Leases are needed until everything is settled.
+		this.leases.close();
 	}
 
 }

@@ -45,6 +45,12 @@ final class Settlements implements AutoCloseable {
 
 	private static final Duration LAST_TRY = Duration.ofSeconds(10);
 
+	// The last try gives a store up that has not answered so many calls in a row within
+	// this time. One that refuses some claims at once is asked for all of them.
+	private static final int SILENT_CALLS = 3;
+
+	private static final Duration SILENCE = Duration.ofSeconds(2);
+
 	private static final Duration QUEUED_WAIT = Duration.ofSeconds(1);
 
 	private final IdempotencyStore store;
@@ -400,31 +406,51 @@ final class Settlements implements AutoCloseable {
 	 */
 	void settleLast() {
 		long start = System.nanoTime();
-		retryAll((claim) -> System.nanoTime() - start < LAST_TRY.toNanos(), false);
+		long answered = start;
+		int unavailable = 0;
+		for (OwnedClaim claim : this.pending.values()) {
+			long now = System.nanoTime();
+			if (now - start > LAST_TRY.toNanos()
+					|| (unavailable >= SILENT_CALLS && now - answered > SILENCE.toNanos())) {
+				return;
+			}
+			if (retryQuietly(claim, false)) {
+				unavailable = 0;
+				answered = System.nanoTime();
+			}
+			else {
+				unavailable++;
+			}
+		}
 	}
 
 	// One that cannot be settled now does not hold up the others, unless the store is
 	// down.
 	private void retryAll(Predicate<OwnedClaim> when, boolean storeAnswers) {
 		for (OwnedClaim claim : this.pending.values()) {
-			if (!when.test(claim)) {
-				continue;
-			}
-			try {
-				retry(claim, storeAnswers);
-			}
-			catch (IdempotencyStoreUnavailableException ex) {
-				logger.debug("Still pending", ex);
+			if (when.test(claim) && !retryQuietly(claim, storeAnswers)) {
 				return;
 			}
-			catch (OperationBlockedException ex) {
-				logger.debug("Still pending", ex);
-			}
-			catch (Error ex) {
-				logger.error("A pending settlement could not be retried: " + claim
-						+ "; that is tried again while this process lives", ex);
-			}
 		}
+	}
+
+	// Whether the store was available.
+	private boolean retryQuietly(OwnedClaim claim, boolean storeAnswers) {
+		try {
+			retry(claim, storeAnswers);
+		}
+		catch (IdempotencyStoreUnavailableException ex) {
+			logger.debug("Still pending", ex);
+			return false;
+		}
+		catch (OperationBlockedException ex) {
+			logger.debug("Still pending", ex);
+		}
+		catch (Error ex) {
+			logger.error("A pending settlement could not be retried: " + claim
+					+ "; that is tried again while this process lives", ex);
+		}
+		return true;
 	}
 
 	private void retry(OwnedClaim claim, boolean storeAnswers) {

@@ -3,6 +3,8 @@ package dev.idempotency;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import org.junit.jupiter.api.AfterEach;
@@ -149,6 +151,32 @@ class ForgottenClaimTests {
 		this.store.recover();
 		assertThat(answer.join().result()).isEqualTo("paid");
 		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-1")
+	void claimThatWasRestoredAfterItsHandlerHadFailedIsReleased() throws InterruptedException {
+		IdempotentOperation renewedSoon = new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null,
+				Duration.ofSeconds(10), TestDatabase.RETENTION);
+		CountDownLatch restoring = new CountDownLatch(1);
+		CountDownLatch failed = new CountDownLatch(1);
+		this.store.beforeRestore((claim) -> {
+			restoring.countDown();
+			try {
+				failed.await();
+			}
+			catch (InterruptedException ex) {
+				throw new IllegalStateException(ex);
+			}
+		});
+		assertThatIllegalStateException().isThrownBy(() -> this.template.execute(renewedSoon, new TextCodec(), () -> {
+			forget(this.key);
+			assertThat(restoring.await(8, TimeUnit.SECONDS)).isTrue();
+			throw new IllegalStateException("handler");
+		})).withMessage("handler");
+		failed.countDown();
+		await().atMost(Duration.ofSeconds(3))
+			.until(() -> database.store().find(this.key).map(IdempotencyRecord::state).orElse(null) == State.FAILED);
 	}
 
 }

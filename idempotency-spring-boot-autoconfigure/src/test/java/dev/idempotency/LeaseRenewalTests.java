@@ -2,6 +2,7 @@ package dev.idempotency;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -15,6 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyListener.StoreCall;
@@ -319,6 +322,91 @@ class LeaseRenewalTests {
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
 		}
+	}
+
+	@ParameterizedTest
+	@MethodSource("conditionsOfOneRecord")
+	@Tag("promise-4")
+	void recordThatCannotBeRenewedDoesNotHideThatAnotherClaimIsLost(RuntimeException condition) {
+		IdempotencyKey held = TestDatabase.newKey();
+		this.store.before(StoreCall.RENEW, (claim) -> {
+			if (claim.key().equals(held)) {
+				throw condition;
+			}
+		});
+		this.template.execute(operation(held, LEASE), ResultCodec.none(), () -> {
+			assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(LEASE, () -> {
+				database.endLease(this.key);
+				assertThat(isFree(this.key)).isTrue();
+				await().until(IdempotentExecution.current()::ownershipLost);
+				return null;
+			})).withNoCause();
+			return null;
+		});
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.LOST, Outcome.PROCESSED);
+	}
+
+	static List<RuntimeException> conditionsOfOneRecord() {
+		return List.of(new OperationInProgressException("Held", Duration.ofSeconds(1)),
+				new IdempotencyRecordUnreadableException("Not a record", null));
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-4")
+	void claimWhoseAnswerWasLateDoesNotTakeTheLeaseOfItsSuccessor() throws Exception {
+		CountDownLatch claimed = new CountDownLatch(1);
+		CountDownLatch answered = new CountDownLatch(1);
+		AtomicBoolean first = new AtomicBoolean(true);
+		this.store.afterClaim((claim) -> {
+			if (first.getAndSet(false)) {
+				claimed.countDown();
+				awaitLatch(answered);
+			}
+		});
+		Future<Boolean> late = this.handlers.submit(() -> {
+			try {
+				run(LEASE, () -> {
+					await().until(IdempotentExecution.current()::ownershipLost);
+					return null;
+				});
+				return false;
+			}
+			catch (OwnershipLostException ex) {
+				return true;
+			}
+		});
+		claimed.await();
+		database.endLease(this.key);
+		run(LEASE, () -> {
+			answered.countDown();
+			assertThat(late.get()).isTrue();
+			int renewals = this.store.renewals().size();
+			await().until(() -> this.store.renewals().size() >= renewals + 2);
+			assertThat(IdempotentExecution.current().ownershipLost()).isFalse();
+			assertThat(isFree(this.key)).isFalse();
+			return null;
+		});
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.LOST, Outcome.PROCESSED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void leasesAreRenewedUntilTheLastSettlementOfTheApplication() {
+		CountDownLatch closing = new CountDownLatch(1);
+		AtomicBoolean free = new AtomicBoolean(true);
+		this.store.before(StoreCall.COMPLETE, (claim) -> {
+			awaitLatch(closing);
+			int renewals = this.store.renewals().size();
+			await().until(() -> this.store.renewals().size() >= renewals + 3);
+			free.set(isFree(this.key));
+		});
+		this.template.executeAsync(operation(this.key, LEASE), ResultCodec.none(),
+				() -> CompletableFuture.completedFuture(null));
+		closing.countDown();
+		this.template.close();
+		assertThat(free).isFalse();
+		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
 	}
 
 }

@@ -314,4 +314,13 @@ class PendingSettlementTests {
 		assertThat(this.store.completions().stream().filter(refused::equals)).hasSizeLessThan(8);
 	}
 
+	@Test
+	void lastTryReachesTheCompletionsBehindThoseThatTheStoreRefuses() {
+		List<IdempotencyKey> keys = sixOfWhichHalfFail(() -> {
+			throw new IllegalStateException("Result too large");
+		});
+		this.template.close();
+		assertThat(keys.stream().filter((someKey) -> state(someKey) == State.COMPLETED)).hasSize(3);
+	}
+
 }

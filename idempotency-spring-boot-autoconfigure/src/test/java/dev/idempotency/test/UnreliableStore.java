@@ -39,6 +39,12 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	private final Map<StoreCall, Consumer<ClaimRequest>> hooks = new ConcurrentHashMap<>();
 
+	private volatile Consumer<ClaimRequest> afterClaim = (claim) -> {
+	};
+
+	private volatile Consumer<ClaimRequest> beforeRestore = (claim) -> {
+	};
+
 	private volatile boolean oneByOne;
 
 	private volatile boolean recordsShown;
@@ -76,6 +82,22 @@ public final class UnreliableStore implements IdempotencyStore {
 	 */
 	public void before(StoreCall call, Consumer<ClaimRequest> hook) {
 		this.hooks.put(call, hook);
+	}
+
+	/**
+	 * Do something between a claim and its answer.
+	 * @param hook what to do
+	 */
+	public void afterClaim(Consumer<ClaimRequest> hook) {
+		this.afterClaim = hook;
+	}
+
+	/**
+	 * Do something before a forgotten claim is restored.
+	 * @param hook what to do
+	 */
+	public void beforeRestore(Consumer<ClaimRequest> hook) {
+		this.beforeRestore = hook;
 	}
 
 	/**
@@ -187,7 +209,9 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	@Override
 	public Claim claim(ClaimRequest request) {
-		return answer(StoreCall.CLAIM, store(StoreCall.CLAIM, request).claim(request));
+		Claim claim = answer(StoreCall.CLAIM, store(StoreCall.CLAIM, request).claim(request));
+		this.afterClaim.accept(request);
+		return claim;
 	}
 
 	@Override
@@ -226,6 +250,7 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	@Override
 	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
+		this.beforeRestore.accept(claim);
 		return this.store.restore(claim, acquired);
 	}
 
@@ -236,7 +261,8 @@ public final class UnreliableStore implements IdempotencyStore {
 		if (this.oneByOne) {
 			return IdempotencyStore.super.renewAll(claims);
 		}
-		return store(StoreCall.RENEW, claims.get(0)).renewAll(claims);
+		claims.forEach((claim) -> store(StoreCall.RENEW, claim));
+		return this.store.renewAll(claims);
 	}
 
 	@Override
