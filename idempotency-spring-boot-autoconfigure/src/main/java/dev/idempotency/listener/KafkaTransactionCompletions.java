@@ -1,7 +1,10 @@
 package dev.idempotency.listener;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
+import java.util.function.Consumer;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -35,7 +38,8 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 
 	static void hold(PendingCompletion pending) {
 		State state = STATE.get();
-		state.pending = pending;
+		// An idempotent method may call another one: all of them have the same outcome.
+		state.pending.add(pending);
 		state.committing = false;
 		// Of transactions within each other the outermost is the container's.
 		state.owner = state.open.peekLast();
@@ -52,8 +56,7 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 		if (current != null) {
 			state.open.push(current);
 		}
-		PendingCompletion left = state.take();
-		if (left != null) {
+		for (PendingCompletion left : state.take()) {
 			left.abandon();
 			logger.warn("Nobody knows whether the Kafka transaction of " + left
 					+ " was committed; the key is free when its lease has run out");
@@ -66,10 +69,10 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 	 * @param reason why the commit failed
 	 */
 	static void resolve(Throwable reason) {
-		PendingCompletion pending = STATE.get().take();
-		if (pending == null) {
-			return;
-		}
+		STATE.get().take().forEach((pending) -> resolve(pending, reason));
+	}
+
+	private static void resolve(PendingCompletion pending, Throwable reason) {
 		try {
 			if (Blocked.find(TimeoutException.class, reason) == null
 					&& Blocked.find(InterruptException.class, reason) == null) {
@@ -100,30 +103,39 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 
 	@Override
 	public void afterCommit(TransactionExecution transaction, @Nullable Throwable commitFailure) {
-		PendingCompletion pending = ended(transaction, commitFailure != null);
-		if (pending != null) {
-			pending.complete();
-		}
+		endAll(ended(transaction, commitFailure != null), PendingCompletion::complete);
 	}
 
 	@Override
 	public void afterRollback(TransactionExecution transaction, @Nullable Throwable rollbackFailure) {
-		PendingCompletion pending = ended(transaction, STATE.get().committing);
-		if (pending != null) {
-			pending.release();
+		endAll(ended(transaction, STATE.get().committing), PendingCompletion::release);
+	}
+
+	private static void endAll(List<PendingCompletion> completions, Consumer<PendingCompletion> how) {
+		Error error = null;
+		for (PendingCompletion completion : completions) {
+			try {
+				how.accept(completion);
+			}
+			catch (Error ex) {
+				// The others have to end as well.
+				error = ex;
+			}
+		}
+		if (error != null) {
+			throw error;
 		}
 	}
 
-	private static @Nullable PendingCompletion ended(TransactionExecution transaction, boolean inDoubt) {
+	private static List<PendingCompletion> ended(TransactionExecution transaction, boolean inDoubt) {
 		State state = STATE.get();
 		state.open.remove(transaction);
-		PendingCompletion pending = state.pending;
-		if (pending == null || transaction != state.owner) {
-			return null;
+		if (state.pending.isEmpty() || transaction != state.owner) {
+			return List.of();
 		}
 		if (inDoubt) {
-			pending.abandon();
-			return null;
+			state.pending.forEach(PendingCompletion::abandon);
+			return List.of();
 		}
 		return state.take();
 	}
@@ -136,16 +148,19 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 		// The latest first.
 		private final Deque<TransactionExecution> open = new ArrayDeque<>();
 
-		private @Nullable PendingCompletion pending;
+		private List<PendingCompletion> pending = new ArrayList<>(1);
 
 		private @Nullable TransactionExecution owner;
 
 		private boolean committing;
 
-		private @Nullable PendingCompletion take() {
-			PendingCompletion taken = this.pending;
-			this.pending = null;
+		private List<PendingCompletion> take() {
 			this.owner = null;
+			if (this.pending.isEmpty()) {
+				return List.of();
+			}
+			List<PendingCompletion> taken = this.pending;
+			this.pending = new ArrayList<>(1);
 			return taken;
 		}
 
