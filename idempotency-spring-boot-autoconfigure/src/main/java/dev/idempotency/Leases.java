@@ -5,7 +5,6 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadFactory;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
@@ -104,12 +103,13 @@ final class Leases implements AutoCloseable {
 			return;
 		}
 		// Whatever is not quite due goes with it, so that all are due together next time.
-		Map<Boolean, List<OwnedClaim>> due = claims().filter((claim) -> claim.isOlder(now, LOOKS))
-			.collect(Collectors.partitioningBy(OwnedClaim::isRenewedAlone));
-		if (!due.get(false).isEmpty()) {
-			renewTogether(due.get(false), now);
+		List<OwnedClaim> due = claims().filter((claim) -> claim.isOlder(now, LOOKS)).toList();
+		List<OwnedClaim> together = due.stream().filter((claim) -> !claim.isRenewedAlone()).toList();
+		if (!together.isEmpty()) {
+			renewTogether(together, now);
 		}
-		renewEach(due.get(true), now);
+		renewEach(due.stream().filter(OwnedClaim::isRenewedAlone).filter((claim) -> claim.isOlder(now, LOOKS)).toList(),
+				now);
 	}
 
 	private Stream<OwnedClaim> claims() {
