@@ -105,11 +105,11 @@ final class Leases implements AutoCloseable {
 		// Whatever is not quite due goes with it, so that all are due together next time.
 		List<OwnedClaim> due = claims().filter((claim) -> claim.isOlder(now, LOOKS)).toList();
 		List<OwnedClaim> together = due.stream().filter((claim) -> !claim.isRenewedAlone()).toList();
+		List<OwnedClaim> alone = due.stream().filter(OwnedClaim::isRenewedAlone).toList();
 		if (!together.isEmpty()) {
 			renewTogether(together, now);
 		}
-		renewEach(due.stream().filter(OwnedClaim::isRenewedAlone).filter((claim) -> claim.isOlder(now, LOOKS)).toList(),
-				now);
+		renewEach(alone, now);
 	}
 
 	private Stream<OwnedClaim> claims() {
