@@ -22,6 +22,11 @@ final class OwnedClaim {
 	// A settlement that fails so often right after another call has succeeded is refused.
 	private static final int REFUSALS = 3;
 
+	// Tries that follow each other at once would be so large a part of all calls that
+	// they
+	// open the circuit breaker.
+	private static final Duration NEXT_TRY = Duration.ofMillis(500);
+
 	private final IdempotentOperation operation;
 
 	private final ClaimRequest request;
@@ -192,7 +197,7 @@ final class OwnedClaim {
 	 */
 	void dueNow() {
 		if (this.refusals < REFUSALS) {
-			this.pause = Duration.ZERO;
+			this.pause = (this.refusals == 0) ? Duration.ZERO : NEXT_TRY;
 		}
 	}
 

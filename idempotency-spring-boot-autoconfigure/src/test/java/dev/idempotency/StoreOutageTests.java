@@ -131,7 +131,9 @@ class StoreOutageTests {
 		assertUnavailable(template);
 		this.store.recover();
 		run(template);
-		assertThat(this.store.completions()).hasSize(3).containsOnly(this.store.completions().get(0));
+		// The thread that retries may be as fast as the redelivery.
+		assertThat(this.store.completions()).hasSizeGreaterThanOrEqualTo(3)
+			.containsOnly(this.store.completions().get(0));
 	}
 
 	@Test
