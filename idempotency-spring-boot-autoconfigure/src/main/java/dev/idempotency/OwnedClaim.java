@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
@@ -22,9 +23,8 @@ final class OwnedClaim {
 	// A settlement that fails so often right after another call has succeeded is refused.
 	private static final int REFUSALS = 3;
 
-	// Tries that follow each other at once would be so large a part of all calls that
-	// they
-	// open the circuit breaker.
+	// Tries that follow each other at once would open the circuit breaker: they would be
+	// too large a part of all calls.
 	private static final Duration NEXT_TRY = Duration.ofMillis(500);
 
 	private final IdempotentOperation operation;
@@ -32,6 +32,9 @@ final class OwnedClaim {
 	private final ClaimRequest request;
 
 	private final IdempotentExecution execution;
+
+	// Of a pending one only: most never are.
+	private volatile @Nullable ReentrantLock lock;
 
 	private volatile State state = State.RUNNING;
 
@@ -60,6 +63,14 @@ final class OwnedClaim {
 
 	IdempotentOperation operation() {
 		return this.operation;
+	}
+
+	/**
+	 * Held while its pending settlement is retried.
+	 * @return the lock
+	 */
+	ReentrantLock lock() {
+		return Objects.requireNonNull(this.lock);
 	}
 
 	ClaimRequest request() {
@@ -138,6 +149,7 @@ final class OwnedClaim {
 	 * The store does not take the settlement now.
 	 */
 	void pending() {
+		this.lock = new ReentrantLock();
 		this.pendingSince = System.nanoTime();
 		this.triedAt = this.pendingSince;
 		this.state = State.PENDING;

@@ -455,16 +455,22 @@ final class Settlements implements AutoCloseable {
 
 	private void retry(OwnedClaim claim, boolean storeAnswers) {
 		Settlement settlement;
+		// A redelivery and the thread that retries do not ask for the same.
+		claim.lock().lock();
 		try {
+			if (!this.pending.containsKey(claim.token())) {
+				return;
+			}
 			settlement = ask(claim.ending().call(), claim.operation(), List.of(claim)).get(0);
+			this.pending.remove(claim.token(), claim);
 		}
 		catch (OperationBlockedException | Error ex) {
 			claim.failed(storeAnswers);
 			this.waiting.set(true);
 			throw ex;
 		}
-		if (!this.pending.remove(claim.token(), claim)) {
-			return;
+		finally {
+			claim.lock().unlock();
 		}
 		ended(claim, settlement);
 		if (claim.isRelease()) {
