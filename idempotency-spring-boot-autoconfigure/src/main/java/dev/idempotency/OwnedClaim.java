@@ -149,7 +149,9 @@ final class OwnedClaim {
 	 * The store does not take the settlement now.
 	 */
 	void pending() {
-		this.lock = new ReentrantLock();
+		if (this.lock == null) {
+			this.lock = new ReentrantLock();
+		}
 		this.pendingSince = System.nanoTime();
 		this.triedAt = this.pendingSince;
 		this.state = State.PENDING;

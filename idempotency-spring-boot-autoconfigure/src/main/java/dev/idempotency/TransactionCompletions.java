@@ -55,7 +55,7 @@ final class TransactionCompletions implements TransactionSynchronization {
 			if (resource instanceof ResourceHolderSupport holder && holder.isSynchronizedWithTransaction()) {
 				throw new IllegalStateException("A transaction without synchronization is active on this thread ("
 						+ holder.getClass().getSimpleName() + "), so an operation in leased mode cannot wait for its "
-						+ "outcome; use an @Idempotent listener in a container with the Kafka transaction, or call it "
+						+ "outcome. Use an @Idempotent listener in a container with the Kafka transaction, or call it "
 						+ "outside of the transaction");
 			}
 		}
