@@ -12,8 +12,8 @@ final class PostgresOutboxSql extends OutboxSql {
 	// a shorter limit of the server must not end a round that waits for the broker.
 	private static final String IDLE_LIMIT = ", set_config('idle_in_transaction_session_timeout', '180000', true)";
 
-	// In an index, where a key may be too long.
-	private static final String SAME_KEY = "md5(f.message_key) = md5(o.message_key)";
+	// In an index, where a key may be too long, and without md5(), which FIPS forbids.
+	private static final String SAME_KEY = "sha256(f.message_key) = sha256(o.message_key)";
 
 	private static final String SOME = """
 			SELECT TRUE FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT 1""";
