@@ -16,7 +16,7 @@ import dev.idempotency.IdempotencyConfigurationException;
 public final class JdbcSchemaValidation {
 
 	private static final String COLUMNS = "id, scope, \"key\", state, fence, attempt, token, fingerprint, lease_until, "
-			+ "created_at, expires_at, result, error_type, error_message";
+			+ "created_at, expires_at, result, error_type, error_message, completed_at";
 
 	private static final String OUTBOX = "id, position, lane, aggregatetype, aggregateid, type, topic, message_key, payload, "
 			+ "headers, idempotency_key, created_at, published_at, attempts, next_attempt_at, set_aside_at, error_type, "

@@ -34,6 +34,8 @@ final class Migrations {
 			.createSchemas(false)
 			// The scripts of a layout have numbers of their own. Flyway warns of it.
 			.outOfOrder(folders.size() > 1)
+			// Its functions follow a new column of the table at once.
+			.group(folders.size() > 1)
 			// Scripts of a later version, whose instances have started already.
 			.ignoreMigrationPatterns("*:future", "*:missing")
 			// About as many seconds: another instance may be converting a large table.

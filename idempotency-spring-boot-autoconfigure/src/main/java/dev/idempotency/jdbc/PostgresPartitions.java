@@ -58,11 +58,14 @@ final class PostgresPartitions {
 			gone AS (DELETE FROM %1$s WHERE id = ANY (ARRAY(SELECT id FROM batch)) RETURNING expires_at)
 			SELECT count(*), max(expires_at) FROM gone""";
 
+	// An earlier script may have made one of the same name, with other arguments.
 	static final String MISSING_FUNCTIONS = """
 			SELECT string_agg(t.relname || '_' || f.name, ', ')
-			FROM pg_class t CROSS JOIN unnest(ARRAY['free', 'add', 'take', 'claim', 'claim_all', 'restore', 'rotate', 'drop_dead']) AS f(name)
+			FROM pg_class t CROSS JOIN (VALUES ('free', 3), ('add', 14), ('take', 13), ('claim', 10), ('claim_all', 11), ('restore', 10),
+			  ('rotate', 1), ('drop_dead', 0)) AS f(name, arguments)
 			WHERE t.oid = ?::regclass AND NOT EXISTS (
-			  SELECT FROM pg_proc p WHERE p.pronamespace = t.relnamespace AND p.proname = t.relname || '_' || f.name)""";
+			  SELECT FROM pg_proc p WHERE p.pronamespace = t.relnamespace AND p.proname = t.relname || '_' || f.name
+			    AND p.pronargs = f.arguments)""";
 
 	private PostgresPartitions() {
 	}

@@ -1,0 +1,166 @@
+package dev.idempotency.jdbc;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import javax.sql.DataSource;
+
+import com.zaxxer.hikari.HikariDataSource;
+import org.flywaydb.core.Flyway;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for tables that the first version has created, while its instances go on running.
+ */
+@Tag("promise-15")
+class PartitionUpgradeTests {
+
+	private static final TableName TABLE = TableName.of("records");
+
+	private static final String FOLDER = "dev/idempotency/jdbc/";
+
+	// As the first version completes a claim.
+	private static final String COMPLETE = "UPDATE records SET state = 'C', lease_until = NULL, result = CASE WHEN "
+			+ "state = 'P' THEN ?::bytea ELSE result END WHERE id = ? AND token = ? AND state IN ('P', 'C')";
+
+	@TempDir
+	private Path scripts;
+
+	private HikariDataSource pool;
+
+	private JdbcTemplate jdbc;
+
+	private SingleConnectionDataSource old;
+
+	private JdbcIdempotencyStore oldStore;
+
+	// Each statement is prepared on the server at its first use.
+	@BeforeEach
+	void createDatabase() {
+		String url = Servers.newDatabase();
+		this.pool = Servers.pool(url);
+		this.jdbc = Servers.jdbc(url);
+		this.old = new SingleConnectionDataSource(url + "?prepareThreshold=1", Servers.postgres().username(),
+				Servers.postgres().password(), true);
+	}
+
+	@AfterEach
+	void closeConnections() {
+		this.old.destroy();
+		this.pool.close();
+	}
+
+	private static String script(String name) throws IOException {
+		return new ClassPathResource(FOLDER + name).getContentAsString(StandardCharsets.UTF_8);
+	}
+
+	private void createWithTheFirstVersion() throws IOException {
+		for (String name : List.of("postgresql/V1__idempotency_record.sql",
+				"postgresql-partitioned/V1000__partitions.sql")) {
+			Files.writeString(this.scripts.resolve(Path.of(name).getFileName()), script(name));
+		}
+		Flyway.configure()
+			.dataSource(this.pool)
+			.locations("filesystem:" + this.scripts)
+			.table(TABLE.historyTable())
+			.placeholders(Map.of("table", "public.records", "name", "records"))
+			.baselineOnMigrate(true)
+			.baselineVersion("0")
+			.load()
+			.migrate();
+		this.oldStore = store(this.old);
+		claimAndCompleteWithTheFirstVersion();
+	}
+
+	private static JdbcIdempotencyStore store(DataSource dataSource) {
+		return new JdbcIdempotencyStore(dataSource, TABLE, TestDatabase.TIMEOUT, Layout.PARTITIONED,
+				TestDatabase.PARTITION_INTERVAL);
+	}
+
+	// Its claims are the same statements.
+	private void claimAndCompleteWithTheFirstVersion() {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		assertThat(this.oldStore.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(this.oldStore.claim(TestDatabase.request(request.key()))).isInstanceOf(Claim.InProgress.class);
+		assertThat(new JdbcTemplate(this.old).update(COMPLETE, new byte[] { 7 }, request.key().id(), request.token()))
+			.isOne();
+		assertThat(((Claim.Completed) this.oldStore.claim(request)).result()).containsExactly(7);
+	}
+
+	private void claimAndComplete() {
+		JdbcIdempotencyStore store = store(this.pool);
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		assertThat(store.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(store.complete(request, new byte[] { 7 })).isEqualTo(Settlement.SETTLED);
+		assertThat(((Claim.Completed) store.claim(request)).result()).containsExactly(7);
+	}
+
+	@Test
+	void openConnectionsClaimAndCompleteAfterTheMigration() throws IOException {
+		createWithTheFirstVersion();
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED))
+			.withMessageContaining("completed_at");
+		this.jdbc.execute("ALTER TABLE records ADD COLUMN completed_at timestamptz");
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED))
+			.withMessageContaining("lacks the functions records_add, records_take.");
+		JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED);
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED));
+		claimAndCompleteWithTheFirstVersion();
+		claimAndComplete();
+	}
+
+	// It waits in the middle of a function that the migration replaces.
+	@Test
+	void claimThatWaitsForTheMigrationIsAcquired() throws IOException {
+		createWithTheFirstVersion();
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		String migration = (script("postgresql/V2__completed_at.sql")
+				+ script("postgresql-partitioned/V1001__functions.sql"))
+			.replace("${table}", "public.records");
+		CompletableFuture<Claim> claim = new TransactionTemplate(new JdbcTransactionManager(this.pool))
+			.execute((status) -> {
+				new JdbcTemplate(this.pool).execute(migration);
+				CompletableFuture<Claim> waiting = CompletableFuture.supplyAsync(() -> this.oldStore.claim(request));
+				await().pollDelay(Duration.ZERO).until(this::sessionWaits);
+				return waiting;
+			});
+		assertThat(claim).succeedsWithin(5, TimeUnit.SECONDS).isEqualTo(new Claim.Acquired(1, 1));
+		claimAndCompleteWithTheFirstVersion();
+	}
+
+	private boolean sessionWaits() {
+		return this.jdbc.queryForObject("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+				+ "AND wait_event_type = 'Lock'", Long.class) > 0;
+	}
+
+}
