@@ -5,7 +5,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store did not answer, or refused the statement.
+ * The store did not answer, or refused the statement. Also thrown by an outbox whose
+ * database or schema registry does not answer.
  *
  * @since 0.1.0
  */

@@ -77,7 +77,7 @@ public final class IdempotencyOutboxAutoConfiguration {
 		// The very object that the manager binds connections to.
 		DataSource managed = JdbcTransactionManagers.dataSource(manager);
 		boolean logged = properties.outbox().relay() == Relay.DEBEZIUM;
-		JdbcOutboxStore store = new JdbcOutboxStore((managed != null) ? managed : dataSource, table,
+		JdbcOutboxStore store = new JdbcOutboxStore((managed != null) ? managed : dataSource, manager, table,
 				properties.store().timeout(), properties.outbox().retention(), logged);
 		if (logged) {
 			checkConnector(store);

@@ -15,8 +15,8 @@ import javax.sql.DataSource;
 
 import org.springframework.context.Lifecycle;
 import org.springframework.dao.InvalidDataAccessResourceUsageException;
+import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
-import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
@@ -46,6 +46,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private final DataSource dataSource;
 
+	private final OutboxTransactions transactions;
+
 	private final TableName table;
 
 	private final TableName qualified;
@@ -67,6 +69,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	/**
 	 * Create an outbox.
 	 * @param dataSource the database, the same object that the transaction manager has
+	 * @param manager the manager of the transactions in which messages are sent
 	 * @param table the name of the table
 	 * @param timeout how long a statement may take that an application waits for
 	 * @param retention how long a message is kept after its publication; with zero it is
@@ -74,8 +77,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * @param logged whether change data capture (Debezium) publishes the rows, so that no
 	 * relay has to
 	 */
-	public JdbcOutboxStore(DataSource dataSource, TableName table, Duration timeout, Duration retention,
-			boolean logged) {
+	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, TableName table, Duration timeout,
+			Duration retention, boolean logged) {
 		if (retention.isNegative()) {
 			throw new IdempotencyConfigurationException("The outbox keeps published messages for " + retention + ".",
 					"Set 'idempotency.outbox.retention' to zero or more.");
@@ -88,6 +91,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 							+ "publish with a connector for each database: set 'idempotency.outbox.relay' to 'debezium'.");
 		}
 		this.dataSource = dataSource;
+		this.transactions = new OutboxTransactions(manager, dataSource);
 		this.table = table;
 		this.timeout = timeout;
 		this.retention = retention;
@@ -106,9 +110,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	@Override
 	public void insert(List<OutboxRow> rows) {
-		Assert.state(TransactionSynchronizationManager.hasResource(this.dataSource),
-				() -> "The current transaction does not bind a connection of the outbox's DataSource, so the "
-						+ rows.get(0) + " would not commit with it; use the transaction manager of that DataSource");
+		this.transactions.require(rows.get(0));
 		try {
 			add(rows);
 		}

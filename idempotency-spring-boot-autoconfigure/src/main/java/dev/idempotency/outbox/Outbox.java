@@ -37,7 +37,8 @@ public interface Outbox {
 	 * @param messages the messages, in their order
 	 * @throws IllegalStateException without a transaction of the outbox's database
 	 * @throws IllegalArgumentException if a message cannot be serialised
-	 * @throws IdempotencyStoreUnavailableException if the database does not answer
+	 * @throws IdempotencyStoreUnavailableException if the database does not answer, or a
+	 * schema registry that the serializer asks
 	 * @throws OperationInProgressException if the database ends the statement because of
 	 * a concurrent transaction: a lock that took too long, a deadlock, a serialization
 	 * failure
@@ -50,7 +51,8 @@ public interface Outbox {
 	 * @param message the message
 	 * @throws IllegalStateException without a transaction of the outbox's database
 	 * @throws IllegalArgumentException if it cannot be serialised
-	 * @throws IdempotencyStoreUnavailableException if the database does not answer
+	 * @throws IdempotencyStoreUnavailableException if the database does not answer, or a
+	 * schema registry that the serializer asks
 	 * @throws OperationInProgressException if the database ends the statement because of
 	 * a concurrent transaction: a lock that took too long, a deadlock, a serialization
 	 * failure
@@ -67,7 +69,8 @@ public interface Outbox {
 	 * @param payload its payload, as the application's {@code KafkaTemplate} takes it
 	 * @throws IllegalStateException without a transaction of the outbox's database
 	 * @throws IllegalArgumentException if it cannot be serialised
-	 * @throws IdempotencyStoreUnavailableException if the database does not answer
+	 * @throws IdempotencyStoreUnavailableException if the database does not answer, or a
+	 * schema registry that the serializer asks
 	 * @throws OperationInProgressException if the database ends the statement because of
 	 * a concurrent transaction: a lock that took too long, a deadlock, a serialization
 	 * failure

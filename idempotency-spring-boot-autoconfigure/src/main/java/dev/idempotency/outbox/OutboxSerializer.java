@@ -2,6 +2,8 @@ package dev.idempotency.outbox;
 
 import java.util.UUID;
 
+import dev.idempotency.IdempotencyStoreUnavailableException;
+
 /**
  * Turns a message into bytes, as the application's own way of sending does.
  *
@@ -17,6 +19,8 @@ public interface OutboxSerializer {
 	 * @param idempotencyKey its idempotency key
 	 * @return the message as it is stored
 	 * @throws IllegalArgumentException if it cannot be serialised
+	 * @throws IdempotencyStoreUnavailableException if it cannot be serialised now,
+	 * because a server is unavailable that knows its schema
 	 */
 	OutboxRow serialize(OutboxMessage message, UUID id, String idempotencyKey);
 

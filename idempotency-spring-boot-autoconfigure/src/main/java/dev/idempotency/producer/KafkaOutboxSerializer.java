@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.core.ProducerFactory;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.outbox.OutboxHeader;
 import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxRow;
@@ -82,12 +83,23 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 			payload = this.payloads.serialize(message.topic(), headers, message.payload());
 		}
 		catch (RuntimeException ex) {
-			throw new IllegalArgumentException("The " + message + " cannot be serialised by "
-					+ this.keys.getClass().getName() + " and " + this.payloads.getClass().getName()
-					+ ", which are those of the application's KafkaTemplate", ex);
+			throw failure(message, ex);
 		}
 		return new OutboxRow(id, message.topic(), key, payload, stored(headers), idempotencyKey,
 				message.aggregateType(), aggregateId(message, id), type(message));
+	}
+
+	private RuntimeException failure(OutboxMessage message, RuntimeException cause) {
+		String keySerializer = this.keys.getClass().getName();
+		String payloadSerializer = this.payloads.getClass().getName();
+		if (SerializerOutage.isBehind(cause)) {
+			return new IdempotencyStoreUnavailableException(
+					"The " + message + " cannot be serialised now: a server that " + keySerializer + " or "
+							+ payloadSerializer + " asks is unavailable; the record is redelivered until it answers",
+					cause);
+		}
+		return new IllegalArgumentException("The " + message + " cannot be serialised by " + keySerializer + " and "
+				+ payloadSerializer + ", which are those of the application's KafkaTemplate", cause);
 	}
 
 	// The relay adds its own ones.

@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
 
+import javax.sql.DataSource;
+
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -44,8 +46,8 @@ class OutboxClaimTests {
 	@BeforeEach
 	void create() {
 		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
-		this.store = new JdbcOutboxStore(this.database.pool(), TABLE, Duration.ofSeconds(2), Duration.ofHours(1),
-				false);
+		this.store = new JdbcOutboxStore(this.database.pool(), new JdbcTransactionManager(this.database.pool()), TABLE,
+				Duration.ofSeconds(2), Duration.ofHours(1), false);
 	}
 
 	private void send(int messages, int size) {
@@ -188,7 +190,8 @@ class OutboxClaimTests {
 	}
 
 	private static JdbcOutboxStore sharing(Connection only) {
-		return new JdbcOutboxStore(new SingleConnectionDataSource(only, true), TABLE, Duration.ofSeconds(2),
+		DataSource dataSource = new SingleConnectionDataSource(only, true);
+		return new JdbcOutboxStore(dataSource, new JdbcTransactionManager(dataSource), TABLE, Duration.ofSeconds(2),
 				Duration.ofHours(1), false);
 	}
 

@@ -45,8 +45,9 @@ class OutboxRoundTripTests {
 		DataSource counted = ProxyDataSourceBuilder.create(pool)
 			.afterQuery((execution, queries) -> TRIPS.incrementAndGet())
 			.build();
-		store = new JdbcOutboxStore(counted, TABLE, Duration.ofSeconds(2), Duration.ofHours(1), false);
-		transactions = new TransactionTemplate(new JdbcTransactionManager(counted));
+		JdbcTransactionManager manager = new JdbcTransactionManager(counted);
+		store = new JdbcOutboxStore(counted, manager, TABLE, Duration.ofSeconds(2), Duration.ofHours(1), false);
+		transactions = new TransactionTemplate(manager);
 	}
 
 	@AfterAll

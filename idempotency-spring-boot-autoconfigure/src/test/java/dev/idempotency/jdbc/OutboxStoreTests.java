@@ -13,6 +13,8 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
+import javax.sql.DataSource;
+
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.AfterEach;
@@ -88,7 +90,8 @@ class OutboxStoreTests {
 	}
 
 	private JdbcOutboxStore store(Duration retention, boolean logged) {
-		return new JdbcOutboxStore(this.pool, TABLE, Duration.ofSeconds(2), retention, logged);
+		return new JdbcOutboxStore(this.pool, new JdbcTransactionManager(this.pool), TABLE, Duration.ofSeconds(2),
+				retention, logged);
 	}
 
 	private void insert(OutboxRow... rows) {
@@ -141,7 +144,7 @@ class OutboxStoreTests {
 	@Test
 	void withoutTransactionNothingCanBeInserted() {
 		assertThatIllegalStateException().isThrownBy(() -> this.store.insert(List.of(row("a", "1"))))
-			.withMessageContaining("does not bind a connection of the outbox's DataSource");
+			.withMessageContaining("No transaction is active for the message ");
 	}
 
 	@Test
@@ -190,7 +193,8 @@ class OutboxStoreTests {
 		try (Connection only = this.pool.getConnection()) {
 			int before = Connection.TRANSACTION_SERIALIZABLE;
 			only.setTransactionIsolation(before);
-			JdbcOutboxStore sharing = new JdbcOutboxStore(new SingleConnectionDataSource(only, true), TABLE,
+			DataSource dataSource = new SingleConnectionDataSource(only, true);
+			JdbcOutboxStore sharing = new JdbcOutboxStore(dataSource, new JdbcTransactionManager(dataSource), TABLE,
 					Duration.ofSeconds(2), Duration.ZERO, false);
 			try (OutboxClaim claim = sharing.claim(ALL)) {
 				// With PostgreSQL it is that of the transaction that changes.

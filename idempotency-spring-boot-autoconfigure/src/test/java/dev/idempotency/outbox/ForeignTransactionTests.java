@@ -1,0 +1,128 @@
+package dev.idempotency.outbox;
+
+import java.util.concurrent.atomic.AtomicReference;
+
+import javax.sql.DataSource;
+
+import jakarta.persistence.EntityManagerFactory;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.context.annotation.Bean;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
+import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
+import org.springframework.orm.jpa.persistenceunit.PersistenceManagedTypes;
+import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.Mode;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+/**
+ * Tests for transactions of another {@link DataSource}, in which a read has bound a
+ * connection of the outbox's own. With {@code auto-commit=false} that connection looks
+ * like one with a transaction, but is closed without a commit.
+ */
+@Tag("promise-15")
+class ForeignTransactionTests {
+
+	private static final String ROWS = "SELECT count(*) FROM idempotency_outbox";
+
+	private final String topic = Servers.newTopic("foreign", 1);
+
+	private static OutboxApp start(Class<?>... configuration) {
+		return OutboxApp.start((settings) -> settings.with("spring.datasource.hikari.auto-commit", false)
+			.with("idempotency.outbox.relay", "none"), configuration);
+	}
+
+	private static void inForeignTransaction(OutboxApp app, Runnable work) {
+		try (TestDatabase other = TestDatabase.h2()) {
+			new TransactionTemplate(new DataSourceTransactionManager(other.pool())).executeWithoutResult((status) -> {
+				app.jdbc().queryForObject(ROWS, Long.class);
+				work.run();
+			});
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { Jdbc.class, Lazy.class, Jpa.class })
+	void messageOfAnotherManagersTransactionIsRefused(Class<?> manager) {
+		AtomicReference<Throwable> refused = new AtomicReference<>();
+		try (OutboxApp app = start(manager)) {
+			inForeignTransaction(app,
+					() -> refused.set(catchThrowable(() -> app.outbox().send(this.topic, "account-1", "lost"))));
+			assertThat(refused.get()).isInstanceOf(IllegalStateException.class)
+				.hasMessageStartingWith("The active transaction is not one of the outbox's transaction manager, a ")
+				.hasMessageContaining(" to " + this.topic + " would be lost; send it in a transaction of that manager");
+			app.inTransaction(() -> {
+				app.jdbc().queryForObject(ROWS, Long.class);
+				app.outbox().send(this.topic, "account-1", "kept");
+			});
+			assertThat(app.jdbc().queryForObject(ROWS, Long.class)).isOne();
+		}
+	}
+
+	@Test
+	void recordOfATransactionalHandlerCommitsByItself() {
+		IdempotencyKey key = TestDatabase.newKey();
+		try (OutboxApp app = start()) {
+			IdempotencyTemplate template = app.context().getBean(IdempotencyTemplate.class);
+			inForeignTransaction(app,
+					() -> template.execute(TestDatabase.operation(key, Mode.TRANSACTIONAL), new TextCodec(), () -> {
+						app.outbox().send(this.topic, "account-1", "kept");
+						return "done";
+					}));
+			assertThat(template.store().find(key)).isPresent();
+			assertThat(app.jdbc().queryForObject(ROWS, Long.class)).isOne();
+		}
+	}
+
+	static class Jdbc {
+
+	}
+
+	/**
+	 * A manager of a proxy of the {@link DataSource}.
+	 */
+	static class Lazy {
+
+		@Bean
+		PlatformTransactionManager transactionManager(DataSource dataSource) {
+			return new DataSourceTransactionManager(new LazyConnectionDataSourceProxy(dataSource));
+		}
+
+	}
+
+	/**
+	 * The manager of JPA.
+	 */
+	static class Jpa {
+
+		@Bean
+		LocalContainerEntityManagerFactoryBean entityManagerFactory(DataSource dataSource) {
+			LocalContainerEntityManagerFactoryBean factory = new LocalContainerEntityManagerFactoryBean();
+			factory.setDataSource(dataSource);
+			factory.setJpaVendorAdapter(new HibernateJpaVendorAdapter());
+			factory.setManagedTypes(PersistenceManagedTypes.of(OutboxJpaTests.Account.class.getName()));
+			return factory;
+		}
+
+		@Bean
+		JpaTransactionManager transactionManager(EntityManagerFactory factory) {
+			return new JpaTransactionManager(factory);
+		}
+
+	}
+
+}
