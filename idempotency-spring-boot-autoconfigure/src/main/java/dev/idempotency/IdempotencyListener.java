@@ -91,6 +91,15 @@ public interface IdempotencyListener {
 	}
 
 	/**
+	 * The servers of a store have been asked whether they may evict records, that is
+	 * forget them before their retention ends.
+	 * @param store the name of the store
+	 * @param possible whether at least one of them may
+	 */
+	default void evictionChecked(String store, boolean possible) {
+	}
+
+	/**
 	 * The handling of one record.
 	 *
 	 * @param listener the name of the listener, from a bounded set

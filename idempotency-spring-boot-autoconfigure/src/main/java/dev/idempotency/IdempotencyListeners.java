@@ -67,6 +67,11 @@ public final class IdempotencyListeners implements IdempotencyListener {
 		tell((listener) -> listener.cleanupEnded(table, duration, backlogAge));
 	}
 
+	@Override
+	public void evictionChecked(String store, boolean possible) {
+		tell((listener) -> listener.evictionChecked(store, possible));
+	}
+
 	private void tell(Consumer<IdempotencyListener> event) {
 		for (IdempotencyListener listener : this.listeners) {
 			try {

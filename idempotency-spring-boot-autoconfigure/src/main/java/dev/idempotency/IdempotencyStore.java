@@ -38,6 +38,16 @@ public interface IdempotencyStore {
 	String name();
 
 	/**
+	 * What an administrator should change about the servers of the store. The store
+	 * works, but records may be lost or refused. It is a detail of the health, which
+	 * stays up. Must not call the servers.
+	 * @return what to change, in sentences; empty if nothing is known to be wrong
+	 */
+	default Optional<String> warning() {
+		return Optional.empty();
+	}
+
+	/**
 	 * Claim a key: absent, failed, run out and expired keys become the caller's; a
 	 * completed key answers with its result; a live claim of another owner stays as it
 	 * is. Only a completed key and a live claim of another owner compare their content,

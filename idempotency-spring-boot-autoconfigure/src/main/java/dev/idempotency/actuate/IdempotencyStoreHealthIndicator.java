@@ -26,6 +26,7 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 	@Override
 	protected void doHealthCheck(Health.Builder builder) {
 		builder.withDetail("store", this.store.name()).withDetail("circuit", this.circuit);
+		this.store.warning().ifPresent((warning) -> builder.withDetail("warning", warning));
 		this.store.ping();
 		builder.up();
 	}

@@ -96,8 +96,11 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 *
 	 * @param keyPrefix Beginning of the names of all keys.
 	 * @param replicas Replicas that must confirm a completion.
+	 * @param onEvictionPolicy What happens at start-up when a server may evict keys
+	 * before their retention ends.
 	 */
-	public record Redis(@DefaultValue("idempotency:") String keyPrefix, @DefaultValue("0") int replicas) {
+	public record Redis(@DefaultValue("idempotency:") String keyPrefix, @DefaultValue("0") int replicas,
+			@DefaultValue("warn") OnEvictionPolicy onEvictionPolicy) {
 
 	}
 
@@ -220,6 +223,23 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 		 * The memory of this process, for tests: forgotten at its end, unknown to others.
 		 */
 		IN_MEMORY
+
+	}
+
+	/**
+	 * What happens at start-up when a server of the store may evict keys.
+	 */
+	public enum OnEvictionPolicy {
+
+		/**
+		 * A warning is logged.
+		 */
+		WARN,
+
+		/**
+		 * The application does not start.
+		 */
+		REFUSE
 
 	}
 

@@ -30,6 +30,8 @@ import dev.idempotency.StoreCircuit;
  * ({@code ok}, {@code unavailable})</li>
  * <li>{@code idempotency.circuit.open}, gauge, 1 while the circuit breaker is open or
  * half open: {@code store}</li>
+ * <li>{@code idempotency.redis.eviction}, gauge, 1 while a server may evict records
+ * before their retention ends: {@code store}</li>
  * <li>{@code idempotency.completion.failed}, counter: {@code listener}</li>
  * <li>{@code idempotency.completion.pending}, gauge: {@code listener}</li>
  * <li>{@code idempotency.completion.settled}, counter: {@code listener}, {@code outcome}
@@ -58,6 +60,8 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 
 	private final Map<String, AtomicInteger> circuits = new ConcurrentHashMap<>();
 
+	private final Map<String, AtomicInteger> evictions = new ConcurrentHashMap<>();
+
 	private final Map<String, AtomicLong> backlogs = new ConcurrentHashMap<>();
 
 	public MicrometerIdempotencyListener(MeterRegistry registry) {
@@ -79,6 +83,20 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 	@Override
 	public void circuitChanged(String store, StoreCircuit.State state) {
 		this.circuits.computeIfAbsent(store, this::gauge).set((state != StoreCircuit.State.CLOSED) ? 1 : 0);
+	}
+
+	@Override
+	public void evictionChecked(String store, boolean possible) {
+		this.evictions.computeIfAbsent(store, this::eviction).set(possible ? 1 : 0);
+	}
+
+	private AtomicInteger eviction(String store) {
+		AtomicInteger possible = new AtomicInteger();
+		Gauge.builder("idempotency.redis.eviction", possible, AtomicInteger::get)
+			.description("Whether a server of the idempotency store may evict records before their retention ends")
+			.tag("store", store)
+			.register(this.registry);
+		return possible;
 	}
 
 	private AtomicInteger gauge(String store) {

@@ -1,9 +1,13 @@
 package dev.idempotency.redis;
 
+import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 
+import io.lettuce.core.AbstractRedisClient;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import org.springframework.dao.DataAccessException;
@@ -30,7 +34,7 @@ final class Connections {
 	private boolean contact() {
 		RedisConnection connection = this.factory.getConnection();
 		try {
-			EvictionWarning.check(commands(connection));
+			commands(connection);
 			return true;
 		}
 		finally {
@@ -39,7 +43,11 @@ final class Connections {
 	}
 
 	<T> T shared(SharedWork<T> work) {
-		return limited((deadline) -> {
+		return shared(this.timeout, work);
+	}
+
+	<T> T shared(Duration limit, SharedWork<T> work) {
+		return limited(limit, (deadline) -> {
 			// Later calls find the connection there: it reconnects by itself.
 			deadline.await(this.contact.get(this.factory.getNativeClient()));
 			RedisConnection connection = this.factory.getConnection();
@@ -53,12 +61,35 @@ final class Connections {
 	}
 
 	<T> T limited(Work<T> work) {
+		return limited(this.timeout, work);
+	}
+
+	private static <T> T limited(Duration limit, Work<T> work) {
 		try {
-			return work.until(Deadline.after(this.timeout));
+			return work.until(Deadline.after(limit));
 		}
 		catch (ExecutionException | TimeoutException | RedisException | DataAccessException
 				| IllegalStateException ex) {
-			throw Errors.unavailable(ex, this.timeout);
+			throw Errors.unavailable(ex, limit);
+		}
+	}
+
+	/**
+	 * Be notified of each new connection of the client. Where each call connects anew, a
+	 * connection says nothing.
+	 * @param callback what is notified, on a thread that must not be blocked
+	 */
+	void onConnected(Runnable callback) {
+		AbstractRedisClient client = this.factory.getNativeClient();
+		if (client != null && this.factory.getShareNativeConnection()) {
+			client.addListener(new RedisConnectionStateListener() {
+
+				@Override
+				public void onRedisConnected(RedisChannelHandler<?, ?> connection, SocketAddress address) {
+					callback.run();
+				}
+
+			});
 		}
 	}
 

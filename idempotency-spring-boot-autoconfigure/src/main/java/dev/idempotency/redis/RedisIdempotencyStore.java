@@ -44,6 +44,12 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	private final @Nullable ReplicatedConnection replicated;
 
+	private final RequiredCommands required;
+
+	private final Duration timeout;
+
+	private volatile @Nullable String warning;
+
 	/**
 	 * Create a store. No connection is made before it is used.
 	 * @param factory the connections
@@ -64,6 +70,8 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 		this.connections = new Connections(factory, timeout);
 		this.records = new RedisRecords(this.connections, new KeyNames(keyPrefix), timeout);
 		this.replicated = (replicas > 0) ? new ReplicatedConnection(factory, replicas, timeout) : null;
+		this.required = new RequiredCommands(new KeyNames(keyPrefix), replicas > 0);
+		this.timeout = timeout;
 	}
 
 	@Override
@@ -150,6 +158,38 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	@Override
 	public void ping() {
 		find(PING);
+	}
+
+	/**
+	 * What {@link RedisServerCheck} has found: servers that may evict keys, or that
+	 * refuse a command that the store needs.
+	 */
+	@Override
+	public Optional<String> warning() {
+		return Optional.ofNullable(this.warning);
+	}
+
+	void warn(@Nullable String warning) {
+		this.warning = warning;
+	}
+
+	/**
+	 * Ask the servers.
+	 * @param limit how long it may take, {@code null} for as long as any call
+	 * @return what was found
+	 */
+	Findings inspect(@Nullable Duration limit) {
+		return this.connections.shared((limit != null) ? limit : this.timeout, (commands, deadline) -> {
+			ReplicatedConnection replicated = this.replicated;
+			List<String> refused = this.required.refused(
+					(replicated != null) ? replicated.commands(this.required.probe(), deadline) : commands, deadline);
+			return new Findings(refused, this.required.keys().prefix(), this.required.rule(),
+					EvictionPolicies.read(commands, deadline));
+		});
+	}
+
+	void onConnected(Runnable callback) {
+		this.connections.onConnected(callback);
 	}
 
 	@Override

@@ -22,6 +22,7 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.codec.ByteArrayCodec;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -81,6 +82,11 @@ final class ReplicatedConnection {
 		before.keySet().retainAll(written);
 		confirm(before, deadline);
 		return answers;
+	}
+
+	RedisClusterAsyncCommands<byte[], byte[]> commands(byte[] key, Deadline deadline)
+			throws ExecutionException, TimeoutException {
+		return connection(key, deadline).async();
 	}
 
 	private void confirm(Map<StatefulRedisConnection<byte[], byte[]>, Integer> written, Deadline deadline)

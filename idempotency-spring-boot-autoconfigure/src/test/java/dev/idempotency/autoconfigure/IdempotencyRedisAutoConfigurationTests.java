@@ -4,6 +4,7 @@ import java.time.Duration;
 
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
+import io.micrometer.core.instrument.MeterRegistry;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -14,6 +15,7 @@ import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.data.redis.autoconfigure.ClientResourcesBuilderCustomizer;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -148,6 +150,24 @@ class IdempotencyRedisAutoConfigurationTests {
 	void settingThatCannotBeIsRefused(String property) {
 		FailureAnalysis analysis = failure(this.runner.withPropertyValues(property));
 		assertThat(analysis.getAction()).startsWith("Set '" + property.substring(0, property.indexOf('=')) + "' to ");
+	}
+
+	@Test
+	@Tag("promise-15")
+	void serverThatEvictsIsAMeterAndADetailOfTheHealth() {
+		RedisProcess server = RedisProcess.create("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
+		ApplicationContextRunner evicting = this.runner.withPropertyValues("spring.data.redis.port=" + server.port());
+		evicting.run((context) -> {
+			Health health = context.getBean(IdempotencyStoreHealthIndicator.class).health();
+			assertThat(health.getStatus()).isEqualTo(Status.UP);
+			assertThat(health.getDetails().get("warning")).asString().startsWith("Redis has the memory policy");
+			assertThat(context.getBean(MeterRegistry.class).get("idempotency.redis.eviction").gauge().value())
+				.isEqualTo(1);
+		});
+		FailureAnalysis analysis = failure(evicting.withPropertyValues("idempotency.redis.on-eviction-policy=refuse"));
+		assertThat(analysis.getDescription()).startsWith("Redis has the memory policy 'allkeys-lru'");
+		assertThat(analysis.getAction()).isEqualTo("Set 'maxmemory-policy' to 'noeviction'.");
+		server.stop();
 	}
 
 	@Test

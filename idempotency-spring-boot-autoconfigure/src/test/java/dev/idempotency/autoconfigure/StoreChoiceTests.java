@@ -1,6 +1,7 @@
 package dev.idempotency.autoconfigure;
 
 import java.time.Duration;
+import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
@@ -13,14 +14,20 @@ import org.mockito.Mockito;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
 import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
+import org.springframework.core.io.support.SpringFactoriesLoader;
+import org.springframework.core.io.support.SpringFactoriesLoader.ArgumentResolver;
+import org.springframework.core.io.support.SpringFactoriesLoader.FailureHandler;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.mock.env.MockEnvironment;
 
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.IdempotencyTemplate;
@@ -124,6 +131,35 @@ class StoreChoiceTests {
 		assertThat(analysis.getDescription())
 			.isEqualTo("'idempotency.store.type' is 'jdbc', but there is no DataSource with Spring JDBC.");
 		assertThat(analysis.getAction()).startsWith("Add 'spring-boot-starter-jdbc'");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void redisWithoutTheDatabaseThatSpringBootWantsIsExplained() {
+		this.both.withClassLoader(new FilteredClassLoader("org.h2"))
+			.withPropertyValues(REDIS, "spring.datasource.url=")
+			.run((context) -> {
+				FailureAnalysis analysis = firstAnalysis(context.getStartupFailure(), "redis");
+				assertThat(analysis.getDescription())
+					.startsWith("'idempotency.store.type' is 'redis' and no database is configured");
+				assertThat(analysis.getAction()).contains("'idempotency-spring-boot-starter-redis'",
+						"'spring.datasource.url'");
+				assertThat(firstAnalysis(context.getStartupFailure(), "jdbc").getDescription())
+					.startsWith("Failed to configure a DataSource");
+			});
+	}
+
+	// As Spring Boot asks them: in their order, with the environment of the application.
+	private static FailureAnalysis firstAnalysis(Throwable failure, String type) {
+		Environment environment = new MockEnvironment().withProperty("idempotency.store.type", type);
+		return SpringFactoriesLoader.forDefaultResourceLocation(null)
+			.load(FailureAnalyzer.class, ArgumentResolver.of(Environment.class, environment),
+					FailureHandler.handleMessage((message, ex) -> {
+					}))
+			.stream()
+			.flatMap((analyzer) -> Stream.ofNullable(analyzer.analyze(failure)))
+			.findFirst()
+			.orElseThrow();
 	}
 
 	@Test

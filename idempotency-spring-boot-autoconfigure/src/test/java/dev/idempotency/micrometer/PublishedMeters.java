@@ -65,6 +65,7 @@ record PublishedMeters(Map<String, List<Sample>> samples) {
 			listener.keyMissing("payments", policy);
 		}
 		listener.circuitChanged("jdbc", StoreCircuit.State.OPEN);
+		listener.evictionChecked("redis", true);
 		listener.completionFailed("payments", IdempotencyKey.of("scope", "key"));
 		for (Settlement settlement : Settlement.values()) {
 			listener.completionSettled("payments", IdempotencyKey.of("scope", "key"), settlement);

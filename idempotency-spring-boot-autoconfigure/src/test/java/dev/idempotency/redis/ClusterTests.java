@@ -2,6 +2,7 @@ package dev.idempotency.redis;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 
 import org.junit.jupiter.api.AfterAll;
@@ -63,6 +64,29 @@ class ClusterTests {
 			assertThat(store.renewAll(requests)).hasSize(KEYS).containsOnly(Settlement.SETTLED);
 			assertThat(requests)
 				.allSatisfy((request) -> assertThat(store.complete(request, null)).isEqualTo(Settlement.SETTLED));
+		}
+	}
+
+	@Test
+	@Tag("promise-15")
+	void memoryPolicyOfEveryNodeIsRead() {
+		RedisProcess master = cluster.nodes().get(1);
+		RedisProcess replica = cluster.nodes().get(5);
+		try (RedisIdempotencyStore store = TestRedis.store(factory, 1)) {
+			assertThat(store.inspect(Duration.ofSeconds(30))).satisfies((findings) -> {
+				assertThat(findings.refused()).isEmpty();
+				assertThat(findings.evicting()).isEmpty();
+			});
+			List.of(master, replica).forEach((node) -> {
+				node.ask("CONFIG SET maxmemory 100mb");
+				node.ask("CONFIG SET maxmemory-policy volatile-ttl");
+			});
+			assertThat(store.inspect(Duration.ofSeconds(30)).evicting())
+				.isEqualTo(Map.of(master.host() + ":" + master.port(), "volatile-ttl",
+						replica.host() + ":" + replica.port(), "volatile-ttl"));
+		}
+		finally {
+			List.of(master, replica).forEach((node) -> node.ask("CONFIG SET maxmemory 0"));
 		}
 	}
 

@@ -1,0 +1,58 @@
+package dev.idempotency.autoconfigure;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanCreationException;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
+import org.springframework.core.env.Environment;
+
+import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
+
+/**
+ * Explains why an application that keeps its idempotency records in Redis fails for want
+ * of a database. It goes before the analyzer of Spring Boot, which cannot know that.
+ */
+@Order(Ordered.HIGHEST_PRECEDENCE)
+final class UnusedDataSourceFailureAnalyzer extends AbstractFailureAnalyzer<BeanCreationException> {
+
+	// Not visible outside of its package.
+	private static final String NOT_CONFIGURED = "org.springframework.boot.jdbc.autoconfigure.DataSourceProperties"
+			+ "$DataSourceBeanCreationException";
+
+	private final Environment environment;
+
+	UnusedDataSourceFailureAnalyzer(Environment environment) {
+		this.environment = environment;
+	}
+
+	@Override
+	protected @Nullable FailureAnalysis analyze(Throwable rootFailure, BeanCreationException cause) {
+		return (isNotConfigured(cause) && isRedisChosen()) ? new FailureAnalysis(
+				"'idempotency.store.type' is 'redis' and no database is configured, but Spring JDBC is on the class "
+						+ "path, so Spring Boot creates a DataSource.",
+				"If the application uses no relational database, replace the dependency "
+						+ "'idempotency-spring-boot-starter' by 'idempotency-spring-boot-starter-redis', which brings "
+						+ "no JDBC. If it does, set 'spring.datasource.url'.",
+				cause) : null;
+	}
+
+	private static boolean isNotConfigured(Throwable failure) {
+		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+			if (cause.getClass().getName().equals(NOT_CONFIGURED)) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	private boolean isRedisChosen() {
+		return Binder.get(this.environment)
+			.bind("idempotency.store.type", StoreType.class)
+			.map(StoreType.REDIS::equals)
+			.orElse(false);
+	}
+
+}

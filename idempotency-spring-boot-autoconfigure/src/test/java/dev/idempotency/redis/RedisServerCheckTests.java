@@ -1,0 +1,197 @@
+package dev.idempotency.redis;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyListener;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.RedisProcess;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TestRedis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link RedisServerCheck}.
+ */
+@Isolated("It reads the log")
+class RedisServerCheckTests {
+
+	private static final Duration NEVER = Duration.ofHours(1);
+
+	private final RedisProcess server = RedisProcess.create("--maxmemory", "100mb");
+
+	private final Published published = new Published();
+
+	private Logs logs;
+
+	@BeforeEach
+	void openLogs() {
+		this.logs = new Logs();
+	}
+
+	@AfterEach
+	void stopServer() {
+		this.logs.close();
+		this.server.stop();
+	}
+
+	private LettuceConnectionFactory factory(String user) {
+		RedisStandaloneConfiguration configuration = new RedisStandaloneConfiguration(this.server.host(),
+				this.server.port());
+		configuration.setUsername(user);
+		configuration.setPassword("secret");
+		return TestRedis.started(new LettuceConnectionFactory(configuration));
+	}
+
+	private void policy(String policy) {
+		this.server.ask("CONFIG SET maxmemory-policy " + policy);
+	}
+
+	@Test
+	@Tag("promise-15")
+	void policyThatIsSetWhileTheApplicationRunsIsFound() {
+		try (TestRedis redis = TestRedis.create(this.server)) {
+			RedisServerCheck check = new RedisServerCheck(redis.store(), false, this.published, Duration.ofMillis(50));
+			check.start();
+			assertThat(this.published.latest()).isFalse();
+			policy("allkeys-lru");
+			await().untilAsserted(() -> assertThat(this.published.latest()).isTrue());
+			assertThat(redis.store().warning()).get()
+				.asString()
+				.startsWith("Redis has the memory policy 'allkeys-lru', so it evicts idempotency records")
+				.endsWith("Set 'maxmemory-policy' to 'noeviction'.");
+			policy("noeviction");
+			await().untilAsserted(() -> assertThat(this.published.latest()).isFalse());
+			assertThat(redis.store().warning()).isEmpty();
+			check.stop();
+			assertThat(this.logs.messages("WARN")).singleElement().asString().startsWith("Redis has the memory policy");
+			assertThat(this.logs.messages("INFO")).singleElement().asString().endsWith("evicts no keys any more");
+		}
+	}
+
+	@Test
+	@Tag("promise-15")
+	void serverIsCheckedAgainAfterANewConnection() {
+		try (TestRedis redis = TestRedis.create(this.server)) {
+			RedisServerCheck check = new RedisServerCheck(redis.store(), true, this.published, NEVER);
+			check.start();
+			policy("volatile-lru");
+			this.server.ask("CLIENT KILL TYPE normal");
+			await().untilAsserted(() -> assertThat(this.published.latest()).isTrue());
+			check.stop();
+			assertThat(this.logs.messages("ERROR")).singleElement()
+				.asString()
+				.startsWith("Redis has the memory policy 'volatile-lru'");
+		}
+	}
+
+	@Test
+	@Tag("promise-12")
+	void evictionIsRefusedAtTheStart() {
+		policy("allkeys-lru");
+		try (TestRedis redis = TestRedis.create(this.server)) {
+			assertThatExceptionOfType(IdempotencyConfigurationException.class)
+				.isThrownBy(() -> new RedisServerCheck(redis.store(), true, this.published).start())
+				.withMessageStartingWith("Redis has the memory policy 'allkeys-lru'")
+				.satisfies((ex) -> assertThat(ex.action()).isEqualTo("Set 'maxmemory-policy' to 'noeviction'."));
+		}
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', textBlock = """
+			~test:* +@all -set -time                       | 0 | SET, TIME
+			~test:* +@all -eval -evalsha                   | 0 | EVALSHA, EVAL
+			~other:* +@all                                 | 0 | EVALSHA, EVAL, GET, SET, PTTL
+			~test:* +evalsha +eval +get +set +pttl +time   | 1 | WAIT
+			""")
+	@Tag("promise-12")
+	void missingPermissionIsRefusedAtTheStart(String rule, int replicas, String missing) {
+		this.server.ask("ACL SETUSER limited on >secret " + rule);
+		LettuceConnectionFactory factory = factory("limited");
+		try (RedisIdempotencyStore store = TestRedis.store(factory, replicas)) {
+			assertThatExceptionOfType(IdempotencyConfigurationException.class)
+				.isThrownBy(() -> new RedisServerCheck(store, false, this.published).start())
+				.withMessage("Redis refuses " + missing
+						+ " on keys that begin with 'test:' to the user of the idempotency store.")
+				.satisfies((ex) -> assertThat(ex.action())
+					.isEqualTo("Allow it with 'ACL SETUSER <user> ~test:* +evalsha +eval +get +set +pttl +time"
+							+ ((replicas > 0) ? " +wait" : "") + "'."));
+		}
+		finally {
+			factory.destroy();
+		}
+	}
+
+	@Test
+	@Tag("promise-12")
+	void userWithNoOtherPermissionThanTheRuleIsEnough() {
+		this.server.ask("ACL SETUSER limited on >secret ~test:* +evalsha +eval +get +set +pttl +time");
+		LettuceConnectionFactory factory = factory("limited");
+		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
+			RedisServerCheck check = new RedisServerCheck(store, true, this.published);
+			check.start();
+			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+			store.claim(request);
+			assertThat(store.renew(request)).isEqualTo(Settlement.SETTLED);
+			assertThat(store.complete(request, null)).isEqualTo(Settlement.SETTLED);
+			check.stop();
+			assertThat(store.warning()).isEmpty();
+			assertThat(this.server.ask("KEYS test:*")).doesNotContain("check");
+		}
+		finally {
+			factory.destroy();
+		}
+	}
+
+	@Test
+	@Tag("promise-12")
+	void wrongPasswordIsRefusedAtTheStart() {
+		this.server.ask("ACL SETUSER limited on >other ~* +@all");
+		LettuceConnectionFactory factory = factory("limited");
+		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
+			assertThatExceptionOfType(IdempotencyConfigurationException.class)
+				.isThrownBy(() -> new RedisServerCheck(store, false, this.published).start())
+				.withMessage("Redis refuses the connection of the idempotency store (WRONGPASS).");
+		}
+		finally {
+			factory.destroy();
+		}
+	}
+
+	/**
+	 * What the check has published.
+	 */
+	private static final class Published implements IdempotencyListener {
+
+		private final List<Boolean> evictions = new CopyOnWriteArrayList<>();
+
+		@Override
+		public void evictionChecked(String store, boolean possible) {
+			assertThat(store).isEqualTo("redis");
+			this.evictions.add(possible);
+		}
+
+		boolean latest() {
+			return this.evictions.get(this.evictions.size() - 1);
+		}
+
+	}
+
+}
