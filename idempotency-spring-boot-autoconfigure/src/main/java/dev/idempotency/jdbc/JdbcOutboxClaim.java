@@ -171,11 +171,22 @@ final class JdbcOutboxClaim implements OutboxClaim {
 	}
 
 	private void fail(List<RelayFailure> failures) throws SQLException {
-		for (RelayFailure failure : failures) {
-			Failure error = Failure.of(failure.error());
-			Duration later = failure.retryAfter();
-			Connections.update(this.connection, this.sql.failed(), failure.attempts(), error.type(), error.message(),
-					(later != null) ? later.toMillis() : 0, later == null, failure.claimed().row().id());
+		if (failures.isEmpty()) {
+			return;
+		}
+		try (PreparedStatement statement = this.connection.prepareStatement(this.sql.failed())) {
+			for (RelayFailure failure : failures) {
+				Failure error = Failure.of(failure.error());
+				Duration later = failure.retryAfter();
+				statement.setInt(1, failure.attempts());
+				statement.setString(2, error.type());
+				statement.setString(3, error.message());
+				statement.setLong(4, (later != null) ? later.toMillis() : 0);
+				statement.setBoolean(5, later == null);
+				statement.setObject(6, failure.claimed().row().id());
+				statement.addBatch();
+			}
+			statement.executeBatch();
 		}
 	}
 

@@ -44,12 +44,7 @@ final class OutboxRows {
 	}
 
 	static ClaimedRow claimed(ResultSet row) throws SQLException {
-		OutboxRow message = new OutboxRow(Objects.requireNonNull(row.getObject("id", UUID.class)),
-				row.getString("topic"), row.getBytes("message_key"), row.getBytes("payload"),
-				headers(row.getString("headers")), row.getString("idempotency_key"), row.getString("aggregatetype"),
-				row.getString("aggregateid"), row.getString("type"));
-		return new ClaimedRow(message, row.getInt("attempts"), age(time(row, "created_at"), time(row, "read_at")),
-				System.nanoTime());
+		return new OutboxRowDecoder(row).claimed();
 	}
 
 	static SetAside setAside(ResultSet row) throws SQLException {
@@ -60,7 +55,7 @@ final class OutboxRows {
 				new Failure(String.valueOf(row.getString("error_type")), row.getString("error_message")));
 	}
 
-	private static OffsetDateTime time(ResultSet row, String column) throws SQLException {
+	static OffsetDateTime time(ResultSet row, String column) throws SQLException {
 		return Objects.requireNonNull(row.getObject(column, OffsetDateTime.class));
 	}
 
@@ -87,7 +82,7 @@ final class OutboxRows {
 				: name;
 	}
 
-	private static List<OutboxHeader> headers(@Nullable String text) {
+	static List<OutboxHeader> headers(@Nullable String text) {
 		return (text != null) ? Arrays.stream(text.split("&")).map(OutboxRows::header).toList() : List.of();
 	}
 

@@ -19,7 +19,7 @@ abstract class OutboxSql {
 	private static final String PENDING = "published_at IS NULL AND set_aside_at IS NULL";
 
 	static final String COLUMNS = """
-			id, position, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
+			id, position, lane, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at""";
 
 	// Not what is to be tried again later, nor what comes after it: a look at the index

@@ -60,6 +60,8 @@ final class OutboxRound {
 
 	private boolean stopped;
 
+	private boolean sent;
+
 	OutboxRound(OutboxPublisher publisher, RelaySettings settings, TroubledTopics troubled) {
 		this.publisher = publisher;
 		this.settings = settings;
@@ -110,6 +112,11 @@ final class OutboxRound {
 		if (next == null || this.stopped) {
 			return;
 		}
+		if (next.undecodable() != null) {
+			// What follows it with its key is not sent, either.
+			this.failures.add(new RelayFailure(next, next.attempts() + 1, next.undecodable(), null));
+			return;
+		}
 		if (this.refusedTopics.contains(next.row().topic())) {
 			// There is more of it, which would be in front of all others again and again.
 			this.troubled.add(next.row().topic(), null);
@@ -117,12 +124,13 @@ final class OutboxRound {
 		if (this.troubled.contains(next.row().topic())) {
 			return;
 		}
-		long sent = System.nanoTime();
+		long start = System.nanoTime();
+		this.sent = true;
 		this.inFlight.add(next);
 		CompletableFuture<?> answer = this.publisher.publish(next.row()).toCompletableFuture();
 		answer.whenComplete((done, error) -> this.acks.add(Ack.of(next, (error != null) ? cause(error) : null)));
 		if (answer.isCompletedExceptionally()) {
-			learnFrom(next, TroubledTopics.isLong(System.nanoTime() - sent));
+			learnFrom(next, TroubledTopics.isLong(System.nanoTime() - start));
 		}
 	}
 
@@ -162,7 +170,7 @@ final class OutboxRound {
 	}
 
 	private static boolean isOf(ClaimedRow claimed, RelayFailure other) {
-		return other.claimed().row().topic().equals(claimed.row().topic());
+		return other.claimed().undecodable() == null && other.claimed().row().topic().equals(claimed.row().topic());
 	}
 
 	List<Ack> published() {
@@ -186,7 +194,16 @@ final class OutboxRound {
 	}
 
 	private boolean brokerAnswers() {
-		return !this.published.isEmpty() || !this.failures.isEmpty();
+		return !this.published.isEmpty()
+				|| this.failures.stream().anyMatch((failure) -> failure.claimed().undecodable() == null);
+	}
+
+	/**
+	 * Whether the broker was asked for anything.
+	 * @return whether a message was sent
+	 */
+	boolean hasSent() {
+		return this.sent;
 	}
 
 	private static Throwable cause(Throwable error) {

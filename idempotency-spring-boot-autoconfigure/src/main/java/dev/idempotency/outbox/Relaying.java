@@ -81,6 +81,10 @@ final class Relaying {
 	}
 
 	private Duration learn(OutboxRound round) {
+		if (!round.hasSent() && this.outage.isOfBroker()) {
+			// A row that cannot be decoded says nothing about the broker.
+			return Duration.ZERO;
+		}
 		Set<String> inVain = topics(round.unavailable());
 		if (round.outage() == null) {
 			this.outage.end();
@@ -102,8 +106,9 @@ final class Relaying {
 		for (RelayFailure failure : round.failures()) {
 			ClaimedRow claimed = failure.claimed();
 			if (failure.retryAfter() == null) {
-				logger.error("The broker has refused " + claimed.row() + " " + failure.attempts()
-						+ " times; it is set aside, and later messages with its key pass it. Mend the reason and have it "
+				logger.error(((claimed.undecodable() != null) ? "The row of the " + claimed.row() + " cannot be decoded"
+						: "The broker has refused " + claimed.row() + " " + failure.attempts() + " times")
+						+ "; it is set aside, and later messages with its key pass it. Fix the reason and have it "
 						+ "published, or discard it, at the actuator endpoint 'idempotencyoutbox'", failure.error());
 				tell(Ack.of(claimed, failure.error()), Outcome.SET_ASIDE);
 			}

@@ -1,10 +1,12 @@
 package dev.idempotency.outbox;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.IntStream;
 
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
@@ -18,6 +20,7 @@ import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -28,6 +31,7 @@ import dev.idempotency.IdempotencyRecords.Change;
 import dev.idempotency.actuate.OutboxDescriptors.SetAsideDescriptor;
 import dev.idempotency.actuate.OutboxEndpoint;
 import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;
 
@@ -142,6 +146,50 @@ class PoisonTests {
 		assertThat(values(topic, "a")).containsExactly(LARGE);
 		assertThat(shown(topic, "poison")).isNull();
 		assertThat(endpoint.change("retry", shown.id().toString()).outcome()).isEqualTo(Change.ABSENT);
+	}
+
+	// As a script may write one, or another version.
+	private static void insert(String topic, String key, String name, int lane, String headers) {
+		context.getBean(JdbcTemplate.class)
+			.update("""
+					INSERT INTO idempotency_outbox (id, lane, aggregatetype, aggregateid, type, topic, message_key, payload,
+					  headers, idempotency_key)
+					VALUES (gen_random_uuid(), ?, 'a', ?, 't', ?, convert_to(?, 'UTF8'), '1', ?, 'k')""",
+					lane, name, topic, key, headers);
+	}
+
+	private static int lane(String topic, String key) {
+		return new OutboxRow(UUID.randomUUID(), topic, key.getBytes(StandardCharsets.UTF_8), null, List.of(), key, key,
+				key, key)
+			.lane(64);
+	}
+
+	@Test
+	@Tag("promise-14")
+	void rowThatCannotBeDecodedIsSetAsideAtOnceAndItsNeighboursArePublished() {
+		String topic = Servers.newTopic("poison-", 1);
+		int lane = lane(topic, "a");
+		try (Logs logs = Logs.about(topic)) {
+			insert(topic, "a", "headers", lane, "card=4711%");
+			insert(topic, "b", "lane", (lane(topic, "b") + 1) % 64, null);
+			send(message(topic, "b", "neighbour", "2"), message(topic, sameLane(topic, lane), "same lane", "3"));
+			await().untilAsserted(() -> assertThat(told.to(topic)).containsExactlyInAnyOrder("headers SET_ASIDE",
+					"lane SET_ASIDE", "neighbour PUBLISHED", "same lane PUBLISHED"));
+			SetAsideDescriptor shown = shown(topic, "headers");
+			assertThat(shown.attempts()).isOne();
+			assertThat(shown.error().type()).isEqualTo(UndecodableMessageException.class.getName());
+			assertThat(logs.messages("ERROR")).anyMatch((line) -> line.contains("to " + topic + " cannot be decoded"))
+				.noneMatch((line) -> line.contains("4711"));
+		}
+		assertThat(Kafka.read(topic)).hasSize(2);
+	}
+
+	private static String sameLane(String topic, int lane) {
+		return IntStream.range(0, Integer.MAX_VALUE)
+			.mapToObj((i) -> "key" + i)
+			.filter((key) -> lane(topic, key) == lane)
+			.findFirst()
+			.orElseThrow();
 	}
 
 	@Test
