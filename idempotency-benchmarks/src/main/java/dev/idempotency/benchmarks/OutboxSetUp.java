@@ -28,7 +28,7 @@ import dev.idempotency.producer.KafkaOutboxSerializer;
 final class OutboxSetUp {
 
 	static final RelaySettings SETTINGS = new RelaySettings(500, Duration.ofSeconds(1), Duration.ofSeconds(20), 10,
-			Duration.ofSeconds(5));
+			Duration.ofSeconds(5), Duration.ZERO);
 
 	static final int KEYS = 1000;
 

@@ -170,6 +170,8 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * aside.
 	 * @param maxBackOff Longest time between two tries, while the broker does not answer
 	 * and after a refusal.
+	 * @param stopTimeout How long the relay, when the application stops, goes on with
+	 * messages that were sent before. With 0 it only waits for the broker's answers.
 	 * @param listen Whether the relay keeps a connection on which it hears of messages of
 	 * other instances. PostgreSQL only.
 	 */
@@ -178,7 +180,7 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 			@DefaultValue("1d") Duration retention, @DefaultValue("500") int batchSize,
 			@DefaultValue("1s") Duration pollInterval, @DefaultValue("20s") Duration sendTimeout,
 			@DefaultValue("10") int maxAttempts, @DefaultValue("5s") Duration maxBackOff,
-			@DefaultValue("true") boolean listen) {
+			@DefaultValue("10s") Duration stopTimeout, @DefaultValue("true") boolean listen) {
 
 	}
 

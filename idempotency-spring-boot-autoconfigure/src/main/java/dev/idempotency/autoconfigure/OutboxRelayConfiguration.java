@@ -109,7 +109,7 @@ class OutboxRelayConfiguration {
 				IdempotencyProperties properties, ObjectProvider<OutboxListener> listeners) {
 			Outbox outbox = properties.outbox();
 			RelaySettings settings = new RelaySettings(outbox.batchSize(), outbox.pollInterval(), outbox.sendTimeout(),
-					outbox.maxAttempts(), outbox.maxBackOff());
+					outbox.maxAttempts(), outbox.maxBackOff(), outbox.stopTimeout());
 			return new OutboxRelay(store, publisher, settings, listeners.orderedStream().toList());
 		}
 

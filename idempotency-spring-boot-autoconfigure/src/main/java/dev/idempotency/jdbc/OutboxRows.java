@@ -27,6 +27,8 @@ import dev.idempotency.outbox.SetAside;
  */
 final class OutboxRows {
 
+	private static final Duration MAX_AGE = Duration.ofDays(36_500);
+
 	private OutboxRows() {
 	}
 
@@ -59,10 +61,11 @@ final class OutboxRows {
 		return Objects.requireNonNull(row.getObject(column, OffsetDateTime.class));
 	}
 
-	// A transaction may have begun after the one that reads its row.
+	// A transaction may have begun after the one that reads its row, and '-infinity' is a
+	// time, too.
 	static Duration age(OffsetDateTime since, OffsetDateTime now) {
 		Duration age = Duration.between(since, now);
-		return age.isNegative() ? Duration.ZERO : age;
+		return age.isNegative() ? Duration.ZERO : (age.compareTo(MAX_AGE) < 0) ? age : MAX_AGE;
 	}
 
 	private static @Nullable String headers(List<OutboxHeader> headers) {

@@ -23,15 +23,24 @@ final class Loop {
 
 	private final Supplier<Duration> step;
 
+	private final Runnable last;
+
 	private final Semaphore wakeUps = new Semaphore(0);
 
 	private volatile boolean running;
 
 	private volatile @Nullable Thread thread;
 
-	Loop(String name, Supplier<Duration> step) {
+	/**
+	 * Create a loop.
+	 * @param name the name of its thread
+	 * @param step what is repeated; returns the pause after it
+	 * @param last run once when the loop is stopped, after its current step
+	 */
+	Loop(String name, Supplier<Duration> step, Runnable last) {
 		this.name = name;
 		this.step = step;
+		this.last = last;
 	}
 
 	void start() {
@@ -56,7 +65,7 @@ final class Loop {
 	}
 
 	/**
-	 * Let the current step be the last one.
+	 * Let the current step be the last one, and end the loop in order.
 	 * @param patience how long to wait for its end before it is interrupted
 	 */
 	void stop(Duration patience) {
@@ -94,6 +103,18 @@ final class Loop {
 			catch (InterruptedException ex) {
 				logger.debug("'" + this.name + "' was interrupted; it ends when it is stopped", ex);
 			}
+		}
+		if (this.thread == Thread.currentThread()) {
+			end();
+		}
+	}
+
+	private void end() {
+		try {
+			this.last.run();
+		}
+		catch (Throwable ex) {
+			logger.error("'" + this.name + "' failed when it was stopped; it goes on with the next start", ex);
 		}
 	}
 

@@ -23,7 +23,12 @@ public abstract class LoopLifecycle implements SmartLifecycle {
 	private final Duration patience;
 
 	LoopLifecycle(String thread, Supplier<Duration> step, Duration patience) {
-		this.loop = new Loop(thread, step);
+		this(thread, step, () -> {
+		}, patience);
+	}
+
+	LoopLifecycle(String thread, Supplier<Duration> step, Runnable last, Duration patience) {
+		this.loop = new Loop(thread, step, last);
 		this.patience = patience;
 	}
 

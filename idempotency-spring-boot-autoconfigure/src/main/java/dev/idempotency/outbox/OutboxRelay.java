@@ -4,8 +4,9 @@ import java.util.List;
 
 /**
  * Publishes the messages of an outbox while the application runs, whenever it is woken
- * and now and then. Any number of instances may do so at once. When it is stopped it
- * waits for the messages that are on their way.
+ * and now and then. Any number of instances may do so at once. When it is stopped it goes
+ * on with what has been sent until then, for {@link RelaySettings#stopTimeout()} at most,
+ * and waits for the broker's answers to what it has given to it.
  *
  * @since 0.1.0
  */
@@ -20,9 +21,12 @@ public final class OutboxRelay extends LoopLifecycle {
 	 */
 	public OutboxRelay(OutboxStore store, OutboxPublisher publisher, RelaySettings settings,
 			List<OutboxListener> listeners) {
-		super("idempotency-outbox-relay",
-				new Relaying(store, publisher, settings, new OutboxListeners(listeners))::round,
-				settings.sendTimeout().plus(GRACE));
+		this(new Relaying(store, publisher, settings, new OutboxListeners(listeners)), settings);
+	}
+
+	private OutboxRelay(Relaying relaying, RelaySettings settings) {
+		super("idempotency-outbox-relay", relaying::round, relaying::drain,
+				settings.stopTimeout().plus(settings.sendTimeout()).plus(GRACE));
 	}
 
 }

@@ -13,10 +13,12 @@ import dev.idempotency.IdempotencyConfigurationException;
  * @param maxAttempts how often the broker may refuse a message before it is set aside
  * @param maxBackOff the longest time between two tries, while the broker does not answer
  * and after a refusal
+ * @param stopTimeout how long a relay that is stopped goes on with messages that were
+ * sent before; with zero it only waits for the answers to those on their way
  * @since 0.1.0
  */
 public record RelaySettings(int batchSize, Duration pollInterval, Duration sendTimeout, int maxAttempts,
-		Duration maxBackOff) {
+		Duration maxBackOff, Duration stopTimeout) {
 
 	private static final Duration MIN_BACK_OFF = Duration.ofMillis(250);
 
@@ -35,6 +37,8 @@ public record RelaySettings(int batchSize, Duration pollInterval, Duration sendT
 		check(maxAttempts > 0, "sets messages aside after " + maxAttempts + " refusals", "max-attempts", "1 or more");
 		check(maxBackOff.compareTo(MIN_BACK_OFF) >= 0, "waits " + maxBackOff + " at most for its next try",
 				"max-back-off", "250 ms or more");
+		check(!stopTimeout.isNegative(), "goes on for " + stopTimeout + " when it is stopped", "stop-timeout",
+				"zero or more");
 	}
 
 	private static void check(boolean condition, String what, String property, String range) {

@@ -3,6 +3,7 @@ package dev.idempotency.outbox;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 import org.apache.commons.logging.Log;
@@ -17,6 +18,9 @@ import dev.idempotency.outbox.OutboxListener.Outcome;
 final class Relaying {
 
 	private static final Log logger = LogFactory.getLog(Relaying.class);
+
+	// The clocks of the database and of this host agree on durations only.
+	private static final Duration TOLERANCE = Duration.ofSeconds(1);
 
 	private final OutboxStore store;
 
@@ -43,6 +47,27 @@ final class Relaying {
 	 * @return how long to wait for more
 	 */
 	Duration round() {
+		return round((rows) -> true);
+	}
+
+	/**
+	 * Publish what was sent until now. It ends when all of it is published or on its way
+	 * elsewhere, when the broker or the database does not answer, or when the time is
+	 * over; what is sent meanwhile is the business of other relays.
+	 */
+	void drain() {
+		long stop = System.nanoTime();
+		boolean more = true;
+		while (more && System.nanoTime() - stop < this.settings.stopTimeout().toNanos()) {
+			more = round((rows) -> rows.stream().anyMatch((claimed) -> isBefore(stop, claimed))).isZero();
+		}
+	}
+
+	private static boolean isBefore(long stop, ClaimedRow claimed) {
+		return claimed.claimedAt() - claimed.age().toNanos() - stop < TOLERANCE.toNanos();
+	}
+
+	private Duration round(Predicate<List<ClaimedRow>> wanted) {
 		Duration left = this.outage.left();
 		if (left.compareTo(Duration.ZERO) > 0) {
 			return left;
@@ -52,6 +77,9 @@ final class Relaying {
 			List<ClaimedRow> rows = claim.rows();
 			if (rows.isEmpty()) {
 				return nothing();
+			}
+			if (!wanted.test(rows)) {
+				return this.settings.pollInterval();
 			}
 			OutboxRound round = new OutboxRound(this.publisher, this.settings, this.troubled);
 			round.run(rows);

@@ -1,13 +1,16 @@
 package dev.idempotency.outbox;
 
 import java.nio.charset.StandardCharsets;
+import java.sql.Timestamp;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -15,9 +18,16 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.context.event.ContextClosedEvent;
+import org.springframework.context.event.EventListener;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.kafka.annotation.KafkaListener;
 
+import dev.idempotency.Idempotent;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -145,8 +155,61 @@ class OutboxRelayTests {
 	}
 
 	@Test
+	@Tag("promise-1")
+	void stopUnderLoadPublishesWhatWasSentBeforeAndNothingTwice() throws Exception {
+		ExecutorService threads = Executors.newFixedThreadPool(2);
+		OutboxApp app = start("embedded", "1s");
+		Timestamp stop;
+		try (app) {
+			for (int i = 0; i < 2; i++) {
+				threads.submit(() -> IntStream.range(0, 500).forEach((j) -> app.send(this.topic, "b" + j, "x")));
+			}
+			sendMany(app);
+			stop = app.jdbc().queryForObject("SELECT clock_timestamp()", Timestamp.class);
+		}
+		threads.shutdown();
+		assertThat(threads.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+		JdbcTemplate jdbc = Servers.jdbc(this.database);
+		assertThat(jdbc.queryForObject(
+				"SELECT count(*) FROM idempotency_outbox WHERE published_at IS NULL AND created_at < ?", Long.class,
+				stop))
+			.isZero();
+		try (OutboxApp next = start("embedded", "1s")) {
+			awaitDrained(next);
+			assertThat(Kafka.read(this.topic)).extracting(OutboxRelayTests::idempotencyKey)
+				.containsExactlyInAnyOrderElementsOf(
+						jdbc.queryForList("SELECT idempotency_key FROM idempotency_outbox", String.class));
+		}
+	}
+
+	private static String idempotencyKey(ConsumerRecord<String, String> record) {
+		return new String(record.headers().lastHeader("Idempotency-Key").value(), StandardCharsets.UTF_8);
+	}
+
+	private void sendMany(OutboxApp app) {
+		app.inTransaction(() -> app.outbox()
+			.send(IntStream.range(0, MESSAGES)
+				.mapToObj((i) -> OutboxMessage.to(this.topic).key("a" + i % ACCOUNTS).payload("x").build())
+				.toList()));
+	}
+
+	@Test
+	void messageOfAHandlerThatEndsDuringTheStopIsPublishedBeforeTheEnd() {
+		String input = Servers.newTopic("last", 1);
+		try (OutboxApp app = OutboxApp.start(
+				(settings) -> settings.database(this.database).with("input", input).with("output", this.topic),
+				EndsDuringTheStop.class)) {
+			Kafka.send(input, "a", "last");
+			TestApp.target(app.context(), EndsDuringTheStop.class).awaitBegun();
+		}
+		assertThat(Kafka.read(this.topic)).extracting(ConsumerRecord::value).containsExactly("last");
+	}
+
+	@Test
 	void whatIsInTheOutboxWhenItsApplicationEndsIsPublishedOnce() {
-		try (OutboxApp app = start("embedded", "1s")) {
+		try (OutboxApp app = OutboxApp.start((settings) -> settings.database(this.database)
+			.with("idempotency.outbox.batch-size", 50)
+			.with("idempotency.outbox.stop-timeout", "0s"))) {
 			app.inTransaction(() -> app.outbox()
 				.send(IntStream.range(0, MESSAGES)
 					.mapToObj((i) -> OutboxMessage.to(this.topic).key("a" + i).payload("x").build())
@@ -156,6 +219,43 @@ class OutboxRelayTests {
 			awaitDrained(next);
 			assertThat(Kafka.read(this.topic)).hasSize(MESSAGES);
 		}
+	}
+
+	/**
+	 * A handler that sends when the application has begun to stop.
+	 */
+	static class EndsDuringTheStop {
+
+		private final CountDownLatch begun = new CountDownLatch(1);
+
+		private final CountDownLatch stopping = new CountDownLatch(1);
+
+		private final Outbox outbox;
+
+		@Value("${output}")
+		private String output;
+
+		EndsDuringTheStop(Outbox outbox) {
+			this.outbox = outbox;
+		}
+
+		void awaitBegun() {
+			Awaitility.await().until(() -> this.begun.getCount() == 0);
+		}
+
+		@EventListener
+		void stopping(ContextClosedEvent event) {
+			this.stopping.countDown();
+		}
+
+		@KafkaListener(id = "last", topics = "${input}")
+		@Idempotent
+		void handle(String value) throws InterruptedException {
+			this.begun.countDown();
+			this.stopping.await();
+			this.outbox.send(this.output, "a", value);
+		}
+
 	}
 
 }

@@ -27,7 +27,7 @@ class OutboxRoundTests {
 	@Test
 	void timeOfAMessageEndsWithItsOwnAnswer() throws InterruptedException {
 		RelaySettings settings = new RelaySettings(10, Duration.ofSeconds(1), Duration.ofSeconds(5), 3,
-				Duration.ofSeconds(5));
+				Duration.ofSeconds(5), Duration.ofSeconds(10));
 		OutboxRound round = new OutboxRound(new Publisher(), settings, new TroubledTopics(System::nanoTime));
 		round.run(List.of(row("fast"), row("slow")));
 		assertThat(round.published()).extracting((ack) -> ack.claimed().row().topic()).containsExactly("fast", "slow");

@@ -17,7 +17,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 class RelaySettingsTests {
 
 	private static RelaySettings settings(String sendTimeout) {
-		return new RelaySettings(500, Duration.ofSeconds(1), Duration.parse(sendTimeout), 10, Duration.ofSeconds(5));
+		return new RelaySettings(500, Duration.ofSeconds(1), Duration.parse(sendTimeout), 10, Duration.ofSeconds(5),
+				Duration.ofSeconds(10));
 	}
 
 	// The database takes back what a round has kept for three minutes.
