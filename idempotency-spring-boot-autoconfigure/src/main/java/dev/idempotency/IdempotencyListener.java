@@ -25,10 +25,20 @@ public interface IdempotencyListener {
 	 * A call of the store has returned.
 	 * @param store the name of the store
 	 * @param call what was asked
-	 * @param available whether the store answered
+	 * @param outcome how the call ended
 	 * @param duration how long it took
 	 */
-	default void storeCalled(String store, StoreCall call, boolean available, Duration duration) {
+	default void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
+	}
+
+	/**
+	 * A call of the store was refused, or the store was unavailable; called before
+	 * {@link #storeCalled}.
+	 * @param store the name of the store
+	 * @param error an {@link IdempotencyStoreRefusedException} or an
+	 * {@link IdempotencyStoreUnavailableException}, whose causes may quote values
+	 */
+	default void storeFailed(String store, OperationBlockedException error) {
 	}
 
 	/**
@@ -173,6 +183,12 @@ public interface IdempotencyListener {
 		UNAVAILABLE,
 
 		/**
+		 * The store refused the call for a reason that concerns this record or the rights
+		 * of the application; the record is redelivered.
+		 */
+		REFUSED,
+
+		/**
 		 * What the store keeps under the key is not a record of this library; the record
 		 * comes again.
 		 */
@@ -257,6 +273,28 @@ public interface IdempotencyListener {
 		 * A key is looked up.
 		 */
 		FIND
+
+	}
+
+	/**
+	 * How a call of the store ended.
+	 */
+	enum StoreOutcome {
+
+		/**
+		 * The store answered.
+		 */
+		OK,
+
+		/**
+		 * The store refused the call.
+		 */
+		REFUSED,
+
+		/**
+		 * The store was unavailable.
+		 */
+		UNAVAILABLE
 
 	}
 

@@ -28,8 +28,13 @@ public final class IdempotencyListeners implements IdempotencyListener {
 	}
 
 	@Override
-	public void storeCalled(String store, StoreCall call, boolean available, Duration duration) {
-		tell((listener) -> listener.storeCalled(store, call, available, duration));
+	public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
+		tell((listener) -> listener.storeCalled(store, call, outcome, duration));
+	}
+
+	@Override
+	public void storeFailed(String store, OperationBlockedException error) {
+		tell((listener) -> listener.storeFailed(store, error));
 	}
 
 	@Override

@@ -19,10 +19,24 @@ import org.jspecify.annotations.Nullable;
  * outcome unclear, is answered as if the first had not been made: an unsettled claim is
  * acquired again with the same fencing token and attempt and a new lease; a settlement
  * that is repeated is settled again and changes nothing.</li>
- * <li>Every call ends within the configured time; when the store does not answer or
- * refuses the statement, {@link IdempotencyStoreUnavailableException} is thrown, and
- * {@link IdempotencyRecordUnreadableException} when what it keeps under the key is not a
+ * <li>Every call ends within the configured time, with an answer or with one of these
+ * exceptions, whose messages contain no values:
+ * <ul>
+ * <li>{@link IdempotencyStoreUnavailableException} when the store serves nobody now:
+ * there is no connection, no answer in time, no memory or disk, or nobody is let in. The
+ * circuit breaker counts it.</li>
+ * <li>{@link IdempotencyStoreRefusedException} when the store answered and refused this
+ * call: a missing privilege or table, another isolation, a value that it cannot keep, a
+ * programming error. Nothing was changed; of a call for several keys, the others may have
+ * been. Only the records concerned are blocked.</li>
+ * <li>{@link OperationInProgressException} when a concurrent transaction holds the key,
+ * or the database ended this one because of another.</li>
+ * <li>{@link IdempotencyRecordUnreadableException} when the value under the key is not a
  * record of this library.</li>
+ * </ul>
+ * Of other exceptions, those of Spring's {@code DataAccessException} hierarchy, of JDBC
+ * and of the network that mean a lost connection, an expired time-out or a lack of
+ * resources count as an outage, and all others as a refusal.</li>
  * </ol>
  * The contract test {@code dev.idempotency.contract.IdempotencyStoreContract}, in the
  * {@code tests} jar of this module, tests all of them.
@@ -141,6 +155,8 @@ public interface IdempotencyStore {
 	 * then, and a repetition with the same tokens gets them again
 	 * @throws IdempotencyRecordUnreadableException if what the store keeps under one of
 	 * the keys is not a record; the others may have been claimed then
+	 * @throws IdempotencyStoreRefusedException if the store refuses one of the requests,
+	 * or all; the others are claimed one by one then
 	 */
 	default List<Claim> claimAll(List<ClaimRequest> requests) {
 		return requests.stream().map(this::claim).toList();

@@ -114,7 +114,11 @@ final class LeasedClaims {
 					() -> this.store.claimAll(List.copyOf(requests.values())));
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
-			claimEach(plan, requests);
+			claimEach(plan, requests, true);
+			return;
+		}
+		catch (IdempotencyStoreRefusedException ex) {
+			claimEach(plan, requests, false);
 			return;
 		}
 		int position = 0;
@@ -146,14 +150,15 @@ final class LeasedClaims {
 		});
 	}
 
-	// A concurrent transaction holds one of the keys, and the store cannot say which.
-	// Only that part and the later ones of its lane have to wait.
-	private void claimEach(BatchPlan<?> plan, Map<Integer, ClaimRequest> requests) {
+	// A concurrent transaction holds one of the keys, or the store refuses one, and
+	// cannot say which. Only that part and the later ones of its lane have to wait.
+	private void claimEach(BatchPlan<?> plan, Map<Integer, ClaimRequest> requests, boolean mayBeClaimed) {
 		requests.forEach((index, request) -> {
 			IdempotentOperation operation = plan.part(index).operation();
 			if (plan.isBehind(index)) {
-				// The call before may have claimed it.
-				this.settlements.releaseLater(operation, request);
+				if (mayBeClaimed) {
+					this.settlements.releaseLater(operation, request);
+				}
 				plan.part(index).leaveOut(null);
 				return;
 			}
@@ -161,7 +166,8 @@ final class LeasedClaims {
 				this.calls.permit(operation);
 				plan.part(index).answer(this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claim(request)));
 			}
-			catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
+			catch (OperationInProgressException | IdempotencyRecordUnreadableException
+					| IdempotencyStoreRefusedException ex) {
 				plan.part(index).block(ex);
 			}
 		});

@@ -123,7 +123,8 @@ final class Leases implements AutoCloseable {
 			answers = this.calls.call(StoreCall.RENEW, claims.size() + " running handlers",
 					() -> this.store.renewAll(claims));
 		}
-		catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
+		catch (OperationInProgressException | IdempotencyRecordUnreadableException
+				| IdempotencyStoreRefusedException ex) {
 			logger.debug("One of them cannot be renewed now, and the store cannot say which", ex);
 			renewEach(due, now);
 			return;
@@ -149,7 +150,8 @@ final class Leases implements AutoCloseable {
 						now);
 				claim.renewAlone(false);
 			}
-			catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
+			catch (OperationInProgressException | IdempotencyRecordUnreadableException
+					| IdempotencyStoreRefusedException ex) {
 				claim.renewAlone(true);
 				logger.debug("Not yet", ex);
 			}

@@ -124,6 +124,9 @@ final class Observed {
 		if (error instanceof IdempotencyStoreUnavailableException) {
 			return Outcome.UNAVAILABLE;
 		}
+		if (error instanceof IdempotencyStoreRefusedException) {
+			return Outcome.REFUSED;
+		}
 		return (error instanceof OperationRejectedException) ? Outcome.REJECTED : Outcome.FAILED;
 	}
 

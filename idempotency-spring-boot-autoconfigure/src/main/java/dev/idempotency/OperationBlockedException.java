@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1.0
  */
 public abstract sealed class OperationBlockedException extends RuntimeException
-		permits OperationInProgressException, IdempotencyStoreUnavailableException,
+		permits OperationInProgressException, IdempotencyStoreUnavailableException, IdempotencyStoreRefusedException,
 		IdempotencyRecordUnreadableException, OperationNotAcknowledgedException, OwnershipLostException {
 
 	// Causes may form a ring.

@@ -465,7 +465,7 @@ final class Settlements implements AutoCloseable {
 			this.pending.remove(claim.token(), claim);
 		}
 		catch (OperationBlockedException | Error ex) {
-			claim.failed(storeAnswers);
+			claim.failed(storeAnswers || ex instanceof IdempotencyStoreRefusedException);
 			this.waiting.set(true);
 			throw ex;
 		}

@@ -1,12 +1,10 @@
 package dev.idempotency;
 
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.springframework.core.NestedExceptionUtils;
 
 /**
  * Says once that the store went away and once that it is back, however many records wait:
@@ -42,18 +40,10 @@ final class StoreAvailability {
 	void failed(Throwable error) {
 		this.failedAt = System.nanoTime();
 		if (!this.down.get() && this.down.compareAndSet(false, true)) {
-			logger.warn("The idempotency store '" + this.store + "' does not answer, or refuses what it is asked; "
-					+ this.consequence + ": " + error.getMessage() + reason(error));
+			logger.warn("The idempotency store '" + this.store + "' does not answer; " + this.consequence + ": "
+					+ error.getMessage() + StoreErrors.reason(error));
 			logger.debug("Why the idempotency store '" + this.store + "' is unavailable", error);
 		}
-	}
-
-	// The text of an error about data may quote them.
-	private static String reason(Throwable error) {
-		Throwable cause = NestedExceptionUtils.getMostSpecificCause(error);
-		boolean quotes = cause instanceof SQLException sql && sql.getSQLState() != null
-				&& (sql.getSQLState().startsWith("22") || sql.getSQLState().startsWith("23"));
-		return (cause == error || quotes) ? "" : ": " + cause;
 	}
 
 }

@@ -8,11 +8,12 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.UnexpectedRollbackException;
 
 import dev.idempotency.IdempotencyListener.StoreCall;
+import dev.idempotency.IdempotencyListener.StoreOutcome;
 
 /**
- * Calls a store, tells the circuit breaker and the listeners, and turns whatever a store
- * throws into one of the conditions that make the record come again: an error of the
- * store is never one of the handler.
+ * Calls a store, reports the outcome to the circuit breaker and the listeners, and
+ * converts whatever a store throws into an {@link OperationBlockedException}: an error of
+ * the store is never one of the handler. Only an outage counts for the circuit breaker.
  */
 final class StoreCalls {
 
@@ -23,6 +24,8 @@ final class StoreCalls {
 	private final StoreCircuit circuit;
 
 	private final StoreAvailability availability;
+
+	private final RefusalLog refusals = new RefusalLog();
 
 	private Runnable onSuccess = () -> {
 	};
@@ -54,7 +57,7 @@ final class StoreCalls {
 		if (!isPermitted()) {
 			throw new IdempotencyStoreUnavailableException("The circuit breaker of the idempotency store '" + this.store
 					+ "' is open, so the store was not asked for " + operation
-					+ "; the record will be delivered again when the store answers", null);
+					+ "; the record is redelivered when the store answers", null);
 		}
 	}
 
@@ -68,7 +71,7 @@ final class StoreCalls {
 
 	<T extends @Nullable Object> T call(StoreCall call, Object subject, Supplier<T> action) {
 		long start = System.nanoTime();
-		Throwable error = null;
+		StoreOutcome outcome = StoreOutcome.OK;
 		try {
 			return action.get();
 		}
@@ -83,28 +86,52 @@ final class StoreCalls {
 			throw ex;
 		}
 		catch (RuntimeException ex) {
-			error = ex;
-			throw unavailable(call, subject, ex);
+			if (isOutage(ex)) {
+				outcome = StoreOutcome.UNAVAILABLE;
+				IdempotencyStoreUnavailableException unavailable = unavailable(call, subject, ex);
+				failed(unavailable, since(start));
+				throw unavailable;
+			}
+			outcome = StoreOutcome.REFUSED;
+			IdempotencyStoreRefusedException refused = refused(call, subject, ex);
+			this.refusals.refused(call, refused);
+			this.listener.storeFailed(this.store, refused);
+			throw refused;
 		}
 		catch (Throwable ex) {
-			error = ex;
+			outcome = StoreOutcome.REFUSED;
 			throw ex;
 		}
 		finally {
-			Duration duration = Duration.ofNanos(System.nanoTime() - start);
-			if (error == null) {
+			Duration duration = since(start);
+			if (outcome != StoreOutcome.UNAVAILABLE) {
+				// Also a refusal is an answer.
 				this.circuit.onSuccess(duration);
+			}
+			if (outcome == StoreOutcome.OK) {
 				this.availability.answered();
 				this.onSuccess.run();
 			}
-			else {
-				failed(error, duration);
-			}
-			this.listener.storeCalled(this.store, call, error == null, duration);
+			this.listener.storeCalled(this.store, call, outcome, duration);
 		}
 	}
 
-	void failed(Throwable error, Duration duration) {
+	private static Duration since(long start) {
+		return Duration.ofNanos(System.nanoTime() - start);
+	}
+
+	private static boolean isOutage(RuntimeException error) {
+		return error instanceof IdempotencyStoreUnavailableException
+				|| (!(error instanceof IdempotencyStoreRefusedException) && StoreErrors.isOutage(error));
+	}
+
+	/**
+	 * Report that the store was unavailable.
+	 * @param error why
+	 * @param duration how long that took
+	 */
+	void failed(IdempotencyStoreUnavailableException error, Duration duration) {
+		this.listener.storeFailed(this.store, error);
 		this.circuit.onError(duration, error);
 		this.availability.failed(error);
 	}
@@ -131,10 +158,21 @@ final class StoreCalls {
 	}
 
 	private IdempotencyStoreUnavailableException unavailable(StoreCall call, Object subject, RuntimeException error) {
-		return new IdempotencyStoreUnavailableException(
-				"The idempotency store '" + this.store + "' did not do a " + call.name().toLowerCase(Locale.ROOT)
-						+ " for " + subject + "; the record will be delivered again when the store answers",
-				error);
+		return new IdempotencyStoreUnavailableException("The idempotency store '" + this.store + "' did not do a "
+				+ name(call) + " for " + subject + "; the record is redelivered when the store answers",
+				StoreErrors.code(error), error);
+	}
+
+	private IdempotencyStoreRefusedException refused(StoreCall call, Object subject, RuntimeException error) {
+		boolean named = error instanceof IdempotencyStoreRefusedException;
+		Throwable cause = named ? error.getCause() : error;
+		return new IdempotencyStoreRefusedException("The idempotency store '" + this.store + "' refused a " + name(call)
+				+ " for " + subject + "; it is tried again until the store accepts it. Remove the cause: "
+				+ (named ? error.getMessage() : error.getClass().getName()), StoreErrors.code(error), cause);
+	}
+
+	private static String name(StoreCall call) {
+		return call.name().toLowerCase(Locale.ROOT);
 	}
 
 }

@@ -54,13 +54,13 @@ public interface StoreCircuit {
 	void releasePermission();
 
 	/**
-	 * Report that the store answered.
+	 * Report that the store answered, be it with a refusal.
 	 * @param duration how long that took
 	 */
 	void onSuccess(Duration duration);
 
 	/**
-	 * Report that the store did not answer, or refused the statement.
+	 * Report that the store was unavailable.
 	 * @param duration how long that took
 	 * @param error why
 	 */

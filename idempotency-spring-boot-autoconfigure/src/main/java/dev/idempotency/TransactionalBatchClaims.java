@@ -88,7 +88,7 @@ final class TransactionalBatchClaims {
 					this.plan.part(asked.get(i)).answer(answers.get(i));
 				}
 			}
-			catch (OperationInProgressException ex) {
+			catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
 				this.transactions.rollback(current, ex);
 				current = begin(this.run.subject(asked));
 				this.requests.forEach(this::claimOne);
@@ -101,8 +101,8 @@ final class TransactionalBatchClaims {
 		}
 	}
 
-	// Somebody's key is in the way, and the store cannot say whose: only that part and
-	// what comes after it in its lane have to wait.
+	// A concurrent transaction holds one of the keys, or the store refuses one, and
+	// cannot say which. Only that part and the later ones of its lane have to wait.
 	private void claimOne(int index, ClaimRequest request) {
 		BatchPart part = this.plan.part(index);
 		if (this.plan.isBehind(index)) {
@@ -112,7 +112,7 @@ final class TransactionalBatchClaims {
 			part.answer(this.calls.call(StoreCall.CLAIM, part.operation(),
 					() -> this.store.claimInTransaction(request, true)));
 		}
-		catch (OperationInProgressException ex) {
+		catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
 			part.block(ex);
 		}
 	}

@@ -47,8 +47,9 @@ final class Transactions {
 				this.calls.release();
 				throw ex;
 			}
-			this.calls.failed(ex, Duration.ofNanos(System.nanoTime() - start));
-			throw notBegun(subject, ex);
+			IdempotencyStoreUnavailableException unavailable = notBegun(subject, ex);
+			this.calls.failed(unavailable, Duration.ofNanos(System.nanoTime() - start));
+			throw unavailable;
 		}
 		catch (RuntimeException | Error ex) {
 			this.calls.release();
@@ -115,8 +116,10 @@ final class Transactions {
 	}
 
 	private static IdempotencyStoreUnavailableException notBegun(Object subject, @Nullable Throwable cause) {
-		return new IdempotencyStoreUnavailableException("No transaction could be begun for " + subject
-				+ "; the record is redelivered when the database is available", cause);
+		return new IdempotencyStoreUnavailableException(
+				"No transaction could be begun for " + subject
+						+ "; the record is redelivered when the database is available",
+				(cause != null) ? StoreErrors.code(cause) : null, cause);
 	}
 
 	void commit(TransactionStatus transaction) {

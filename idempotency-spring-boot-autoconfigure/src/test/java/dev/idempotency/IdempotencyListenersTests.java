@@ -9,6 +9,7 @@ import dev.idempotency.IdempotencyListener.Execution;
 import dev.idempotency.IdempotencyListener.Intervention;
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyListener.StoreCall;
+import dev.idempotency.IdempotencyListener.StoreOutcome;
 import dev.idempotency.test.RecordingListener;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -37,7 +38,7 @@ class IdempotencyListenersTests {
 
 	@Test
 	void everyListenerIsToldAboutAStoreCall() {
-		this.listeners.storeCalled("jdbc", StoreCall.CLAIM, false, Duration.ZERO);
+		this.listeners.storeCalled("jdbc", StoreCall.CLAIM, StoreOutcome.UNAVAILABLE, Duration.ZERO);
 		assertThat(this.first.storeCalls()).containsExactly("jdbc CLAIM unavailable");
 		assertThat(this.last.storeCalls()).containsExactly("jdbc CLAIM unavailable");
 	}
@@ -81,7 +82,7 @@ class IdempotencyListenersTests {
 		}
 
 		@Override
-		public void storeCalled(String store, StoreCall call, boolean available, Duration duration) {
+		public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
 			throw new IllegalStateException("listener");
 		}
 

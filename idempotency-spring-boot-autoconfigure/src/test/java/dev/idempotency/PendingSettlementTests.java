@@ -297,13 +297,14 @@ class PendingSettlementTests {
 	}
 
 	@Test
+	@Tag("promise-14")
 	void completionThatTheStoreRefusesIsNotRetriedAfterEachCall() {
 		this.store.before(StoreCall.COMPLETE, (claim) -> {
 			if (claim.key().equals(this.key)) {
 				throw new IllegalStateException("Result too large");
 			}
 		});
-		runUnavailable();
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(this::run);
 		UUID refused = this.store.completions().get(0);
 		for (int i = 0; i < 30; i++) {
 			this.template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), new TextCodec(),

@@ -244,7 +244,7 @@ class TransactionalErrorTests {
 		private final AtomicInteger claims = new AtomicInteger();
 
 		@Override
-		public void storeCalled(String store, StoreCall call, boolean available, Duration duration) {
+		public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
 			if (call == StoreCall.CLAIM && this.claims.getAndDecrement() == 1) {
 				throw new NoClassDefFoundError("as it were");
 			}

@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.actuate.Descriptors.Problem;
@@ -42,7 +43,7 @@ final class Answers {
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
 			return problem(ex.getMessage(), CONFLICT);
 		}
-		catch (IdempotencyStoreUnavailableException ex) {
+		catch (IdempotencyStoreUnavailableException | IdempotencyStoreRefusedException ex) {
 			return problem(ex.getMessage(), WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
 		}
 	}

@@ -15,6 +15,7 @@ import org.springframework.boot.actuate.endpoint.web.annotation.EndpointWebExten
 
 import dev.idempotency.IdempotencyOperator;
 import dev.idempotency.IdempotencyRecords.Change;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.actuate.Descriptors.Bypassed;
 import dev.idempotency.actuate.Descriptors.Changed;
@@ -69,7 +70,7 @@ public final class IdempotencyEndpointWebExtension {
 			try {
 				return this.delegate.view(view, scope, key, limit, after, values);
 			}
-			catch (IdempotencyStoreUnavailableException ex) {
+			catch (IdempotencyStoreUnavailableException | IdempotencyStoreRefusedException ex) {
 				if (!view.equals("stuck")) {
 					throw ex;
 				}

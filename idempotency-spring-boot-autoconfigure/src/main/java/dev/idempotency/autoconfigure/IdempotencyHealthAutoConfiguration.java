@@ -10,7 +10,6 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 
 import dev.idempotency.IdempotencyTemplate;
-import dev.idempotency.StoreCircuit;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
 
 /**
@@ -27,10 +26,8 @@ public final class IdempotencyHealthAutoConfiguration {
 
 	@Bean
 	@ConditionalOnMissingBean(name = "idempotencyHealthIndicator")
-	IdempotencyStoreHealthIndicator idempotencyHealthIndicator(IdempotencyTemplate template,
-			ObjectProvider<StoreCircuit> circuit) {
-		return new IdempotencyStoreHealthIndicator(template.store(),
-				circuit.getIfAvailable(() -> StoreCircuit.ALWAYS_CLOSED));
+	IdempotencyStoreHealthIndicator idempotencyHealthIndicator(ObjectProvider<IdempotencyTemplate> template) {
+		return new IdempotencyStoreHealthIndicator(() -> template.getObject().store());
 	}
 
 }

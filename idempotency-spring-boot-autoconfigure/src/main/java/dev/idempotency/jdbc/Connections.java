@@ -15,6 +15,7 @@ import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
 
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
 
@@ -68,11 +69,21 @@ final class Connections {
 	}
 
 	<T extends @Nullable Object> T autonomous(Duration timeout, Work<T> work) {
-		try (Connection connection = this.dataSource.getConnection()) {
+		try (Connection connection = connect()) {
 			return limited(connection, timeout, (limited) -> committed(limited, work));
 		}
 		catch (SQLException ex) {
 			throw translate(ex);
+		}
+	}
+
+	// Without a connection nobody is served, whatever the reason is.
+	private Connection connect() {
+		try {
+			return this.dataSource.getConnection();
+		}
+		catch (SQLException ex) {
+			throw unavailable(ex);
 		}
 	}
 
@@ -129,13 +140,20 @@ final class Connections {
 							+ "(SQL state " + ex.getSQLState() + ")",
 					RETRY_AFTER);
 		}
-		if (ISOLATION.equals(ex.getSQLState())) {
-			return new IdempotencyStoreUnavailableException("The database refused the statement (SQL state "
-					+ ex.getSQLState() + "): " + ex.getMessage() + "; set the isolation of the transaction, or of the "
-					+ "DataSource, to READ COMMITTED, or 'idempotency.jdbc.layout' to 'single'", ex);
+		if (this.dialect.isOutage(ex)) {
+			return unavailable(ex);
 		}
+		String refused = "The database refused the statement (SQL state " + ex.getSQLState() + ")";
+		if (ISOLATION.equals(ex.getSQLState())) {
+			refused += ": " + ex.getMessage() + "; set the isolation of the transaction, or of the DataSource, to READ "
+					+ "COMMITTED, or 'idempotency.jdbc.layout' to 'single'";
+		}
+		return new IdempotencyStoreRefusedException(refused, ex.getSQLState(), ex);
+	}
+
+	private static IdempotencyStoreUnavailableException unavailable(SQLException ex) {
 		return new IdempotencyStoreUnavailableException(
-				"The database did not answer or refused the statement (SQL state " + ex.getSQLState() + ")", ex);
+				"The database did not answer (SQL state " + ex.getSQLState() + ")", ex.getSQLState(), ex);
 	}
 
 	static PreparedStatement prepare(Connection connection, String sql, @Nullable Object... parameters)

@@ -96,6 +96,14 @@ interface Dialect {
 	boolean isContention(SQLException error);
 
 	/**
+	 * Whether the database serves nobody now, at least on this connection: the connection
+	 * is gone, or the server lacks resources or is shut down.
+	 * @param error the error
+	 * @return {@code false} if the database has refused this statement only
+	 */
+	boolean isOutage(SQLException error);
+
+	/**
 	 * Whether one of our statements failed because an earlier one of the same transaction
 	 * had.
 	 * @param error the error

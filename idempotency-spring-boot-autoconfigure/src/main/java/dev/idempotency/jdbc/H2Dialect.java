@@ -28,6 +28,10 @@ final class H2Dialect implements Dialect {
 	// Lock time-out, statement cancelled, deadlock, concurrent update.
 	private static final Set<String> CONTENTION = Set.of("HYT00", "57014", "40001", "90131", DUPLICATE);
 
+	// Object or connection closed, database not found or closed, file or memory error.
+	private static final Set<String> OUTAGE = Set.of("90007", "90013", "90020", "90028", "90031", "90067", "90098",
+			"90108", "90121");
+
 	private static final String INSERT = """
 			SELECT id FROM FINAL TABLE (
 			  INSERT INTO %1$s (id, scope, "key", state, fence, attempt, fingerprint, created_at, expires_at)
@@ -206,6 +210,12 @@ final class H2Dialect implements Dialect {
 	public boolean isContention(SQLException error) {
 		String state = error.getSQLState();
 		return state != null && CONTENTION.contains(state);
+	}
+
+	@Override
+	public boolean isOutage(SQLException error) {
+		String state = error.getSQLState();
+		return state == null || state.startsWith("08") || OUTAGE.contains(state);
 	}
 
 	// A failed statement leaves its transaction as it was.

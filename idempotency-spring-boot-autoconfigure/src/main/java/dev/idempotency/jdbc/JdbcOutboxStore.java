@@ -19,7 +19,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.cleanup.ExpiredRecords;
 import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxRow;
@@ -114,7 +114,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 		try {
 			add(rows);
 		}
-		catch (IdempotencyStoreUnavailableException ex) {
+		catch (IdempotencyStoreRefusedException ex) {
 			if (ex.getCause() instanceof SQLException cause && isRefusal(cause)) {
 				throw new InvalidDataAccessResourceUsageException("The database refuses the " + rows.get(0)
 						+ ", or another that is sent with it, for the outbox '" + this.table + "' (SQL state "

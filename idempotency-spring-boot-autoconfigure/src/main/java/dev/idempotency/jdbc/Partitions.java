@@ -12,6 +12,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
 
@@ -72,7 +73,7 @@ final class Partitions {
 			logger.debug("The partitions of " + this.table + " are in use; the next try comes with the next cleanup",
 					ex);
 		}
-		catch (IdempotencyStoreUnavailableException ex) {
+		catch (IdempotencyStoreRefusedException | IdempotencyStoreUnavailableException ex) {
 			// Rows can be deleted all the same.
 			logger.warn("The partitions of " + this.table + " could not be maintained: records stay in the latest one, "
 					+ "and expired ones are deleted one by one; the user must own the table and may create tables", ex);

@@ -23,6 +23,9 @@ final class PostgresDialect implements Dialect {
 	// Lock not available, query cancelled, serialization failure, deadlock.
 	private static final Set<String> CONTENTION = Set.of("55P03", "57014", "40001", "40P01");
 
+	// Connection, resources, intervention of an operator, system.
+	private static final List<String> OUTAGE = List.of("08", "53", "57", "58");
+
 	// Also when it is settled already: an owner may repeat itself after an unclear error,
 	// and then changes nothing.
 	private static final String COMPLETE = """
@@ -116,6 +119,13 @@ final class PostgresDialect implements Dialect {
 	@Override
 	public void restore(Connection connection, int limit) throws SQLException {
 		connection.setNetworkTimeout(Runnable::run, limit);
+	}
+
+	// A pool gives no state to a connection that it has closed.
+	@Override
+	public boolean isOutage(SQLException error) {
+		String state = error.getSQLState();
+		return state == null || OUTAGE.stream().anyMatch(state::startsWith);
 	}
 
 	// Its statements answer without an error.

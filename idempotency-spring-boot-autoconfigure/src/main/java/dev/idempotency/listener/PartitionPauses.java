@@ -17,6 +17,7 @@ import org.springframework.core.NestedExceptionUtils;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
@@ -101,8 +102,9 @@ public final class PartitionPauses implements DisposableBean {
 		Long previous = this.told.put(container.getListenerId() + " " + partition, offset);
 		if (previous == null || previous != offset) {
 			String message = "Partition " + partition + " waits at offset " + offset + ": " + blocked.getMessage();
-			if (blocked instanceof OperationInProgressException
-					|| blocked instanceof OperationNotAcknowledgedException) {
+			// The template has logged the cause of a refusal.
+			if (blocked instanceof OperationInProgressException || blocked instanceof OperationNotAcknowledgedException
+					|| blocked instanceof IdempotencyStoreRefusedException) {
 				logger.info(message);
 			}
 			else if (blocked instanceof IdempotencyStoreUnavailableException) {

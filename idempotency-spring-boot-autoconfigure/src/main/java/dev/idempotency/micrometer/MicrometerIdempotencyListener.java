@@ -76,8 +76,8 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 	}
 
 	@Override
-	public void storeCalled(String store, StoreCall call, boolean available, Duration duration) {
-		this.called.computeIfAbsent(new Called(store, call, available), this::timer).record(duration);
+	public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
+		this.called.computeIfAbsent(new Called(store, call, outcome), this::timer).record(duration);
 	}
 
 	@Override
@@ -191,7 +191,7 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 			.description("Calls of the idempotency store")
 			.tag("store", key.store())
 			.tag("operation", value(key.call()))
-			.tag("outcome", key.available() ? "ok" : "unavailable")
+			.tag("outcome", value(key.outcome()))
 			.register(this.registry);
 	}
 
@@ -203,7 +203,7 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 
 	}
 
-	private record Called(String store, StoreCall call, boolean available) {
+	private record Called(String store, StoreCall call, StoreOutcome outcome) {
 
 	}
 

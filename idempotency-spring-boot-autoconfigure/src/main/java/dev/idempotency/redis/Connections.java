@@ -70,7 +70,7 @@ final class Connections {
 		}
 		catch (ExecutionException | TimeoutException | RedisException | DataAccessException
 				| IllegalStateException ex) {
-			throw Errors.unavailable(ex, limit);
+			throw Errors.blocked(ex, limit);
 		}
 	}
 

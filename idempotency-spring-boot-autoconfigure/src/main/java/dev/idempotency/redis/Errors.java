@@ -1,6 +1,7 @@
 package dev.idempotency.redis;
 
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
@@ -11,26 +12,36 @@ import io.lettuce.core.RedisCommandTimeoutException;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.OperationBlockedException;
 
 /**
  * Turns what Redis and its client report into what the protocol knows.
  */
 final class Errors {
 
-	private static final Pattern CODE = Pattern.compile("\\b(OOM|READONLY|MISCONF|NOREPLICAS|LOADING|MASTERDOWN|BUSY|"
-			+ "CLUSTERDOWN|MOVED|ASK|TRYAGAIN|NOAUTH|NOPERM|WRONGPASS|NOPROTO)\\b");
+	// What every command, or every write, meets until the server has recovered, or until
+	// the client has found another one or is let in.
+	private static final Set<String> OUTAGE = Set.of("OOM", "READONLY", "MISCONF", "NOREPLICAS", "LOADING",
+			"MASTERDOWN", "BUSY", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "NOAUTH", "WRONGPASS", "NOPROTO");
+
+	private static final Pattern CODE = Pattern
+		.compile("\\b(" + String.join("|", OUTAGE) + "|NOPERM|NOSCRIPT|WRONGTYPE)\\b");
 
 	private Errors() {
 	}
 
-	static IdempotencyStoreUnavailableException unavailable(Exception error, Duration timeout) {
+	static OperationBlockedException blocked(Exception error, Duration timeout) {
 		Throwable cause = (error instanceof ExecutionException && error.getCause() != null) ? error.getCause() : error;
 		if (cause instanceof TimeoutException || cause instanceof RedisCommandTimeoutException) {
 			return new IdempotencyStoreUnavailableException("Redis did not answer within " + timeout, cause);
 		}
 		if (cause instanceof RedisCommandExecutionException) {
-			return new IdempotencyStoreUnavailableException("Redis refused the command (" + code(cause) + ")", cause);
+			String code = code(cause);
+			String refused = "Redis refused the command (" + code + ")";
+			return OUTAGE.contains(code) ? new IdempotencyStoreUnavailableException(refused, code, cause)
+					: new IdempotencyStoreRefusedException(refused, code, cause);
 		}
 		return new IdempotencyStoreUnavailableException("Redis cannot be reached", cause);
 	}

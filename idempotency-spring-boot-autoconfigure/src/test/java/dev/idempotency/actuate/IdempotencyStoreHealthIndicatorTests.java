@@ -1,18 +1,34 @@
 package dev.idempotency.actuate;
 
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
+import org.springframework.dao.DataAccessResourceFailureException;
 
+import dev.idempotency.CompletionCache;
+import dev.idempotency.IdempotencyListener.StoreCall;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.Mode;
+import dev.idempotency.ResultCodec;
 import dev.idempotency.StoreCircuit;
+import dev.idempotency.TemplateSettings;
+import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Tests for {@link IdempotencyStoreHealthIndicator}.
@@ -39,25 +55,62 @@ class IdempotencyStoreHealthIndicatorTests {
 
 	@Test
 	void storeThatAnswersIsUp() {
-		Health health = new IdempotencyStoreHealthIndicator(database.store(), StoreCircuit.ALWAYS_CLOSED).health();
+		Health health = new IdempotencyStoreHealthIndicator(database::store).health();
 		assertThat(health.getStatus()).isEqualTo(Status.UP);
 		assertThat(health.getDetails()).isEqualTo(Map.of("store", "jdbc", "circuit", StoreCircuit.State.CLOSED));
 	}
 
 	@Test
 	void storeWithoutItsDatabaseIsDown() {
-		Health health = new IdempotencyStoreHealthIndicator(gone.store(), StoreCircuit.ALWAYS_CLOSED).health();
+		Health health = new IdempotencyStoreHealthIndicator(gone::store).health();
 		assertThat(health.getStatus()).isEqualTo(Status.DOWN);
 		assertThat(health.getDetails()).containsEntry("store", "jdbc").containsKey("error");
+	}
+
+	@Test
+	@Tag("promise-14")
+	void openCircuitIsDownAndSaysWhyAlthoughAPingWouldSucceed() {
+		UnreliableStore store = new UnreliableStore(database.store());
+		IdempotencyStoreHealthIndicator indicator = new IdempotencyStoreHealthIndicator(() -> store);
+		CircuitBreaker breaker = CircuitBreaker.of("store",
+				CircuitBreakerConfig.custom().slidingWindowSize(5).minimumNumberOfCalls(5).build());
+		IdempotencyTemplate template = new IdempotencyTemplate(store, new TemplateSettings(null, false,
+				new Resilience4jStoreCircuit(breaker), CompletionCache.NONE, List.of(indicator)));
+		store.before(StoreCall.CLAIM, (claim) -> {
+			throw new DataAccessResourceFailureException("payload", new SQLException("payload", "57P01"));
+		});
+		for (int i = 0; i < 5; i++) {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> run(template));
+		}
+		store.ping();
+		Health health = indicator.health();
+		assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+		assertThat(health.getDetails()).containsEntry("store", "unreliable")
+			.containsEntry("circuit", StoreCircuit.State.OPEN)
+			.containsEntry("error", SQLException.class.getName())
+			.containsEntry("code", "57P01");
+		assertThat((Instant) health.getDetails().get("since")).isBetween(Instant.now().minusSeconds(10), Instant.now());
+		assertThat(health.toString()).doesNotContain("payload");
+		store.recover();
+		breaker.transitionToHalfOpenState();
+		for (int i = 0; i < breaker.getCircuitBreakerConfig().getPermittedNumberOfCallsInHalfOpenState(); i++) {
+			run(template);
+		}
+		assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
+		assertThat(indicator.health().getDetails())
+			.isEqualTo(Map.of("store", "unreliable", "circuit", StoreCircuit.State.CLOSED));
+		template.close();
+	}
+
+	private static void run(IdempotencyTemplate template) {
+		template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), ResultCodec.none(), () -> null);
 	}
 
 	@Test
 	void storeWithoutItsTableIsDown() {
 		try (TestDatabase empty = TestDatabase.create()) {
 			empty.jdbc().execute("DROP TABLE " + TestDatabase.TABLE);
-			assertThat(
-					new IdempotencyStoreHealthIndicator(empty.store(), StoreCircuit.ALWAYS_CLOSED).health().getStatus())
-				.isEqualTo(Status.DOWN);
+			assertThat(new IdempotencyStoreHealthIndicator(empty::store).health().getStatus()).isEqualTo(Status.DOWN);
 		}
 	}
 

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 
 import dev.idempotency.ClaimRequest;
-import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -74,7 +74,7 @@ class ConnectionsTests {
 		try (Statement statement = this.connection.createStatement()) {
 			assertThatExceptionOfType(SQLException.class).isThrownBy(() -> statement.execute("SELECT 1 / 0"));
 		}
-		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
 			.isThrownBy(() -> this.store.claim(this.request));
 	}
 

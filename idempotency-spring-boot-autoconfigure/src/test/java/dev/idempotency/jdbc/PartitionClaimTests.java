@@ -29,7 +29,7 @@ import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.Completion;
 import dev.idempotency.Failure;
-import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.Settlement;
 import dev.idempotency.test.TestDatabase;
@@ -171,7 +171,7 @@ class PartitionClaimTests {
 	void otherIsolationIsRefusedWithASentence() {
 		TransactionTemplate repeatable = new TransactionTemplate(transactions.getTransactionManager());
 		repeatable.setIsolationLevel(TransactionDefinition.ISOLATION_REPEATABLE_READ);
-		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
 			.isThrownBy(() -> repeatable.executeWithoutResult((status) -> store.insert(this.request)))
 			.withMessageContaining("the partitioned layout needs READ COMMITTED")
 			.withMessageContaining("set the isolation of the transaction");

@@ -23,7 +23,7 @@ import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.Settlement;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
@@ -101,7 +101,7 @@ class PartitionSchemaTests {
 		migrate(Layout.PARTITIONED);
 		assertThat(old.renew(owner)).isEqualTo(Settlement.SETTLED);
 		assertThat(old.complete(owner, null)).isEqualTo(Settlement.SETTLED);
-		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
 			.isThrownBy(() -> old.claim(TestDatabase.request(TestDatabase.newKey())));
 	}
 

@@ -18,6 +18,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyListener.Execution;
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyListener.StoreCall;
+import dev.idempotency.IdempotencyListener.StoreOutcome;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.StoreCircuit;
@@ -73,8 +74,8 @@ class MicrometerIdempotencyListenerTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "true,ok", "false,unavailable" })
-	void storeCallIsTimed(boolean available, String outcome) {
+	@CsvSource({ "OK,ok", "REFUSED,refused", "UNAVAILABLE,unavailable" })
+	void storeCallIsTimed(StoreOutcome available, String outcome) {
 		this.listener.storeCalled("jdbc", StoreCall.COMPLETE, available, Duration.ofMillis(7));
 		Timer timer = this.registry.get("idempotency.store")
 			.tags("store", "jdbc", "operation", "complete", "outcome", outcome)
@@ -132,7 +133,7 @@ class MicrometerIdempotencyListenerTests {
 	@Test
 	void everyMeterHasADescription() {
 		executed("a", Outcome.PROCESSED);
-		this.listener.storeCalled("jdbc", StoreCall.CLAIM, true, Duration.ZERO);
+		this.listener.storeCalled("jdbc", StoreCall.CLAIM, StoreOutcome.OK, Duration.ZERO);
 		this.listener.keyMissing("payments", MissingKeyPolicy.REJECT);
 		this.listener.cleanedUp("idempotency_record", 1);
 		this.listener.cleanupEnded("idempotency_record", Duration.ZERO, Duration.ZERO);

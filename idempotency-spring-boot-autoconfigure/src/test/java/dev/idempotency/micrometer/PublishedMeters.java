@@ -22,6 +22,7 @@ import dev.idempotency.IdempotencyListener.Execution;
 import dev.idempotency.IdempotencyListener.Intervention;
 import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyListener.StoreCall;
+import dev.idempotency.IdempotencyListener.StoreOutcome;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.Settlement;
@@ -58,8 +59,9 @@ record PublishedMeters(Map<String, List<Sample>> samples) {
 			}
 		}
 		for (StoreCall call : StoreCall.values()) {
-			listener.storeCalled("jdbc", call, true, Duration.ofMillis(5));
-			listener.storeCalled("jdbc", call, false, Duration.ofMillis(5));
+			for (StoreOutcome outcome : StoreOutcome.values()) {
+				listener.storeCalled("jdbc", call, outcome, Duration.ofMillis(5));
+			}
 		}
 		for (MissingKeyPolicy policy : MissingKeyPolicy.values()) {
 			listener.keyMissing("payments", policy);

@@ -29,7 +29,7 @@ import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.producer.IdempotencyKeyInterceptor;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Logs;
@@ -258,11 +258,11 @@ class OutboxTests {
 
 	// As that of a connection to a server that is no longer the primary one.
 	@Test
-	@Tag("promise-11")
-	void serverThatIsReadOnlyIsUnavailable() {
+	@Tag("promise-14")
+	void serverThatIsReadOnlyIsARefusal() {
 		TransactionTemplate transaction = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
 		JdbcTemplate jdbc = context.getBean(JdbcTemplate.class);
-		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
 			.isThrownBy(() -> transaction.executeWithoutResult((status) -> {
 				jdbc.execute("SET TRANSACTION READ ONLY");
 				outbox.send(this.topic, "account-1", "x");
@@ -270,8 +270,8 @@ class OutboxTests {
 	}
 
 	@Test
-	@Tag("promise-11")
-	void transactionThatTheServerHasEndedIsUnavailability() {
+	@Tag("promise-14")
+	void transactionThatTheServerHasEndedIsARefusal() {
 		TransactionTemplate transaction = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
 		JdbcTemplate jdbc = context.getBean(JdbcTemplate.class);
 		List<Throwable> told = new ArrayList<>();
@@ -285,7 +285,7 @@ class OutboxTests {
 						.join()).isEmpty());
 				told.add(catchThrowable(() -> outbox.send(this.topic, "account-1", "x")));
 			}));
-		assertThat(told).singleElement().isInstanceOf(IdempotencyStoreUnavailableException.class);
+		assertThat(told).singleElement().isInstanceOf(IdempotencyStoreRefusedException.class);
 	}
 
 	@Test

@@ -2,9 +2,14 @@ package dev.idempotency.redis;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
+import io.lettuce.core.AclSetuserArgs;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.protocol.CommandType;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Named;
@@ -20,7 +25,9 @@ import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.OperationBlockedException;
 import dev.idempotency.Settlement;
 import dev.idempotency.test.RedisProcess;
 import dev.idempotency.test.TestDatabase;
@@ -176,6 +183,38 @@ class StoreUnavailableTests {
 		finally {
 			redis.commands().configSet("maxmemory", "0");
 		}
+	}
+
+	@Test
+	@Tag("promise-14")
+	void commandWithoutPermissionIsRefused() {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		redis.store().claim(request);
+		redis.commands().aclSetuser("default", AclSetuserArgs.Builder.removeCommand(CommandType.EVALSHA));
+		try {
+			calls().forEach((call) -> assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+				.isThrownBy(() -> call.getPayload().accept(redis.store(), request))
+				.withMessage("Redis refused the command (NOPERM)")
+				.satisfies((refusal) -> assertThat(refusal.code()).isEqualTo("NOPERM")));
+		}
+		finally {
+			redis.commands().aclSetuser("default", AclSetuserArgs.Builder.addCommand(CommandType.EVALSHA));
+		}
+		assertThat(redis.store().complete(request, null)).isEqualTo(Settlement.SETTLED);
+	}
+
+	@Test
+	@Tag("promise-14")
+	void errorsThatAreAboutACommandAreRefusals() {
+		Function<String, OperationBlockedException> blocked = (message) -> Errors
+			.blocked(new ExecutionException(new RedisCommandExecutionException(message)), TestRedis.TIMEOUT);
+		assertThat(List.of("ERR unknown command 'EVALSHA'", "NOPERM no permissions", "NOSCRIPT No matching script"))
+			.allSatisfy((message) -> assertThat(blocked.apply(message))
+				.isInstanceOf(IdempotencyStoreRefusedException.class));
+		assertThat(List.of("OOM command not allowed", "READONLY You can't write", "WRONGPASS invalid", "LOADING Redis",
+				"ERR Error running script: CLUSTERDOWN Hash slot not served"))
+			.allSatisfy((message) -> assertThat(blocked.apply(message))
+				.isInstanceOf(IdempotencyStoreUnavailableException.class));
 	}
 
 	@Test

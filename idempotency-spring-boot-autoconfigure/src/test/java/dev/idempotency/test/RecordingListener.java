@@ -2,6 +2,7 @@ package dev.idempotency.test;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 import dev.idempotency.IdempotencyKey;
@@ -66,8 +67,9 @@ public final class RecordingListener implements IdempotencyListener {
 	}
 
 	@Override
-	public void storeCalled(String store, StoreCall call, boolean available, Duration duration) {
-		this.storeCalls.add(store + " " + call + (available ? "" : " unavailable"));
+	public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
+		this.storeCalls.add(store + " " + call
+				+ ((outcome != StoreOutcome.OK) ? " " + outcome.name().toLowerCase(Locale.ROOT) : ""));
 	}
 
 	public List<Execution> executions() {

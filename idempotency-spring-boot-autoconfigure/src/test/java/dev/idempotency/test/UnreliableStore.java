@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.dao.DataAccessResourceFailureException;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
@@ -184,7 +185,7 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	private IdempotencyStore store(StoreCall call) {
 		if (this.failing.contains(call)) {
-			throw new IllegalStateException("No answer to " + call);
+			throw new DataAccessResourceFailureException("No answer to " + call);
 		}
 		if (this.garbled.contains(call)) {
 			throw new IdempotencyRecordUnreadableException("Not a record", null);
@@ -197,7 +198,7 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	private <T> T answer(StoreCall call, T answer) {
 		if (this.deaf.contains(call)) {
-			throw new IllegalStateException("The answer to " + call + " was lost");
+			throw new DataAccessResourceFailureException("The answer to " + call + " was lost");
 		}
 		return answer;
 	}
