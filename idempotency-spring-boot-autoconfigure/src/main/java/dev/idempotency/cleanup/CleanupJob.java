@@ -13,6 +13,7 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 import dev.idempotency.IdempotencyListener;
+import dev.idempotency.OperationInProgressException;
 
 /**
  * Deletes expired records on a thread of its own, batch by batch until a batch is not
@@ -24,6 +25,9 @@ import dev.idempotency.IdempotencyListener;
 public final class CleanupJob implements SmartLifecycle {
 
 	private static final Log logger = LogFactory.getLog(CleanupJob.class);
+
+	// Of a batch that meets concurrent transactions.
+	private static final int MAX_TRIES = 3;
 
 	// For the statement that runs, so that its connection is not closed under it.
 	private static final Duration LAST_WAIT = Duration.ofSeconds(5);
@@ -88,13 +92,27 @@ public final class CleanupJob implements SmartLifecycle {
 		try {
 			while (!this.stopped && batch == this.settings.batchSize()
 					&& System.nanoTime() - start < this.settings.timeBudget().toNanos()) {
-				batch = this.records.deleteExpired(this.settings.batchSize(), this.settings.pause());
+				batch = deleteBatch();
 				deleted += batch;
 			}
 			return deleted;
 		}
 		finally {
 			ended(deleted, Duration.ofNanos(System.nanoTime() - start));
+		}
+	}
+
+	private int deleteBatch() {
+		for (int tries = 1;; tries++) {
+			try {
+				return this.records.deleteExpired(this.settings.batchSize(), this.settings.pause());
+			}
+			catch (OperationInProgressException ex) {
+				if (tries == MAX_TRIES || this.stopped) {
+					throw ex;
+				}
+				logger.debug("A concurrent transaction has ended a batch; it is repeated", ex);
+			}
 		}
 	}
 

@@ -5,6 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
+import java.sql.Statement;
 import java.time.Duration;
 
 import javax.sql.DataSource;
@@ -39,9 +40,23 @@ final class Connections {
 
 	private final Dialect dialect;
 
+	private final @Nullable String isolation;
+
 	Connections(DataSource dataSource, Dialect dialect) {
+		this(dataSource, dialect, null);
+	}
+
+	/**
+	 * Create the connections.
+	 * @param dataSource the database
+	 * @param dialect its dialect
+	 * @param isolation the statement that sets the isolation of a transaction that takes
+	 * no part in that of the caller, {@code null} if the default of the database is right
+	 */
+	Connections(DataSource dataSource, Dialect dialect, @Nullable String isolation) {
 		this.dataSource = dataSource;
 		this.dialect = dialect;
+		this.isolation = isolation;
 	}
 
 	<T extends @Nullable Object> T inTransaction(Duration timeout, Work<T> work) {
@@ -87,20 +102,38 @@ final class Connections {
 		}
 	}
 
-	private static <T extends @Nullable Object> T committed(Connection connection, Work<T> work) throws SQLException {
+	private <T extends @Nullable Object> T committed(Connection connection, Work<T> work) throws SQLException {
 		boolean autoCommit = connection.getAutoCommit();
+		boolean ownTransaction = !autoCommit || this.isolation != null;
 		try {
+			if (this.isolation != null) {
+				isolate(connection, this.isolation);
+			}
 			T answer = work.on(connection);
-			if (!autoCommit) {
+			if (ownTransaction) {
 				connection.commit();
 			}
 			return answer;
 		}
 		catch (SQLException | RuntimeException | Error ex) {
-			if (!autoCommit) {
+			if (ownTransaction) {
 				rollback(connection, ex);
 			}
 			throw ex;
+		}
+		finally {
+			if (autoCommit && ownTransaction && !connection.isClosed()) {
+				connection.setAutoCommit(true);
+			}
+		}
+	}
+
+	// For the transaction only: behind a pooler, what is set for the session is set for
+	// other clients as well.
+	private static void isolate(Connection connection, String isolation) throws SQLException {
+		connection.setAutoCommit(false);
+		try (Statement statement = connection.createStatement()) {
+			statement.execute(isolation);
 		}
 	}
 

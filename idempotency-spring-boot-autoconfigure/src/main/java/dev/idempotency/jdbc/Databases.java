@@ -54,6 +54,20 @@ final class Databases {
 				: ask(dataSource, (connection) -> table.in(dialect.schema(connection, table)));
 	}
 
+	/**
+	 * Find the statement with which our own transactions get the isolation that the
+	 * statements of the store need. Under another one, claims of different keys end each
+	 * other.
+	 * @param dataSource the database
+	 * @param dialect its dialect
+	 * @return the statement, {@code null} if the default isolation is right
+	 */
+	static @Nullable String isolation(DataSource dataSource, Dialect dialect) {
+		return ask(dataSource,
+				(connection) -> (connection.getTransactionIsolation() != Connection.TRANSACTION_READ_COMMITTED)
+						? dialect.readCommitted() : null);
+	}
+
 	// How the database keeps a name that is not quoted; the argument is in lower case.
 	static String storedName(DataSource dataSource, String name) {
 		if (name.startsWith("\"")) {

@@ -64,6 +64,12 @@ interface Dialect {
 	String backlog(TableName table);
 
 	/**
+	 * The first statement of a transaction that is to be READ COMMITTED.
+	 * @return the statement, {@code null} if the store works under every isolation
+	 */
+	@Nullable String readCommitted();
+
+	/**
 	 * Limit the time of the statements to come.
 	 * @param connection their connection
 	 * @param timeout how long they may take

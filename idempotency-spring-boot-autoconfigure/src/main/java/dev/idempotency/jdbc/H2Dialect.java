@@ -181,6 +181,12 @@ final class H2Dialect implements Dialect {
 		return RecordStatements.ofH2(table);
 	}
 
+	// It can only set the isolation of a session.
+	@Override
+	public @Nullable String readCommitted() {
+		return null;
+	}
+
 	// Nothing but a lock can keep it from answering.
 	@Override
 	public int limit(Connection connection, Duration timeout) throws SQLException {

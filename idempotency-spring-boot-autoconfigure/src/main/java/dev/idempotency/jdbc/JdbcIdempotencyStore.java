@@ -87,7 +87,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		}
 		this.dialect = Databases.dialect(dataSource, layout);
 		this.supportsLeases = !Databases.isRouting(dataSource);
-		this.connections = new Connections(dataSource, this.dialect);
+		this.connections = new Connections(dataSource, this.dialect, Databases.isolation(dataSource, this.dialect));
 		TableName qualified = Databases.qualified(dataSource, this.dialect, table);
 		this.sql = this.dialect.statements(qualified, timeout.dividedBy(2));
 		this.table = table;

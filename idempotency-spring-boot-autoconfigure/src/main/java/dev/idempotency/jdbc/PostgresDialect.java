@@ -110,6 +110,11 @@ final class PostgresDialect implements Dialect {
 	}
 
 	@Override
+	public String readCommitted() {
+		return "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
+	}
+
+	@Override
 	public int limit(Connection connection, Duration timeout) throws SQLException {
 		int previous = connection.getNetworkTimeout();
 		connection.setNetworkTimeout(Runnable::run, (int) timeout.toMillis());

@@ -11,6 +11,7 @@ import java.util.stream.Stream;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.Execution;
@@ -20,6 +21,7 @@ import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyListener;
 import dev.idempotency.test.Logs;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -204,6 +206,15 @@ class CleanupJobTests {
 		this.errors.add(new IllegalStateException("not now"));
 		assertThatIllegalStateException().isThrownBy(this.job::runOnce);
 		assertThat(this.backlogs).singleElement().satisfies((age) -> assertThat(age).isPositive());
+	}
+
+	@Test
+	@Tag("promise-14")
+	void batchThatMeetsAConcurrentTransactionIsRepeated() {
+		expired(1);
+		OperationInProgressException contention = new OperationInProgressException("40001", Duration.ofSeconds(1));
+		this.errors.addAll(List.of(contention, contention));
+		assertThat(this.job.runOnce()).isOne();
 	}
 
 	@Test

@@ -1,0 +1,124 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Settlement;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for a {@link JdbcIdempotencyStore} in leased mode whose pool has another default
+ * isolation than READ COMMITTED.
+ */
+@Tag("promise-14")
+class DefaultIsolationTests {
+
+	private static final int THREADS = 8;
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private HikariDataSource pool;
+
+	@AfterEach
+	void close() {
+		this.pool.close();
+	}
+
+	private JdbcIdempotencyStore store(TestDatabase target, Layout layout, String isolation, boolean autoCommit) {
+		HikariConfig config = new HikariConfig();
+		target.pool().copyStateTo(config);
+		config.setMaximumPoolSize(THREADS);
+		config.setTransactionIsolation(isolation);
+		config.setAutoCommit(autoCommit);
+		this.pool = new HikariDataSource(config);
+		return new JdbcIdempotencyStore(this.pool, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT, layout,
+				TestDatabase.PARTITION_INTERVAL);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void claimsOfDifferentKeysDoNotMeetEachOther(boolean autoCommit) throws Exception {
+		JdbcIdempotencyStore store = store(database, Layout.SINGLE, "TRANSACTION_SERIALIZABLE", autoCommit);
+		ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+		List<Future<?>> all = IntStream.range(0, THREADS).<Future<?>>mapToObj((i) -> threads.submit(() -> {
+			for (int j = 0; j < 100; j++) {
+				ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+				assertThat(store.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
+				assertThat(store.complete(request, null)).isEqualTo(Settlement.SETTLED);
+			}
+		})).toList();
+		for (Future<?> one : all) {
+			one.get();
+		}
+		threads.shutdown();
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void connectionGoesBackAsItWas(boolean autoCommit) throws SQLException {
+		JdbcIdempotencyStore store = store(database, Layout.SINGLE, "TRANSACTION_REPEATABLE_READ", autoCommit);
+		this.pool.setMaximumPoolSize(1);
+		store.claim(TestDatabase.request(TestDatabase.newKey()));
+		try (Connection connection = this.pool.getConnection()) {
+			Connection session = connection.unwrap(Connection.class);
+			assertThat(session.getAutoCommit()).isEqualTo(autoCommit);
+			assertThat(session.getTransactionIsolation()).isEqualTo(Connection.TRANSACTION_REPEATABLE_READ);
+		}
+	}
+
+	@Test
+	void partitionedLayoutWorksInLeasedMode() {
+		try (TestDatabase partitioned = TestDatabase.partitioned()) {
+			JdbcIdempotencyStore store = store(partitioned, Layout.PARTITIONED, "TRANSACTION_REPEATABLE_READ", true);
+			ClaimRequest first = TestDatabase.request(TestDatabase.newKey());
+			ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
+			assertThat(store.claim(first)).isEqualTo(new Claim.Acquired(1, 1));
+			assertThat(store.claimAll(List.of(first, second))).hasOnlyElementsOfType(Claim.Acquired.class);
+			assertThat(store.renewAll(List.of(first, second))).containsOnly(Settlement.SETTLED);
+			assertThat(store.complete(first, null)).isEqualTo(Settlement.SETTLED);
+			assertThat(store.deleteExpired(10, Duration.ZERO)).isZero();
+		}
+	}
+
+	@Test
+	void recordThatIsTakenOverWhileTheCleanupPausesDoesNotEndIt() {
+		JdbcIdempotencyStore store = store(database, Layout.SINGLE, "TRANSACTION_REPEATABLE_READ", true);
+		ClaimRequest expired = TestDatabase.request(TestDatabase.newKey());
+		database.store().claim(expired);
+		database.store().complete(expired, null);
+		database.endRetention(expired.key());
+		CompletableFuture<Integer> cleanup = CompletableFuture
+			.supplyAsync(() -> store.deleteExpired(10, Duration.ofMillis(800)));
+		await()
+			.until(() -> database.jdbc()
+				.queryForObject(
+						"SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "
+								+ "WHERE l.locktype = 'advisory' AND d.datname = current_database()",
+						Integer.class) > 0);
+		assertThat(database.store().claim(TestDatabase.request(expired.key()))).isInstanceOf(Claim.Acquired.class);
+		assertThat(cleanup.join()).isZero();
+	}
+
+}
