@@ -28,6 +28,10 @@ final class JdbcOutboxClaim implements OutboxClaim {
 
 	private static final Log logger = LogFactory.getLog(JdbcOutboxClaim.class);
 
+	private static final String NO_PRIVILEGE = "42501";
+
+	private static final String LOCKED = "55P03";
+
 	private final Connection connection;
 
 	private final OutboxSql sql;
@@ -53,7 +57,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		this.dialect = dialect;
 		this.delete = delete;
 		this.limit = dialect.limit(connection, timeout);
-		this.isolation = sql.begin().isEmpty() ? connection.getTransactionIsolation()
+		this.isolation = sql.begin(delete).isEmpty() ? connection.getTransactionIsolation()
 				: Connection.TRANSACTION_READ_COMMITTED;
 		this.autoCommit = connection.getAutoCommit();
 	}
@@ -72,7 +76,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 			}
 		}
 		catch (SQLException ex) {
-			throw unavailable(ex);
+			throw unavailable(sql, ex);
 		}
 	}
 
@@ -96,21 +100,35 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		this.rows = read(limit, without);
 	}
 
-	private static IdempotencyStoreUnavailableException unavailable(SQLException ex) {
-		return new IdempotencyStoreUnavailableException(
-				"The database of the outbox did not answer or refused the statement (SQL state " + ex.getSQLState()
-						+ ")",
-				ex);
+	private IdempotencyStoreUnavailableException unavailable(SQLException ex) {
+		return unavailable(this.sql, ex);
+	}
+
+	private static IdempotencyStoreUnavailableException unavailable(OutboxSql sql, SQLException ex) {
+		return new IdempotencyStoreUnavailableException(reason(sql.table(), String.valueOf(ex.getSQLState())), ex);
+	}
+
+	private static String reason(String table, String state) {
+		return switch (state) {
+			case NO_PRIVILEGE -> "The database refuses the relay a privilege on the outbox '" + table
+					+ "' (SQL state 42501); grant the user of its DataSource SELECT, INSERT, UPDATE and DELETE on '"
+					+ table + "', and SELECT and UPDATE on '" + table + "_lane'";
+			case LOCKED -> "Another transaction has locked the outbox '" + table
+					+ "' (SQL state 55P03), for instance to create an index; nothing is sent before it ends. Create indexes "
+					+ "with CONCURRENTLY";
+			default -> "The database of the outbox '" + table + "' did not answer or refused the statement (SQL state "
+					+ state + ")";
+		};
 	}
 
 	private List<ClaimedRow> read(int limit, Set<String> without) throws SQLException {
 		OutboxSql.Claims statements = this.sql.claims(without);
 		ArrayParameter topics = new ArrayParameter("text", without.toArray());
 		int some = Math.min(limit, OutboxSql.LANES_OF_A_CLAIM);
-		String lockLanes = this.sql.begin() + statements.lockLanes();
+		String lockLanes = this.sql.begin(this.delete) + statements.lockLanes();
 		List<Short> lanes = new ArrayList<>();
 		try (PreparedStatement statement = without.isEmpty() ? prepare(lockLanes, some)
-				: prepare(lockLanes, topics, some); ResultSet row = lastResult(statement)) {
+				: prepare(lockLanes, topics, some); ResultSet row = rows(statement)) {
 			while (row.next()) {
 				lanes.add(row.getShort(1));
 			}
@@ -130,9 +148,10 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		return due;
 	}
 
-	private static ResultSet lastResult(PreparedStatement statement) throws SQLException {
-		if (!statement.execute()) {
-			statement.getMoreResults();
+	private static ResultSet rows(PreparedStatement statement) throws SQLException {
+		boolean rows = statement.execute();
+		while (!rows) {
+			rows = statement.getMoreResults();
 		}
 		return statement.getResultSet();
 	}

@@ -131,13 +131,15 @@ abstract class OutboxSql {
 	}
 
 	/**
-	 * What comes before the first statement of a claim, with it in one round trip, so
-	 * that the transaction reads what has been committed before each statement, whatever
-	 * the isolation of the connection.
+	 * The beginning of a claim, sent with its first statement in one round trip. The
+	 * transaction then reads what has been committed before each statement, whatever the
+	 * isolation of the connection, and has the locks and the privileges that the marks
+	 * will need.
+	 * @param delete whether published messages are deleted
 	 * @return the beginning of a statement, empty if the isolation of the connection has
 	 * to be changed
 	 */
-	String begin() {
+	String begin(boolean delete) {
 		return "";
 	}
 

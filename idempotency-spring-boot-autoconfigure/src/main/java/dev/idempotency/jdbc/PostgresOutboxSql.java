@@ -7,10 +7,24 @@ package dev.idempotency.jdbc;
  */
 final class PostgresOutboxSql extends OutboxSql {
 
-	// Longer than a round lasts. A host that is gone or frozen must not keep its lanes,
-	// and
-	// a shorter limit of the server must not end a round that waits for the broker.
-	private static final String IDLE_LIMIT = ", set_config('idle_in_transaction_session_timeout', '180000', true)";
+	// Longer than a round lasts. A host that is gone or frozen must not keep its
+	// lanes, and a shorter limit of the server must not end a round that waits for
+	// the broker. Whoever has sent waits for locked rows: those of tables are taken.
+	private static final String LIMITS = """
+			, set_config('idle_in_transaction_session_timeout', '180000', true), set_config('lock_timeout', '0', true)""";
+
+	// Takes what the marks will need before anything is sent: the privileges, and the
+	// lock of the table, which an index build or ALTER TABLE conflicts with. A host
+	// that is frozen while it reads is no idle one: the server waits for its socket.
+	private static final String BEGIN = """
+			SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+			SET LOCAL lock_timeout = '2s';
+			SET LOCAL tcp_user_timeout = '60s';
+			UPDATE %1$s SET published_at = NULL, set_aside_at = NULL, next_attempt_at = NULL, attempts = 0,
+			  error_type = NULL, error_message = NULL WHERE FALSE;
+			""";
+
+	private static final String BEGIN_DELETE = "DELETE FROM %1$s WHERE FALSE;\n";
 
 	// In an index, where a key may be too long, and without md5(), which FIPS forbids.
 	private static final String SAME_KEY = "sha256(f.message_key) = sha256(o.message_key)";
@@ -77,7 +91,7 @@ final class PostgresOutboxSql extends OutboxSql {
 
 	private static Claims claims(TableName table, String some, String first) {
 		String due = due(table, SAME_KEY);
-		return new Claims(lockLanes(table, IDLE_LIMIT, some.formatted(table, due)),
+		return new Claims(lockLanes(table, LIMITS, some.formatted(table, due)),
 				ROWS.formatted(first.formatted(table, due, COLUMNS)));
 	}
 
@@ -108,8 +122,8 @@ final class PostgresOutboxSql extends OutboxSql {
 
 	// Not the connection's: behind a pooler the next statement may be another one's.
 	@Override
-	String begin() {
-		return "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; ";
+	String begin(boolean delete) {
+		return (delete ? BEGIN + BEGIN_DELETE : BEGIN).formatted(table());
 	}
 
 }

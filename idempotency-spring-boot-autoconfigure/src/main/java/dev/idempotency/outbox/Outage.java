@@ -50,8 +50,7 @@ final class Outage {
 	}
 
 	Duration ofDatabase(Throwable error) {
-		return failed(true, "cannot work, since its database did not answer or refused a statement; messages wait, and "
-				+ "the next try comes in ", error);
+		return failed(true, "sends nothing. " + error.getMessage() + "; the next try comes in ", error);
 	}
 
 	private Duration failed(boolean database, String what, @Nullable Throwable error) {

@@ -1,0 +1,169 @@
+package dev.idempotency.jdbc;
+
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.IntStream;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.TimeOrderedUuid;
+import dev.idempotency.outbox.OutboxPublisher;
+import dev.idempotency.outbox.OutboxRelay;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.RelaySettings;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for a relay that could not mark what it would send.
+ */
+@Tag("promise-14")
+class OutboxLockTests {
+
+	private static final int MESSAGES = 50;
+
+	@RegisterExtension
+	TestDatabase database = TestDatabase.create();
+
+	private final String role = Servers.unique("relay_user_");
+
+	private final TableName table = TableName.of(Servers.unique("outbox_"));
+
+	private final List<String> sent = new CopyOnWriteArrayList<>();
+
+	private HikariDataSource pool;
+
+	private JdbcTransactionManager manager;
+
+	@BeforeEach
+	void create() {
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), this.table);
+		this.database.jdbc().execute("CREATE ROLE " + this.role);
+		this.database.jdbc()
+			.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON " + this.table + ", " + this.table + "_lane TO "
+					+ this.role);
+		HikariConfig config = new HikariConfig();
+		config.setDataSource(this.database.pool());
+		config.setConnectionInitSql("SET ROLE " + this.role);
+		config.setMaximumPoolSize(4);
+		this.pool = new HikariDataSource(config);
+		this.manager = new JdbcTransactionManager(this.pool);
+		JdbcOutboxStore store = store(Duration.ZERO);
+		List<OutboxRow> rows = IntStream.range(0, MESSAGES)
+			.mapToObj((i) -> new OutboxRow(TimeOrderedUuid.next(), "topic",
+					("key" + i % 5).getBytes(StandardCharsets.UTF_8), new byte[1], List.of(), "id" + i, "a", "1", "b"))
+			.toList();
+		new TransactionTemplate(this.manager).executeWithoutResult((status) -> store.insert(rows));
+	}
+
+	@AfterEach
+	void close() {
+		this.pool.close();
+		this.database.jdbc().execute("DROP OWNED BY " + this.role);
+		this.database.jdbc().execute("DROP ROLE " + this.role);
+	}
+
+	private JdbcOutboxStore store(Duration retention) {
+		return new JdbcOutboxStore(this.pool, this.manager, this.table, Duration.ofSeconds(2), retention, false);
+	}
+
+	private OutboxRelay relay(JdbcOutboxStore store) {
+		return new OutboxRelay(store, new Recorder(), new RelaySettings(500, Duration.ofMillis(50),
+				Duration.ofSeconds(2), 10, Duration.ofMillis(250), Duration.ofSeconds(1)), List.of());
+	}
+
+	private void awaitPublishedOnceInOrder(JdbcOutboxStore store) {
+		Awaitility.await().untilAsserted(() -> assertThat(store.status().pending()).isZero());
+		assertThat(this.sent).hasSize(MESSAGES).doesNotHaveDuplicates();
+		for (int key = 0; key < 5; key++) {
+			int last = key;
+			assertThat(this.sent.stream().map((id) -> Integer.valueOf(id.substring(2))).filter((i) -> i % 5 == last))
+				.isSorted();
+		}
+	}
+
+	@Test
+	void nothingIsSentWhileAnIndexIsBuilt() throws SQLException {
+		JdbcOutboxStore store = store(Duration.ofHours(1));
+		OutboxRelay relay = relay(store);
+		try (Logs logs = Logs.about(this.table.toString());
+				Connection ddl = this.database.pool().getConnection();
+				Statement statement = ddl.createStatement()) {
+			ddl.setAutoCommit(false);
+			statement.execute("CREATE INDEX ON " + this.table + " (created_at)");
+			relay.start();
+			Awaitility.await()
+				.atMost(Duration.ofSeconds(15))
+				.untilAsserted(() -> assertThat(logs.messages("WARN").toString())
+					.contains("Another transaction has locked the outbox"));
+			assertThat(this.sent).isEmpty();
+			ddl.commit();
+			ddl.setAutoCommit(true);
+			awaitPublishedOnceInOrder(store);
+		}
+		finally {
+			relay.stop();
+		}
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "UPDATE, PT1H", "DELETE, PT0S" })
+	void nothingIsSentWithoutThePrivilegeToMarkIt(String privilege, Duration retention) {
+		this.database.jdbc().execute("REVOKE " + privilege + " ON " + this.table + " FROM " + this.role);
+		JdbcOutboxStore store = store(retention);
+		OutboxRelay relay = relay(store);
+		try (Logs logs = Logs.about(this.table.toString())) {
+			relay.start();
+			Awaitility.await()
+				.atMost(Duration.ofSeconds(15))
+				.untilAsserted(() -> assertThat(logs.messages("WARN").toString()).contains("42501")
+					.contains("grant the user"));
+			assertThat(this.sent).isEmpty();
+			this.database.jdbc().execute("GRANT " + privilege + " ON " + this.table + " TO " + this.role);
+			awaitPublishedOnceInOrder(store);
+		}
+		finally {
+			relay.stop();
+		}
+	}
+
+	/**
+	 * A broker that takes everything.
+	 */
+	private final class Recorder implements OutboxPublisher {
+
+		@Override
+		public CompletionStage<?> publish(OutboxRow row) {
+			OutboxLockTests.this.sent.add(row.idempotencyKey());
+			return CompletableFuture.completedFuture(null);
+		}
+
+		@Override
+		public Failed meaning(Throwable error) {
+			return Failed.UNAVAILABLE;
+		}
+
+	}
+
+}
