@@ -4,6 +4,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.concurrent.atomic.AtomicLong;
 
 import org.apache.commons.logging.Log;
@@ -24,6 +25,8 @@ public final class Fingerprint {
 	 * The length of a fingerprint in bytes.
 	 */
 	public static final int LENGTH = 33;
+
+	private static final int MESSAGE = Byte.MAX_VALUE;
 
 	private static final Log logger = LogFactory.getLog(Fingerprint.class);
 
@@ -60,6 +63,26 @@ public final class Fingerprint {
 		catch (NoSuchAlgorithmException ex) {
 			throw new IllegalStateException("Every Java platform has SHA-256", ex);
 		}
+	}
+
+	/**
+	 * Fingerprint that a message has brought along, as the outbox gives one to messages
+	 * whose key it has derived. It is compared with other such fingerprints only.
+	 * @param content the fingerprint as it is in the message
+	 * @return the fingerprint, with the highest version
+	 */
+	public static byte[] ofMessage(byte[] content) {
+		return of(MESSAGE, content);
+	}
+
+	/**
+	 * The beginning of a digest as a text for headers.
+	 * @param content the content
+	 * @param bytes how many bytes of the digest, 1 to 32
+	 * @return two hexadecimal digits for each of the bytes
+	 */
+	public static String text(byte[] content, int bytes) {
+		return HexFormat.of().formatHex(of(content), 1, 1 + bytes);
 	}
 
 	/**

@@ -67,7 +67,9 @@ public @interface Idempotent {
 	 * set, the same key with other content than that of a completed operation, or of one
 	 * in progress, is an error instead of a duplicate. It may yield anything that can be
 	 * written as JSON, values of Avro and Protobuf, and bytes; a record for which it
-	 * fails is rejected with {@link IdempotencyFingerprintException}.
+	 * fails is rejected with {@link IdempotencyFingerprintException}. When not set, the
+	 * header {@code Idempotency-Fingerprint} of the record is compared, if there is one,
+	 * as in messages of an outbox.
 	 * @return the expression
 	 */
 	String fingerprint() default "";

@@ -1,5 +1,6 @@
 package dev.idempotency;
 
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -16,6 +17,9 @@ import dev.idempotency.IdempotencyListener.StoreCall;
 public final class IdempotentExecution {
 
 	private static final ThreadLocal<@Nullable List<@Nullable IdempotentExecution>> CURRENT = new ThreadLocal<>();
+
+	// One handler sends few kinds of events.
+	private static final int KIND_BYTES = 6;
 
 	private final IdempotencyKey key;
 
@@ -116,18 +120,21 @@ public final class IdempotentExecution {
 	}
 
 	/**
-	 * The {@link #nextKey() next key}, for a message that is sent if the current
-	 * transaction commits. If it does not, nothing has been sent, and the next message
-	 * gets this key: a handler that tries its transaction again gives its messages the
-	 * keys that they have without a failure. So it is, too, when nobody knows whether the
-	 * transaction has committed: the same message sent again is recognised then, but
-	 * another one would be taken for it.
-	 * @return the key
+	 * The idempotency key of the next message that is sent if the current transaction
+	 * commits: the {@link #nextKey() next key}, followed by a hash over topic and type,
+	 * so that an event of another type is never taken for a duplicate of this one. If the
+	 * transaction rolls back, nothing has been sent, and the next message gets the number
+	 * of this one: a handler that tries its transaction again gives its messages the keys
+	 * that they have without a failure. The same applies when the outcome of the commit
+	 * is unknown.
+	 * @param topic the topic of the message
+	 * @param type the type of the event
+	 * @return the key, much shorter than {@link IdempotencyKey#MAX_LENGTH}
 	 */
-	public String nextTransactionalKey() {
+	public String nextTransactionalKey(String topic, String type) {
 		int number = this.keys.getAndIncrement();
 		TransactionKeys.add(this, number);
-		return key(number);
+		return key(number) + "-" + Fingerprint.text((topic + '\0' + type).getBytes(StandardCharsets.UTF_8), KIND_BYTES);
 	}
 
 	private String key(int number) {

@@ -114,8 +114,28 @@ class NextKeyTests {
 				handler.accept(transactions, keys);
 				return null;
 			});
-			return keys.stream().map((drawn) -> drawn.substring(drawn.lastIndexOf('-') + 1)).toList();
+			return keys.stream().map((drawn) -> drawn.substring((this.key.id() + "-").length())).toList();
 		}
+	}
+
+	// Without what tells its topic and type.
+	private static String transactional(IdempotentExecution execution) {
+		String drawn = execution.nextTransactionalKey("topic", "type");
+		return drawn.substring(0, drawn.lastIndexOf('-'));
+	}
+
+	@Test
+	void transactionalKeyTellsTopicAndTypeApart() {
+		List<String> keys = positions((transactions, drawn) -> transactions.executeWithoutResult((status) -> {
+			for (String[] kind : new String[][] { { "topic", "type" }, { "topic", "other" }, { "topi", "ctype" },
+					{ "t".repeat(249), "t".repeat(255) }, { "topic", "type" } }) {
+				drawn.add(IdempotentExecution.current().nextTransactionalKey(kind[0], kind[1]));
+			}
+		}));
+		assertThat(keys).allMatch((key) -> key.matches("[0-4]-[0-9a-f]{12}"));
+		List<String> kinds = keys.stream().map((key) -> key.substring(2)).toList();
+		assertThat(kinds.subList(0, 4)).doesNotHaveDuplicates();
+		assertThat(kinds.get(4)).isEqualTo(kinds.get(0)).isEqualTo("616de2e5a6fb");
 	}
 
 	@Test
@@ -123,17 +143,17 @@ class NextKeyTests {
 		assertThat(positions((transactions, keys) -> {
 			IdempotentExecution execution = IdempotentExecution.current();
 			transactions.executeWithoutResult((status) -> {
-				keys.add(execution.nextTransactionalKey());
-				transactions.executeWithoutResult((inner) -> keys.add(execution.nextTransactionalKey()));
-				keys.add(execution.nextTransactionalKey());
+				keys.add(transactional(execution));
+				transactions.executeWithoutResult((inner) -> keys.add(transactional(execution)));
+				keys.add(transactional(execution));
 				status.setRollbackOnly();
 			});
 			transactions.executeWithoutResult((status) -> {
-				keys.add(execution.nextTransactionalKey());
+				keys.add(transactional(execution));
 				keys.add(execution.nextKey());
 				status.setRollbackOnly();
 			});
-			keys.add(execution.nextTransactionalKey());
+			keys.add(transactional(execution));
 		})).containsExactly("0", "1", "2", "2", "3", "4");
 	}
 
@@ -146,14 +166,14 @@ class NextKeyTests {
 
 					@Override
 					public void afterCompletion(int end) {
-						transactions.executeWithoutResult((next) -> keys.add(execution.nextTransactionalKey()));
+						transactions.executeWithoutResult((next) -> keys.add(transactional(execution)));
 					}
 
 				});
-				keys.add(execution.nextTransactionalKey());
+				keys.add(transactional(execution));
 				status.setRollbackOnly();
 			});
-			keys.add(execution.nextTransactionalKey());
+			keys.add(transactional(execution));
 		})).containsExactly("0", "0", "1");
 	}
 

@@ -120,7 +120,8 @@ final class OperationResolver {
 	private byte @Nullable [] fingerprint(RecordContext context, Origin origin) {
 		RecordExpression expression = this.settings.fingerprint();
 		if (expression == null) {
-			return null;
+			byte[] sent = RecordHeaders.fingerprint(context.record().headers());
+			return (sent != null) ? Fingerprint.ofMessage(sent) : null;
 		}
 		Object content = null;
 		try {

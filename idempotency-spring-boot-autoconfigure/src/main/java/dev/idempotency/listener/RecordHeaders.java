@@ -16,6 +16,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class RecordHeaders {
 
+	// Those of an outbox, and of its connector.
+	private static final String FINGERPRINT = "Idempotency-Fingerprint";
+
+	private static final String ALL = "idempotency-headers";
+
 	private static final char REPLACEMENT = '\uFFFD';
 
 	private RecordHeaders() {
@@ -53,6 +58,29 @@ final class RecordHeaders {
 		catch (CharacterCodingException ex) {
 			throw new UnusableKeyException("header '" + name + "' is not UTF-8 text", ex);
 		}
+	}
+
+	/**
+	 * The fingerprint that the sender has given a message. Debezium's outbox event router
+	 * puts it, with all headers of the outbox, into one.
+	 * @param headers the headers
+	 * @return the fingerprint, {@code null} if there is none
+	 */
+	static byte @Nullable [] fingerprint(Headers headers) {
+		Header own = headers.lastHeader(FINGERPRINT);
+		if (own != null) {
+			return own.value();
+		}
+		Header all = headers.lastHeader(ALL);
+		if (all == null || all.value() == null) {
+			return null;
+		}
+		for (String header : new String(all.value(), StandardCharsets.UTF_8).split("&")) {
+			if (header.startsWith(FINGERPRINT + "=")) {
+				return header.substring(FINGERPRINT.length() + 1).getBytes(StandardCharsets.UTF_8);
+			}
+		}
+		return null;
 	}
 
 	/**

@@ -33,7 +33,7 @@ public final class OutboxMessage {
 
 	private final @Nullable String aggregateId;
 
-	private final @Nullable String type;
+	private final String type;
 
 	private final @Nullable String idempotencyKey;
 
@@ -46,9 +46,13 @@ public final class OutboxMessage {
 		this.headers = List.copyOf(builder.headers);
 		this.aggregateType = (builder.aggregateType != null) ? builder.aggregateType : builder.topic;
 		this.aggregateId = builder.aggregateId;
-		this.type = builder.type;
+		this.type = (builder.type != null) ? builder.type : type(builder.payload);
 		this.idempotencyKey = builder.idempotencyKey;
 		this.cause = builder.cause;
+	}
+
+	private static String type(@Nullable Object payload) {
+		return (payload != null) ? payload.getClass().getSimpleName() : "Tombstone";
 	}
 
 	/**
@@ -84,7 +88,7 @@ public final class OutboxMessage {
 		return this.aggregateId;
 	}
 
-	public @Nullable String type() {
+	public String type() {
 		return this.type;
 	}
 
@@ -198,7 +202,8 @@ public final class OutboxMessage {
 		}
 
 		/**
-		 * The type of the event. Without it: the simple class name of the payload.
+		 * The type of the event. Without it: the simple class name of the payload. The
+		 * key of the message depends on it, if the outbox derives that.
 		 * @param name the type, as "payment-charged"; 255 characters at most
 		 * @return this
 		 */
@@ -209,7 +214,7 @@ public final class OutboxMessage {
 
 		/**
 		 * The idempotency key of the message, for its consumers. Without it:
-		 * {@link IdempotentExecution#nextTransactionalKey()} of the cause, or a new one.
+		 * {@link IdempotentExecution#nextTransactionalKey} of the cause, or a new one.
 		 * @param value the key
 		 * @return this
 		 */

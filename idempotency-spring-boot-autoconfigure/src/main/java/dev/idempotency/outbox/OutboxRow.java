@@ -1,11 +1,15 @@
 package dev.idempotency.outbox;
 
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
 
 import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.Fingerprint;
 
 /**
  * A message as it is stored.
@@ -34,6 +38,44 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 	 * The header with the idempotency key.
 	 */
 	public static final String KEY_HEADER = "Idempotency-Key";
+
+	/**
+	 * The header with the fingerprint of the content, which a protected listener compares
+	 * that declares no fingerprint of its own.
+	 */
+	public static final String FINGERPRINT_HEADER = "Idempotency-Fingerprint";
+
+	private static final int FINGERPRINT_BYTES = 16;
+
+	/**
+	 * Add the {@value #FINGERPRINT_HEADER} header, unless the sender has set one.
+	 * @return the message with a fingerprint of its type, key and payload
+	 */
+	OutboxRow withFingerprint() {
+		if (this.headers.stream().anyMatch((header) -> header.name().equals(FINGERPRINT_HEADER))) {
+			return this;
+		}
+		List<OutboxHeader> extended = new ArrayList<>(this.headers);
+		extended.add(new OutboxHeader(FINGERPRINT_HEADER,
+				Fingerprint.text(content(), FINGERPRINT_BYTES).getBytes(StandardCharsets.UTF_8)));
+		return new OutboxRow(this.id, this.topic, this.key, this.payload, extended, this.idempotencyKey,
+				this.aggregateType, this.aggregateId, this.type);
+	}
+
+	// The lengths keep what is next to each other apart, and nothing from empty.
+	private byte[] content() {
+		byte[] name = this.type.getBytes(StandardCharsets.UTF_8);
+		int keyLength = (this.key != null) ? this.key.length : 0;
+		int payloadLength = (this.payload != null) ? this.payload.length : 0;
+		ByteBuffer content = ByteBuffer.allocate(2 * Integer.BYTES + 1 + name.length + keyLength + payloadLength);
+		content.putInt(name.length).put(name);
+		content.putInt((this.key != null) ? keyLength : -1).put((this.key != null) ? this.key : new byte[0]);
+		content.put((byte) ((this.payload != null) ? 1 : 0));
+		if (this.payload != null) {
+			content.put(this.payload);
+		}
+		return content.array();
+	}
 
 	/**
 	 * Which of a number of lanes the message is in. All messages with the same topic and

@@ -1,6 +1,7 @@
 package dev.idempotency.outbox;
 
 import java.util.List;
+import java.util.UUID;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -54,15 +55,17 @@ public final class TransactionalOutbox implements Outbox {
 	}
 
 	private OutboxRow row(OutboxMessage message) {
-		return this.serializer.serialize(message, TimeOrderedUuid.next(), idempotencyKey(message));
-	}
-
-	private static String idempotencyKey(OutboxMessage message) {
+		UUID id = TimeOrderedUuid.next();
 		if (message.idempotencyKey() != null) {
-			return message.idempotencyKey();
+			return this.serializer.serialize(message, id, message.idempotencyKey());
 		}
 		IdempotentExecution cause = (message.cause() != null) ? message.cause() : IdempotentExecution.ifCurrent();
-		return (cause != null) ? cause.nextTransactionalKey() : TimeOrderedUuid.next().toString();
+		if (cause == null) {
+			return this.serializer.serialize(message, id, TimeOrderedUuid.next().toString());
+		}
+		// Another attempt of the handler may send something else under this key.
+		String derived = cause.nextTransactionalKey(message.topic(), message.type());
+		return this.serializer.serialize(message, id, derived).withFingerprint();
 	}
 
 	/**

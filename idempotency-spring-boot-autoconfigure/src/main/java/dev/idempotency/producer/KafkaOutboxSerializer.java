@@ -86,7 +86,7 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 			throw failure(message, ex);
 		}
 		return new OutboxRow(id, message.topic(), key, payload, stored(headers), idempotencyKey,
-				message.aggregateType(), aggregateId(message, id), type(message));
+				message.aggregateType(), aggregateId(message, id), message.type());
 	}
 
 	private RuntimeException failure(OutboxMessage message, RuntimeException cause) {
@@ -120,14 +120,6 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 		Object key = message.key();
 		return (key instanceof CharSequence || key instanceof Number || key instanceof UUID)
 				? key.toString().replace('\0', ' ') : id.toString();
-	}
-
-	private static String type(OutboxMessage message) {
-		if (message.type() != null) {
-			return message.type();
-		}
-		Object payload = message.payload();
-		return (payload != null) ? payload.getClass().getSimpleName() : "Tombstone";
 	}
 
 	@Override
