@@ -13,12 +13,15 @@ import org.jspecify.annotations.Nullable;
  * @param attempt how often the operation has been started since it last completed
  * @param claimedUntil when the current claim runs out, {@code null} unless in progress
  * @param createdAt when the key was first claimed
+ * @param completedAt when the operation was completed, by the store's clock: in
+ * transactional mode when the record was inserted, before the handler ran. {@code null}
+ * unless completed, and if an instance of an older version recorded the completion
  * @param expiresAt when the key may be forgotten
  * @param failure why the last attempt failed, if it did
  * @since 0.1.0
  */
 public record IdempotencyRecord(IdempotencyKey key, State state, int fence, int attempt, @Nullable Instant claimedUntil,
-		Instant createdAt, Instant expiresAt, @Nullable Failure failure) {
+		Instant createdAt, @Nullable Instant completedAt, Instant expiresAt, @Nullable Failure failure) {
 
 	/**
 	 * The states of a key that a store knows.

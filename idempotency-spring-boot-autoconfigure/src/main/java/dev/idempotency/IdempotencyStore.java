@@ -208,7 +208,7 @@ public interface IdempotencyStore {
 	/**
 	 * Look a key up without changing it.
 	 * @param key the key
-	 * @return what is known about it
+	 * @return what is known about it; of a completed key also the time of its completion
 	 */
 	Optional<IdempotencyRecord> find(IdempotencyKey key);
 

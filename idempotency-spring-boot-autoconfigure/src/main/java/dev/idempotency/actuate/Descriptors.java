@@ -155,6 +155,7 @@ public final class Descriptors {
 	 * @param attempt how often the operation has been started since it last completed
 	 * @param claimedUntil when the claim runs out or has run out, while it is in progress
 	 * @param createdAt when the key was first claimed
+	 * @param completedAt when the operation was completed, if it is and if that is known
 	 * @param expiresAt when the key may be forgotten
 	 * @param completionPending {@code true} if its handler has run in this instance, and
 	 * the store did not take the completion yet
@@ -163,8 +164,8 @@ public final class Descriptors {
 	 */
 	@JsonInclude(Include.NON_NULL)
 	public record RecordDescriptor(String scope, String key, State state, int fence, int attempt,
-			@Nullable Instant claimedUntil, Instant createdAt, Instant expiresAt, @Nullable Boolean completionPending,
-			@Nullable ErrorDescriptor error, @Nullable String result) {
+			@Nullable Instant claimedUntil, Instant createdAt, @Nullable Instant completedAt, Instant expiresAt,
+			@Nullable Boolean completionPending, @Nullable ErrorDescriptor error, @Nullable String result) {
 
 		static RecordDescriptor of(IdempotencyRecord record, @Nullable IdempotencyOperator operator, boolean values,
 				byte @Nullable [] result) {
@@ -172,8 +173,8 @@ public final class Descriptors {
 					&& operator.unrecorded().stream().anyMatch((completion) -> completion.key().equals(record.key()));
 			Failure failure = record.failure();
 			return new RecordDescriptor(record.key().scope(), record.key().value(), record.state(), record.fence(),
-					record.attempt(), record.claimedUntil(), record.createdAt(), record.expiresAt(),
-					pending ? true : null,
+					record.attempt(), record.claimedUntil(), record.createdAt(), record.completedAt(),
+					record.expiresAt(), pending ? true : null,
 					(failure != null) ? new ErrorDescriptor(failure.type(), values ? failure.message() : null) : null,
 					text(result));
 		}

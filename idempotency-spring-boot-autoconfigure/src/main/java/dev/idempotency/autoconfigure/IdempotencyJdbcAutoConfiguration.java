@@ -59,7 +59,7 @@ public final class IdempotencyJdbcAutoConfiguration {
 		DataSource dataSource = Database.find(beanFactory, dataSources, jdbc.dataSource());
 		if (jdbc.schema() == Schema.MIGRATE) {
 			Database.requireFlyway(beanFactory.getBeanClassLoader());
-			JdbcSchemaMigration.migrate(dataSource, table, jdbc.layout());
+			JdbcSchemaMigration.migrate(dataSource, table, jdbc.layout(), jdbc.convert());
 		}
 		if (jdbc.schema() != Schema.NONE) {
 			JdbcSchemaValidation.validate(dataSource, table, jdbc.layout());

@@ -84,10 +84,12 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param layout How the records are kept in the database.
 	 * @param partitionInterval How long a partition is filled, with the partitioned
 	 * layout.
+	 * @param convert Whether a single table is converted to the partitioned layout, which
+	 * cannot be undone.
 	 */
 	public record Jdbc(@DefaultValue("idempotency_record") String table, @DefaultValue("migrate") Schema schema,
 			@Nullable String dataSource, @Nullable String transactionManager, @DefaultValue("single") Layout layout,
-			@DefaultValue("1d") Duration partitionInterval) {
+			@DefaultValue("1d") Duration partitionInterval, @DefaultValue("false") boolean convert) {
 
 	}
 

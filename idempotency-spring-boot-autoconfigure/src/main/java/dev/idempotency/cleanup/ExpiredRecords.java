@@ -16,6 +16,13 @@ public interface ExpiredRecords {
 	String table();
 
 	/**
+	 * Do what each run of the cleanup begins with, whatever is left of earlier runs. An
+	 * error must not keep expired records from being deleted.
+	 */
+	default void maintain() {
+	}
+
+	/**
 	 * Wait a little, then delete one batch. Where the store can, the wait keeps other
 	 * processes out as the deletion does: who finds another one waiting or deleting
 	 * returns at once. No record is locked while it waits, and none that is in use is

@@ -77,7 +77,7 @@ final class Databases {
 				? name.toUpperCase(Locale.ROOT) : name);
 	}
 
-	private static <T extends @Nullable Object> T ask(DataSource dataSource, Connections.Work<T> question) {
+	static <T extends @Nullable Object> T ask(DataSource dataSource, Connections.Work<T> question) {
 		try (Connection connection = dataSource.getConnection()) {
 			int previous = limit(connection);
 			try {

@@ -17,6 +17,16 @@ import dev.idempotency.IdempotencyConfigurationException;
 interface Dialect {
 
 	/**
+	 * Whether the migrations would change the layout of a table that exists, which cannot
+	 * be undone.
+	 * @param connection a connection
+	 * @param table the table, which need not exist
+	 * @return whether it exists with another layout
+	 * @throws SQLException if the database does not answer
+	 */
+	boolean isToBeConverted(Connection connection, TableName table) throws SQLException;
+
+	/**
 	 * The folders on the class path that hold the migrations.
 	 * @return the folders, the migrations of all of which are run in the order of their
 	 * versions

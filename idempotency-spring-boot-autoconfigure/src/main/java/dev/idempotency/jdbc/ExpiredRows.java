@@ -45,10 +45,6 @@ final class ExpiredRows {
 		this.patience = patience;
 	}
 
-	boolean isAtStart() {
-		return this.reached == null;
-	}
-
 	int delete(int limit, Duration pause) {
 		Deleted deleted = this.connections.autonomous(TIMEOUT, (connection) -> {
 			boolean autoCommit = connection.getAutoCommit();

@@ -25,6 +25,7 @@ final class H2Batches {
 
 	private static final String COMPLETE = """
 			WHEN MATCHED AND r.state IN ('P', 'C') THEN UPDATE SET state = 'C', lease_until = NULL,
+			  completed_at = CASE WHEN r.state = 'P' THEN i.n ELSE r.completed_at END,
 			  result = CASE WHEN r.state = 'P' THEN i.result ELSE r.result END)""";
 
 	private static final String FAIL = """

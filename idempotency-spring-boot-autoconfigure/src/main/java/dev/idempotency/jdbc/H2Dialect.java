@@ -34,8 +34,9 @@ final class H2Dialect implements Dialect {
 
 	private static final String INSERT = """
 			SELECT id FROM FINAL TABLE (
-			  INSERT INTO %1$s (id, scope, "key", state, fence, attempt, fingerprint, created_at, expires_at)
-			  SELECT i.id, i.scope, i.name, 'C', 1, 1, i.fp, i.n, DATEADD(MILLISECOND, i.retention, i.n)
+			  INSERT INTO %1$s (id, scope, "key", state, fence, attempt, fingerprint, created_at, expires_at,
+			    completed_at)
+			  SELECT i.id, i.scope, i.name, 'C', 1, 1, i.fp, i.n, DATEADD(MILLISECOND, i.retention, i.n), i.n
 			  FROM (SELECT CAST(? AS UUID) AS id, CAST(? AS CHARACTER VARYING) AS scope,
 			    CAST(? AS CHARACTER VARYING) AS name, CAST(? AS BINARY VARYING) AS fp, CAST(? AS BIGINT) AS retention,
 			    CURRENT_TIMESTAMP AS n) i)""";
@@ -65,14 +66,16 @@ final class H2Dialect implements Dialect {
 			    fence = CASE WHEN %4$s THEN r.fence ELSE r.fence + 1 END,
 			    attempt = CASE WHEN %4$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END,
 			    token = i.token, fingerprint = i.fp, lease_until = DATEADD(MILLISECOND, i.lease, i.n),
-			    expires_at = DATEADD(MILLISECOND, i.retention, i.n), result = NULL, error_type = NULL, error_message = NULL
+			    expires_at = DATEADD(MILLISECOND, i.retention, i.n), completed_at = CASE WHEN i.state = 'C' THEN i.n END,
+			    result = NULL, error_type = NULL, error_message = NULL
 			  WHEN NOT MATCHED THEN
-			    INSERT (id, scope, "key", state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
+			    INSERT (id, scope, "key", state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
 			    VALUES (i.id, i.scope, i.name, i.state, 1, 1, i.token, i.fp, DATEADD(MILLISECOND, i.lease, i.n), i.n,
-			      DATEADD(MILLISECOND, i.retention, i.n)))""";
+			      DATEADD(MILLISECOND, i.retention, i.n), CASE WHEN i.state = 'C' THEN i.n END))""";
 
 	private static final String COMPLETE = """
 			UPDATE %1$s SET state = 'C', lease_until = NULL,
+			  completed_at = CASE WHEN state = 'P' THEN CURRENT_TIMESTAMP ELSE completed_at END,
 			  result = CASE WHEN state = 'P' THEN CAST(? AS BINARY VARYING) ELSE result END
 			WHERE id = ? AND token = ? AND state IN ('P', 'C')""";
 
@@ -94,7 +97,7 @@ final class H2Dialect implements Dialect {
 			MERGE INTO %1$s r USING %2$s
 			ON r.id = i.id
 			WHEN MATCHED AND %3$s THEN UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL,
-			  result = NULL, attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = i.fp,
+			  completed_at = NULL, result = NULL, attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = i.fp,
 			  expires_at = DATEADD(MILLISECOND, i.retention, i.n), error_type = i.type, error_message = i.message
 			WHEN NOT MATCHED THEN INSERT (id, scope, "key", state, fence, attempt, fingerprint, created_at, expires_at,
 			  error_type, error_message)
@@ -123,7 +126,7 @@ final class H2Dialect implements Dialect {
 			    DATEADD(MILLISECOND, i.retention, i.n))""";
 
 	private static final String FIND = """
-			SELECT state, fence, attempt, lease_until, created_at, expires_at, error_type, error_message
+			SELECT state, fence, attempt, lease_until, created_at, expires_at, completed_at, error_type, error_message
 			FROM %1$s WHERE id = ?""";
 
 	private static final String FORGETTABLE = """
@@ -138,6 +141,11 @@ final class H2Dialect implements Dialect {
 	private static final String BACKLOG = """
 			SELECT DATEDIFF(MILLISECOND, expires_at, CURRENT_TIMESTAMP)
 			FROM %1$s WHERE %2$s ORDER BY expires_at FETCH FIRST ROW ONLY""";
+
+	@Override
+	public boolean isToBeConverted(Connection connection, TableName table) {
+		return false;
+	}
 
 	@Override
 	public List<String> migrations() {

@@ -235,10 +235,14 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public int deleteExpired(int limit, Duration pause) {
-		if (this.partitions != null && this.expired.isAtStart()) {
+	public void maintain() {
+		if (this.partitions != null) {
 			this.partitions.maintain();
 		}
+	}
+
+	@Override
+	public int deleteExpired(int limit, Duration pause) {
 		return this.expired.delete(limit, pause);
 	}
 

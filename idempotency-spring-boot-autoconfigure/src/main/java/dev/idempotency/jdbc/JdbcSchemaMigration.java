@@ -4,6 +4,8 @@ import java.util.List;
 
 import javax.sql.DataSource;
 
+import dev.idempotency.IdempotencyConfigurationException;
+
 /**
  * The schema of the store. It has its own migrations and its own history table: the
  * history of the application is neither read nor written. A name without a schema means
@@ -30,11 +32,32 @@ public final class JdbcSchemaMigration {
 	 * Bring the schema up to date. Needs Flyway.
 	 * @param dataSource the database
 	 * @param table the name of the table
-	 * @param layout how the records are kept; a single table is converted to a
-	 * partitioned one, and not back
+	 * @param layout how the records are kept
+	 * @throws IdempotencyConfigurationException if there is a single table and the layout
+	 * is partitioned
 	 */
 	public static void migrate(DataSource dataSource, TableName table, Layout layout) {
+		migrate(dataSource, table, layout, false);
+	}
+
+	/**
+	 * Bring the schema up to date. Needs Flyway.
+	 * @param dataSource the database
+	 * @param table the name of the table
+	 * @param layout how the records are kept
+	 * @param convert whether a single table, also an empty one, may be converted to a
+	 * partitioned one; that cannot be undone
+	 * @throws IdempotencyConfigurationException if a single table would have to be
+	 * converted and may not
+	 */
+	public static void migrate(DataSource dataSource, TableName table, Layout layout, boolean convert) {
 		Dialect dialect = Databases.dialect(dataSource, layout);
+		if (!convert && Databases.ask(dataSource, (connection) -> dialect.isToBeConverted(connection, table))) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.jdbc.layout' is 'partitioned', but the table '" + table
+							+ "' exists and is not partitioned. Its conversion cannot be undone.",
+					"Set 'idempotency.jdbc.convert' to 'true' to convert it, or 'idempotency.jdbc.layout' to 'single'.");
+		}
 		Migrations.run(dataSource, dialect, table, dialect.migrations());
 	}
 

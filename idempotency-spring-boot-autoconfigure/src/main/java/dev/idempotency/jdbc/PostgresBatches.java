@@ -26,14 +26,16 @@ final class PostgresBatches {
 			  WHERE c.wait IS NOT NULL),
 			cur AS MATERIALIZED (
 			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
-			""" + PostgresClaims.CLAIMABLE + """
-			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
-			got AS (
-			  INSERT INTO %1$s AS r
-			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
-			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention
-			  FROM cur WHERE claimable ORDER BY id
-			""" + PostgresClaims.TAKE_OVER
+			""" + PostgresClaims.CLAIMABLE
+			+ """
+					  FROM i LEFT JOIN %1$s r ON r.id = i.id),
+					got AS (
+					  INSERT INTO %1$s AS r
+					    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
+					  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END
+					  FROM cur WHERE claimable ORDER BY id
+					"""
+			+ PostgresClaims.TAKE_OVER
 			+ """
 					  RETURNING r.id, r.fence, r.attempt),
 					done AS MATERIALIZED (
@@ -60,6 +62,7 @@ final class PostgresBatches {
 
 	private static final String COMPLETE = """
 			UPDATE %1$s AS t SET state = 'C', lease_until = NULL,
+			  completed_at = CASE WHEN t.state = 'P' THEN clock_timestamp() ELSE t.completed_at END,
 			  result = CASE WHEN t.state = 'P' THEN held.result ELSE t.result END
 			FROM held WHERE t.id = held.id RETURNING t.token""";
 

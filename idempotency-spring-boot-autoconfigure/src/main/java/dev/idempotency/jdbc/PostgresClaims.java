@@ -18,6 +18,7 @@ final class PostgresClaims {
 			    token = excluded.token, fingerprint = excluded.fingerprint,
 			    lease_until = clock_timestamp() + (excluded.lease_until - excluded.created_at),
 			    expires_at = clock_timestamp() + (excluded.expires_at - excluded.created_at),
+			    completed_at = CASE WHEN excluded.state = 'C' THEN clock_timestamp() END,
 			    result = NULL, error_type = NULL, error_message = NULL
 			  WHERE %3$s OR %5$s
 			""";
@@ -25,16 +26,16 @@ final class PostgresClaims {
 	// What a noted failure makes of a free record.
 	static final String NOTE_OVER = """
 			ON CONFLICT (id) DO UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL, result = NULL,
-			  attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = excluded.fingerprint,
+			  attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = excluded.fingerprint, completed_at = NULL,
 			  expires_at = excluded.expires_at, error_type = excluded.error_type, error_message = excluded.error_message
 			WHERE %3$s""";
 
 	private static final String INSERT = """
 			WITH c AS MATERIALIZED (
 			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', '%2$s', true) AS wait)
-			INSERT INTO %1$s (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at)
+			INSERT INTO %1$s (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at, completed_at)
 			SELECT ?::uuid, ?::text, ?::text, 'C', 1, 1, ?::bytea, clock_timestamp(),
-			  clock_timestamp() + ?::bigint * interval '1 ms' FROM c WHERE c.wait IS NOT NULL
+			  clock_timestamp() + ?::bigint * interval '1 ms', clock_timestamp() FROM c WHERE c.wait IS NOT NULL
 			ON CONFLICT (id) DO NOTHING
 			RETURNING (SELECT set_config('lock_timeout', c.prev, true) FROM c)""";
 
@@ -49,14 +50,16 @@ final class PostgresClaims {
 			cur AS MATERIALIZED (
 			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
 			"""
-			+ CLAIMABLE + """
+			+ CLAIMABLE
+			+ """
 					  FROM i LEFT JOIN %1$s r ON r.id = i.id),
 					got AS (
 					  INSERT INTO %1$s AS r
-					    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
-					  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention
+					    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
+					  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END
 					  FROM cur WHERE claimable AND wait IS NOT NULL
-					""" + TAKE_OVER
+					"""
+			+ TAKE_OVER
 			+ """
 					  RETURNING r.fence, r.attempt, (SELECT set_config('lock_timeout', prev, true) FROM i) AS restored)
 					SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms

@@ -30,6 +30,7 @@ final class PostgresDialect implements Dialect {
 	// and then changes nothing.
 	private static final String COMPLETE = """
 			UPDATE %1$s SET state = 'C', lease_until = NULL,
+			  completed_at = CASE WHEN state = 'P' THEN clock_timestamp() ELSE completed_at END,
 			  result = CASE WHEN state = 'P' THEN ?::bytea ELSE result END
 			WHERE id = ? AND token = ? AND state IN ('P', 'C')""";
 
@@ -55,7 +56,7 @@ final class PostgresDialect implements Dialect {
 			WHERE id = ? AND token = ? AND state = 'P'""";
 
 	private static final String FIND = """
-			SELECT state, fence, attempt, lease_until, created_at, expires_at, error_type, error_message
+			SELECT state, fence, attempt, lease_until, created_at, expires_at, completed_at, error_type, error_message
 			FROM %1$s WHERE id = ?""";
 
 	// The partition has been dropped since the claim has read which one is filled.
@@ -65,6 +66,12 @@ final class PostgresDialect implements Dialect {
 
 	PostgresDialect(Layout layout) {
 		this.layout = layout;
+	}
+
+	@Override
+	public boolean isToBeConverted(Connection connection, TableName table) throws SQLException {
+		return this.layout == Layout.PARTITIONED && "r"
+			.equals(ask(connection, "SELECT relkind FROM pg_class WHERE oid = to_regclass(?)", table.toString()));
 	}
 
 	@Override

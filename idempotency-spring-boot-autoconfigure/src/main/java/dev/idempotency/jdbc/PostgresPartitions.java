@@ -13,8 +13,12 @@ import dev.idempotency.IdempotencyConfigurationException;
  */
 final class PostgresPartitions {
 
-	private static final String CONVERT = "Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in "
+	private static final String MIGRATE = "Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in "
 			+ "'dev/idempotency/jdbc/postgresql-partitioned' yourself.";
+
+	private static final String CONVERT = "Set 'idempotency.jdbc.layout' to 'single'. Or convert the table, which cannot be "
+			+ "undone: set 'idempotency.jdbc.schema' to 'migrate' and 'idempotency.jdbc.convert' to 'true', or run the "
+			+ "scripts in 'dev/idempotency/jdbc/postgresql-partitioned' yourself.";
 
 	private static final String INSERT = """
 			SELECT 1 FROM %1$s_claim('%2$s', ?::uuid, ?::text, ?::text, 'C', NULL, ?::bytea, NULL, ?::bigint, true)
@@ -83,7 +87,7 @@ final class PostgresPartitions {
 		}
 		if (layout == Layout.PARTITIONED && missingFunctions != null) {
 			throw new IdempotencyConfigurationException(
-					"The idempotency table '" + table + "' lacks the functions " + missingFunctions + ".", CONVERT);
+					"The idempotency table '" + table + "' lacks the functions " + missingFunctions + ".", MIGRATE);
 		}
 	}
 

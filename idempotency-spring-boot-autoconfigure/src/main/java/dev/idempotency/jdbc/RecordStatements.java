@@ -43,9 +43,9 @@ record RecordStatements(String bound, String overview, String stuck, String fail
 			FROM %1$s WHERE\s""" + WITHIN + " GROUP BY scope ORDER BY scope";
 
 	private static final String LIST = """
-			SELECT id, scope, "key", state, fence, attempt, lease_until, created_at, expires_at, error_type, error_message
-			FROM %1$s WHERE\s"""
-			+ AFTER + " AND " + WITHIN;
+			SELECT id, scope, "key", state, fence, attempt, lease_until, created_at, expires_at, completed_at,
+			  error_type, error_message
+			FROM %1$s WHERE\s""" + AFTER + " AND " + WITHIN;
 
 	private static final String END = " " + ORDER + " LIMIT ?";
 

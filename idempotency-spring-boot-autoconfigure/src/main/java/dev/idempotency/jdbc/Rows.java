@@ -23,8 +23,11 @@ final class Rows {
 	static IdempotencyRecord read(IdempotencyKey key, ResultSet row) throws SQLException {
 		String errorType = row.getString("error_type");
 		Failure failure = (errorType != null) ? new Failure(errorType, row.getString("error_message")) : null;
-		return new IdempotencyRecord(key, state(row.getString("state")), row.getInt("fence"), row.getInt("attempt"),
-				optional(row.getTimestamp("lease_until")), row.getTimestamp("created_at").toInstant(),
+		State state = state(row.getString("state"));
+		// An instance of an older version does not clear the time when it claims.
+		Instant completedAt = (state == State.COMPLETED) ? optional(row.getTimestamp("completed_at")) : null;
+		return new IdempotencyRecord(key, state, row.getInt("fence"), row.getInt("attempt"),
+				optional(row.getTimestamp("lease_until")), row.getTimestamp("created_at").toInstant(), completedAt,
 				row.getTimestamp("expires_at").toInstant(), failure);
 	}
 

@@ -23,7 +23,7 @@ import java.util.List;
  * row if it did: id, scope, key, fence, attempt, token, fingerprint, lease, retention
  * @param batches those for several records
  * @param find id. Columns: state, fence, attempt, lease_until, created_at, expires_at,
- * error_type, error_message
+ * completed_at, error_type, error_message
  * @param deleteExpired deletes a batch: how long its rows have been expired at least, in
  * milliseconds, when the last row of the batch before had expired, limit. Columns: number
  * of deleted rows, when the last of them had expired

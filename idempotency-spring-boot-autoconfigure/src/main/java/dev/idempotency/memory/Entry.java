@@ -24,10 +24,12 @@ import dev.idempotency.IdempotencyRecord.State;
  * @param failure why the last attempt failed, if it did
  * @param claimedUntil when the last claim runs out
  * @param createdAt when the key was first claimed
+ * @param completedAt when the operation was completed, if it is
  * @param expiresAt when the key may be forgotten
  */
 record Entry(UUID token, State state, int fence, int attempt, byte @Nullable [] fingerprint, byte @Nullable [] result,
-		@Nullable Failure failure, Instant claimedUntil, Instant createdAt, Instant expiresAt) {
+		@Nullable Failure failure, Instant claimedUntil, Instant createdAt, @Nullable Instant completedAt,
+		Instant expiresAt) {
 
 	static Entry first(ClaimRequest request, Instant now) {
 		return claimed(request, 1, 1, now, now);
@@ -50,27 +52,27 @@ record Entry(UUID token, State state, int fence, int attempt, byte @Nullable [] 
 		byte[] fingerprint = request.fingerprint();
 		return new Entry(request.token(), State.IN_PROGRESS, fence, attempt,
 				(fingerprint != null) ? fingerprint.clone() : null, null, null, now.plus(request.lease()), createdAt,
-				now.plus(request.retention()));
+				null, now.plus(request.retention()));
 	}
 
-	Entry completed(byte @Nullable [] result) {
+	Entry completed(byte @Nullable [] result, Instant now) {
 		return new Entry(this.token, State.COMPLETED, this.fence, this.attempt, this.fingerprint, result, null,
-				this.claimedUntil, this.createdAt, this.expiresAt);
+				this.claimedUntil, this.createdAt, now, this.expiresAt);
 	}
 
 	Entry failed(@Nullable Failure failure, int attempt) {
 		return new Entry(this.token, State.FAILED, this.fence, attempt, this.fingerprint, null, failure,
-				this.claimedUntil, this.createdAt, this.expiresAt);
+				this.claimedUntil, this.createdAt, null, this.expiresAt);
 	}
 
 	Entry renewed(Instant claimedUntil) {
 		return new Entry(this.token, this.state, this.fence, this.attempt, this.fingerprint, this.result, this.failure,
-				claimedUntil, this.createdAt, this.expiresAt);
+				claimedUntil, this.createdAt, this.completedAt, this.expiresAt);
 	}
 
 	Entry released() {
 		return new Entry(UUID.randomUUID(), State.FAILED, this.fence, this.attempt, this.fingerprint, null,
-				this.failure, this.claimedUntil, this.createdAt, this.expiresAt);
+				this.failure, this.claimedUntil, this.createdAt, null, this.expiresAt);
 	}
 
 	boolean isOwnedBy(ClaimRequest request) {
@@ -91,7 +93,8 @@ record Entry(UUID token, State state, int fence, int attempt, byte @Nullable [] 
 
 	IdempotencyRecord toRecord(IdempotencyKey key) {
 		return new IdempotencyRecord(key, this.state, this.fence, this.attempt,
-				isInProgress() ? this.claimedUntil : null, this.createdAt, this.expiresAt, this.failure);
+				isInProgress() ? this.claimedUntil : null, this.createdAt, this.completedAt, this.expiresAt,
+				this.failure);
 	}
 
 }

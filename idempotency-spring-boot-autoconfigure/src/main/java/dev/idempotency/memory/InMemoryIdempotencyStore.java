@@ -71,7 +71,7 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 
 	@Override
 	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return atomically(claim, (entry, now) -> Transition.complete(entry, claim, result));
+		return atomically(claim, (entry, now) -> Transition.complete(entry, claim, result, now));
 	}
 
 	@Override

@@ -48,12 +48,13 @@ record Transition<T>(@Nullable Entry next, T answer) {
 		return new Transition<>(entry, new Claim.Acquired(entry.fence(), entry.attempt()));
 	}
 
-	static Transition<Settlement> complete(@Nullable Entry entry, ClaimRequest claim, byte @Nullable [] result) {
+	static Transition<Settlement> complete(@Nullable Entry entry, ClaimRequest claim, byte @Nullable [] result,
+			Instant now) {
 		if (entry == null || !entry.isOwnedBy(claim)) {
 			return notOwned(entry);
 		}
 		if (entry.isInProgress()) {
-			return settled(entry.completed((result != null) ? result.clone() : null));
+			return settled(entry.completed((result != null) ? result.clone() : null, now));
 		}
 		return repeated(entry, entry.state() == State.COMPLETED);
 	}

@@ -63,9 +63,11 @@ final class Replies {
 		};
 		int fence = (int) reader.number();
 		int attempt = (int) reader.number();
-		Instant lease = reader.instant();
-		return new IdempotencyRecord(key, state, fence, attempt, (state == State.IN_PROGRESS) ? lease : null,
-				reader.instant(), reader.instant(), Outcome.failure(reader.rest()));
+		boolean timed = reader.isNext('0');
+		Instant at = reader.instant();
+		return new IdempotencyRecord(key, state, fence, attempt, (state == State.IN_PROGRESS) ? at : null,
+				reader.instant(), (state == State.COMPLETED && timed) ? at : null, reader.instant(),
+				Outcome.failure(reader.rest()));
 	}
 
 	static byte @Nullable [] result(byte[] reply) {
@@ -107,6 +109,10 @@ final class Replies {
 
 		char letter() {
 			return (char) this.reply[this.position++];
+		}
+
+		boolean isNext(char letter) {
+			return this.reply[this.position] == letter;
 		}
 
 		long number() {

@@ -14,6 +14,9 @@ import java.util.HexFormat;
  * then fingerprint, scope and key, whose lengths these are, and the {@link Outcome}.
  * States are P in progress, C completed, F failed; times are milliseconds. The number in
  * the first word is that of the format.
+ * <p>
+ * In the place of the lease end a completed record has a zero and the time of the
+ * completion. Older versions leave the lease end there, and ignore this number.
  *
  * @param text the script
  * @param digest the name under which the server remembers it
@@ -29,9 +32,9 @@ record Script(String text, String digest) {
 	private static final String CLOCK = """
 			local time = redis.call('TIME')
 			local now = time[1] * 1000 + math.floor(time[2] / 1000)
-			local function head(state, lease)
-			  return string.format('idem1 %s %s %.0f %.0f %.0f %.0f %d %d %d ', state, token, fence, attempt, lease, created,
-			    f, s, k)
+			local function head(state, at)
+			  return string.format('idem1 %s %s %.0f %.0f %s%.0f %.0f %d %d %d ', state, token, fence, attempt,
+			    state == 'C' and '0' or '', at, created, f, s, k)
 			end
 			""";
 
@@ -50,16 +53,8 @@ record Script(String text, String digest) {
 			end
 			""";
 
-	// What needs no clock is cheaper without it.
-	static Script withoutClock(String body) {
-		return script(PROLOGUE + body);
-	}
-
 	static Script of(String body) {
-		return script(PROLOGUE + CLOCK + body);
-	}
-
-	private static Script script(String text) {
+		String text = PROLOGUE + CLOCK + body;
 		try {
 			byte[] digest = MessageDigest.getInstance("SHA-1").digest(text.getBytes(StandardCharsets.UTF_8));
 			return new Script(text, HexFormat.of().formatHex(digest));

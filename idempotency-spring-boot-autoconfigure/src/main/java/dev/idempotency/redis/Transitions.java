@@ -39,11 +39,11 @@ record Transitions(KeyNames keys) {
 
 	// KEYS[1] the record; ARGV token, outcome. A repetition writes the same again: WAIT
 	// has something to wait for.
-	private static final Script COMPLETE = Script.withoutClock("""
+	private static final Script COMPLETE = Script.of("""
 			if not state then return 'N' end
 			if token ~= ARGV[1] or state == 'F' then return 'L' end
 			if state == 'P' then
-			  value = 'idem1 C' .. string.sub(value, 8, rest - 1) .. ARGV[2]
+			  value = head('C', now) .. string.sub(value, body, rest - 1) .. ARGV[2]
 			end
 			redis.call('SET', KEYS[1], value, 'KEEPTTL')
 			return 'S'

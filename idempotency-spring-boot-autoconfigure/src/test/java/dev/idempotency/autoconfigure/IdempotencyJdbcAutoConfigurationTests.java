@@ -50,7 +50,7 @@ class IdempotencyJdbcAutoConfigurationTests {
 	void secondStartFindsTheSchema() {
 		start(this.runner);
 		start(this.runner);
-		assertThat(history("idempotency_record_schema_history")).containsExactly("1");
+		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2");
 	}
 
 	@Test
@@ -101,12 +101,26 @@ class IdempotencyJdbcAutoConfigurationTests {
 	void tableIsPartitionedOnRequest() {
 		start(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
 				"idempotency.jdbc.partition-interval=6h"));
-		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "1000");
+		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2", "1000", "1001");
 		start(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
 				"idempotency.jdbc.schema=validate"));
 		assertThat(failure(this.runner).getDescription())
 			.isEqualTo("The idempotency table 'idempotency_record' is partitioned, but 'idempotency.jdbc.layout' is "
 					+ "'single'.");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void existingTableIsConvertedOnRequestOnly() {
+		start(this.runner);
+		ApplicationContextRunner partitioned = this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned");
+		FailureAnalysis analysis = failure(partitioned);
+		assertThat(analysis.getDescription()).isEqualTo("'idempotency.jdbc.layout' is 'partitioned', but the table "
+				+ "'idempotency_record' exists and is not partitioned. Its conversion cannot be undone.");
+		assertThat(analysis.getAction()).contains("Set 'idempotency.jdbc.convert' to 'true'");
+		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2");
+		start(partitioned.withPropertyValues("idempotency.jdbc.convert=true"));
+		start(partitioned);
 	}
 
 	@Test

@@ -73,6 +73,7 @@ interface BatchSettlementContract extends StoreContract {
 			case RENEW -> State.IN_PROGRESS;
 		});
 		assertThat(record.failure()).isEqualTo(failure);
+		assertThat(record.completedAt() != null).isEqualTo(mutation == Mutation.COMPLETE);
 		assertThat(record.attempt()).isEqualTo((mutation == Mutation.RELEASE) ? 0 : 1);
 	}
 

@@ -44,6 +44,8 @@ interface BatchTransactionContract extends TransactionContract {
 		assertThat(requests.stream().map((request) -> record(request.key()).state())).containsExactly(State.COMPLETED,
 				State.COMPLETED, State.COMPLETED, State.IN_PROGRESS, State.COMPLETED, State.COMPLETED, State.COMPLETED,
 				State.COMPLETED);
+		assertThat(requests.stream().map((request) -> record(request.key())))
+			.allMatch((record) -> (record.completedAt() != null) == (record.state() == State.COMPLETED));
 	}
 
 	@ParameterizedTest

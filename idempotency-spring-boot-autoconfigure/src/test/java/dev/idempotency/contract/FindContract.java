@@ -1,5 +1,6 @@
 package dev.idempotency.contract;
 
+import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 
 import org.assertj.core.data.TemporalUnitOffset;
@@ -55,6 +56,25 @@ interface FindContract extends StoreContract {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key);
 		assertThat(record(key).failure()).isEqualTo((known == Known.FAILED) ? Requests.FAILURE : null);
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	default void timeOfTheCompletionIsToldOnlyOfACompletedKey(Known known) {
+		IdempotencyKey key = Requests.newKey();
+		known.reach(this, key);
+		assertThat(record(key).completedAt() != null).isEqualTo(known == Known.COMPLETED);
+	}
+
+	@Test
+	default void timeOfTheCompletionIsThatOfTheStore() {
+		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
+		Duration pause = precision().plusMillis(20);
+		letPass(pause);
+		store().complete(owner, null);
+		ClaimRequest later = Known.LIVE.reach(this, Requests.newKey());
+		assertThat(record(owner.key()).completedAt()).isBetween(record(owner.key()).createdAt().plus(pause),
+				record(later.key()).createdAt());
 	}
 
 	@ParameterizedTest

@@ -28,6 +28,7 @@ interface InsertContract extends TransactionContract {
 		IdempotencyKey key = Requests.newKey();
 		assertThat(commit(() -> insert(key))).hasValueSatisfying((claim) -> assertThat(claim.attempt()).isOne());
 		assertThat(record(key).state()).isEqualTo(State.COMPLETED);
+		assertThat(record(key).completedAt()).isCloseTo(record(key).createdAt(), FindContract.CLOSE);
 		assertThat(store().claim(Requests.request(key))).isEqualTo(new Claim.Completed(null));
 	}
 

@@ -33,7 +33,7 @@ interface RetentionContract extends StoreContract {
 	}
 
 	@Test
-	default void attemptsAreCountedAnewAfterTheRetentionOfACompletedKey() {
+	default void completedKeyBeginsAnewAfterItsRetention() {
 		IdempotencyKey key = Requests.newKey();
 		Known.FAILED.reach(this, key);
 		ClaimRequest second = Requests.request(key, lease(), retention());
@@ -41,6 +41,7 @@ interface RetentionContract extends StoreContract {
 		store().complete(second, null);
 		letPass(retention());
 		assertThat(Requests.acquire(store(), Requests.request(key)).attempt()).isOne();
+		assertThat(record(key).completedAt()).isNull();
 	}
 
 	@Test

@@ -26,6 +26,7 @@ interface TransactionClaimContract extends TransactionContract {
 		IdempotencyKey key = Requests.newKey();
 		assertThat(commit(() -> claim(key, joined))).isInstanceOf(Claim.Acquired.class);
 		assertThat(record(key).state()).isEqualTo(State.COMPLETED);
+		assertThat(record(key).completedAt()).isNotNull();
 	}
 
 	@ParameterizedTest
@@ -40,6 +41,7 @@ interface TransactionClaimContract extends TransactionContract {
 			assertThat(claim.fence()).isGreaterThan(fence);
 		});
 		assertThat(record(key).state()).isEqualTo(State.COMPLETED);
+		assertThat(record(key).completedAt()).isNotNull();
 	}
 
 	@ParameterizedTest

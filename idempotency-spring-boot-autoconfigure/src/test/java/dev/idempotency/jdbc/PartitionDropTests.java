@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -18,8 +19,11 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyListener;
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.cleanup.CleanupJob;
+import dev.idempotency.cleanup.CleanupSettings;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -27,7 +31,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for the end of partitions.
+ * Tests for the end of partitions, on a table with a column of the application, in a
+ * database with a publication of all tables.
  */
 @Execution(ExecutionMode.SAME_THREAD)
 class PartitionDropTests {
@@ -45,6 +50,8 @@ class PartitionDropTests {
 	@BeforeEach
 	void createDatabase() {
 		this.database = TestDatabase.partitioned();
+		this.database.jdbc().execute("ALTER TABLE idempotency_record ADD note text NOT NULL DEFAULT 'none'");
+		this.database.jdbc().execute("CREATE PUBLICATION everything FOR ALL TABLES");
 		this.store = this.database.store();
 		this.transactions = new TransactionTemplate(new JdbcTransactionManager(this.database.pool()));
 		this.partitions = new Partitions(new Connections(this.database.pool(), new PostgresDialect(Layout.PARTITIONED)),
@@ -222,14 +229,35 @@ class PartitionDropTests {
 	void cleanupOpensTheNextPartitionAndDropsTheDeadOne() {
 		expire(completed(), "1 min");
 		this.database.jdbc().update("UPDATE idempotency_record_period SET since = since - interval '25 hours'");
-		this.store.deleteExpired(10);
+		this.store.maintain();
 		completed();
 		assertThat(names()).containsExactly("idempotency_record_p2", "idempotency_record_p3");
 		assertThat(this.database.jdbc().queryForMap("SELECT period, closing FROM idempotency_record_period"))
 			.containsEntry("period", 2)
 			.containsEntry("closing", null);
-		this.store.deleteExpired(10);
+		this.store.maintain();
 		assertThat(names()).hasSize(2);
+	}
+
+	// Its walk through the expired records is never at its start.
+	@Test
+	@Tag("promise-15")
+	void partitionsAreMaintainedUnderABacklogThatNeverEnds() {
+		JdbcIdempotencyStore frequent = new JdbcIdempotencyStore(this.database.pool(), TableName.of(TestDatabase.TABLE),
+				TestDatabase.TIMEOUT, Layout.PARTITIONED, Duration.ofMillis(10));
+		CleanupJob job = new CleanupJob(frequent,
+				new CleanupSettings(Duration.ofMinutes(1), Duration.ofMillis(30), 1, Duration.ZERO),
+				new IdempotencyListener() {
+				});
+		completed();
+		fill(10_000);
+		AtomicInteger deleted = new AtomicInteger();
+		await().pollInterval(Duration.ofMillis(11)).until(() -> {
+			deleted.addAndGet(job.runOnce());
+			return names().contains("idempotency_record_p4") && !names().contains("idempotency_record_p2");
+		});
+		assertThat(names()).contains("idempotency_record_p1");
+		assertThat(deleted).hasPositiveValue().hasValueLessThan(10_000);
 	}
 
 	@Test

@@ -59,6 +59,10 @@ class PartitionSchemaTests {
 		JdbcSchemaMigration.migrate(this.pool, TABLE, layout);
 	}
 
+	private void convert() {
+		JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED, true);
+	}
+
 	private JdbcIdempotencyStore store(TableName table, Layout layout) {
 		return new JdbcIdempotencyStore(this.pool, table, TestDatabase.TIMEOUT, layout,
 				TestDatabase.PARTITION_INTERVAL);
@@ -76,7 +80,7 @@ class PartitionSchemaTests {
 		single.complete(completed, new byte[] { 7 });
 		single.fail(failed, new Failure("x", "y"));
 		List<Map<String, Object>> before = rows();
-		migrate(Layout.PARTITIONED);
+		convert();
 		assertThat(rows()).isEqualTo(before);
 		JdbcIdempotencyStore partitioned = store(TABLE, Layout.PARTITIONED);
 		Claim duplicate = partitioned.claim(TestDatabase.request(completed.key()));
@@ -98,7 +102,7 @@ class PartitionSchemaTests {
 		JdbcIdempotencyStore old = store(TABLE, Layout.SINGLE);
 		ClaimRequest owner = TestDatabase.request(TestDatabase.newKey());
 		old.claim(owner);
-		migrate(Layout.PARTITIONED);
+		convert();
 		assertThat(old.renew(owner)).isEqualTo(Settlement.SETTLED);
 		assertThat(old.complete(owner, null)).isEqualTo(Settlement.SETTLED);
 		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
@@ -114,7 +118,7 @@ class PartitionSchemaTests {
 		old.claim(TestDatabase.request(TestDatabase.newKey()));
 		this.jdbc.update("UPDATE records SET state = 'C', lease_until = NULL, expires_at = now() - interval '1 hour'");
 		this.jdbc.execute("VACUUM FULL records");
-		migrate(Layout.PARTITIONED);
+		convert();
 		JdbcIdempotencyStore store = store(TABLE, Layout.PARTITIONED);
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 		store.claim(request);
@@ -136,7 +140,7 @@ class PartitionSchemaTests {
 		assertThat(store.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
 		assertThat(store.complete(request, null)).isEqualTo(Settlement.SETTLED);
 		this.jdbc.execute("UPDATE " + name + "_period SET since = since - interval '2 days'");
-		store.deleteExpired(10);
+		store.maintain();
 		assertThat(store.claim(request)).isEqualTo(new Claim.Completed(null));
 		assertThat(this.jdbc.queryForList(
 				"SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = ?::regclass " + "ORDER BY 1",
@@ -146,6 +150,57 @@ class PartitionSchemaTests {
 
 	private static String partition(TableName table, int number) {
 		return table.toString().toLowerCase() + "_p" + number;
+	}
+
+	// The last one is added while connections are open, and the first partition owns no
+	// sequence.
+	@Test
+	@Tag("promise-15")
+	void columnsOfTheApplicationKeepTheirDefaults() {
+		migrate(Layout.SINGLE);
+		this.jdbc.execute("ALTER TABLE records ADD note text NOT NULL DEFAULT 'none', ADD number serial");
+		store(TABLE, Layout.SINGLE).claim(TestDatabase.request(TestDatabase.newKey()));
+		convert();
+		JdbcIdempotencyStore store = store(TABLE, Layout.PARTITIONED);
+		useAll(store);
+		this.jdbc.execute("ALTER TABLE records ADD tenant integer NOT NULL DEFAULT 7");
+		useAll(store);
+		this.jdbc.execute("UPDATE records SET expires_at = now() WHERE period = 0; "
+				+ "UPDATE records SET lease_until = now() WHERE period = 0; "
+				+ "UPDATE records_period SET since = since - interval '2 days'");
+		store.maintain();
+		useAll(store);
+		assertThat(this.jdbc.queryForList("SELECT DISTINCT period FROM records ORDER BY 1", Integer.class))
+			.containsExactly(1, 2);
+		assertThat(this.jdbc.queryForObject("SELECT count(DISTINCT number) = count(*) AND bool_and(note = 'none') "
+				+ "AND bool_and(tenant = 7) FROM records", Boolean.class))
+			.isTrue();
+	}
+
+	private void useAll(JdbcIdempotencyStore store) {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		assertThat(store.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(store.complete(request, new byte[0])).isEqualTo(Settlement.SETTLED);
+		ClaimRequest forgotten = TestDatabase.request(TestDatabase.newKey());
+		assertThat(store.restore(forgotten, new Claim.Acquired(3, 2))).isEqualTo(Settlement.SETTLED);
+		assertThat(store.fail(forgotten, new Failure("x", "y"))).isEqualTo(Settlement.SETTLED);
+		assertThat(store
+			.claimAll(List.of(TestDatabase.request(forgotten.key()), TestDatabase.request(TestDatabase.newKey()))))
+			.containsExactly(new Claim.Acquired(4, 3), new Claim.Acquired(1, 1));
+		assertThat(store.noteFailure(TestDatabase.request(TestDatabase.newKey()), new Failure("x", "y")))
+			.isEqualTo(Settlement.SETTLED);
+		new TransactionTemplate(new JdbcTransactionManager(this.pool)).executeWithoutResult(
+				(status) -> assertThat(store.insert(TestDatabase.request(TestDatabase.newKey()))).isPresent());
+	}
+
+	@Test
+	@Tag("promise-12")
+	void tableWithAColumnThatNoClaimCanFillIsNotConverted() {
+		migrate(Layout.SINGLE);
+		this.jdbc.execute("ALTER TABLE records ADD number integer GENERATED ALWAYS AS IDENTITY");
+		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(this::convert)
+			.withMessageContaining("number");
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE));
 	}
 
 	@Test
@@ -174,8 +229,7 @@ class PartitionSchemaTests {
 		long start = System.nanoTime();
 		new TransactionTemplate(new JdbcTransactionManager(this.pool)).executeWithoutResult((status) -> {
 			new JdbcTemplate(this.pool).execute("LOCK TABLE records IN ROW EXCLUSIVE MODE");
-			assertThatExceptionOfType(IdempotencyConfigurationException.class)
-				.isThrownBy(() -> migrate(Layout.PARTITIONED))
+			assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(this::convert)
 				.withMessageContaining("lock timeout");
 		});
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(9));

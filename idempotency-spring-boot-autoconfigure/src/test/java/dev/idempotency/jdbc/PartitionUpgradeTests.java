@@ -130,6 +130,9 @@ class PartitionUpgradeTests {
 			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED))
 			.withMessageContaining("completed_at");
 		this.jdbc.execute("ALTER TABLE records ADD COLUMN completed_at timestamptz");
+		assertThatExceptionOfType(RuntimeException.class)
+			.isThrownBy(() -> store(this.pool).claim(TestDatabase.request(TestDatabase.newKey())))
+			.withStackTraceContaining("Input has too few columns");
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
 			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED))
 			.withMessageContaining("lacks the functions records_add, records_take.");

@@ -10,7 +10,8 @@ import dev.idempotency.test.TestDatabase;
 
 /**
  * The contract of {@link JdbcIdempotencyStore} on a partitioned table, with the next
- * partition being opened again and again meanwhile.
+ * partition being opened again and again meanwhile, on a table with a column of the
+ * application, in a database with a publication of all tables.
  */
 class PartitionedStoreContractTests extends TransactionalIdempotencyStoreContract {
 
@@ -19,6 +20,9 @@ class PartitionedStoreContractTests extends TransactionalIdempotencyStoreContrac
 	private static final TestDatabase database = TestDatabase.partitioned();
 
 	static {
+		database.jdbc().execute("ALTER TABLE idempotency_record ADD note text NOT NULL DEFAULT 'none'");
+		database.jdbc()
+			.execute("CREATE PUBLICATION everything FOR ALL TABLES WITH (publish_via_partition_root = true)");
 		for (int i = 0; i < 4; i++) {
 			database.nextPartition();
 		}

@@ -98,7 +98,7 @@ class SearchPathTests {
 				TestDatabase.TIMEOUT, Layout.PARTITIONED, Duration.ofMillis(10));
 		this.dataSource.tenant = "tenant_a";
 		assertThat(store.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
-		store.deleteExpired(10);
+		store.maintain();
 		assertThat(new JdbcTemplate(pool).queryForObject(
 				"SELECT count(*) FROM \"Tenant-b\".records_partitioned WHERE id = ?", Integer.class, this.key.id()))
 			.isOne();
@@ -130,7 +130,7 @@ class SearchPathTests {
 		// A schema comes before the one of the table, as "$user" does when it is created.
 		new JdbcTemplate(pool).execute("CREATE SCHEMA IF NOT EXISTS tenant_a");
 		this.dataSource.tenant = "tenant_a";
-		JdbcSchemaMigration.migrate(this.dataSource, table, layout);
+		JdbcSchemaMigration.migrate(this.dataSource, table, layout, true);
 		JdbcIdempotencyStore after = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
 				TestDatabase.PARTITION_INTERVAL);
 		assertThat(after.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Completed.class);

@@ -8,7 +8,7 @@ SET LOCAL idle_in_transaction_session_timeout = '1min';
 ALTER TABLE ${table}_period ADD PRIMARY KEY (period);
 
 -- V1000 has made the table without the defaults of the columns that the application had added to the single one. A
--- sequence must not keep the first partition from being dropped.
+-- sequence must not keep the first partition from being dropped. No claim knows a value for a column without a default.
 DO $$
 DECLARE
   c record;
@@ -28,6 +28,13 @@ BEGIN
     WHERE o.refclassid = 'pg_class'::regclass AND o.refobjid = to_regclass('${table}_p0') AND o.deptype = 'a'
   LOOP
     EXECUTE format('ALTER SEQUENCE %s OWNED BY ${table}.%I', c.sequence, c.name);
+  END LOOP;
+  FOR c IN
+    SELECT a.attname AS name FROM pg_attribute a
+    WHERE a.attrelid = '${table}'::regclass AND a.attnum > 0 AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = ''
+      AND a.attname NOT IN ('id', 'scope', 'key', 'state', 'fence', 'attempt', 'created_at', 'expires_at', 'period')
+  LOOP
+    RAISE EXCEPTION 'the column % of ${table} is NOT NULL and has no default', c.name;
   END LOOP;
 END $$;
 

@@ -1,0 +1,66 @@
+package dev.idempotency.jdbc;
+
+import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import dev.idempotency.ClaimRequest;
+import dev.idempotency.Failure;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for the column {@code completed_at}.
+ */
+class CompletionTimeTests {
+
+	static Stream<Named<TestDatabase>> databases() {
+		return Stream.of(Named.of("single", TestDatabase.create()), Named.of("partitioned", TestDatabase.partitioned()),
+				Named.of("H2", TestDatabase.h2()));
+	}
+
+	@ParameterizedTest
+	@MethodSource("databases")
+	void columnIsEmptyAfterTheNextClaimOrFailure(TestDatabase database) {
+		try (database) {
+			assertCleared(database, JdbcIdempotencyStore::claim);
+			assertCleared(database, (store, request) -> store.claimAll(List.of(request)));
+			assertCleared(database, (store, request) -> store.noteFailure(request, new Failure("x", "y")));
+			assertCleared(database, (store, request) -> store.noteFailures(List.of(request), new Failure("x", "y")));
+		}
+	}
+
+	private static void assertCleared(TestDatabase database,
+			BiConsumer<JdbcIdempotencyStore, ClaimRequest> transition) {
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		database.store().claim(request);
+		database.store().complete(request, null);
+		assertThat(database.record(request.key()).completedAt()).isNotNull();
+		database.endRetention(request.key());
+		transition.accept(database.store(), TestDatabase.request(request.key()));
+		assertThat(database.jdbc()
+			.queryForObject("SELECT count(*) FROM idempotency_record WHERE id = ? AND completed_at IS NULL",
+					Integer.class, request.key().id()))
+			.isOne();
+	}
+
+	// The first version knows no such column.
+	@ParameterizedTest
+	@MethodSource("databases")
+	void completionOfAnOlderInstanceHasNoTime(TestDatabase database) {
+		try (database) {
+			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+			database.store().claim(request);
+			database.jdbc()
+				.update("UPDATE idempotency_record SET state = 'C', lease_until = NULL WHERE id = ?",
+						request.key().id());
+			assertThat(database.record(request.key()).completedAt()).isNull();
+		}
+	}
+
+}
