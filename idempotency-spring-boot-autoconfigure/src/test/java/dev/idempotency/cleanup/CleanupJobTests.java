@@ -20,8 +20,8 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyListener;
-import dev.idempotency.test.Logs;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.test.Logs;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
