@@ -1,0 +1,65 @@
+package dev.idempotency.readme;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.UUID;
+
+import org.springframework.jdbc.core.JdbcTemplate;
+
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A payment as the snippets of the README expect it, with an account to charge.
+ *
+ * @param id its id, which is its key as well
+ */
+record Payment(String id) {
+
+	static final int AMOUNT = 7;
+
+	static Payment create() {
+		return new Payment(UUID.randomUUID().toString());
+	}
+
+	// Of its own, because the topic has the payments of other tests too.
+	void createAccount(JdbcTemplate jdbc) {
+		jdbc.execute("CREATE TABLE account (id text PRIMARY KEY, balance int NOT NULL)");
+		jdbc.update("INSERT INTO account VALUES (?, 100)", this.id);
+	}
+
+	int charged(JdbcTemplate jdbc) {
+		return 100 - jdbc.queryForObject("SELECT balance FROM account", Integer.class);
+	}
+
+	static String redis() {
+		return "redis://" + Servers.redis().host() + ":" + Servers.redis().port();
+	}
+
+	void sendTwice() {
+		String json = "{\"tenant\":\"t\",\"paymentId\":\"%1$s\",\"account\":\"%1$s\",\"amount\":%2$d}"
+			.formatted(this.id, AMOUNT);
+		Kafka.send(Readme.TOPIC, this.id, json);
+		Kafka.send(Readme.TOPIC, this.id, json);
+	}
+
+	void awaitConsumption(String... groups) {
+		for (String group : groups) {
+			await().until(() -> Kafka.lag(group, Readme.TOPIC) == 0);
+		}
+	}
+
+	/**
+	 * How often the gateway was called for it.
+	 * @param file the file that the gateway writes
+	 * @return the number of calls
+	 * @throws IOException if the file cannot be read
+	 */
+	long calls(Path file) throws IOException {
+		return Files.readAllLines(file).stream().filter((line) -> line.contains(this.id)).count();
+	}
+
+}

@@ -1,0 +1,115 @@
+package dev.idempotency.readme;
+
+import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+
+import javax.tools.ToolProvider;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.ResourceLock;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.readme.Readme.Store;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@code README.md}: its snippets compile and do what they promise.
+ */
+@Tag("promise-12")
+// One application at a time has the topic and the groups of the snippets.
+@ResourceLock(Readme.TOPIC)
+class ReadmeTests {
+
+	@TempDir
+	private Path directory;
+
+	@Test
+	void listenersWithTheirKeysInTheDatabaseHandleARecordOnce() throws Exception {
+		String database = Servers.newDatabase();
+		JdbcTemplate jdbc = Servers.jdbc(database);
+		Payment payment = Payment.create();
+		payment.createAccount(jdbc);
+		run(Store.JDBC, UnaryOperator.identity(), Map.of("spring.datasource.url", database), (context) -> {
+			assertThat(context.getBean(IdempotencyStore.class).name()).isEqualTo("jdbc");
+			payment.sendTwice();
+			payment.awaitConsumption("ledger", "gateway");
+			assertThat(payment.charged(jdbc)).isEqualTo(Payment.AMOUNT);
+			assertThat(payment.calls(gatewayFile())).isEqualTo(1);
+		});
+	}
+
+	@Test
+	void listenerWithItsKeysInRedisHandlesARecordOnce() throws Exception {
+		Payment payment = Payment.create();
+		UnaryOperator<TestApp> redis = (app) -> app.redis(Servers.redis())
+			.without(Stream.of(DataSourceAutoConfiguration.class));
+		run(Store.REDIS, redis, Map.of("spring.data.redis.url", Payment.redis()), (context) -> {
+			assertThat(context.getBean(IdempotencyStore.class).name()).isEqualTo("redis");
+			payment.sendTwice();
+			payment.awaitConsumption("gateway");
+			assertThat(payment.calls(gatewayFile())).isEqualTo(1);
+		});
+	}
+
+	private Path gatewayFile() {
+		return this.directory.resolve("gateway");
+	}
+
+	private void run(Store store, UnaryOperator<TestApp> servers, Map<String, String> addresses, Assertions assertions)
+			throws Exception {
+		ClassLoader before = Thread.currentThread().getContextClassLoader();
+		try (URLClassLoader loader = new URLClassLoader(new URL[] { compile(store).toUri().toURL() }, before)) {
+			Thread.currentThread().setContextClassLoader(loader);
+			TestApp app = servers.apply(TestApp.of(loader.loadClass("com.example.PaymentListeners"),
+					loader.loadClass("com.example.Gateway")));
+			Readme.properties(addresses).forEach(app::with);
+			app.with("spring.kafka.bootstrap-servers", Servers.kafka().getBrokersAsString())
+				.with("spring.datasource.username", Servers.postgres().username())
+				.with("gateway.file", gatewayFile().toString());
+			try (ConfigurableApplicationContext context = app.run()) {
+				assertions.check(context);
+			}
+		}
+		finally {
+			Thread.currentThread().setContextClassLoader(before);
+		}
+	}
+
+	private Path compile(Store store) throws IOException {
+		List<String> arguments = new ArrayList<>(List.of("-proc:none", "-parameters", "-d", this.directory.toString(),
+				"-cp", System.getProperty("java.class.path")));
+		for (Map.Entry<String, String> source : Readme.sources(store).entrySet()) {
+			arguments.add(
+					Files.writeString(this.directory.resolve(source.getKey() + ".java"), source.getValue()).toString());
+		}
+		assertThat(ToolProvider.getSystemJavaCompiler().run(null, null, null, arguments.toArray(String[]::new)))
+			.isZero();
+		return this.directory;
+	}
+
+	/**
+	 * What is checked in the application.
+	 */
+	interface Assertions {
+
+		void check(ConfigurableApplicationContext context) throws Exception;
+
+	}
+
+}
