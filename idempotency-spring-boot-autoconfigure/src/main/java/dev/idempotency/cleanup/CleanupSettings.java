@@ -9,7 +9,7 @@ import dev.idempotency.IdempotencyConfigurationException;
  * How a {@link CleanupJob} works.
  *
  * @param interval the time between the end of a run and the next, give or take a fifth
- * @param timeBudget how long a run may take; what is left then has to wait for the next
+ * @param timeBudget how long a run may delete; what is left then has to wait for the next
  * @param batchSize how many records a statement deletes at most
  * @param pause how long to leave the database alone before each statement
  * @since 0.1.0

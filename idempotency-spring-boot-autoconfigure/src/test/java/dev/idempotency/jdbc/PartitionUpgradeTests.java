@@ -161,6 +161,27 @@ class PartitionUpgradeTests {
 		claimAndCompleteWithTheFirstVersion();
 	}
 
+	// Claims queue behind the lock of the migration for less than they may wait.
+	@Test
+	void migrationWaitsForAnOpenTransactionAndClaimsGoOn() throws IOException {
+		createWithTheFirstVersion();
+		CompletableFuture<Void> migration = new TransactionTemplate(new JdbcTransactionManager(this.pool))
+			.execute((status) -> {
+				store(this.pool).insert(TestDatabase.request(TestDatabase.newKey()));
+				CompletableFuture<Void> waiting = CompletableFuture
+					.runAsync(() -> JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED));
+				await().pollDelay(Duration.ZERO).until(this::sessionWaits);
+				long end = System.nanoTime() + Duration.ofSeconds(1).toNanos();
+				while (System.nanoTime() - end < 0) {
+					claimAndCompleteWithTheFirstVersion();
+				}
+				assertThat(waiting).isNotDone();
+				return waiting;
+			});
+		assertThat(migration).succeedsWithin(20, TimeUnit.SECONDS);
+		claimAndComplete();
+	}
+
 	private boolean sessionWaits() {
 		return this.jdbc.queryForObject("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
 				+ "AND wait_event_type = 'Lock'", Long.class) > 0;
