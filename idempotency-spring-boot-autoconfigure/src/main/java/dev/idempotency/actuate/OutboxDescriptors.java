@@ -30,16 +30,20 @@ public final class OutboxDescriptors {
 	 *
 	 * @param table the name of the table
 	 * @param pending messages that are to be published, see {@link OutboxStatus}
-	 * @param oldest the age of the oldest of them, if there is one
+	 * @param oldest the age of the oldest message that is pending or blocked, if there is
+	 * one
 	 * @param setAside messages that have been set aside, see {@link OutboxStatus}
+	 * @param blocked messages that wait for one that is set aside, see
+	 * {@link OutboxStatus}
 	 */
 	@JsonInclude(Include.NON_NULL)
-	public record OutboxOverview(String table, long pending, @Nullable Duration oldest, long setAside) {
+	public record OutboxOverview(String table, long pending, @Nullable Duration oldest, long setAside, long blocked) {
 
 		static OutboxOverview of(OutboxStore store) {
 			OutboxStatus status = store.status();
-			return new OutboxOverview(store.table(), status.pending(), (status.pending() > 0) ? status.oldest() : null,
-					status.setAside());
+			boolean waiting = status.pending() + status.blocked() > 0;
+			return new OutboxOverview(store.table(), status.pending(), waiting ? status.oldest() : null,
+					status.setAside(), status.blocked());
 		}
 
 	}
@@ -85,15 +89,23 @@ public final class OutboxDescriptors {
 	}
 
 	/**
-	 * What came of a change.
+	 * The outcome of a change.
 	 *
-	 * @param id the identity of the message
-	 * @param outcome what came of it
+	 * @param id the identity of the message, if one was named
+	 * @param topic the topic of the messages, if one was named
+	 * @param messages how many messages of the topic were changed
+	 * @param outcome the outcome
 	 */
-	public record MessageChanged(UUID id, Change outcome) {
+	@JsonInclude(Include.NON_NULL)
+	public record MessagesChanged(@Nullable UUID id, @Nullable String topic, @Nullable Integer messages,
+			Change outcome) {
 
-		static MessageChanged of(UUID id, boolean done) {
-			return new MessageChanged(id, done ? Change.DONE : Change.ABSENT);
+		static MessagesChanged of(UUID id, boolean done) {
+			return new MessagesChanged(id, null, null, done ? Change.DONE : Change.ABSENT);
+		}
+
+		static MessagesChanged of(String topic, int messages) {
+			return new MessagesChanged(null, topic, messages, (messages > 0) ? Change.DONE : Change.ABSENT);
 		}
 
 	}

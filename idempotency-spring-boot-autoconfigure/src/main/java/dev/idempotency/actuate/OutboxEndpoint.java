@@ -10,7 +10,7 @@ import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 
-import dev.idempotency.actuate.OutboxDescriptors.MessageChanged;
+import dev.idempotency.actuate.OutboxDescriptors.MessagesChanged;
 import dev.idempotency.actuate.OutboxDescriptors.OutboxOverview;
 import dev.idempotency.actuate.OutboxDescriptors.SetAsideList;
 import dev.idempotency.outbox.OutboxOperator;
@@ -67,30 +67,47 @@ public final class OutboxEndpoint {
 		if (!view.equals("set-aside")) {
 			return null;
 		}
-		int size = (limit != null) ? limit : LIMIT;
-		if (size < 1 || size > MAX_LIMIT) {
-			throw new IllegalArgumentException("'limit' is " + size + "; 1 to " + MAX_LIMIT + " can be listed at once");
-		}
-		return SetAsideList.of(this.operator.store().setAside(size), values);
+		return SetAsideList.of(this.operator.store().setAside(size(limit)), values);
 	}
 
 	/**
-	 * Change a message that has been set aside.
+	 * Change messages that have been set aside: one, or those of a topic.
 	 * @param action {@code retry} or {@code discard}
-	 * @param id the identity of the message
-	 * @return what came of it, {@code null} if there is no such action
+	 * @param id the identity of the message, or no {@code topic}
+	 * @param topic the topic of the messages, or no {@code id}
+	 * @param limit how many messages of the topic at most, those that were sent first
+	 * @return the outcome, {@code null} if there is no such action
 	 */
 	@WriteOperation
-	public @Nullable MessageChanged change(@Selector String action, String id) {
-		return change(action, id, null);
+	public @Nullable MessagesChanged change(@Selector String action, @Nullable String id, @Nullable String topic,
+			@Nullable Integer limit) {
+		return change(action, id, topic, limit, null);
 	}
 
-	@Nullable MessageChanged change(String action, @Nullable String id, @Nullable String who) {
-		return switch (action) {
-			case "retry" -> MessageChanged.of(uuid(id), this.operator.retry(uuid(id), who));
-			case "discard" -> MessageChanged.of(uuid(id), this.operator.discard(uuid(id), who));
-			default -> null;
-		};
+	@Nullable MessagesChanged change(String action, @Nullable String id, @Nullable String topic, @Nullable Integer limit,
+			@Nullable String who) {
+		if (!action.equals("retry") && !action.equals("discard")) {
+			return null;
+		}
+		boolean retry = action.equals("retry");
+		if (topic == null || topic.isEmpty()) {
+			UUID one = uuid(id);
+			return MessagesChanged.of(one, retry ? this.operator.retry(one, who) : this.operator.discard(one, who));
+		}
+		if (id != null) {
+			throw new IllegalArgumentException("Both 'id' and 'topic' are given; name a message or a topic");
+		}
+		int size = size(limit);
+		return MessagesChanged.of(topic,
+				retry ? this.operator.retry(topic, size, who) : this.operator.discard(topic, size, who));
+	}
+
+	private static int size(@Nullable Integer limit) {
+		int size = (limit != null) ? limit : LIMIT;
+		if (size < 1 || size > MAX_LIMIT) {
+			throw new IllegalArgumentException("'limit' is " + size + "; 1 to " + MAX_LIMIT + " messages are possible");
+		}
+		return size;
 	}
 
 	private static UUID uuid(@Nullable String id) {
@@ -98,7 +115,7 @@ public final class OutboxEndpoint {
 			return UUID.fromString(String.valueOf(id));
 		}
 		catch (IllegalArgumentException ex) {
-			throw new IllegalArgumentException("'id' is needed, a UUID as 'set-aside' shows it", ex);
+			throw new IllegalArgumentException("'id' is needed, a UUID as 'set-aside' shows it, or 'topic'", ex);
 		}
 	}
 

@@ -15,7 +15,7 @@ import org.springframework.boot.actuate.endpoint.web.annotation.EndpointWebExten
 
 import dev.idempotency.IdempotencyRecords.Change;
 import dev.idempotency.actuate.Descriptors.Problem;
-import dev.idempotency.actuate.OutboxDescriptors.MessageChanged;
+import dev.idempotency.actuate.OutboxDescriptors.MessagesChanged;
 import dev.idempotency.actuate.OutboxDescriptors.OutboxOverview;
 import dev.idempotency.actuate.OutboxDescriptors.SetAsideList;
 
@@ -25,7 +25,7 @@ import dev.idempotency.actuate.OutboxDescriptors.SetAsideList;
  * @since 0.1.0
  */
 @EndpointWebExtension(endpoint = OutboxEndpoint.class)
-@RegisterReflectionForBinding({ OutboxOverview.class, SetAsideList.class, MessageChanged.class, Problem.class })
+@RegisterReflectionForBinding({ OutboxOverview.class, SetAsideList.class, MessagesChanged.class, Problem.class })
 public final class OutboxEndpointWebExtension {
 
 	private final OutboxEndpoint delegate;
@@ -58,10 +58,12 @@ public final class OutboxEndpointWebExtension {
 	}
 
 	@WriteOperation
-	public WebEndpointResponse<?> change(@Selector String action, @Nullable String id, SecurityContext context) {
+	public WebEndpointResponse<?> change(@Selector String action, @Nullable String id, @Nullable String topic,
+			@Nullable Integer limit, SecurityContext context) {
 		Principal principal = context.getPrincipal();
-		return Answers.of(() -> this.delegate.change(action, id, (principal != null) ? principal.getName() : null),
-				(body) -> (((MessageChanged) body).outcome() == Change.DONE) ? WebEndpointResponse.STATUS_OK
+		String who = (principal != null) ? principal.getName() : null;
+		return Answers.of(() -> this.delegate.change(action, id, topic, limit, who),
+				(body) -> (((MessagesChanged) body).outcome() == Change.DONE) ? WebEndpointResponse.STATUS_OK
 						: WebEndpointResponse.STATUS_NOT_FOUND);
 	}
 

@@ -78,7 +78,7 @@ public final class IdempotencyOutboxAutoConfiguration {
 		DataSource managed = JdbcTransactionManagers.dataSource(manager);
 		boolean logged = properties.outbox().relay() == Relay.DEBEZIUM;
 		JdbcOutboxStore store = new JdbcOutboxStore((managed != null) ? managed : dataSource, manager, table,
-				properties.store().timeout(), properties.outbox().retention(), logged);
+				properties.store().timeout(), properties.outbox().retention(), logged, properties.outbox().onRefused());
 		if (logged) {
 			checkConnector(store);
 		}

@@ -12,6 +12,7 @@ import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.cleanup.CleanupSettings;
 import dev.idempotency.jdbc.Layout;
+import dev.idempotency.outbox.OnRefused;
 
 /**
  * Properties of idempotent listeners.
@@ -170,6 +171,8 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * at most.
 	 * @param maxAttempts How often the broker may refuse a message before it is set
 	 * aside.
+	 * @param onRefused Whether messages wait while an earlier one with their topic and
+	 * key is set aside. The same in all instances.
 	 * @param maxBackOff Longest time between two tries, while the broker does not answer
 	 * and after a refusal.
 	 * @param stopTimeout How long the relay, when the application stops, goes on with
@@ -181,8 +184,9 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 			@DefaultValue("idempotency_outbox") String table, @Nullable String kafkaTemplate,
 			@DefaultValue("1d") Duration retention, @DefaultValue("500") int batchSize,
 			@DefaultValue("1s") Duration pollInterval, @DefaultValue("20s") Duration sendTimeout,
-			@DefaultValue("10") int maxAttempts, @DefaultValue("5s") Duration maxBackOff,
-			@DefaultValue("10s") Duration stopTimeout, @DefaultValue("true") boolean listen) {
+			@DefaultValue("10") int maxAttempts, @DefaultValue("block-key") OnRefused onRefused,
+			@DefaultValue("5s") Duration maxBackOff, @DefaultValue("10s") Duration stopTimeout,
+			@DefaultValue("true") boolean listen) {
 
 	}
 

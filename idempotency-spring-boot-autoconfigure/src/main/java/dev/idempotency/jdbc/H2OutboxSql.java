@@ -34,7 +34,7 @@ final class H2OutboxSql extends OutboxSql {
 	// A statement for people who try things out may read all that waits.
 	private static Claims claims(TableName table, String others) {
 		String due = others + due(table, SAME_KEY);
-		String rows = ROWS.formatted(table, due, COLUMNS);
+		String rows = ROWS.formatted(table, due, columns(table, SAME_KEY));
 		return new Claims(lockLanes(table, "", SOME.formatted(table, due)),
 				others.isEmpty() ? rows : "SELECT * FROM (" + rows + ") LIMIT ?");
 	}
@@ -52,6 +52,14 @@ final class H2OutboxSql extends OutboxSql {
 	@Override
 	String later() {
 		return "DATEADD(MILLISECOND, CAST(? AS BIGINT), CURRENT_TIMESTAMP)";
+	}
+
+	@Override
+	String unblock() {
+		return unblock("SELECT b.id FROM " + table()
+				+ " b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL " + "AND NOT EXISTS (SELECT 1 FROM "
+				+ table() + " f WHERE f.id = b.blocked_by AND f.set_aside_at IS NOT NULL) "
+				+ "ORDER BY b.position LIMIT ?");
 	}
 
 	@Override

@@ -6,8 +6,11 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 
 import javax.sql.DataSource;
 
@@ -17,6 +20,7 @@ import org.apache.commons.logging.LogFactory;
 import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.outbox.ClaimedRow;
+import dev.idempotency.outbox.OnRefused;
 import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.RelayFailure;
 
@@ -32,6 +36,9 @@ final class JdbcOutboxClaim implements OutboxClaim {
 
 	private static final String LOCKED = "55P03";
 
+	// Where all that is read is blocked, the next messages are read, so many times.
+	private static final int READS = 20;
+
 	private final Connection connection;
 
 	private final OutboxSql sql;
@@ -39,6 +46,8 @@ final class JdbcOutboxClaim implements OutboxClaim {
 	private final Dialect dialect;
 
 	private final boolean delete;
+
+	private final OnRefused onRefused;
 
 	private final int limit;
 
@@ -48,14 +57,18 @@ final class JdbcOutboxClaim implements OutboxClaim {
 
 	private List<ClaimedRow> rows = List.of();
 
+	// The identities of messages that were read, and of what each waits for.
+	private final Map<UUID, UUID> blocked = new LinkedHashMap<>();
+
 	private boolean ended;
 
-	private JdbcOutboxClaim(Connection connection, OutboxSql sql, Dialect dialect, Duration timeout, boolean delete)
-			throws SQLException {
+	private JdbcOutboxClaim(Connection connection, OutboxSql sql, Dialect dialect, Duration timeout, boolean delete,
+			OnRefused onRefused) throws SQLException {
 		this.connection = connection;
 		this.sql = sql;
 		this.dialect = dialect;
 		this.delete = delete;
+		this.onRefused = onRefused;
 		this.limit = dialect.limit(connection, timeout);
 		this.isolation = sql.begin(delete).isEmpty() ? connection.getTransactionIsolation()
 				: Connection.TRANSACTION_READ_COMMITTED;
@@ -63,9 +76,9 @@ final class JdbcOutboxClaim implements OutboxClaim {
 	}
 
 	static JdbcOutboxClaim open(DataSource dataSource, OutboxSql sql, Dialect dialect, Duration timeout, boolean delete,
-			int rows, Set<String> without) {
+			OnRefused onRefused, int rows, Set<String> without) {
 		try {
-			JdbcOutboxClaim claim = of(dataSource.getConnection(), sql, dialect, timeout, delete);
+			JdbcOutboxClaim claim = of(dataSource.getConnection(), sql, dialect, timeout, delete, onRefused);
 			try {
 				claim.begin(rows, without);
 				return claim;
@@ -81,9 +94,9 @@ final class JdbcOutboxClaim implements OutboxClaim {
 	}
 
 	private static JdbcOutboxClaim of(Connection connection, OutboxSql sql, Dialect dialect, Duration timeout,
-			boolean delete) throws SQLException {
+			boolean delete, OnRefused onRefused) throws SQLException {
 		try {
-			return new JdbcOutboxClaim(connection, sql, dialect, timeout, delete);
+			return new JdbcOutboxClaim(connection, sql, dialect, timeout, delete, onRefused);
 		}
 		catch (SQLException | RuntimeException | Error ex) {
 			connection.close();
@@ -97,7 +110,30 @@ final class JdbcOutboxClaim implements OutboxClaim {
 			this.connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
 		}
 		this.connection.setAutoCommit(false);
-		this.rows = read(limit, without);
+		boolean more = true;
+		for (int i = 0; more && i < READS; i++) {
+			this.rows = read(limit, without);
+			more = this.rows.isEmpty() && !this.blocked.isEmpty();
+			block();
+			if (more) {
+				this.connection.commit();
+			}
+		}
+	}
+
+	private void block() throws SQLException {
+		if (this.blocked.isEmpty()) {
+			return;
+		}
+		try (PreparedStatement statement = this.connection.prepareStatement(this.sql.block())) {
+			for (Map.Entry<UUID, UUID> entry : this.blocked.entrySet()) {
+				statement.setObject(1, entry.getValue());
+				statement.setObject(2, entry.getKey());
+				statement.addBatch();
+			}
+			statement.executeBatch();
+		}
+		this.blocked.clear();
 	}
 
 	private IdempotencyStoreUnavailableException unavailable(SQLException ex) {
@@ -142,7 +178,13 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		try (PreparedStatement statement = without.isEmpty() ? prepare(statements.rows(), locked, each)
 				: prepare(statements.rows(), locked, topics, each, each); ResultSet row = statement.executeQuery()) {
 			while (row.next()) {
-				due.add(OutboxRows.claimed(row));
+				UUID blocker = row.getObject("blocker", UUID.class);
+				if (blocker != null && this.onRefused == OnRefused.BLOCK_KEY) {
+					this.blocked.put(row.getObject("id", UUID.class), blocker);
+				}
+				else {
+					due.add(OutboxRows.claimed(row));
+				}
 			}
 		}
 		return due;

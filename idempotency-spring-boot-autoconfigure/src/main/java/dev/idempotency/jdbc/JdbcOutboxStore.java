@@ -21,6 +21,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.cleanup.ExpiredRecords;
+import dev.idempotency.outbox.OnRefused;
 import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStatus;
@@ -66,8 +67,13 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private final String insert;
 
+	private final OnRefused onRefused;
+
+	private final BlockedMessages blocked;
+
 	/**
-	 * Create an outbox.
+	 * Create an outbox in which messages wait for an earlier one with their topic and key
+	 * that is set aside.
 	 * @param dataSource the database, the same object that the transaction manager has
 	 * @param manager the manager of the transactions in which messages are sent
 	 * @param table the name of the table
@@ -79,6 +85,23 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 */
 	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, TableName table, Duration timeout,
 			Duration retention, boolean logged) {
+		this(dataSource, manager, table, timeout, retention, logged, OnRefused.BLOCK_KEY);
+	}
+
+	/**
+	 * Create an outbox.
+	 * @param dataSource the database, the same object that the transaction manager has
+	 * @param manager the manager of the transactions in which messages are sent
+	 * @param table the name of the table
+	 * @param timeout how long a statement may take that an application waits for
+	 * @param retention how long a message is kept after its publication; with zero it is
+	 * deleted at once
+	 * @param logged whether change data capture (Debezium) publishes the rows, so that no
+	 * relay has to
+	 * @param onRefused what happens to messages that follow one that is set aside
+	 */
+	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, TableName table, Duration timeout,
+			Duration retention, boolean logged, OnRefused onRefused) {
 		if (retention.isNegative()) {
 			throw new IdempotencyConfigurationException("The outbox keeps published messages for " + retention + ".",
 					"Set 'idempotency.outbox.retention' to zero or more.");
@@ -101,6 +124,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 		this.qualified = Databases.qualified(dataSource, this.dialect, table);
 		this.sql = this.dialect.outbox(this.qualified);
 		this.insert = this.sql.insert(logged);
+		this.onRefused = onRefused;
+		this.blocked = new BlockedMessages(this.connections, PATIENCE, this.sql, onRefused);
 	}
 
 	@Override
@@ -146,8 +171,9 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	@Override
 	public OutboxClaim claim(int limit, Set<String> without) {
-		return JdbcOutboxClaim.open(this.dataSource, this.sql, this.dialect, PATIENCE, this.retention.isZero(), limit,
-				without);
+		this.blocked.unblock();
+		return JdbcOutboxClaim.open(this.dataSource, this.sql, this.dialect, PATIENCE, this.retention.isZero(),
+				this.onRefused, limit, without);
 	}
 
 	@Override
@@ -196,13 +222,14 @@ public final class JdbcOutboxStore implements OutboxStore {
 	public OutboxStatus status() {
 		return this.connections.autonomous(PATIENCE, (connection) -> {
 			try (PreparedStatement statement = Connections.prepare(connection, this.sql.status(),
-					OutboxStatus.MAX_COUNT, OutboxStatus.MAX_COUNT); ResultSet row = statement.executeQuery()) {
+					OutboxStatus.MAX_COUNT, OutboxStatus.MAX_COUNT, OutboxStatus.MAX_COUNT);
+					ResultSet row = statement.executeQuery()) {
 				row.next();
-				OffsetDateTime oldest = row.getObject(2, OffsetDateTime.class);
-				return new OutboxStatus(
-						row.getLong(1), (oldest != null)
-								? OutboxRows.age(oldest, row.getObject(3, OffsetDateTime.class)) : Duration.ZERO,
-						row.getLong(4));
+				OffsetDateTime now = row.getObject(3, OffsetDateTime.class);
+				Duration pending = OutboxRows.age(row.getObject(2, OffsetDateTime.class), now);
+				Duration blocked = OutboxRows.age(row.getObject(6, OffsetDateTime.class), now);
+				return new OutboxStatus(row.getLong(1), (pending.compareTo(blocked) > 0) ? pending : blocked,
+						row.getLong(4), row.getLong(5));
 			}
 		});
 	}
@@ -223,21 +250,38 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	@Override
 	public boolean retry(UUID id) {
-		if (this.logged) {
-			throw new UnsupportedOperationException("The outbox '" + this.table + "' is published from the log of the "
-					+ "database, which tells of a message once; discard it, or run an instance with a relay");
-		}
-		return change(this.sql.retry(), id);
+		requireRelay();
+		return change(this.sql.retry(), id) == 1;
+	}
+
+	@Override
+	public int retry(String topic, int limit) {
+		requireRelay();
+		return change(this.sql.retryOfTopic(), topic, limit);
 	}
 
 	@Override
 	public boolean discard(UUID id) {
-		return change(this.sql.discard(), id);
+		return change(this.sql.discard(), id) == 1;
 	}
 
-	private boolean change(String statement, UUID id) {
-		return this.connections.autonomous(this.timeout,
-				(connection) -> Connections.update(connection, statement, id) == 1);
+	@Override
+	public int discard(String topic, int limit) {
+		return change(this.sql.discardOfTopic(), topic, limit);
+	}
+
+	private void requireRelay() {
+		if (this.logged) {
+			throw new UnsupportedOperationException("The outbox '" + this.table + "' is published from the log of the "
+					+ "database, which tells of a message once; discard it, or run an instance with a relay");
+		}
+	}
+
+	private int change(String statement, Object... parameters) {
+		int changed = this.connections.autonomous(this.timeout,
+				(connection) -> Connections.update(connection, statement, parameters));
+		this.blocked.changed();
+		return changed;
 	}
 
 }

@@ -20,7 +20,7 @@ public final class JdbcSchemaValidation {
 
 	private static final String OUTBOX = "id, position, lane, aggregatetype, aggregateid, type, topic, message_key, payload, "
 			+ "headers, idempotency_key, created_at, published_at, attempts, next_attempt_at, set_aside_at, error_type, "
-			+ "error_message";
+			+ "error_message, blocked_by";
 
 	private JdbcSchemaValidation() {
 	}

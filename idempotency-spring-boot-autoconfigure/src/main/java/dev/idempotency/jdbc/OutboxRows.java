@@ -63,7 +63,10 @@ final class OutboxRows {
 
 	// A transaction may have begun after the one that reads its row, and '-infinity' is a
 	// time, too.
-	static Duration age(OffsetDateTime since, OffsetDateTime now) {
+	static Duration age(@Nullable OffsetDateTime since, OffsetDateTime now) {
+		if (since == null) {
+			return Duration.ZERO;
+		}
 		Duration age = Duration.between(since, now);
 		return age.isNegative() ? Duration.ZERO : (age.compareTo(MAX_AGE) < 0) ? age : MAX_AGE;
 	}

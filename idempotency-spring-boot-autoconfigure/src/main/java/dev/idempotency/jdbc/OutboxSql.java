@@ -18,9 +18,20 @@ abstract class OutboxSql {
 
 	private static final String PENDING = "published_at IS NULL AND set_aside_at IS NULL";
 
-	static final String COLUMNS = """
+	// Given up, and not only behind one that is.
+	private static final String DEAD = "set_aside_at IS NOT NULL AND blocked_by IS NULL";
+
+	private static final String BLOCKED = "set_aside_at IS NOT NULL AND blocked_by IS NOT NULL";
+
+	// With the first message of its topic and key that is set aside: a look at the index
+	// for each row that is read.
+	private static final String COLUMNS = """
 			id, position, lane, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
-			  attempts, created_at, CURRENT_TIMESTAMP AS read_at""";
+			  attempts, created_at, CURRENT_TIMESTAMP AS read_at,
+			  (SELECT f.id FROM %1$s f WHERE f.lane = o.lane AND f.topic = o.topic AND %2$s
+			    AND f.message_key = o.message_key AND f.position < o.position
+			    AND f.published_at IS NULL AND f.next_attempt_at IS NOT NULL AND f.set_aside_at IS NOT NULL
+			    ORDER BY f.position LIMIT 1) AS blocker""";
 
 	// Not what is to be tried again later, nor what comes after it: a look at the index
 	// for
@@ -70,6 +81,10 @@ abstract class OutboxSql {
 
 	static String due(TableName table, String sameKey) {
 		return DUE.formatted(table, sameKey);
+	}
+
+	static String columns(TableName table, String sameKey) {
+		return COLUMNS.formatted(table, sameKey);
 	}
 
 	static String lockLanes(TableName table, String more, String hasSome) {
@@ -170,7 +185,42 @@ abstract class OutboxSql {
 
 	String failed() {
 		return "UPDATE " + this.table + " SET attempts = ?, error_type = ?, error_message = ?, next_attempt_at = "
-				+ later() + ", set_aside_at = CASE WHEN ? THEN " + now() + " END WHERE id = ? AND " + PENDING;
+				+ later() + ", blocked_by = NULL, set_aside_at = CASE WHEN ? THEN " + now() + " END WHERE id = ? AND "
+				+ PENDING;
+	}
+
+	/**
+	 * Set a message aside behind one of its topic and key that is. It leaves the index of
+	 * what is pending, so that no later claim passes it again. Parameters: the message
+	 * that it waits for, its own identity.
+	 * @return the statement
+	 */
+	String block() {
+		return "UPDATE " + this.table + " SET blocked_by = ?, set_aside_at = " + now() + ", next_attempt_at = " + now()
+				+ " WHERE id = ? AND " + PENDING;
+	}
+
+	/**
+	 * Make messages pending whose blocker is not set aside any more. Whether another one
+	 * blocks them is for the next claim to see. Parameter: how many at most, in their
+	 * order.
+	 * @return the statement
+	 */
+	abstract String unblock();
+
+	/**
+	 * Make all messages pending that wait for another one. Parameter: how many at most,
+	 * in their order.
+	 * @return the statement
+	 */
+	String unblockAll() {
+		return unblock("SELECT b.id FROM " + this.table
+				+ " b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL " + "ORDER BY b.position LIMIT ?");
+	}
+
+	String unblock(String ids) {
+		return "UPDATE " + this.table + " SET set_aside_at = NULL, blocked_by = NULL WHERE id IN (" + ids + ") AND "
+				+ BLOCKED;
 	}
 
 	// Of the statement: the transaction may have begun a good while ago.
@@ -185,23 +235,43 @@ abstract class OutboxSql {
 				SELECT (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE %2$s LIMIT ?) p),
 				  COALESCE((SELECT min((SELECT o.created_at FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT 1))
 				    FROM %1$s_lane l), (SELECT min(created_at) FROM %1$s WHERE %2$s)), CURRENT_TIMESTAMP,
-				  (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE set_aside_at IS NOT NULL LIMIT ?) s)"""
-			.formatted(this.table, PENDING);
+				  (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE %3$s LIMIT ?) s), b.blocked, b.oldest
+				FROM (SELECT count(*) AS blocked, min(created_at) AS oldest
+				  FROM (SELECT created_at FROM %1$s WHERE %4$s LIMIT ?) c) b"""
+			.formatted(this.table, PENDING, DEAD, BLOCKED);
 	}
 
 	String setAside() {
 		return "SELECT id, topic, aggregatetype, aggregateid, type, idempotency_key, created_at, set_aside_at, attempts, "
-				+ "error_type, error_message FROM " + this.table
-				+ " WHERE set_aside_at IS NOT NULL ORDER BY set_aside_at DESC LIMIT ?";
+				+ "error_type, error_message FROM " + this.table + " WHERE " + DEAD
+				+ " ORDER BY set_aside_at DESC LIMIT ?";
+	}
+
+	// It keeps a time, by which a relay finds it among the earliest messages of its lane.
+	private String retry(String which) {
+		return "UPDATE " + this.table + " SET set_aside_at = NULL, next_attempt_at = " + now() + ", attempts = 0 WHERE "
+				+ which + " AND " + DEAD;
 	}
 
 	String retry() {
-		return "UPDATE " + this.table + " SET set_aside_at = NULL, next_attempt_at = NULL, attempts = 0 WHERE id = ? "
-				+ "AND set_aside_at IS NOT NULL";
+		return retry("id = ?");
+	}
+
+	String retryOfTopic() {
+		return retry(ofTopic());
+	}
+
+	private String ofTopic() {
+		return "id IN (SELECT d.id FROM " + this.table + " d WHERE d.set_aside_at IS NOT NULL AND d.blocked_by IS NULL "
+				+ "AND d.topic = ? ORDER BY d.position LIMIT ?)";
 	}
 
 	String discard() {
-		return "DELETE FROM " + this.table + " WHERE id = ? AND set_aside_at IS NOT NULL";
+		return "DELETE FROM " + this.table + " WHERE id = ? AND " + DEAD;
+	}
+
+	String discardOfTopic() {
+		return "DELETE FROM " + this.table + " WHERE " + ofTopic() + " AND " + DEAD;
 	}
 
 	/**

@@ -81,6 +81,18 @@ final class PostgresOutboxSql extends OutboxSql {
 			SELECT EXISTS (SELECT FROM pg_publication_tables p JOIN pg_namespace n ON n.nspname = p.schemaname
 			  JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename WHERE c.oid = '%s'::regclass)""";
 
+	// From one blocker to the next by the index: there may be many messages behind each.
+	private static final String UNBLOCKED = """
+			WITH RECURSIVE b(id) AS (
+			  (SELECT o.blocked_by FROM %1$s o WHERE o.set_aside_at IS NOT NULL AND o.blocked_by IS NOT NULL
+			    ORDER BY o.blocked_by LIMIT 1)
+			  UNION ALL SELECT (SELECT o.blocked_by FROM %1$s o WHERE o.set_aside_at IS NOT NULL AND o.blocked_by > b.id
+			    ORDER BY o.blocked_by LIMIT 1) FROM b WHERE b.id IS NOT NULL)
+			SELECT w.id FROM b CROSS JOIN LATERAL (
+			  SELECT o.id FROM %1$s o WHERE o.set_aside_at IS NOT NULL AND o.blocked_by = b.id ORDER BY o.position) w
+			WHERE NOT COALESCE((SELECT TRUE FROM %1$s f WHERE f.id = b.id AND f.set_aside_at IS NOT NULL), FALSE)
+			LIMIT ?""";
+
 	private final String channel;
 
 	PostgresOutboxSql(TableName table) {
@@ -92,7 +104,7 @@ final class PostgresOutboxSql extends OutboxSql {
 	private static Claims claims(TableName table, String some, String first) {
 		String due = due(table, SAME_KEY);
 		return new Claims(lockLanes(table, LIMITS, some.formatted(table, due)),
-				ROWS.formatted(first.formatted(table, due, COLUMNS)));
+				ROWS.formatted(first.formatted(table, due, columns(table, SAME_KEY))));
 	}
 
 	@Override
@@ -108,6 +120,11 @@ final class PostgresOutboxSql extends OutboxSql {
 	@Override
 	String later() {
 		return "clock_timestamp() + ?::bigint * interval '1 ms'";
+	}
+
+	@Override
+	String unblock() {
+		return unblock(UNBLOCKED.formatted(table()));
 	}
 
 	@Override

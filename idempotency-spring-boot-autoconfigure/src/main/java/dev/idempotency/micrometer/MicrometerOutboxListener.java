@@ -24,7 +24,9 @@ import dev.idempotency.outbox.OutboxStatus;
  * the broker: {@code outcome} (see {@link dev.idempotency.outbox.OutboxListener.Outcome})
  * </li>
  * <li>{@code idempotency.outbox.pending}, gauge, messages that are to be published</li>
- * <li>{@code idempotency.outbox.age}, gauge, seconds since the oldest of them was sent, 0
+ * <li>{@code idempotency.outbox.blocked}, gauge, messages that wait because an earlier
+ * one with their topic and key was given up</li>
+ * <li>{@code idempotency.outbox.age}, gauge, seconds since the oldest of both was sent, 0
  * if there is none; if nobody could look for 15 seconds, as much as it would be since
  * then if nothing had been published</li>
  * <li>{@code idempotency.outbox.set.aside}, gauge, messages that were given up</li>
@@ -46,7 +48,7 @@ public final class MicrometerOutboxListener implements OutboxListener {
 
 	private final AtomicBoolean observed = new AtomicBoolean();
 
-	private volatile OutboxStatus status = new OutboxStatus(0, Duration.ZERO, 0);
+	private volatile OutboxStatus status = new OutboxStatus(0, Duration.ZERO, 0, 0);
 
 	private volatile long observedAt;
 
@@ -94,7 +96,12 @@ public final class MicrometerOutboxListener implements OutboxListener {
 			.tag("table", this.table)
 			.register(this.registry);
 		TimeGauge.builder("idempotency.outbox.age", this, TimeUnit.MILLISECONDS, MicrometerOutboxListener::age)
-			.description("Time since the oldest message was sent that is to be published")
+			.description("Time since the oldest message was sent that is to be published or blocked")
+			.tag("table", this.table)
+			.register(this.registry);
+		Gauge.builder("idempotency.outbox.blocked", this, (listener) -> listener.status.blocked())
+			.description(
+					"Messages of the outbox that wait for an earlier one with their topic and key that is set aside")
 			.tag("table", this.table)
 			.register(this.registry);
 		Gauge.builder("idempotency.outbox.set.aside", this, (listener) -> listener.status.setAside())

@@ -1,7 +1,7 @@
 package dev.idempotency.outbox;
 
 import java.util.UUID;
-import java.util.function.Predicate;
+import java.util.function.IntSupplier;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -11,8 +11,8 @@ import dev.idempotency.IdempotencyListener;
 import dev.idempotency.IdempotencyListener.Intervention;
 
 /**
- * What people may do to messages that have been set aside. Whatever is done is logged and
- * told to the {@link IdempotencyListener}.
+ * What operators may do to messages that have been set aside. Whatever is done is logged
+ * and told to the {@link IdempotencyListener}.
  *
  * @since 0.1.0
  */
@@ -22,19 +22,19 @@ public final class OutboxOperator {
 
 	private final OutboxStore store;
 
-	private final Runnable retried;
+	private final Runnable changed;
 
 	private final IdempotencyListener listener;
 
 	/**
 	 * Create an operator.
 	 * @param store the outbox
-	 * @param retried run when there is a message to be published
+	 * @param changed run when there may be messages to be published
 	 * @param listener who is told
 	 */
-	public OutboxOperator(OutboxStore store, Runnable retried, IdempotencyListener listener) {
+	public OutboxOperator(OutboxStore store, Runnable changed, IdempotencyListener listener) {
 		this.store = store;
-		this.retried = retried;
+		this.changed = changed;
 		this.listener = listener;
 	}
 
@@ -47,49 +47,71 @@ public final class OutboxOperator {
 	}
 
 	/**
-	 * Publish a message all the same, see {@link OutboxStore#retry}.
+	 * Publish a message all the same, see {@link OutboxStore#retry(UUID)}.
 	 * @param id its identity
 	 * @param who who asks for it, if that is known
 	 * @return whether it was set aside
 	 */
 	public boolean retry(UUID id, @Nullable String who) {
-		boolean done = change(Intervention.RETRY, id, who, this.store::retry);
-		if (done) {
-			this.retried.run();
-		}
-		return done;
+		return change(Intervention.RETRY, "the message " + id, who, () -> this.store.retry(id) ? 1 : 0) > 0;
 	}
 
 	/**
-	 * Delete a message, see {@link OutboxStore#discard}.
+	 * Publish messages all the same, see {@link OutboxStore#retry(String, int)}.
+	 * @param topic their topic
+	 * @param limit how many at most
+	 * @param who who asks for it, if that is known
+	 * @return how many were set aside
+	 */
+	public int retry(String topic, int limit, @Nullable String who) {
+		return change(Intervention.RETRY, messages(topic), who, () -> this.store.retry(topic, limit));
+	}
+
+	/**
+	 * Delete a message, see {@link OutboxStore#discard(UUID)}.
 	 * @param id its identity
 	 * @param who who asks for it, if that is known
 	 * @return whether it was set aside
 	 */
 	public boolean discard(UUID id, @Nullable String who) {
-		return change(Intervention.DISCARD, id, who, this.store::discard);
+		return change(Intervention.DISCARD, "the message " + id, who, () -> this.store.discard(id) ? 1 : 0) > 0;
 	}
 
-	private boolean change(Intervention intervention, UUID id, @Nullable String who, Predicate<UUID> action) {
-		String what = intervention.describe("of the message " + id + " in the outbox '" + this.store.table() + "'",
-				who);
-		boolean done = false;
+	/**
+	 * Delete messages, see {@link OutboxStore#discard(String, int)}.
+	 * @param topic their topic
+	 * @param limit how many at most
+	 * @param who who asks for it, if that is known
+	 * @return how many were set aside
+	 */
+	public int discard(String topic, int limit, @Nullable String who) {
+		return change(Intervention.DISCARD, messages(topic), who, () -> this.store.discard(topic, limit));
+	}
+
+	private static String messages(String topic) {
+		return "messages to the topic '" + topic.replaceAll("\\p{Cntrl}", "?") + "'";
+	}
+
+	private int change(Intervention intervention, String messages, @Nullable String who, IntSupplier action) {
+		String what = intervention.describe("of " + messages + " in the outbox '" + this.store.table() + "'", who);
+		int changed = 0;
 		try {
-			done = action.test(id);
-			if (done) {
-				logger.warn("Intervention: " + what);
+			changed = action.getAsInt();
+			if (changed > 0) {
+				logger.warn("Intervention: " + what + ((changed > 1) ? ", " + changed + " messages" : ""));
+				this.changed.run();
 			}
 			else {
 				logger.info("Refused: " + what + "; no such message is set aside");
 			}
-			return done;
+			return changed;
 		}
 		catch (RuntimeException ex) {
-			logger.warn("Nobody knows what came of the " + what + "; look at the message", ex);
+			logger.warn("The outcome of the " + what + " is unknown; check the messages that are set aside", ex);
 			throw ex;
 		}
 		finally {
-			this.listener.intervened(intervention, done);
+			this.listener.intervened(intervention, changed > 0);
 		}
 	}
 

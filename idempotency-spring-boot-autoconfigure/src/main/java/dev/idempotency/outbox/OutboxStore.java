@@ -73,6 +73,22 @@ public interface OutboxStore {
 	boolean retry(UUID id);
 
 	/**
+	 * Publish messages all the same that have been set aside, those that were sent first.
+	 * @param topic their topic
+	 * @param limit how many at most
+	 * @return how many there were
+	 */
+	int retry(String topic, int limit);
+
+	/**
+	 * Delete messages that have been set aside, those that were sent first.
+	 * @param topic their topic
+	 * @param limit how many at most
+	 * @return how many there were
+	 */
+	int discard(String topic, int limit);
+
+	/**
 	 * Delete a message that has been set aside.
 	 * @param id its identity
 	 * @return whether there was one

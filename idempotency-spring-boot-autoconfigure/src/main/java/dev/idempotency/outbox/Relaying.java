@@ -136,8 +136,9 @@ final class Relaying {
 			if (failure.retryAfter() == null) {
 				logger.error(((claimed.undecodable() != null) ? "The row of the " + claimed.row() + " cannot be decoded"
 						: "The broker has refused " + claimed.row() + " " + failure.attempts() + " times")
-						+ "; it is set aside, and later messages with its key pass it. Fix the reason and have it "
-						+ "published, or discard it, at the actuator endpoint 'idempotencyoutbox'", failure.error());
+						+ "; it is set aside, and later messages with its topic and key wait unless "
+						+ "'idempotency.outbox.on-refused' is 'skip'. Fix the reason and have it published, or discard "
+						+ "it, at the actuator endpoint 'idempotencyoutbox'", failure.error());
 				tell(Ack.of(claimed, failure.error()), Outcome.SET_ASIDE);
 			}
 			else {

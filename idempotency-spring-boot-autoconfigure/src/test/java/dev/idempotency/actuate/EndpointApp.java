@@ -158,7 +158,7 @@ final class EndpointApp implements AutoCloseable {
 	}
 
 	void send(UUID id) {
-		OutboxRow row = new OutboxRow(id, "payments", "account-7".getBytes(StandardCharsets.UTF_8),
+		OutboxRow row = new OutboxRow(id, "payments", id.toString().getBytes(StandardCharsets.UTF_8),
 				RESULT.getBytes(StandardCharsets.UTF_8), List.of(new OutboxHeader("card", new byte[] { '4', '7' })),
 				"order-42", "payment", "42", "PaymentCharged");
 		new TransactionTemplate(this.context.getBean(PlatformTransactionManager.class))

@@ -182,6 +182,45 @@ class OutboxEndpointTests {
 		}
 	}
 
+	@ParameterizedTest
+	@CsvSource({ "retry,1", "discard,0" })
+	void messagesOfATopicAreChangedTogetherAndCountedAsOneWrite(String action, int left) {
+		String topic = "topic-" + this.id;
+		writer.setAside(this.id);
+		writer.setAside(UUID.randomUUID());
+		database.jdbc().update("UPDATE idempotency_outbox SET topic = ? WHERE set_aside_at IS NOT NULL", topic);
+		int all = rows(topic);
+		double done = writes(action, "done");
+		String body = "{\"topic\":\"" + topic + "\"}";
+		assertThat(reader.post("outbox/" + action, body).statusCode()).isEqualTo(405);
+		JsonNode first = EndpointApp.json(writer.post("outbox/" + action, "{\"topic\":\"" + topic + "\",\"limit\":1}"));
+		assertThat(first.propertyNames()).containsExactlyInAnyOrder("topic", "messages", "outcome");
+		assertThat(first.path("messages").asInt()).isOne();
+		HttpResponse<String> rest = writer.post("outbox/" + action, body);
+		assertThat(rest.statusCode()).isEqualTo(200);
+		assertThat(EndpointApp.json(rest).path("messages").asInt()).isEqualTo(all - 1);
+		HttpResponse<String> none = writer.post("outbox/" + action, body);
+		assertThat(none.statusCode()).isEqualTo(404);
+		assertThat(EndpointApp.json(none).path("outcome").asString()).isEqualTo("ABSENT");
+		assertThat(rows(topic)).isEqualTo(left * all);
+		assertThat(writes(action, "done")).isEqualTo(done + 2);
+		database.jdbc().update("DELETE FROM idempotency_outbox WHERE topic = ?", topic);
+	}
+
+	private static int rows(String topic) {
+		return database.jdbc()
+			.queryForObject("SELECT count(*) FROM idempotency_outbox WHERE topic = ?", Integer.class, topic);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "{\"topic\":\"t\",\"limit\":0}", "{\"topic\":\"t\",\"limit\":1001}",
+			"{\"topic\":\"t\",\"id\":\"0199e7a1-5f00-7000-8000-000000000001\"}" })
+	void badRangeIsRefusedWithASentence(String body) {
+		HttpResponse<String> response = writer.post("outbox/discard", body);
+		assertThat(response.statusCode()).isEqualTo(400);
+		assertThat(EndpointApp.json(response).path("error").asString()).containsAnyOf("'limit'", "'topic'");
+	}
+
 	@Test
 	void unknownActionIsNotFound() {
 		assertThat(writer.post("outbox/delete", body(this.id)).statusCode()).isEqualTo(404);
@@ -191,11 +230,11 @@ class OutboxEndpointTests {
 	void whoWritesIsLoggedAndCounted() {
 		writer.setAside(this.id);
 		OutboxEndpointWebExtension extension = writer.context().getBean(OutboxEndpointWebExtension.class);
-		double done = writes("done");
-		double refused = writes("refused");
+		double done = writes("discard", "done");
+		double refused = writes("discard", "refused");
 		try (Logs logs = Logs.ofThisThread()) {
-			extension.change("discard", this.id.toString(), new User("ali\nce"));
-			extension.change("discard", this.id.toString(), SecurityContext.NONE);
+			extension.change("discard", this.id.toString(), null, null, new User("ali\nce"));
+			extension.change("discard", this.id.toString(), null, null, SecurityContext.NONE);
 			assertThat(logs.messages("WARN")).containsExactly("Intervention: discard of the message " + this.id
 					+ " in the outbox 'idempotency_outbox' by 'ali?ce'");
 			assertThat(logs.messages("INFO")).singleElement()
@@ -203,15 +242,15 @@ class OutboxEndpointTests {
 				.contains("Refused: discard of the message " + this.id)
 				.contains("by somebody unknown; no such message is set aside");
 		}
-		assertThat(writes("done")).isEqualTo(done + 1);
-		assertThat(writes("refused")).isEqualTo(refused + 1);
+		assertThat(writes("discard", "done")).isEqualTo(done + 1);
+		assertThat(writes("discard", "refused")).isEqualTo(refused + 1);
 	}
 
-	private static double writes(String outcome) {
+	private static double writes(String operation, String outcome) {
 		return writer.context()
 			.getBean(MeterRegistry.class)
 			.find("idempotency.endpoint.writes")
-			.tags("operation", "discard", "outcome", outcome)
+			.tags("operation", operation, "outcome", outcome)
 			.counters()
 			.stream()
 			.mapToDouble((counter) -> counter.count())

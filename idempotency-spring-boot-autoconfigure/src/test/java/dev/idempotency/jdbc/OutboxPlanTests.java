@@ -24,6 +24,9 @@ class OutboxPlanTests {
 
 	private static final int ROWS = 20_000;
 
+	// Of messages that are set aside.
+	private static final int KEYS = 2000;
+
 	// Blocks of 8 kB; all the rows are in about 1,800.
 	private static final int FEW = 1000;
 
@@ -103,6 +106,33 @@ class OutboxPlanTests {
 			.update("UPDATE idempotency_outbox SET next_attempt_at = now() + interval '1 h' WHERE position <= 1000");
 		vacuum(analyzed);
 		assertThat(compared(plan(this.sql.claims(Set.of()).lockLanes(), "32"))).isLessThan(ROWS);
+	}
+
+	// Thousands of keys are blocked, with all that waits behind them.
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	void roundReadsLittleHoweverMuchIsBlocked(boolean analyzed) {
+		fill(false);
+		this.database.jdbc()
+			.update("""
+					UPDATE idempotency_outbox SET message_key = convert_to('key' || (position %% %d), 'UTF8'), lane = position %% 64
+					"""
+				.formatted(KEYS));
+		this.database.jdbc()
+			.update("UPDATE idempotency_outbox SET set_aside_at = now(), next_attempt_at = now() WHERE position <= ?",
+					KEYS);
+		this.database.jdbc().update("""
+				UPDATE idempotency_outbox o SET set_aside_at = now(), next_attempt_at = now(), blocked_by = f.id
+				FROM idempotency_outbox f WHERE f.position <= ? AND f.message_key = o.message_key
+				  AND o.position BETWEEN ? AND ?""", KEYS, KEYS + 1, ROWS - 100);
+		vacuum(analyzed);
+		Claims all = this.sql.claims(Set.of());
+		assertThat(blocks(all.lockLanes(), "32")).isLessThan(FEW);
+		JsonNode rows = plan(all.rows(), LANES, "8");
+		assertThat(rows.path("Actual Rows").asInt()).isPositive();
+		assertThat(blocks(all.rows(), LANES, "8")).isLessThan(FEW);
+		// One look for each blocker.
+		assertThat(blocks(this.sql.unblock(), "1000")).isLessThan(30 * KEYS);
 	}
 
 	private static int compared(JsonNode plan) {

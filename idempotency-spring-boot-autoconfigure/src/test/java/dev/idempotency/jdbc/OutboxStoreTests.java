@@ -17,12 +17,15 @@ import javax.sql.DataSource;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.dao.DataIntegrityViolationException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
@@ -31,8 +34,10 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.TimeOrderedUuid;
 import dev.idempotency.outbox.ClaimedRow;
+import dev.idempotency.outbox.OnRefused;
 import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStatus;
 import dev.idempotency.outbox.RelayFailure;
 import dev.idempotency.outbox.SetAside;
 import dev.idempotency.test.Servers;
@@ -279,12 +284,116 @@ class OutboxStoreTests {
 			.isThrownBy(() -> store(Duration.ofSeconds(-1), false));
 	}
 
+	private JdbcOutboxStore skipping() {
+		return new JdbcOutboxStore(this.pool, new JdbcTransactionManager(this.pool), TABLE, Duration.ofSeconds(2),
+				Duration.ofHours(1), false, OnRefused.SKIP);
+	}
+
 	@Test
-	void rowThatIsSetAsideLetsItsKeyPass() {
+	@Tag("promise-15")
+	void whatFollowsARowThatIsSetAsideWaitsWhereTheOrderIsKept() {
+		insert(row("a", "1"), row("b", "2"), row("a", "3"));
+		fail(first(), null);
+		assertThat(claimable()).containsExactly("2");
+		insert(row("a", "4"), row(null, "5"));
+		this.jdbc.update("UPDATE idempotency_outbox SET created_at = CURRENT_TIMESTAMP - INTERVAL '1' HOUR WHERE "
+				+ "idempotency_key = '3'");
+		try (OutboxClaim claim = this.store.claim(ALL)) {
+			assertThat(payloads(claim)).containsExactlyInAnyOrder("2", "5");
+			claim.settle(List.of(), List.of());
+		}
+		OutboxStatus status = this.store.status();
+		assertThat(status.blocked()).isEqualTo(2);
+		assertThat(status.setAside()).isOne();
+		assertThat(status.pending()).isEqualTo(2);
+		assertThat(status.oldest()).as("of those that wait, too").isGreaterThan(Duration.ofMinutes(59));
+		assertThat(this.store.setAside(10)).singleElement()
+			.satisfies((shown) -> assertThat(shown.idempotencyKey()).isEqualTo("1"));
+	}
+
+	@Test
+	@Tag("promise-15")
+	void retriedRowGoesFirstAndWhatWaitedFollowsInOrder() {
+		insert(row("a", "1"), row("a", "2"), row("a", "3"));
+		UUID refused = first().row().id();
+		fail(first(), null);
+		assertThat(claimable()).isEmpty();
+		assertThat(this.store.retry(refused)).isTrue();
+		insert(row("a", "4"));
+		for (int i = 0; i < 3; i++) {
+			assertThat(claimable()).startsWith("1").isSorted();
+		}
+		assertThat(claimable()).containsExactly("1", "2", "3", "4");
+		fail(first(), null);
+		assertThat(claimable()).as("it was refused again").isEmpty();
+		assertThat(this.store.status().blocked()).isEqualTo(3);
+	}
+
+	@Test
+	void discardUnblocksTheKey() {
+		insert(row("a", "1"), row("a", "2"), row("a", "3"));
+		UUID refused = first().row().id();
+		fail(first(), null);
+		assertThat(claimable()).isEmpty();
+		UUID waiting = this.jdbc.queryForObject("SELECT id FROM idempotency_outbox WHERE idempotency_key = '2'",
+				UUID.class);
+		assertThat(this.store.discard(waiting)).as("it only waits").isFalse();
+		assertThat(this.store.retry(waiting)).isFalse();
+		assertThat(this.store.discard(refused)).isTrue();
+		assertThat(claimable()).containsExactly("2", "3");
+		assertThat(this.store.status().blocked()).isZero();
+	}
+
+	@Test
+	void whatWaitsIsPublishedWhenTheOrderIsNotKeptAnyMore() {
+		insert(row("a", "1"), row("a", "2"));
+		fail(first(), null);
+		assertThat(claimable()).isEmpty();
+		JdbcOutboxStore skipping = skipping();
+		Awaitility.await().untilAsserted(() -> {
+			try (OutboxClaim claim = skipping.claim(ALL)) {
+				assertThat(payloads(claim)).containsExactly("2");
+			}
+		});
+	}
+
+	@Test
+	void rowsOfATopicAreRetriedAndDiscardedInTheirOrder() {
+		insert(row("a", "1"), row("b", "2"), row("c", "3"), row("d", "4"), row("d", "5"));
+		try (OutboxClaim claim = this.store.claim(ALL)) {
+			claim.settle(List.of(),
+					claim.rows()
+						.stream()
+						.limit(4)
+						.map((claimed) -> new RelayFailure(claimed, 1, new IllegalStateException("no"), null))
+						.toList());
+		}
+		assertThat(claimable()).isEmpty();
+		assertThat(this.store.retry("other", 10)).isZero();
+		assertThat(this.store.retry("topic", 2)).isEqualTo(2);
+		assertThat(claimable()).containsExactly("1", "2");
+		assertThat(this.store.discard("topic", 1)).isOne();
+		assertThat(this.store.discard("topic", 10)).isOne();
+		assertThat(claimable()).containsExactly("1", "2", "5");
+		assertThatExceptionOfType(UnsupportedOperationException.class)
+			.isThrownBy(() -> store(Duration.ZERO, true).retry("topic", 1));
+	}
+
+	@Test
+	void rowOfALaneThatNoRelayLooksIntoIsRefused() {
+		insert(row("a", "1"));
+		assertThatExceptionOfType(DataIntegrityViolationException.class)
+			.isThrownBy(() -> this.jdbc.update("UPDATE idempotency_outbox SET lane = 64"));
+	}
+
+	@Test
+	void rowThatIsSetAsideLetsItsKeyPassWhereTheOrderIsNotKept() {
 		OutboxRow bad = row("a", "1");
 		insert(bad, row("a", "2"));
 		fail(first(), null);
-		assertThat(claimable()).containsExactly("2");
+		try (OutboxClaim claim = skipping().claim(ALL)) {
+			assertThat(payloads(claim)).containsExactly("2");
+		}
 		assertThat(this.store.status().setAside()).isEqualTo(1);
 		SetAside shown = this.store.setAside(10).get(0);
 		assertThat(shown.id()).isEqualTo(bad.id());

@@ -60,11 +60,12 @@ class MicrometerOutboxListenerTests {
 
 	@Test
 	void gaugesShowTheLastLook() {
-		for (OutboxStatus status : List.of(new OutboxStatus(3, Duration.ofMillis(1500), 2),
-				new OutboxStatus(0, Duration.ZERO, 0), new OutboxStatus(1, Duration.ofHours(1), 7))) {
+		for (OutboxStatus status : List.of(new OutboxStatus(3, Duration.ofMillis(1500), 2, 0),
+				new OutboxStatus(0, Duration.ZERO, 0, 0), new OutboxStatus(1, Duration.ofHours(1), 7, 5))) {
 			this.listener.observed(status);
 			assertThat(gauge("idempotency.outbox.pending")).isEqualTo(status.pending());
 			assertThat(gauge("idempotency.outbox.set.aside")).isEqualTo(status.setAside());
+			assertThat(gauge("idempotency.outbox.blocked")).isEqualTo(status.blocked());
 			assertThat(this.registry.get("idempotency.outbox.age").timeGauge().value(TimeUnit.MILLISECONDS))
 				.isEqualTo(status.oldest().toMillis());
 		}
@@ -72,13 +73,13 @@ class MicrometerOutboxListenerTests {
 
 	@Test
 	void ageGrowsWhileNobodyCanLook() {
-		this.listener.observed(new OutboxStatus(1, Duration.ofSeconds(2), 0));
+		this.listener.observed(new OutboxStatus(1, Duration.ofSeconds(2), 0, 0));
 		for (int seconds : new int[] { 10, 20, 100 }) {
 			this.clock.add(Duration.ofSeconds(seconds).minusNanos(this.clock.monotonicTime() - this.start));
 			assertThat(this.registry.get("idempotency.outbox.age").timeGauge().value(TimeUnit.SECONDS))
 				.isEqualTo((seconds > 15) ? 2 + seconds : 2);
 		}
-		this.listener.observed(new OutboxStatus(0, Duration.ZERO, 0));
+		this.listener.observed(new OutboxStatus(0, Duration.ZERO, 0, 0));
 		assertThat(this.registry.get("idempotency.outbox.age").timeGauge().value(TimeUnit.SECONDS)).isZero();
 	}
 
@@ -91,8 +92,8 @@ class MicrometerOutboxListenerTests {
 
 	@Test
 	void everyMeterHasADescription() {
-		this.listener.observed(new OutboxStatus(0, Duration.ZERO, 0));
-		assertThat(this.registry.getMeters()).hasSize(Outcome.values().length + 3)
+		this.listener.observed(new OutboxStatus(0, Duration.ZERO, 0, 0));
+		assertThat(this.registry.getMeters()).hasSize(Outcome.values().length + 4)
 			.allSatisfy((meter) -> assertThat(meter.getId().getDescription()).isNotBlank());
 	}
 

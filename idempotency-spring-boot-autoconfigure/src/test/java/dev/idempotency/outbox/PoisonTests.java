@@ -2,10 +2,12 @@ package dev.idempotency.outbox;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import org.apache.kafka.clients.admin.Admin;
@@ -28,6 +30,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyRecords.Change;
+import dev.idempotency.actuate.OutboxDescriptors.MessagesChanged;
 import dev.idempotency.actuate.OutboxDescriptors.SetAsideDescriptor;
 import dev.idempotency.actuate.OutboxEndpoint;
 import dev.idempotency.test.Kafka;
@@ -105,13 +108,22 @@ class PoisonTests {
 			.toList();
 	}
 
+	private static MessagesChanged change(String action, UUID id) {
+		return endpoint.change(action, id.toString(), null, null);
+	}
+
 	@Test
-	void refusedMessageIsSetAsideAndOnlyTheNextOnesOfItsKeyWaitUntilThen() {
+	@Tag("promise-15")
+	void refusedMessageIsSetAsideAndOnlyTheNextOnesOfItsKeyWaitUntilItIsDiscarded() {
 		String topic = topicOfSmallMessages();
 		told.afterFirst(topic + " poison REFUSED",
 				() -> send(message(topic, "a", "third", "3"), message(topic, "b", "fourth", "4")));
 		send(message(topic, "a", "poison", LARGE), message(topic, "a", "first", "1"),
 				message(topic, "b", "second", "2"));
+		await().untilAsserted(() -> assertThat(blocked(topic)).isEqualTo(2));
+		assertThat(told.to(topic)).hasSize(5).doesNotContain("first PUBLISHED", "third PUBLISHED");
+		SetAsideDescriptor shown = shown(topic, "poison");
+		assertThat(change("discard", shown.id()).outcome()).isEqualTo(Change.DONE);
 		await().untilAsserted(() -> assertThat(told.to(topic)).contains("third PUBLISHED", "fourth PUBLISHED"));
 		List<String> events = told.to(topic);
 		assertThat(events).containsSubsequence("poison REFUSED", "poison REFUSED", "poison SET_ASIDE",
@@ -120,12 +132,51 @@ class PoisonTests {
 		assertThat(events).hasSize(7);
 		assertThat(values(topic, "a")).containsExactly("1", "3");
 		assertThat(values(topic, "b")).containsExactly("2", "4");
-		SetAsideDescriptor shown = shown(topic, "poison");
 		assertThat(shown.attempts()).isEqualTo(3);
 		assertThat(shown.error().type()).isEqualTo(RecordTooLargeException.class.getName());
 		assertThat(shown.error().message()).isNull();
 		assertThat(shown.toString()).doesNotContain(LARGE);
-		assertThat(endpoint.overview().setAside()).isPositive();
+	}
+
+	private static int blocked(String topic) {
+		return context.getBean(JdbcTemplate.class)
+			.queryForObject("SELECT count(*) FROM idempotency_outbox WHERE topic = ? AND blocked_by IS NOT NULL",
+					Integer.class, topic);
+	}
+
+	// One that the broker refuses and one that cannot be decoded.
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-14")
+	void poisonAmongThousandsLosesNothingAndKeepsTheOrder() {
+		String topic = topicOfSmallMessages();
+		int keys = 40;
+		int messages = 4000;
+		List<OutboxMessage> first = new ArrayList<>(
+				IntStream.range(0, messages / 2).mapToObj((i) -> numbered(topic, i % keys, i)).toList());
+		first.add(message(topic, "k7", "large", LARGE));
+		send(first.toArray(OutboxMessage[]::new));
+		insert(topic, "k8", "broken", lane(topic, "k8"), "50%");
+		send(IntStream.range(messages / 2, messages)
+			.mapToObj((i) -> numbered(topic, i % keys, i))
+			.toArray(OutboxMessage[]::new));
+		int behind = messages / 2 / keys;
+		await().untilAsserted(() -> assertThat(blocked(topic)).isEqualTo(2 * behind));
+		await().untilAsserted(() -> assertThat(values(topic)).hasSize(messages - 2 * behind));
+		assertThat(endpoint.overview().blocked()).isGreaterThanOrEqualTo(2 * behind);
+		assertThat(endpoint.change("discard", null, topic, 10).messages()).isEqualTo(2);
+		await().untilAsserted(() -> assertThat(values(topic)).hasSize(messages));
+		Map<Integer, List<Integer>> byKey = values(topic).stream().collect(Collectors.groupingBy((i) -> i % keys));
+		assertThat(byKey).hasSize(keys)
+			.allSatisfy((key, values) -> assertThat(values).doesNotHaveDuplicates().isSorted());
+	}
+
+	private static OutboxMessage numbered(String topic, int key, int number) {
+		return message(topic, "k" + key, "n", String.valueOf(number));
+	}
+
+	private static List<Integer> values(String topic) {
+		return Kafka.read(topic).stream().map((record) -> Integer.valueOf(record.value())).toList();
 	}
 
 	@Test
@@ -141,11 +192,11 @@ class PoisonTests {
 				.all()
 				.get();
 		}
-		assertThat(endpoint.change("retry", shown.id().toString()).outcome()).isEqualTo(Change.DONE);
+		assertThat(change("retry", shown.id()).outcome()).isEqualTo(Change.DONE);
 		await().untilAsserted(() -> assertThat(told.to(topic)).contains("poison PUBLISHED"));
 		assertThat(values(topic, "a")).containsExactly(LARGE);
 		assertThat(shown(topic, "poison")).isNull();
-		assertThat(endpoint.change("retry", shown.id().toString()).outcome()).isEqualTo(Change.ABSENT);
+		assertThat(change("retry", shown.id()).outcome()).isEqualTo(Change.ABSENT);
 	}
 
 	// As a script may write one, or another version.
@@ -204,7 +255,7 @@ class PoisonTests {
 			send(sleepy, message("not/valid", "a", "poison", "1"));
 			await().until(() -> events.size() == 1);
 			OutboxEndpoint asked = sleepy.getBean(OutboxEndpoint.class);
-			asked.change("retry", asked.view("set-aside", 1).messages().get(0).id().toString());
+			asked.change("retry", asked.view("set-aside", 1).messages().get(0).id().toString(), null, null);
 			await().until(() -> events.size() == 2);
 		}
 	}
@@ -219,9 +270,9 @@ class PoisonTests {
 		assertThat(told.events).containsSubsequence(topic + " other PUBLISHED", invalid + " poison SET_ASIDE");
 		SetAsideDescriptor shown = shown(invalid, "poison");
 		assertThat(shown.error().type()).isEqualTo(InvalidTopicException.class.getName());
-		assertThat(endpoint.change("discard", shown.id().toString()).outcome()).isEqualTo(Change.DONE);
+		assertThat(change("discard", shown.id()).outcome()).isEqualTo(Change.DONE);
 		assertThat(rows(shown.id())).isZero();
-		assertThat(endpoint.change("discard", shown.id().toString()).outcome()).isEqualTo(Change.ABSENT);
+		assertThat(change("discard", shown.id()).outcome()).isEqualTo(Change.ABSENT);
 	}
 
 	@Test
@@ -231,7 +282,7 @@ class PoisonTests {
 		await().untilAsserted(() -> assertThat(told.to(topic)).contains("good PUBLISHED"));
 		UUID id = context.getBean(JdbcTemplate.class)
 			.queryForObject("SELECT id FROM idempotency_outbox WHERE topic = ?", UUID.class, topic);
-		assertThat(endpoint.change("discard", id.toString()).outcome()).isEqualTo(Change.ABSENT);
+		assertThat(change("discard", id).outcome()).isEqualTo(Change.ABSENT);
 		assertThat(rows(id)).isOne();
 	}
 

@@ -3,6 +3,14 @@ SET LOCAL lock_timeout = '5s';
 -- And if this host is gone or frozen between two statements, its locks must not stay.
 SET LOCAL idle_in_transaction_session_timeout = '1min';
 
+-- The message with the same topic and key that this one waits for: both are set aside. And no relay looks into other
+-- lanes.
+ALTER TABLE ${table} ADD COLUMN blocked_by uuid,
+  ADD CONSTRAINT ${name}_lane_range CHECK (lane BETWEEN 0 AND 63) NOT VALID;
+-- Dead letters, and what waits for each of them. The index on set_aside_at stays for relays of the version before.
+CREATE INDEX ${name}_dead ON ${table} (set_aside_at) WHERE set_aside_at IS NOT NULL AND blocked_by IS NULL;
+CREATE INDEX ${name}_blocked ON ${table} (blocked_by, position) WHERE set_aside_at IS NOT NULL AND blocked_by IS NOT NULL;
+
 -- A vacuum that leaves the indexes alone because few pages have dead rows would leave rounds slow.
 ALTER TABLE ${table} SET (vacuum_index_cleanup = on);
 
