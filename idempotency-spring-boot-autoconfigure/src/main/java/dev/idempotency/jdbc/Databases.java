@@ -63,9 +63,9 @@ final class Databases {
 	 * @return the statement, {@code null} if the default isolation is right
 	 */
 	static @Nullable String isolation(DataSource dataSource, Dialect dialect) {
-		return ask(dataSource,
-				(connection) -> (connection.getTransactionIsolation() != Connection.TRANSACTION_READ_COMMITTED)
-						? dialect.readCommitted() : null);
+		boolean other = ask(dataSource,
+				(connection) -> connection.getTransactionIsolation() != Connection.TRANSACTION_READ_COMMITTED);
+		return other ? dialect.readCommitted() : null;
 	}
 
 	// How the database keeps a name that is not quoted; the argument is in lower case.
