@@ -67,8 +67,9 @@ public final class IdempotencyJdbcAutoConfiguration {
 		// The very object that the manager binds connections to.
 		DataSource managed = (transactions.manager() != null)
 				? JdbcTransactionManagers.dataSource(transactions.manager()) : null;
-		JdbcIdempotencyStore store = new JdbcIdempotencyStore((managed != null) ? managed : dataSource, table,
-				properties.store().timeout(), jdbc.layout(), jdbc.partitionInterval());
+		DataSource used = (managed != null) ? managed : dataSource;
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, table, properties.store().timeout(), jdbc.layout(),
+				jdbc.partitionInterval(), RenewalDataSource.beside(used, properties.store().timeout()));
 		if (!store.supportsLeases()) {
 			logger.warn("The DataSource of the idempotency store chooses its database by the thread "
 					+ "(AbstractRoutingDataSource): only transactional mode is possible, a key is known in one of the "

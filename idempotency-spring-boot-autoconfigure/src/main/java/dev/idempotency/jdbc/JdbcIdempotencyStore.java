@@ -6,6 +6,8 @@ import java.util.Optional;
 
 import javax.sql.DataSource;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.Claim;
@@ -31,13 +33,19 @@ import dev.idempotency.cleanup.ExpiredRecords;
  *
  * @since 0.1.0
  */
-public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore, ExpiredRecords {
+public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore, ExpiredRecords, AutoCloseable {
+
+	private static final Log logger = LogFactory.getLog(JdbcIdempotencyStore.class);
 
 	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
 
 	private static final Duration MIN_TIMEOUT = Duration.ofMillis(100);
 
 	private final Connections connections;
+
+	private final @Nullable DataSource renewals;
+
+	private final Connections renewing;
 
 	private final boolean supportsLeases;
 
@@ -50,6 +58,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	private final Duration timeout;
 
 	private final Batches batches;
+
+	private final Batches renewedBatches;
 
 	private final ExpiredRows expired;
 
@@ -81,13 +91,33 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	 */
 	public JdbcIdempotencyStore(DataSource dataSource, TableName table, Duration timeout, Layout layout,
 			Duration partitionInterval) {
+		this(dataSource, table, timeout, layout, partitionInterval, null);
+	}
+
+	/**
+	 * Create a store that renews leases with connections of their own.
+	 * @param dataSource the database, the same object that the transaction manager has
+	 * @param table the name of the table
+	 * @param timeout how long a call may take once it has a connection; half of it may be
+	 * spent waiting for a lock
+	 * @param layout how the records are kept
+	 * @param partitionInterval how long a partition is filled
+	 * @param renewals the same database by other connections, which handlers cannot use
+	 * up; closed with the store if it can be closed. {@code null} to renew leases with
+	 * connections of the first one
+	 */
+	public JdbcIdempotencyStore(DataSource dataSource, TableName table, Duration timeout, Layout layout,
+			Duration partitionInterval, @Nullable DataSource renewals) {
 		if (timeout.compareTo(MIN_TIMEOUT) < 0) {
 			throw new IdempotencyConfigurationException("The time-out of the idempotency store is " + timeout + ".",
 					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
 		}
 		this.dialect = Databases.dialect(dataSource, layout);
 		this.supportsLeases = !Databases.isRouting(dataSource);
-		this.connections = new Connections(dataSource, this.dialect, Databases.isolation(dataSource, this.dialect));
+		String isolation = Databases.isolation(dataSource, this.dialect);
+		this.connections = new Connections(dataSource, this.dialect, isolation);
+		this.renewals = renewals;
+		this.renewing = (renewals != null) ? new Connections(renewals, this.dialect, isolation) : this.connections;
 		TableName qualified = Databases.qualified(dataSource, this.dialect, table);
 		this.sql = this.dialect.statements(qualified, timeout.dividedBy(2));
 		this.table = table;
@@ -96,6 +126,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.records = new JdbcRecords(this.connections, this.sql.find(),
 				this.dialect.records(qualified, timeout.dividedBy(2)), qualified, timeout);
 		this.batches = new Batches(this.connections, this.sql.batches(), this.dialect, timeout);
+		this.renewedBatches = new Batches(this.renewing, this.sql.batches(), this.dialect, timeout);
 		this.partitions = (layout == Layout.PARTITIONED)
 				? new Partitions(this.connections, qualified, partitionInterval, ExpiredRows.TIMEOUT) : null;
 		this.expired = new ExpiredRows(this.connections, this.dialect.cleanupTurn(qualified), this.sql.deleteExpired(),
@@ -140,7 +171,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Settlement renew(ClaimRequest claim) {
-		return settle(claim, this.sql.renew(), claim.lease().toMillis(), claim.key().id(), claim.token());
+		return settle(this.renewing, claim, this.sql.renew(), claim.lease().toMillis(), claim.key().id(),
+				claim.token());
 	}
 
 	@Override
@@ -152,7 +184,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public List<Settlement> renewAll(List<ClaimRequest> claims) {
-		return this.batches.renew(claims);
+		return this.renewedBatches.renew(claims);
 	}
 
 	@Override
@@ -251,8 +283,24 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		return this.expired.backlogAge();
 	}
 
+	@Override
+	public void close() {
+		if (this.renewals instanceof AutoCloseable closeable) {
+			try {
+				closeable.close();
+			}
+			catch (Exception ex) {
+				logger.debug("The connections of renewals could not be closed", ex);
+			}
+		}
+	}
+
 	private Settlement settle(ClaimRequest claim, String statement, @Nullable Object... parameters) {
-		return this.connections.autonomous(this.timeout, (connection) -> {
+		return settle(this.connections, claim, statement, parameters);
+	}
+
+	private Settlement settle(Connections where, ClaimRequest claim, String statement, @Nullable Object... parameters) {
+		return where.autonomous(this.timeout, (connection) -> {
 			if (Connections.update(connection, statement, parameters) > 0) {
 				return Settlement.SETTLED;
 			}

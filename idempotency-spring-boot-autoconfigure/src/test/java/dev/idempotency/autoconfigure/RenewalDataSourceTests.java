@@ -1,0 +1,131 @@
+package dev.idempotency.autoconfigure;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+import javax.sql.DataSource;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.Claim;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.IdempotentOperation;
+import dev.idempotency.Mode;
+import dev.idempotency.ResultCodec;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link RenewalDataSource}.
+ */
+@Tag("promise-2")
+@Tag("promise-14")
+class RenewalDataSourceTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(1);
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final ApplicationContextRunner runner = Contexts.all()
+		.withPropertyValues("spring.datasource.url=" + database.url(), "idempotency.mode=leased",
+				"idempotency.store.timeout=500ms", "idempotency.jdbc.schema=none",
+				"spring.datasource.hikari.maximum-pool-size=1", "spring.datasource.hikari.connection-timeout=5000",
+				"spring.datasource.hikari.data-source-properties.ApplicationName=renewals");
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final IdempotentOperation operation = new IdempotentOperation(this.key, "payments", "topic-0@7",
+			Mode.LEASED, null, LEASE, TestDatabase.RETENTION);
+
+	@Test
+	void leaseIsKeptWhileTheHandlerHoldsTheOnlyConnectionOfThePool() {
+		this.runner.run((context) -> {
+			assertThat(context).hasSingleBean(DataSource.class);
+			JdbcTemplate jdbc = new JdbcTemplate(context.getBean(DataSource.class));
+			TransactionTemplate transaction = new TransactionTemplate(
+					context.getBean(PlatformTransactionManager.class));
+			CountDownLatch end = new CountDownLatch(1);
+			CompletableFuture<Void> handler = CompletableFuture
+				.runAsync(() -> context.getBean(IdempotencyTemplate.class)
+					.execute(this.operation, ResultCodec.none(), () -> transaction.execute((status) -> {
+						jdbc.queryForObject("SELECT 1", Integer.class);
+						hold(end);
+						return null;
+					})));
+			try {
+				await().until(() -> database.store().find(this.key).isPresent());
+				await().pollDelay(LEASE.plusMillis(500)).until(() -> true);
+				assertThat(database.store().claim(TestDatabase.request(this.key))).isInstanceOf(Claim.InProgress.class);
+				assertThat(sessions()).isEqualTo(2);
+			}
+			finally {
+				end.countDown();
+			}
+			handler.get(10, TimeUnit.SECONDS);
+			assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+		});
+		await().until(() -> sessions() == 0);
+	}
+
+	private static int sessions() {
+		return database.jdbc()
+			.queryForObject("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'renewals' "
+					+ "AND datname = current_database()", Integer.class);
+	}
+
+	@Test
+	void connectionOfThePoolIsTakenWhenThereIsNoOther() throws SQLException {
+		try (RenewalDataSource renewals = RenewalDataSource.beside(new TransactionAwareDataSourceProxy(database.pool()),
+				Duration.ofMillis(250))) {
+			int active = database.pool().getHikariPoolMXBean().getActiveConnections();
+			try (Connection own = renewals.getConnection()) {
+				assertThat(own.isValid(1)).isTrue();
+				assertThat(database.pool().getHikariPoolMXBean().getActiveConnections()).isEqualTo(active);
+				try (Connection shared = renewals.getConnection()) {
+					assertThat(shared.isValid(1)).isTrue();
+					assertThat(database.pool().getHikariPoolMXBean().getActiveConnections()).isEqualTo(active + 1);
+				}
+			}
+		}
+	}
+
+	@Test
+	void otherDataSourcesAreSharedWithRenewalsAndThatIsLogged() {
+		try (Logs logs = Logs.ofThisThread()) {
+			assertThat(RenewalDataSource.beside(new DriverManagerDataSource(database.url()), Duration.ofSeconds(1)))
+				.isNull();
+			assertThat(logs.messages("INFO")).singleElement()
+				.asString()
+				.contains("DriverManagerDataSource", "make the pool larger");
+		}
+	}
+
+	private static void hold(CountDownLatch end) {
+		try {
+			end.await(20, TimeUnit.SECONDS);
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+}
