@@ -48,8 +48,8 @@ final class Protocols implements AutoCloseable {
 		this.notes = new FailureNotes(calls, Looks.threads("failure-notes"));
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
-				? new TransactionalProtocol(transactionalStore, calls, this.cache, new Transactions(calls, manager),
-						this.bypass, this.notes, this.results)
+				? new TransactionalProtocol(transactionalStore, calls, this.cache,
+						new Transactions(calls, transactionalStore, manager), this.bypass, this.notes, this.results)
 				: null;
 	}
 

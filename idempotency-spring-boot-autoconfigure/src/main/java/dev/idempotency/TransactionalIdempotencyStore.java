@@ -3,6 +3,10 @@ package dev.idempotency;
 import java.util.List;
 import java.util.Optional;
 
+import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.UnexpectedRollbackException;
+
 /**
  * A store that can keep the record in the transaction of the handler's own writes. The
  * methods that do so use the connection that is bound to the current thread; what they
@@ -39,6 +43,26 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	 * @param result the result
 	 */
 	void storeResult(ClaimRequest claim, byte[] result);
+
+	/**
+	 * Make sure that the current transaction, in which the handler has run, can be
+	 * committed. Some databases answer the commit of a transaction in which a statement
+	 * has failed with a rollback, and their drivers do not report it. Costs no round
+	 * trip.
+	 * @throws UnexpectedRollbackException if it can only be rolled back
+	 */
+	default void requireCommittable() {
+	}
+
+	/**
+	 * Whether transactions of an isolation level can hold a record. Asked at start-up.
+	 * @param isolation the level, a constant of {@link TransactionDefinition}
+	 * @return a problem as the end of a sentence that begins with "its transactions",
+	 * {@code null} if there is none
+	 */
+	default @Nullable String isolationProblem(int isolation) {
+		return null;
+	}
 
 	/**
 	 * Note that the handler failed, in a transaction of its own, after the handler's has

@@ -22,12 +22,15 @@ final class Transactions {
 
 	private final StoreCalls calls;
 
+	private final TransactionalIdempotencyStore store;
+
 	private final PlatformTransactionManager manager;
 
 	private volatile @Nullable Long failedAt;
 
-	Transactions(StoreCalls calls, PlatformTransactionManager manager) {
+	Transactions(StoreCalls calls, TransactionalIdempotencyStore store, PlatformTransactionManager manager) {
 		this.calls = calls;
+		this.store = store;
 		this.manager = manager;
 	}
 
@@ -78,7 +81,7 @@ final class Transactions {
 				rollback(transaction, null);
 			}
 			else {
-				this.manager.commit(transaction);
+				commit(transaction);
 			}
 			return result;
 		}
@@ -122,7 +125,14 @@ final class Transactions {
 				(cause != null) ? StoreErrors.code(cause) : null, cause);
 	}
 
+	/**
+	 * Commit what the handler has done, or leave it to the transaction that was joined.
+	 * @param transaction the transaction
+	 * @throws UnexpectedRollbackException if a statement of the handler has failed, so
+	 * that nothing would be committed
+	 */
 	void commit(TransactionStatus transaction) {
+		this.store.requireCommittable();
 		this.manager.commit(transaction);
 	}
 

@@ -75,6 +75,15 @@ final class EffectOperation {
 		});
 	}
 
+	<E extends Exception> void runWithoutResult(Handler<E> handler) throws E {
+		IdempotentOperation operation = TestDatabase.operation(this.key, Mode.TRANSACTIONAL);
+		this.template.execute(operation, ResultCodec.none(), () -> {
+			writeEffect();
+			handler.handle(this.jdbc);
+			return null;
+		});
+	}
+
 	void writeEffect() {
 		this.jdbc.update("INSERT INTO effect VALUES (?)", this.value);
 	}

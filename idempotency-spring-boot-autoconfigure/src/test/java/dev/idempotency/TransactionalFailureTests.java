@@ -13,6 +13,7 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.dao.DataAccessException;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.UnexpectedRollbackException;
 
@@ -143,17 +144,32 @@ class TransactionalFailureTests {
 	@Tag("promise-1")
 	void databaseErrorThatTheHandlerSwallowedIsAFailureAndNoOutage() {
 		assertThatExceptionOfType(UnexpectedRollbackException.class)
-			.isThrownBy(() -> this.operation.<RuntimeException>run((jdbc) -> {
-				try {
-					jdbc.execute("SELECT 1 / 0");
-				}
-				catch (DataAccessException ex) {
-					assertThat(ex).isNotNull();
-				}
-			}));
+			.isThrownBy(() -> this.operation.<RuntimeException>run(TransactionalFailureTests::swallow));
 		assertThat(this.operation.effects()).isZero();
 		assertThat(this.operation.record())
 			.hasValueSatisfying((record) -> assertThat(record.state()).isEqualTo(State.FAILED));
+	}
+
+	// Nothing of ours comes after the handler, and the driver takes the ROLLBACK with
+	// which the server answers a COMMIT for a success.
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-15")
+	void databaseErrorThatAHandlerWithoutAResultSwallowedIsAFailure() {
+		assertThatExceptionOfType(UnexpectedRollbackException.class)
+			.isThrownBy(() -> this.operation.<RuntimeException>runWithoutResult(TransactionalFailureTests::swallow));
+		assertThat(this.operation.effects()).isZero();
+		assertThat(this.operation.outcomes()).containsExactly(Outcome.FAILED);
+		assertThat(this.operation.record()).get().extracting(IdempotencyRecord::state).isEqualTo(State.FAILED);
+	}
+
+	private static void swallow(JdbcTemplate jdbc) {
+		try {
+			jdbc.execute("SELECT 1 / 0");
+		}
+		catch (DataAccessException ex) {
+			assertThat(ex).isNotNull();
+		}
 	}
 
 	@Test

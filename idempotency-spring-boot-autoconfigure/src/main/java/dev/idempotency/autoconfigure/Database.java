@@ -1,5 +1,7 @@
 package dev.idempotency.autoconfigure;
 
+import java.lang.annotation.Annotation;
+import java.util.Arrays;
 import java.util.List;
 
 import javax.sql.DataSource;
@@ -7,9 +9,11 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.util.ClassUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
 
 /**
@@ -17,12 +21,15 @@ import dev.idempotency.jdbc.JdbcSchemaValidation;
  */
 final class Database {
 
+	private static final String FLYWAY_DATA_SOURCE = "org.springframework.boot.flyway.autoconfigure.FlywayDataSource";
+
 	private Database() {
 	}
 
 	static DataSource find(ListableBeanFactory beanFactory, ObjectProvider<DataSource> dataSources,
 			@Nullable String name) {
-		DataSource dataSource = (name != null) ? beanFactory.getBean(name, DataSource.class)
+		DataSource dataSource = (name != null)
+				? named(beanFactory, name, DataSource.class, "idempotency.jdbc.data-source")
 				: dataSources.getIfUnique();
 		if (dataSource == null) {
 			throw new IdempotencyConfigurationException(
@@ -34,7 +41,39 @@ final class Database {
 		return dataSource;
 	}
 
-	static void requireFlyway(@Nullable ClassLoader classLoader) {
+	static <T> T named(ListableBeanFactory beanFactory, String name, Class<T> type, String property) {
+		if (!beanFactory.containsBean(name) || !beanFactory.isTypeMatch(name, type)) {
+			throw new IdempotencyConfigurationException(
+					"'" + property + "' is '" + name + "', but there is no " + type.getSimpleName()
+							+ " bean with this name.",
+					"Name one of these beans: " + List.of(beanFactory.getBeanNamesForType(type)) + ".");
+		}
+		return beanFactory.getBean(name, type);
+	}
+
+	/**
+	 * Find the {@link DataSource} of the user who runs migrations.
+	 * @param beanFactory the beans
+	 * @param dataSource the database as the store uses it
+	 * @return the bean that is annotated with Boot's {@code @FlywayDataSource}, if it
+	 * leads to the same database, else the given one
+	 */
+	static DataSource migrations(ConfigurableListableBeanFactory beanFactory, DataSource dataSource) {
+		requireFlyway(beanFactory.getBeanClassLoader());
+		if (!ClassUtils.isPresent(FLYWAY_DATA_SOURCE, beanFactory.getBeanClassLoader())) {
+			return dataSource;
+		}
+		Class<? extends Annotation> annotation = ClassUtils
+			.resolveClassName(FLYWAY_DATA_SOURCE, beanFactory.getBeanClassLoader())
+			.asSubclass(Annotation.class);
+		return Arrays.stream(beanFactory.getBeanNamesForAnnotation(annotation))
+			.map((name) -> beanFactory.getBean(name, DataSource.class))
+			.filter((migrations) -> JdbcSchemaMigration.isSameDatabase(dataSource, migrations))
+			.findFirst()
+			.orElse(dataSource);
+	}
+
+	private static void requireFlyway(@Nullable ClassLoader classLoader) {
 		if (!ClassUtils.isPresent("org.flywaydb.core.Flyway", classLoader)) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.jdbc.schema' is 'migrate', but there is no Flyway on the class path.",

@@ -9,6 +9,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
 
 import dev.idempotency.CompletionCache;
 import dev.idempotency.IdempotencyConfigurationException;
@@ -28,6 +29,7 @@ import dev.idempotency.autoconfigure.IdempotencyProperties.OnUnavailable;
 @AutoConfiguration(after = IdempotencyJdbcAutoConfiguration.class)
 @ConditionalOnIdempotency
 @EnableConfigurationProperties(IdempotencyProperties.class)
+@Import(IdempotencyTransactionsConfiguration.class)
 public final class IdempotencyAutoConfiguration {
 
 	@Bean

@@ -4,7 +4,6 @@ import javax.sql.DataSource;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -15,6 +14,7 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.annotation.Bean;
 import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.transaction.PlatformTransactionManager;
 
 import dev.idempotency.IdempotencyStore;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Jdbc;
@@ -23,6 +23,7 @@ import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
+import dev.idempotency.jdbc.Layout;
 import dev.idempotency.jdbc.TableName;
 
 /**
@@ -47,26 +48,22 @@ public final class IdempotencyJdbcAutoConfiguration {
 	private static final Log logger = LogFactory.getLog(IdempotencyJdbcAutoConfiguration.class);
 
 	// After the application's own migrations: a table of ours in an otherwise empty
-	// schema
-	// would make the first of them fail.
+	// schema would make the first of them fail.
 	@Bean
 	@ConditionalOnMissingBean
 	@DependsOnDatabaseInitialization
 	JdbcIdempotencyStore jdbcIdempotencyStore(ConfigurableListableBeanFactory beanFactory,
-			ObjectProvider<DataSource> dataSources, StoreTransactions transactions, IdempotencyProperties properties) {
+			ObjectProvider<DataSource> dataSources, IdempotencyProperties properties) {
+		// Before anything touches the database.
+		StoreCandidates.requireOne(beanFactory);
 		Jdbc jdbc = properties.jdbc();
 		TableName table = TableName.of(jdbc.table());
 		DataSource dataSource = Database.find(beanFactory, dataSources, jdbc.dataSource());
-		if (jdbc.schema() == Schema.MIGRATE) {
-			Database.requireFlyway(beanFactory.getBeanClassLoader());
-			JdbcSchemaMigration.migrate(dataSource, table, jdbc.layout(), jdbc.convert());
-		}
-		if (jdbc.schema() != Schema.NONE) {
-			JdbcSchemaValidation.validate(dataSource, table, jdbc.layout());
-		}
+		prepare(beanFactory, dataSource, table, properties);
+		PlatformTransactionManager manager = JdbcTransactionManagers.find(beanFactory, dataSource,
+				jdbc.transactionManager());
 		// The very object that the manager binds connections to.
-		DataSource managed = (transactions.manager() != null)
-				? JdbcTransactionManagers.dataSource(transactions.manager()) : null;
+		DataSource managed = (manager != null) ? JdbcTransactionManagers.dataSource(manager) : null;
 		DataSource used = (managed != null) ? managed : dataSource;
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, table, properties.store().timeout(), jdbc.layout(),
 				jdbc.partitionInterval(), RenewalDataSource.beside(used, properties.store().timeout()));
@@ -79,14 +76,22 @@ public final class IdempotencyJdbcAutoConfiguration {
 		return store;
 	}
 
-	@Bean
-	StoreTransactions idempotencyStoreTransactions(ListableBeanFactory beanFactory,
-			ObjectProvider<DataSource> dataSources, IdempotencyProperties properties) {
-		// The store needs this bean, so nothing has touched the database yet.
-		StoreCandidates.requireOne(beanFactory);
+	private static void prepare(ConfigurableListableBeanFactory beanFactory, DataSource dataSource, TableName table,
+			IdempotencyProperties properties) {
 		Jdbc jdbc = properties.jdbc();
-		return new StoreTransactions(JdbcTransactionManagers.find(beanFactory,
-				Database.find(beanFactory, dataSources, jdbc.dataSource()), jdbc.transactionManager()));
+		if (jdbc.schema() == Schema.MIGRATE) {
+			JdbcSchemaMigration.migrate(dataSource, Database.migrations(beanFactory, dataSource), table, jdbc.layout(),
+					jdbc.convert());
+		}
+		if (jdbc.schema() == Schema.NONE) {
+			JdbcSchemaValidation.requirePrivileges(dataSource, table, jdbc.layout());
+		}
+		else {
+			JdbcSchemaValidation.validate(dataSource, table, jdbc.layout());
+		}
+		if (jdbc.layout() == Layout.PARTITIONED && properties.cleanup().enabled()) {
+			JdbcSchemaValidation.requireMaintenance(dataSource, table);
+		}
 	}
 
 }

@@ -66,10 +66,12 @@ public final class IdempotencyOutboxAutoConfiguration {
 		DataSource dataSource = Database.find(beanFactory, dataSources, jdbc.dataSource());
 		TableName table = TableName.of(properties.outbox().table());
 		if (jdbc.schema() == Schema.MIGRATE) {
-			Database.requireFlyway(beanFactory.getBeanClassLoader());
-			JdbcSchemaMigration.migrateOutbox(dataSource, table);
+			JdbcSchemaMigration.migrateOutbox(dataSource, Database.migrations(beanFactory, dataSource), table);
 		}
-		if (jdbc.schema() != Schema.NONE) {
+		if (jdbc.schema() == Schema.NONE) {
+			JdbcSchemaValidation.requireOutboxPrivileges(dataSource, table);
+		}
+		else {
 			JdbcSchemaValidation.validateOutbox(dataSource, table);
 		}
 		PlatformTransactionManager manager = JdbcTransactionManagers.require(beanFactory, dataSource,

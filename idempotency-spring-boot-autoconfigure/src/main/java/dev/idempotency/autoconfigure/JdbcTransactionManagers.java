@@ -34,6 +34,11 @@ final class JdbcTransactionManagers {
 
 	static @Nullable PlatformTransactionManager find(ListableBeanFactory beanFactory, DataSource dataSource,
 			@Nullable String name) {
+		return search(beanFactory, dataSource, name).manager();
+	}
+
+	static @Nullable PlatformTransactionManager findOrWarn(ListableBeanFactory beanFactory, DataSource dataSource,
+			@Nullable String name) {
 		Found found = search(beanFactory, dataSource, name);
 		if (found.manager() == null) {
 			logger.warn(found.problem() + ". Listeners in mode AUTO take leased mode; define a JdbcTransactionManager "
@@ -85,7 +90,8 @@ final class JdbcTransactionManagers {
 
 	private static PlatformTransactionManager named(ListableBeanFactory beanFactory, DataSource dataSource,
 			String name) {
-		PlatformTransactionManager manager = beanFactory.getBean(name, PlatformTransactionManager.class);
+		PlatformTransactionManager manager = Database.named(beanFactory, name, PlatformTransactionManager.class,
+				"idempotency.jdbc.transaction-manager");
 		if (target(dataSource(manager)) != target(dataSource) || !bindsConnection(manager)) {
 			throw new IdempotencyConfigurationException(
 					"The transaction manager '" + name

@@ -34,6 +34,9 @@ final class Connections {
 	// at which pools give the connection up.
 	private static final String ISOLATION = "25004";
 
+	private static final String ABORTED = "A statement of the handler failed and the handler went on, but its transaction "
+			+ "can only be rolled back; let the error pass, or use a savepoint";
+
 	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
 	private final DataSource dataSource;
@@ -74,11 +77,32 @@ final class Connections {
 		}
 		catch (SQLException ex) {
 			if (this.dialect.isAborted(ex)) {
-				throw new UnexpectedRollbackException(
-						"A statement of the handler failed and the handler went on, but "
-								+ "its transaction can only be rolled back; let the error pass, or use a savepoint",
-						ex);
+				throw new UnexpectedRollbackException(ABORTED, ex);
 			}
+			throw translate(ex);
+		}
+	}
+
+	/**
+	 * Make sure that the current transaction can be committed. The server answers the
+	 * COMMIT of one that cannot with ROLLBACK, which its driver takes for a success.
+	 */
+	void requireCommittable() {
+		if (!TransactionSynchronizationManager.hasResource(this.dataSource)) {
+			return;
+		}
+		try {
+			Connection connection = DataSourceUtils.doGetConnection(this.dataSource);
+			try {
+				if (this.dialect.isAborted(connection)) {
+					throw new UnexpectedRollbackException(ABORTED);
+				}
+			}
+			finally {
+				DataSourceUtils.doReleaseConnection(connection, this.dataSource);
+			}
+		}
+		catch (SQLException ex) {
 			throw translate(ex);
 		}
 	}

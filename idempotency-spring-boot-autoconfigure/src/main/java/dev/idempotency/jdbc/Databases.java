@@ -46,12 +46,20 @@ final class Databases {
 	}
 
 	static Dialect dialect(DataSource dataSource, Layout layout) {
-		return ask(dataSource, (connection) -> Dialect.of(connection.getMetaData().getDatabaseProductName(), layout));
+		return ask(dataSource, (connection) -> dialect(connection, layout));
+	}
+
+	static Dialect dialect(Connection connection, Layout layout) throws SQLException {
+		return Dialect.of(connection.getMetaData().getDatabaseProductName(), layout);
 	}
 
 	static TableName qualified(DataSource dataSource, Dialect dialect, TableName table) {
 		return (table.schema() != null) ? table
-				: ask(dataSource, (connection) -> table.in(dialect.schema(connection, table)));
+				: ask(dataSource, (connection) -> qualified(connection, dialect, table));
+	}
+
+	static TableName qualified(Connection connection, Dialect dialect, TableName table) throws SQLException {
+		return (table.schema() != null) ? table : table.in(dialect.schema(connection, table));
 	}
 
 	/**
@@ -95,7 +103,8 @@ final class Databases {
 		}
 		catch (SQLException ex) {
 			throw new IdempotencyStoreUnavailableException(
-					"The database of the idempotency store does not answer at start-up; start it, or correct its URL",
+					"The database of the idempotency store or the outbox does not answer at start-up: "
+							+ ex.getMessage(),
 					ex);
 		}
 	}

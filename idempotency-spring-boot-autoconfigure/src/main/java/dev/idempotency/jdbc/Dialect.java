@@ -128,6 +128,40 @@ interface Dialect {
 	boolean isAborted(SQLException error);
 
 	/**
+	 * Whether the database would answer a commit with a rollback, because a statement of
+	 * the transaction has failed. Costs no round trip.
+	 * @param connection the connection of the transaction
+	 * @return whether it is known that nothing would be committed
+	 * @throws SQLException if the connection cannot be asked
+	 */
+	boolean isAborted(Connection connection) throws SQLException;
+
+	/**
+	 * The catalog of the database.
+	 * @return the catalog
+	 */
+	Catalog catalog();
+
+	/**
+	 * The last migration of the records that a table shows.
+	 * @param connection a connection
+	 * @param table the table
+	 * @param version the last one whose columns it has, 0 if there is no table
+	 * @return that version, or a later one that creates something else
+	 * @throws SQLException if the database does not answer
+	 */
+	default int version(Connection connection, TableName table, int version) throws SQLException {
+		return version;
+	}
+
+	/**
+	 * The functions that the statements call.
+	 * @param table the table
+	 * @return their names, without a schema
+	 */
+	List<String> functions(TableName table);
+
+	/**
 	 * Make sure that the database can keep every key and every message, and that the
 	 * table has the layout.
 	 * @param connection a connection

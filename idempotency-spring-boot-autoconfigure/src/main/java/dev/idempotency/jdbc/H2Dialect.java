@@ -239,6 +239,21 @@ final class H2Dialect implements Dialect {
 	}
 
 	@Override
+	public boolean isAborted(Connection connection) {
+		return false;
+	}
+
+	@Override
+	public Catalog catalog() {
+		return new H2Catalog();
+	}
+
+	@Override
+	public List<String> functions(TableName table) {
+		return List.of();
+	}
+
+	@Override
 	public void check(Connection connection, TableName table) {
 	}
 

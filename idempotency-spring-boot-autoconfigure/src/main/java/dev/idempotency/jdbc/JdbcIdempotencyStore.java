@@ -1,5 +1,6 @@
 package dev.idempotency.jdbc;
 
+import java.sql.Connection;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -9,6 +10,7 @@ import javax.sql.DataSource;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.TransactionDefinition;
 
 import dev.idempotency.Claim;
 import dev.idempotency.ClaimRequest;
@@ -40,6 +42,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
 
 	private static final Duration MIN_TIMEOUT = Duration.ofMillis(100);
+
+	private final DataSource dataSource;
 
 	private final Connections connections;
 
@@ -112,6 +116,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 			throw new IdempotencyConfigurationException("The time-out of the idempotency store is " + timeout + ".",
 					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
 		}
+		this.dataSource = dataSource;
 		this.dialect = Databases.dialect(dataSource, layout);
 		this.supportsLeases = !Databases.isRouting(dataSource);
 		String isolation = Databases.isolation(dataSource, this.dialect);
@@ -137,6 +142,14 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	@Override
 	public String name() {
 		return "jdbc";
+	}
+
+	/**
+	 * The database of this store.
+	 * @return the {@link DataSource} as it was given
+	 */
+	public DataSource dataSource() {
+		return this.dataSource;
 	}
 
 	@Override
@@ -222,6 +235,28 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	public void storeResult(ClaimRequest claim, byte[] result) {
 		this.connections.inTransaction(this.timeout,
 				(connection) -> Connections.update(connection, this.sql.storeResult(), result, claim.key().id()));
+	}
+
+	@Override
+	public void requireCommittable() {
+		this.connections.requireCommittable();
+	}
+
+	@Override
+	public @Nullable String isolationProblem(int isolation) {
+		if (this.partitions == null) {
+			return null;
+		}
+		int level = (isolation != TransactionDefinition.ISOLATION_DEFAULT) ? isolation
+				: Databases.ask(this.dataSource, Connection::getTransactionIsolation);
+		String name = switch (level) {
+			case Connection.TRANSACTION_REPEATABLE_READ -> "REPEATABLE READ";
+			case Connection.TRANSACTION_SERIALIZABLE -> "SERIALIZABLE";
+			default -> null;
+		};
+		return (name != null)
+				? "are " + name + " and the partitioned table '" + this.table + "' takes claims in READ COMMITTED only"
+				: null;
 	}
 
 	@Override

@@ -3,36 +3,107 @@ package dev.idempotency.jdbc;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
+import org.jspecify.annotations.Nullable;
+
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
 
 /**
- * The check that the schema of the store is there.
+ * The checks that a database has what the store and the outbox need, and that its user
+ * may use it.
  *
  * @since 0.1.0
  */
 public final class JdbcSchemaValidation {
 
-	private static final String COLUMNS = "id, scope, \"key\", state, fence, attempt, token, fingerprint, lease_until, "
-			+ "created_at, expires_at, result, error_type, error_message, completed_at";
-
-	private static final String OUTBOX = "id, position, lane, aggregatetype, aggregateid, type, topic, message_key, payload, "
-			+ "headers, idempotency_key, created_at, published_at, attempts, next_attempt_at, set_aside_at, error_type, "
-			+ "error_message, blocked_by";
-
 	private JdbcSchemaValidation() {
 	}
 
 	/**
-	 * Make sure that the single table is there, with all its columns.
+	 * Make sure that the single table exists, that its columns take a record and that the
+	 * user of the {@link DataSource} may use it. Additional columns need no value.
 	 * @param dataSource the database
 	 * @param table the name of the table
-	 * @throws IdempotencyConfigurationException if something is missing
+	 * @throws IdempotencyConfigurationException if something is missing or different
+	 * @throws IdempotencyStoreUnavailableException if the database does not answer
 	 */
 	public static void validate(DataSource dataSource, TableName table) {
 		validate(dataSource, table, Layout.SINGLE);
+	}
+
+	/**
+	 * Make sure that the table exists, with its layout, that its columns take a record
+	 * and that the user of the {@link DataSource} may use it. Additional columns need no
+	 * value.
+	 * @param dataSource the database
+	 * @param table the name of the table
+	 * @param layout how the records are kept
+	 * @throws IdempotencyConfigurationException if something is missing or different
+	 * @throws IdempotencyStoreUnavailableException if the database does not answer
+	 */
+	public static void validate(DataSource dataSource, TableName table, Layout layout) {
+		check(dataSource, table, layout, true);
+	}
+
+	/**
+	 * Make sure that the table exists, with its layout, and that the user of the
+	 * {@link DataSource} may use it.
+	 * @param dataSource the database
+	 * @param table the name of the table
+	 * @param layout how the records are kept
+	 * @throws IdempotencyConfigurationException if the table or a privilege is missing
+	 * @throws IdempotencyStoreUnavailableException if the database does not answer
+	 */
+	public static void requirePrivileges(DataSource dataSource, TableName table, Layout layout) {
+		check(dataSource, table, layout, false);
+	}
+
+	/**
+	 * Make sure that the user of the {@link DataSource} may create and drop partitions.
+	 * @param dataSource the database
+	 * @param table the name of a partitioned table that exists
+	 * @throws IdempotencyConfigurationException if a privilege is missing
+	 * @throws IdempotencyStoreUnavailableException if the database does not answer
+	 */
+	public static void requireMaintenance(DataSource dataSource, TableName table) {
+		Databases.ask(dataSource, (connection) -> {
+			Dialect dialect = Databases.dialect(connection, Layout.PARTITIONED);
+			dialect.catalog().requireMaintenance(connection, Databases.qualified(connection, dialect, table));
+			return table;
+		});
+	}
+
+	/**
+	 * Make sure that the tables of an outbox exist, that their columns take a message,
+	 * that no lane is missing and that the user of the {@link DataSource} may use them.
+	 * Additional columns need no value.
+	 * @param dataSource the database
+	 * @param table the name of the table
+	 * @throws IdempotencyConfigurationException if something is missing or different
+	 * @throws IdempotencyStoreUnavailableException if the database does not answer
+	 */
+	public static void validateOutbox(DataSource dataSource, TableName table) {
+		checkOutbox(dataSource, table, true);
+	}
+
+	/**
+	 * Make sure that the tables of an outbox exist, that no lane is missing and that the
+	 * user of the {@link DataSource} may use them.
+	 * @param dataSource the database
+	 * @param table the name of the table
+	 * @throws IdempotencyConfigurationException if a table or a privilege is missing
+	 * @throws IdempotencyStoreUnavailableException if the database does not answer
+	 */
+	public static void requireOutboxPrivileges(DataSource dataSource, TableName table) {
+		checkOutbox(dataSource, table, false);
 	}
 
 	/**
@@ -62,73 +133,95 @@ public final class JdbcSchemaValidation {
 		}
 	}
 
-	/**
-	 * Make sure that the table is there, with its layout and all its columns.
-	 * @param dataSource the database
-	 * @param table the name of the table
-	 * @param layout how the records are kept
-	 * @throws IdempotencyConfigurationException if something is missing
-	 */
-	public static void validate(DataSource dataSource, TableName table, Layout layout) {
-		Dialect dialect = Databases.dialect(dataSource, layout);
-		validate(dataSource, table, COLUMNS, dialect.migrations(), (connection) -> {
+	private static void check(DataSource dataSource, TableName table, Layout layout, boolean columns) {
+		Databases.ask(dataSource, (connection) -> {
+			Dialect dialect = Databases.dialect(connection, layout);
+			TableName qualified = Databases.qualified(connection, dialect, table);
+			List<RequiredTable> tables = RequiredTable.ofRecords(table, layout);
+			List<String> scripts = dialect.migrations();
+			Map<String, Map<String, FoundColumn>> found = columns(connection, dialect, qualified, tables);
+			requireTables(table, tables.subList(0, 1), found, scripts);
+			dialect.catalog().requirePrivileges(connection, qualified, tables, dialect.functions(qualified));
+			// With another layout the rest is different, too.
 			dialect.check(connection, table);
+			requireTables(table, tables, found, scripts);
+			if (columns) {
+				requireColumns(table, tables, found, scripts);
+			}
 			return table;
 		});
 	}
 
-	/**
-	 * Make sure that the tables of an outbox are there, with all their columns, and that
-	 * its lanes can be locked.
-	 * @param dataSource the database
-	 * @param table the name of the table
-	 * @throws IdempotencyConfigurationException if something is missing, or a right
-	 */
-	public static void validateOutbox(DataSource dataSource, TableName table) {
-		OutboxSql outbox = Databases.dialect(dataSource, Layout.SINGLE).outbox(table);
-		validate(dataSource, table, OUTBOX, List.of(outbox.migrations()), (connection) -> {
+	private static void checkOutbox(DataSource dataSource, TableName table, boolean columns) {
+		Databases.ask(dataSource, (connection) -> {
+			Dialect dialect = Databases.dialect(connection, Layout.SINGLE);
+			TableName qualified = Databases.qualified(connection, dialect, table);
+			OutboxSql outbox = dialect.outbox(qualified);
+			List<RequiredTable> tables = RequiredTable.ofOutbox(table);
+			List<String> scripts = List.of(outbox.migrations());
+			Map<String, Map<String, FoundColumn>> found = columns(connection, dialect, qualified, tables);
+			requireTables(table, tables, found, scripts);
+			dialect.catalog().requirePrivileges(connection, qualified, tables, List.of());
+			if (columns) {
+				requireColumns(table, tables, found, scripts);
+			}
 			if (Connections.update(connection, outbox.allLanes()) != OutboxSql.LANES) {
 				throw new IdempotencyConfigurationException(
 						"The table '" + table + "_lane' of the outbox does not have its " + OutboxSql.LANES
 								+ " rows, without which nothing is published.",
 						"Run the INSERT at the end of the script in '" + outbox.migrations() + "' again.");
 			}
-			requireLocks(connection, table);
 			return table;
 		});
 	}
 
-	// A relay that may read its lanes but not lock them would find out much later.
-	private static void requireLocks(Connection connection, TableName table) {
-		try {
-			Connections.update(connection, "SELECT lane FROM " + table + "_lane WHERE lane = 0 FOR UPDATE SKIP LOCKED");
-		}
-		catch (SQLException ex) {
-			throw new IdempotencyConfigurationException(
-					"The table '" + table + "' cannot be used: its lanes cannot be locked: " + ex.getMessage(),
-					"Grant the user of the DataSource SELECT and UPDATE on '" + table + "_lane'.");
+	private static Map<String, Map<String, FoundColumn>> columns(Connection connection, Dialect dialect,
+			TableName qualified, List<RequiredTable> tables) throws SQLException {
+		return dialect.catalog().columns(connection, qualified, tables.stream().map(RequiredTable::name).toList());
+	}
+
+	private static void requireTables(TableName main, List<RequiredTable> tables,
+			Map<String, Map<String, FoundColumn>> found, List<String> scripts) {
+		for (RequiredTable table : tables) {
+			if (!found.containsKey(table.name())) {
+				throw new IdempotencyConfigurationException(
+						"The table '" + name(main, table) + "' cannot be used: it does not exist.",
+						"Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in '"
+								+ String.join("' and '", scripts) + "' yourself.");
+			}
 		}
 	}
 
-	private static void validate(DataSource dataSource, TableName table, String columns, List<String> scripts,
-			Connections.Work<TableName> more) {
-		try (Connection connection = dataSource.getConnection()) {
-			try {
-				Connections.update(connection, "SELECT " + columns + " FROM " + table + " WHERE 1 = 0");
-				more.on(connection);
-			}
-			finally {
-				// Not every pool does so itself.
-				if (!connection.getAutoCommit()) {
-					connection.rollback();
-				}
+	private static void requireColumns(TableName main, List<RequiredTable> tables,
+			Map<String, Map<String, FoundColumn>> found, List<String> scripts) {
+		for (RequiredTable table : tables) {
+			String problems = problems(table, found.getOrDefault(table.name(), Map.of()));
+			if (!problems.isEmpty()) {
+				throw new IdempotencyConfigurationException(
+						"The table '" + name(main, table) + "' cannot be used: " + problems + ".",
+						"Alter it to be as the scripts in '" + String.join("' and '", scripts) + "' create it. "
+								+ "Those that have not been run yet run with 'idempotency.jdbc.schema' set to 'migrate'.");
 			}
 		}
-		catch (SQLException ex) {
-			throw new IdempotencyConfigurationException("The table '" + table + "' cannot be used: " + ex.getMessage(),
-					"Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in '"
-							+ String.join("' and '", scripts) + "' yourself.");
-		}
+	}
+
+	private static String problems(RequiredTable table, Map<String, FoundColumn> found) {
+		Map<String, FoundColumn> additional = new TreeMap<>(found);
+		table.columns().forEach((column) -> additional.remove(column.name()));
+		return Stream
+			.concat(table.columns().stream().map((column) -> problem(column, found.get(column.name()))),
+					additional.values().stream().map((column) -> column.problem(null)))
+			.filter(Objects::nonNull)
+			.collect(Collectors.joining("; "));
+	}
+
+	private static @Nullable String problem(RequiredColumn required, @Nullable FoundColumn found) {
+		return (found != null) ? found.problem(required) : "its column '" + required.name() + "' is missing";
+	}
+
+	// As the user writes it.
+	private static String name(TableName main, RequiredTable table) {
+		return main + table.name().substring(main.table().length());
 	}
 
 }

@@ -1,5 +1,6 @@
 package dev.idempotency.jdbc;
 
+import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
 
@@ -17,42 +18,94 @@ import dev.idempotency.IdempotencyConfigurationException;
  */
 final class Migrations {
 
-	private Migrations() {
+	private static final String PRIVILEGE = "42501";
+
+	private final Dialect dialect;
+
+	private final TableName table;
+
+	private final List<RequiredTable> tables;
+
+	private final List<String> folders;
+
+	/**
+	 * Create migrations.
+	 * @param dialect the database
+	 * @param table the main table, with its schema
+	 * @param tables what the migrations create
+	 * @param folders where the scripts are on the class path
+	 */
+	Migrations(Dialect dialect, TableName table, List<RequiredTable> tables, List<String> folders) {
+		this.dialect = dialect;
+		this.table = table;
+		this.tables = tables;
+		this.folders = folders;
 	}
 
-	static void run(DataSource dataSource, Dialect dialect, TableName table, List<String> folders) {
-		TableName qualified = Databases.qualified(dataSource, dialect, table);
-		String schema = (qualified.schema() != null) ? Databases.storedName(dataSource, qualified.schema()) : null;
+	void run(DataSource dataSource) {
 		FluentConfiguration configuration = Flyway.configure(Migrations.class.getClassLoader())
 			.dataSource(dataSource)
-			.locations(folders.stream().map((folder) -> "classpath:" + folder).toArray(String[]::new))
-			.table(table.historyTable())
-			.placeholders(Map.of("table", qualified.toString(), "name", table.table()))
+			.locations(this.folders.stream().map((folder) -> "classpath:" + folder).toArray(String[]::new))
+			.table(this.table.historyTable())
+			.placeholders(Map.of("table", this.table.toString(), "name", this.table.table()))
 			// The application's tables are there first, and ours must not mind.
 			.baselineOnMigrate(true)
-			.baselineVersion("0")
+			.baselineVersion(String.valueOf(baseline(dataSource)))
 			.createSchemas(false)
 			// The scripts of a layout have numbers of their own. Flyway warns of it.
-			.outOfOrder(folders.size() > 1)
+			.outOfOrder(this.folders.size() > 1)
 			// Its functions follow a new column of the table at once.
-			.group(folders.size() > 1)
+			.group(this.folders.size() > 1)
 			// Scripts of a later version, whose instances have started already.
 			.ignoreMigrationPatterns("*:future", "*:missing")
 			// About as many seconds: another instance may be converting a large table.
 			.lockRetryCount(300)
 			.cleanDisabled(true);
-		if (schema != null) {
-			configuration.defaultSchema(schema);
+		if (this.table.schema() != null) {
+			configuration.defaultSchema(Databases.storedName(dataSource, this.table.schema()));
 		}
 		try {
 			migrate(configuration.load());
 		}
 		catch (FlywayException ex) {
-			throw new IdempotencyConfigurationException(
-					"The schema of the table '" + table + "' could not be migrated: " + ex.getMessage(),
-					"Add Flyway's module for the database if it is missing, and give the user the right to create "
-							+ "tables; or create the table yourself and set 'idempotency.jdbc.schema' to 'validate'.");
+			throw failure(ex);
 		}
+	}
+
+	// Of a table without a history. One that another instance is creating has its history
+	// before: Flyway creates that first.
+	private int baseline(DataSource dataSource) {
+		return Databases.ask(dataSource, (connection) -> {
+			this.dialect.catalog().requireMigration(connection, this.table, this.folders);
+			int version = RequiredTable.version(this.tables, this.dialect.catalog()
+				.columns(connection, this.table, this.tables.stream().map(RequiredTable::name).toList()));
+			return this.dialect.version(connection, this.table, version);
+		});
+	}
+
+	private IdempotencyConfigurationException failure(FlywayException error) {
+		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+			if (cause instanceof SQLException refusal && PRIVILEGE.equals(refusal.getSQLState())) {
+				return new IdempotencyConfigurationException("The database user may not migrate the table '"
+						+ this.table.table() + "': " + refusal.getMessage() + ".",
+						"Migrate" + alternatives(this.folders));
+			}
+		}
+		return new IdempotencyConfigurationException(
+				"The schema of the table '" + this.table.table() + "' could not be migrated: " + error.getMessage(),
+				"Add Flyway's module for the database if it is missing, and give the user the right to create "
+						+ "tables; or create the table yourself and set 'idempotency.jdbc.schema' to 'validate'.");
+	}
+
+	/**
+	 * What else to do where the user may not migrate.
+	 * @param folders where the scripts are
+	 * @return the end of a sentence
+	 */
+	static String alternatives(List<String> folders) {
+		return " with another user, whose DataSource bean is annotated with @FlywayDataSource; or let the owner of the "
+				+ "schema run the scripts in '" + String.join("' and '", folders)
+				+ "', and set 'idempotency.jdbc.schema' to 'validate'.";
 	}
 
 	// Flyway looks whether its history is there, and then whether the schema is empty. If

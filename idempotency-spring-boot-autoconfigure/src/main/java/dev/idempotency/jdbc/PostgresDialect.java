@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Set;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.util.ClassUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 
@@ -58,6 +59,9 @@ final class PostgresDialect implements Dialect {
 	private static final String FIND = """
 			SELECT state, fence, attempt, lease_until, created_at, expires_at, completed_at, error_type, error_message
 			FROM %1$s WHERE id = ?""";
+
+	private static final boolean DRIVER = ClassUtils.isPresent("org.postgresql.core.BaseConnection",
+			PostgresDialect.class.getClassLoader());
 
 	// The partition has been dropped since the claim has read which one is filled.
 	private static final String PARTITION_GONE = "23514";
@@ -149,6 +153,28 @@ final class PostgresDialect implements Dialect {
 	@Override
 	public boolean isAborted(SQLException error) {
 		return "25P02".equals(error.getSQLState());
+	}
+
+	@Override
+	public boolean isAborted(Connection connection) throws SQLException {
+		return DRIVER && PostgresDriver.isAborted(connection);
+	}
+
+	@Override
+	public Catalog catalog() {
+		return new PostgresCatalog();
+	}
+
+	@Override
+	public int version(Connection connection, TableName table, int version) throws SQLException {
+		return (version == RequiredTable.PARTITIONS
+				&& ask(connection, PostgresPartitions.MISSING_FUNCTIONS, table.toString()) == null)
+						? PostgresPartitions.VERSION : version;
+	}
+
+	@Override
+	public List<String> functions(TableName table) {
+		return (this.layout == Layout.PARTITIONED) ? PostgresPartitions.functions(table) : List.of();
 	}
 
 	// In another encoding a character that it lacks would look like an outage of the

@@ -1,6 +1,8 @@
 package dev.idempotency.jdbc;
 
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
@@ -62,16 +64,30 @@ final class PostgresPartitions {
 			gone AS (DELETE FROM %1$s WHERE id = ANY (ARRAY(SELECT id FROM batch)) RETURNING expires_at)
 			SELECT count(*), max(expires_at) FROM gone""";
 
+	/**
+	 * The version of the migration that creates all functions as they are called here.
+	 */
+	static final int VERSION = 1001;
+
 	// An earlier script may have made one of the same name, with other arguments.
+	private static final Map<String, Integer> FUNCTIONS = Map.of("free", 3, "add", 14, "take", 13, "claim", 10,
+			"claim_all", 11, "restore", 10, "rotate", 1, "drop_dead", 0);
+
 	static final String MISSING_FUNCTIONS = """
-			SELECT string_agg(t.relname || '_' || f.name, ', ')
-			FROM pg_class t CROSS JOIN (VALUES ('free', 3), ('add', 14), ('take', 13), ('claim', 10), ('claim_all', 11), ('restore', 10),
-			  ('rotate', 1), ('drop_dead', 0)) AS f(name, arguments)
+			SELECT string_agg(t.relname || '_' || f.name, ', ' ORDER BY f.name)
+			FROM pg_class t CROSS JOIN (VALUES %s) AS f(name, arguments)
 			WHERE t.oid = ?::regclass AND NOT EXISTS (
 			  SELECT FROM pg_proc p WHERE p.pronamespace = t.relnamespace AND p.proname = t.relname || '_' || f.name
-			    AND p.pronargs = f.arguments)""";
+			    AND p.pronargs = f.arguments)""".formatted(FUNCTIONS.entrySet()
+		.stream()
+		.map((function) -> "('" + function.getKey() + "', " + function.getValue() + ")")
+		.collect(Collectors.joining(", ")));
 
 	private PostgresPartitions() {
+	}
+
+	static List<String> functions(TableName table) {
+		return FUNCTIONS.keySet().stream().map((name) -> table.table() + "_" + name).toList();
 	}
 
 	static void check(Layout layout, TableName table, boolean partitioned, @Nullable String missingFunctions) {

@@ -10,7 +10,8 @@ import dev.idempotency.IdempotencyConfigurationException;
 /**
  * The name of the table, with or without a schema; safe to be part of a statement. A name
  * without a schema is resolved once, when the store is created: connections may have
- * different search paths, but a key is in one table only.
+ * different search paths, but a key is in one table only. Names are kept in lower case:
+ * the database ignores the case of a name without quotes.
  *
  * @param schema the schema, in double quotes if the database keeps it with its exact
  * spelling; {@code null} for the one in which the database finds the table at start-up
@@ -28,9 +29,10 @@ public record TableName(@Nullable String schema, String table) {
 	public TableName {
 		String name = (schema != null) ? schema + "." + table : table;
 		check(table, name);
+		// As the database reads a name without quotes; Flyway quotes both.
+		table = table.toLowerCase(Locale.ROOT);
 		if (schema != null && !QUOTED.matcher(schema).matches()) {
 			check(schema, name);
-			// As the database reads a name without quotes; Flyway quotes the schema.
 			schema = schema.toLowerCase(Locale.ROOT);
 		}
 	}
@@ -77,6 +79,15 @@ public record TableName(@Nullable String schema, String table) {
 							+ "'idempotency.outbox.table'.");
 		}
 		return new TableName(quoted, this.table);
+	}
+
+	/**
+	 * The schema as the catalog of a database has it.
+	 * @return its name without quotes, {@code null} if it is not known
+	 */
+	@Nullable String schemaName() {
+		return (this.schema != null && this.schema.startsWith("\""))
+				? this.schema.substring(1, this.schema.length() - 1) : this.schema;
 	}
 
 	String historyTable() {

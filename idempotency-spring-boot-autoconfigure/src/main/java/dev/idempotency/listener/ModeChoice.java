@@ -73,7 +73,23 @@ final class ModeChoice {
 		if (mode == Mode.TRANSACTIONAL && attribute != null) {
 			checkTransaction(attribute, where);
 		}
+		if (mode == Mode.TRANSACTIONAL) {
+			checkIsolation(attribute, where);
+		}
 		return mode;
+	}
+
+	private void checkIsolation(@Nullable TransactionAttribute attribute, String where) {
+		int isolation = (attribute != null) ? attribute.getIsolationLevel() : TransactionDefinition.ISOLATION_DEFAULT;
+		String problem = (this.template.store() instanceof TransactionalIdempotencyStore store)
+				? store.isolationProblem(isolation) : null;
+		if (problem != null) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " is transactional, but its transactions " + problem + ".",
+					"Set the isolation of the DataSource (for Hikari 'spring.datasource.hikari.transaction-isolation') or "
+							+ "of @Transactional to READ_COMMITTED, or 'idempotency.jdbc.layout' to 'single', or use "
+							+ "leased mode.");
+		}
 	}
 
 	private static Mode inspite(Mode asked, String where, String problem, ListenerShape shape) {

@@ -2,17 +2,16 @@ package dev.idempotency.jdbc;
 
 import java.util.List;
 
-import javax.sql.DataSource;
-
 import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.core.JdbcTemplate;
-import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 
 import dev.idempotency.Claim;
@@ -105,35 +104,6 @@ class JdbcSchemaTests {
 			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")));
 	}
 
-	@Test
-	@Tag("promise-12")
-	void tableWithoutAColumnIsInvalid() {
-		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
-		this.jdbc.execute("ALTER TABLE records DROP COLUMN fence");
-		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")))
-			.withMessageContaining("fence");
-	}
-
-	@Test
-	@Tag("promise-12")
-	void outboxWhoseLanesCannotBeLockedIsInvalid() {
-		TableName table = TableName.of("box");
-		JdbcSchemaMigration.migrateOutbox(this.pool, table);
-		String login = Servers.unique("login");
-		this.jdbc.execute("CREATE ROLE " + login + " LOGIN PASSWORD 'secret'");
-		this.jdbc.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON box TO " + login);
-		this.jdbc.execute("GRANT SELECT ON box_lane TO " + login);
-		DataSource restricted = new DriverManagerDataSource(this.pool.getJdbcUrl(), login, "secret");
-		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(restricted, table))
-			.withMessageStartingWith("The table 'box' cannot be used: ")
-			.withMessageContaining("box_lane")
-			.satisfies((ex) -> assertThat(ex.action()).contains("UPDATE on 'box_lane'"));
-		this.jdbc.execute("GRANT UPDATE ON box_lane TO " + login);
-		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validateOutbox(restricted, table));
-	}
-
 	// Not every pool ends the transaction of a connection that is given back.
 	@Test
 	void validationLocksNoLaneAfterItsEnd() {
@@ -152,6 +122,109 @@ class JdbcSchemaTests {
 		finally {
 			pooled.destroy();
 		}
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|',
+			textBlock = """
+					ALTER TABLE records ALTER COLUMN fence TYPE bigint            | its column 'fence' is of the type bigint instead of integer
+					ALTER TABLE records ALTER COLUMN scope TYPE varchar(20)       | its column 'scope' is of the type character varying(20) instead of text
+					ALTER TABLE records ALTER COLUMN token SET NOT NULL           | its column 'token' must not be NOT NULL
+					ALTER TABLE records ADD COLUMN tenant text NOT NULL           | its additional column 'tenant' is NOT NULL and has no default
+					ALTER TABLE records DROP COLUMN fence                         | its column 'fence' is missing
+					""")
+	@Tag("promise-12")
+	void tableThatWouldRefuseARecordIsInvalid(String change, String problem) {
+		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		this.jdbc.execute(change);
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")))
+			.withMessage("The table 'records' cannot be used: " + problem + ".");
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|',
+			textBlock = """
+					ALTER TABLE box ALTER COLUMN position DROP IDENTITY           | its column 'position' has no default
+					ALTER TABLE box ALTER COLUMN created_at DROP DEFAULT          | its column 'created_at' has no default
+					ALTER TABLE box ALTER COLUMN payload SET NOT NULL             | its column 'payload' must not be NOT NULL
+					ALTER TABLE box_lane ALTER COLUMN lane TYPE integer           | its column 'lane' is of the type integer instead of smallint
+					DROP TABLE box_lane                                           | it does not exist
+					""")
+	@Tag("promise-12")
+	void outboxThatWouldRefuseAMessageIsInvalid(String change, String problem) {
+		JdbcSchemaMigration.migrateOutbox(this.pool, TableName.of("box"));
+		this.jdbc.execute(change);
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(this.pool, TableName.of("box")))
+			.withMessageStartingWith("The table 'box")
+			.withMessageEndingWith("' cannot be used: " + problem + ".");
+	}
+
+	@Test
+	@Tag("promise-13")
+	void additionalColumnsThatNeedNoValueAreValid() {
+		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		this.jdbc.execute("ALTER TABLE records ADD COLUMN note text, ADD COLUMN tenant text NOT NULL DEFAULT 'none', "
+				+ "ADD COLUMN number bigint GENERATED BY DEFAULT AS IDENTITY");
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")));
+	}
+
+	@Test
+	void nameInAnotherSpellingIsTheSameTable() {
+		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		JdbcSchemaMigration.migrate(this.pool, TableName.of("RECORDS"));
+		JdbcSchemaValidation.validate(this.pool, TableName.of("Records"));
+		assertThat(tables()).containsExactly("public.records", "public.records_schema_history");
+	}
+
+	// By a version that took the spelling for the name of the history.
+	@Test
+	void historyOfAnotherSpellingIsLeftAlone() {
+		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		this.jdbc.execute("ALTER TABLE records_schema_history RENAME TO \"RECORDS_schema_history\"");
+		for (String index : List.of("pk", "s_idx")) {
+			this.jdbc.execute("ALTER INDEX records_schema_history_" + index + " RENAME TO \"RECORDS_schema_history_"
+					+ index + "\"");
+		}
+		assertThatNoException().isThrownBy(() -> JdbcSchemaMigration.migrate(this.pool, TableName.of("RECORDS")));
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void tableThatWasCreatedByHandIsTakenOver(Layout layout) {
+		TableName table = TableName.of("records");
+		JdbcSchemaMigration.migrate(this.pool, table, layout);
+		List<String> versions = versions("records_schema_history");
+		this.jdbc.execute("DROP TABLE records_schema_history");
+		JdbcSchemaMigration.migrate(this.pool, table, layout);
+		JdbcSchemaValidation.validate(this.pool, table, layout);
+		assertThat(versions("records_schema_history")).isNotEmpty().isSubsetOf(versions);
+	}
+
+	@Test
+	void outboxThatWasCreatedByHandIsTakenOver() {
+		TableName table = TableName.of("box");
+		JdbcSchemaMigration.migrateOutbox(this.pool, table);
+		this.jdbc.execute("DROP TABLE box_schema_history");
+		JdbcSchemaMigration.migrateOutbox(this.pool, table);
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validateOutbox(this.pool, table));
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void scriptsAfterThoseThatWereRunByHandAreRun(Layout layout) {
+		TableName table = TableName.of("records");
+		JdbcSchemaMigration.migrate(this.pool, table);
+		this.jdbc.execute("ALTER TABLE records DROP COLUMN completed_at");
+		this.jdbc.execute("DROP TABLE records_schema_history");
+		JdbcSchemaMigration.migrate(this.pool, table, layout, true);
+		assertThat(versions("records_schema_history")).startsWith("1", "2");
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, table, layout));
+	}
+
+	private List<String> versions(String history) {
+		return this.jdbc.queryForList("SELECT version FROM " + history + " ORDER BY installed_rank", String.class);
 	}
 
 	private List<String> tables() {

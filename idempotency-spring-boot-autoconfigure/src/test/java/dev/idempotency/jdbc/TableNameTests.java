@@ -37,6 +37,12 @@ class TableNameTests {
 		assertThat(TableName.of("ops.records_1")).hasToString("ops.records_1");
 	}
 
+	// The database does not distinguish them, but its catalog and Flyway do.
+	@Test
+	void namesInAnotherSpellingAreEqual() {
+		assertThat(TableName.of("Ops.RECORDS_1")).isEqualTo(TableName.of("ops.records_1"));
+	}
+
 	@Test
 	void longestNameLeavesRoomForItsHistoryTable() {
 		assertThat(TableName.of("a".repeat(40)).historyTable()).hasSizeLessThanOrEqualTo(63);

@@ -16,10 +16,10 @@ ALTER TABLE ${table} SET (vacuum_index_cleanup = on);
 
 -- Refused messages and dead letters by their ordering key, which may be too long for an index. A server in FIPS mode
 -- has no md5().
-CREATE INDEX ${name}_blocking ON ${table} (lane, topic, sha256(message_key), position)
+CREATE INDEX IF NOT EXISTS ${name}_blocking ON ${table} (lane, topic, sha256(message_key), position)
   WHERE published_at IS NULL AND next_attempt_at IS NOT NULL;
 -- Messages that are retried, which may be before the position from which on a relay looks.
-CREATE INDEX ${name}_retried ON ${table} (lane, position)
+CREATE INDEX IF NOT EXISTS ${name}_retried ON ${table} (lane, position)
   WHERE published_at IS NULL AND set_aside_at IS NULL AND next_attempt_at IS NOT NULL;
 -- The index with md5(). Relays of the version before only become slower without it.
 DO $$

@@ -1,0 +1,28 @@
+package dev.idempotency.autoconfigure;
+
+import java.sql.SQLException;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+
+import dev.idempotency.IdempotencyStoreUnavailableException;
+
+/**
+ * Shows a database that is down at start-up as a sentence with an action.
+ */
+final class IdempotencyStoreUnavailableFailureAnalyzer
+		extends AbstractFailureAnalyzer<IdempotencyStoreUnavailableException> {
+
+	@Override
+	protected @Nullable FailureAnalysis analyze(Throwable rootFailure, IdempotencyStoreUnavailableException cause) {
+		if (!(cause.getCause() instanceof SQLException)) {
+			return null;
+		}
+		return new FailureAnalysis(cause.getMessage(),
+				"Start the database, or correct the URL, the user and the password of its DataSource "
+						+ "('spring.datasource.*').",
+				cause);
+	}
+
+}

@@ -1,0 +1,434 @@
+package dev.idempotency.autoconfigure;
+
+import java.time.Duration;
+
+import javax.sql.DataSource;
+
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.flyway.autoconfigure.FlywayDataSource;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
+import org.springframework.core.env.Environment;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.transaction.annotation.Isolation;
+import org.springframework.transaction.annotation.Transactional;
+
+import dev.idempotency.IdempotencyStore;
+import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.jdbc.JdbcSchemaMigration;
+import dev.idempotency.jdbc.Layout;
+import dev.idempotency.jdbc.TableName;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for what the JDBC store and the outbox need from the database: what is missing is
+ * found at start-up, and explained.
+ */
+@Tag("promise-12")
+@Tag("promise-14")
+@Isolated("It reads the log")
+class JdbcStartupTests {
+
+	private static final String LOGIN = Servers.unique("login");
+
+	private static final TableName TABLE = TableName.of("idempotency_record");
+
+	private static final TableName OUTBOX = TableName.of("idempotency_outbox");
+
+	private static final String TABLE_ACTION = "Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in "
+			+ "'dev/idempotency/jdbc/postgresql' yourself.";
+
+	private String database;
+
+	private JdbcTemplate jdbc;
+
+	private ApplicationContextRunner runner;
+
+	@BeforeAll
+	static void createLogin() {
+		Servers.jdbc(Servers.postgres().url("postgres"))
+			.execute("CREATE ROLE " + LOGIN + " LOGIN PASSWORD '" + LOGIN + "'");
+	}
+
+	@BeforeEach
+	void createDatabase() {
+		this.database = Servers.newDatabase();
+		this.jdbc = Servers.jdbc(this.database);
+		// As on a server before PostgreSQL 15 that has been made safe, and on later ones.
+		this.jdbc.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+		this.runner = Contexts.all().withPropertyValues("spring.datasource.url=" + this.database);
+	}
+
+	private DataSource owner() {
+		return new DriverManagerDataSource(this.database, Servers.postgres().username(), Servers.postgres().password());
+	}
+
+	private ApplicationContextRunner login(String... properties) {
+		return this.runner
+			.withPropertyValues("spring.datasource.username=" + LOGIN, "spring.datasource.password=" + LOGIN)
+			.withPropertyValues(properties);
+	}
+
+	private static void assertRefused(ApplicationContextRunner runner, String description, String action) {
+		FailureAnalysis analysis = IdempotencyAutoConfigurationTests.failure(runner);
+		assertThat(analysis.getDescription()).isEqualTo(description);
+		assertThat(analysis.getAction()).isEqualTo(action);
+	}
+
+	private static void assertStarts(ApplicationContextRunner runner) {
+		runner.run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "migrate", "validate", "none" })
+	void tableWithoutAPrivilegeIsRefused(String schema) {
+		JdbcSchemaMigration.migrate(owner(), TABLE);
+		this.jdbc.execute("GRANT SELECT, INSERT ON idempotency_record TO " + LOGIN);
+		this.jdbc.execute("GRANT SELECT ON idempotency_record_schema_history TO " + LOGIN);
+		assertRefused(login("idempotency.jdbc.schema=" + schema),
+				"The database user '" + LOGIN + "' lacks privileges that the idempotency store or the outbox needs: "
+						+ "UPDATE, DELETE on public.idempotency_record.",
+				"Run this as the owner of the table: GRANT UPDATE, DELETE ON public.idempotency_record TO " + LOGIN
+						+ ";");
+		this.jdbc.execute("GRANT UPDATE, DELETE ON idempotency_record TO " + LOGIN);
+		assertStarts(login("idempotency.jdbc.schema=" + schema));
+	}
+
+	@Test
+	void outboxWithoutAPrivilegeIsRefused() {
+		JdbcSchemaMigration.migrate(owner(), TABLE);
+		JdbcSchemaMigration.migrateOutbox(owner(), OUTBOX);
+		this.jdbc.execute("GRANT ALL ON idempotency_record TO " + LOGIN);
+		this.jdbc.execute("GRANT SELECT, INSERT, UPDATE ON idempotency_outbox TO " + LOGIN);
+		this.jdbc.execute("GRANT SELECT ON idempotency_outbox_lane TO " + LOGIN);
+		assertRefused(login("idempotency.jdbc.schema=none", "idempotency.outbox.enabled=true"),
+				"The database user '" + LOGIN + "' lacks privileges that the idempotency store or the outbox needs: "
+						+ "DELETE on public.idempotency_outbox; UPDATE on public.idempotency_outbox_lane.",
+				"Run this as the owner of the table: GRANT DELETE ON public.idempotency_outbox TO " + LOGIN
+						+ "; GRANT UPDATE ON public.idempotency_outbox_lane TO " + LOGIN + ";");
+	}
+
+	@Test
+	void partitionedTableThatTheUserCannotUseIsRefused() {
+		JdbcSchemaMigration.migrate(owner(), TABLE, Layout.PARTITIONED);
+		this.jdbc.execute("GRANT ALL ON idempotency_record TO " + LOGIN);
+		this.jdbc.execute("REVOKE EXECUTE ON FUNCTION idempotency_record_restore FROM PUBLIC");
+		ApplicationContextRunner partitioned = login("idempotency.jdbc.schema=validate",
+				"idempotency.jdbc.layout=partitioned");
+		String user = "The database user '" + LOGIN
+				+ "' lacks privileges that the idempotency store or the outbox needs: ";
+		assertRefused(partitioned,
+				user + "SELECT on public.idempotency_record_period; "
+						+ "EXECUTE on FUNCTION public.idempotency_record_restore.",
+				"Run this as the owner of the table: GRANT SELECT ON public.idempotency_record_period TO " + LOGIN
+						+ "; GRANT EXECUTE ON FUNCTION public.idempotency_record_restore TO " + LOGIN + ";");
+		this.jdbc.execute("GRANT SELECT ON idempotency_record_period TO " + LOGIN);
+		this.jdbc.execute("GRANT EXECUTE ON FUNCTION idempotency_record_restore TO " + LOGIN);
+		assertStarts(partitioned);
+	}
+
+	@Test
+	void partitionsThatTheUserCannotMaintainAreRefused() {
+		String owner = Servers.postgres().username();
+		JdbcSchemaMigration.migrate(owner(), TABLE, Layout.PARTITIONED);
+		this.jdbc.execute("GRANT ALL ON idempotency_record, idempotency_record_period TO " + LOGIN);
+		ApplicationContextRunner partitioned = login("idempotency.jdbc.schema=validate",
+				"idempotency.jdbc.layout=partitioned", "idempotency.cleanup.enabled=true");
+		FailureAnalysis analysis = IdempotencyAutoConfigurationTests.failure(partitioned);
+		assertThat(analysis.getDescription()).isEqualTo("The database user '" + LOGIN
+				+ "' cannot create and drop partitions of 'idempotency_record': it lacks CREATE on SCHEMA public; "
+				+ "the role " + owner + ", which owns the table.");
+		assertThat(analysis.getAction())
+			.isEqualTo("Run this as the owner of the table: GRANT CREATE ON SCHEMA public TO " + LOGIN + "; GRANT "
+					+ owner + " TO " + LOGIN + "; Or set 'idempotency.cleanup.enabled' to 'false' here, "
+					+ "and let an instance with the owner's user clean up.");
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "validate,''", "none,''", "none,outbox" })
+	void tableThatIsMissingIsRefused(String schema, String outbox) {
+		boolean isOutbox = !outbox.isEmpty();
+		if (isOutbox) {
+			JdbcSchemaMigration.migrate(owner(), TABLE);
+		}
+		assertRefused(
+				this.runner.withPropertyValues("idempotency.jdbc.schema=" + schema,
+						"idempotency.outbox.enabled=" + isOutbox),
+				"The table '" + (isOutbox ? OUTBOX : TABLE) + "' cannot be used: it does not exist.",
+				isOutbox ? TABLE_ACTION.replace("postgresql", "postgresql-outbox") : TABLE_ACTION);
+	}
+
+	@Test
+	void userWhoMayNotCreateTablesIsRefusedAtOnce() {
+		long start = System.nanoTime();
+		assertRefused(login(),
+				"The database user '" + LOGIN
+						+ "' may not create the table 'idempotency_record' in the schema 'public'.",
+				"Run GRANT USAGE, CREATE ON SCHEMA public TO " + LOGIN
+						+ "; or migrate with another user, whose DataSource "
+						+ "bean is annotated with @FlywayDataSource; or let the owner of the schema run the scripts in "
+						+ "'dev/idempotency/jdbc/postgresql', and set 'idempotency.jdbc.schema' to 'validate'.");
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(8));
+	}
+
+	@Test
+	void schemaThatIsMissingIsRefused() {
+		FailureAnalysis analysis = IdempotencyAutoConfigurationTests
+			.failure(this.runner.withPropertyValues("idempotency.jdbc.table=billing.dedup"));
+		assertThat(analysis.getDescription())
+			.isEqualTo("The schema 'billing' of the table 'billing.dedup' does not exist.");
+		assertThat(analysis.getAction()).startsWith("Create it with CREATE SCHEMA billing");
+	}
+
+	@Test
+	void migrationsRunWithTheUserOfTheFlywayDataSource() {
+		this.jdbc.execute(
+				"ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO " + LOGIN);
+		assertStarts(login().withUserConfiguration(Migrating.class));
+		assertThat(this.jdbc.queryForObject("SELECT tableowner FROM pg_tables WHERE tablename = 'idempotency_record'",
+				String.class))
+			.isEqualTo(Servers.postgres().username());
+	}
+
+	@Test
+	void flywayDataSourceOfAnotherDatabaseIsNotUsed() {
+		String other = Servers.newDatabase();
+		assertStarts(this.runner.withUserConfiguration(Migrating.class).withPropertyValues("migrating.url=" + other));
+		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM idempotency_record", Long.class)).isZero();
+		assertThat(Servers.jdbc(other)
+			.queryForList("SELECT tablename FROM pg_tables WHERE schemaname = 'public'", String.class)).isEmpty();
+	}
+
+	@Test
+	void dataSourceThatIsMissingIsRefused() {
+		assertRefused(this.runner.withPropertyValues("idempotency.jdbc.data-source=ledger"),
+				"'idempotency.jdbc.data-source' is 'ledger', but there is no DataSource bean with this name.",
+				"Name one of these beans: [dataSource].");
+	}
+
+	@Test
+	void transactionManagerThatIsMissingIsRefused() {
+		assertRefused(this.runner.withPropertyValues("idempotency.jdbc.transaction-manager=ledger"),
+				"'idempotency.jdbc.transaction-manager' is 'ledger', but there is no PlatformTransactionManager bean with "
+						+ "this name.",
+				"Name one of these beans: [transactionManager].");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "migrate", "validate", "none" })
+	void databaseThatIsDownIsRefused(String schema) {
+		FailureAnalysis analysis = IdempotencyAutoConfigurationTests.failure(this.runner.withPropertyValues(
+				"spring.datasource.url=jdbc:postgresql://localhost:1/app", "idempotency.jdbc.schema=" + schema));
+		assertThat(analysis.getDescription())
+			.startsWith("The database of the idempotency store or the outbox does not answer at start-up: ")
+			.contains("localhost:1 refused");
+		assertThat(analysis.getAction())
+			.isEqualTo("Start the database, or correct the URL, the user and the password of its DataSource "
+					+ "('spring.datasource.*').");
+	}
+
+	@Test
+	void otherIsolationIsRefusedForATransactionalListenerOfPartitions() {
+		ApplicationContextRunner repeatable = this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
+				"spring.datasource.hikari.transaction-isolation=TRANSACTION_REPEATABLE_READ");
+		assertRefused(repeatable.withUserConfiguration(AutoListener.class),
+				"The idempotent listener JdbcStartupTests.AutoListener.listen is transactional, but its transactions are "
+						+ "REPEATABLE READ and the partitioned table 'idempotency_record' takes claims in READ COMMITTED "
+						+ "only.",
+				"Set the isolation of the DataSource (for Hikari 'spring.datasource.hikari.transaction-isolation') or of "
+						+ "@Transactional to READ_COMMITTED, or 'idempotency.jdbc.layout' to 'single', or use leased mode.");
+		assertStarts(repeatable.withUserConfiguration(ReadCommittedListener.class));
+		assertStarts(repeatable.withUserConfiguration(LeasedListener.class));
+	}
+
+	@Test
+	void ownIsolationOfAListenerIsRefusedForPartitions() {
+		FailureAnalysis analysis = IdempotencyAutoConfigurationTests
+			.failure(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned")
+				.withUserConfiguration(SerializableListener.class));
+		assertThat(analysis.getDescription())
+			.contains("SerializableListener.listen is transactional, but its " + "transactions are SERIALIZABLE");
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { OtherTypedStore.class, OtherStore.class })
+	void storeOfTheUserInAnotherDataSourceTakesNoPartInTransactionsOfTheFirst(Class<?> configuration) {
+		try (Logs logs = new Logs()) {
+			this.runner.withUserConfiguration(configuration).run((context) -> {
+				IdempotencyTemplate template = context.getBean(IdempotencyTemplate.class);
+				assertThat(template.supportsTransactions()).isFalse();
+				assertThat(template
+					.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), new TextCodec(), () -> "done")
+					.result()).isEqualTo("done");
+			});
+			assertThat(logs.messages("WARN")).anyMatch((message) -> message.contains("No transaction manager manages"));
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { ManagedTypedStore.class, ManagedStore.class })
+	void storeOfTheUserTakesPartInTheTransactionsOfItsOwnDataSource(Class<?> configuration) {
+		this.runner.withUserConfiguration(configuration).run((context) -> {
+			IdempotencyTemplate template = context.getBean(IdempotencyTemplate.class);
+			assertThat(context.getBean(StoreTransactions.class).manager()).isSameAs(context.getBean("secondManager"));
+			assertThat(template
+				.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL), new TextCodec(),
+						() -> "done")
+				.result()).isEqualTo("done");
+		});
+	}
+
+	private static DataSource migrated() {
+		DataSource dataSource = new DriverManagerDataSource(Servers.newDatabase(), Servers.postgres().username(),
+				Servers.postgres().password());
+		JdbcSchemaMigration.migrate(dataSource, TABLE);
+		return dataSource;
+	}
+
+	private static JdbcIdempotencyStore store(DataSource dataSource) {
+		return new JdbcIdempotencyStore(dataSource, TABLE, Duration.ofSeconds(2));
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Migrating {
+
+		@Bean(defaultCandidate = false)
+		@FlywayDataSource
+		DataSource migrating(Environment environment) {
+			String url = environment.getProperty("migrating.url", environment.getProperty("spring.datasource.url", ""));
+			return new DriverManagerDataSource(url, Servers.postgres().username(), Servers.postgres().password());
+		}
+
+	}
+
+	static class AutoListener {
+
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class LeasedListener {
+
+		@Idempotent(mode = Mode.LEASED)
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class ReadCommittedListener {
+
+		@Idempotent
+		@Transactional(isolation = Isolation.READ_COMMITTED)
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class SerializableListener {
+
+		@Idempotent
+		@Transactional(isolation = Isolation.SERIALIZABLE)
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class First {
+
+		@Bean
+		@Primary
+		DataSource first() {
+			return migrated();
+		}
+
+		@Bean
+		@Primary
+		JdbcTransactionManager firstManager(DataSource first) {
+			return new JdbcTransactionManager(first);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OtherTypedStore extends First {
+
+		@Bean
+		JdbcIdempotencyStore ledgerStore() {
+			return store(migrated());
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OtherStore extends First {
+
+		@Bean
+		IdempotencyStore ledgerStore() {
+			return store(migrated());
+		}
+
+	}
+
+	static class Second extends First {
+
+		@Bean(defaultCandidate = false)
+		DataSource second() {
+			return migrated();
+		}
+
+		@Bean
+		JdbcTransactionManager secondManager() {
+			return new JdbcTransactionManager(second());
+		}
+
+	}
+
+	@Configuration
+	static class ManagedTypedStore extends Second {
+
+		@Bean
+		JdbcIdempotencyStore ledgerStore() {
+			return store(second());
+		}
+
+	}
+
+	@Configuration
+	static class ManagedStore extends Second {
+
+		@Bean
+		IdempotencyStore ledgerStore() {
+			return store(second());
+		}
+
+	}
+
+}
