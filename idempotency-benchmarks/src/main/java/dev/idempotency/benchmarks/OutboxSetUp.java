@@ -1,6 +1,7 @@
 package dev.idempotency.benchmarks;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -80,7 +81,7 @@ final class OutboxSetUp {
 	}
 
 	Outbox outbox(JdbcOutboxStore store, Runnable committed) {
-		return new TransactionalOutbox(store, new KafkaOutboxSerializer(this.producers), committed);
+		return new TransactionalOutbox(store, new KafkaOutboxSerializer(this.producers), List.of(), committed);
 	}
 
 	KafkaOutboxPublisher publisher() {

@@ -1,5 +1,6 @@
 package dev.idempotency.autoconfigure;
 
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
@@ -22,6 +23,7 @@ import dev.idempotency.Serialization;
 import dev.idempotency.listener.AutoProxyRegistrar;
 import dev.idempotency.listener.ContainerInstallations;
 import dev.idempotency.listener.ContainerProtection;
+import dev.idempotency.listener.FinalClassCheck;
 import dev.idempotency.listener.IdempotentAdvisor;
 import dev.idempotency.listener.ListenerDefaults;
 import dev.idempotency.listener.ListenerRegistryPostProcessor;
@@ -62,6 +64,12 @@ public final class IdempotencyKafkaAutoConfiguration {
 	static ListenerRegistryPostProcessor idempotentListenerRegistryPostProcessor(
 			ObjectProvider<ContainerProtection> protection) {
 		return new ListenerRegistryPostProcessor(protection);
+	}
+
+	@Bean
+	@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+	static FinalClassCheck idempotentFinalClassCheck(BeanFactory beanFactory) {
+		return new FinalClassCheck(beanFactory);
 	}
 
 	@Bean

@@ -4,6 +4,7 @@ import javax.sql.DataSource;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.slf4j.MDC;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -13,6 +14,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.jdbc.datasource.DataSourceUtils;
@@ -30,12 +32,14 @@ import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
 import dev.idempotency.jdbc.TableName;
 import dev.idempotency.outbox.Outbox;
+import dev.idempotency.outbox.OutboxContext;
 import dev.idempotency.outbox.OutboxNotifier;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxSerializer;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.TransactionalOutbox;
 import dev.idempotency.producer.KafkaOutboxSerializer;
+import dev.idempotency.slf4j.OutboxMdc;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the transactional outbox.
@@ -145,9 +149,25 @@ public final class IdempotencyOutboxAutoConfiguration {
 
 	@Bean
 	@ConditionalOnMissingBean
-	Outbox idempotencyOutbox(OutboxStore store, OutboxSerializer serializer, ObjectProvider<OutboxRelay> relay,
-			ObjectProvider<OutboxNotifier> notifier) {
-		return new TransactionalOutbox(store, serializer, new OutboxWakeUp(relay, notifier));
+	Outbox idempotencyOutbox(OutboxStore store, OutboxSerializer serializer, ObjectProvider<OutboxContext> contexts,
+			ObjectProvider<OutboxRelay> relay, ObjectProvider<OutboxNotifier> notifier) {
+		return new TransactionalOutbox(store, serializer, contexts.orderedStream().toList(),
+				new OutboxWakeUp(relay, notifier));
+	}
+
+	/**
+	 * What of the sender's diagnostic context travels with its messages.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(MDC.class)
+	static class DiagnosticContext {
+
+		@Bean
+		@ConditionalOnMissingBean
+		OutboxMdc idempotencyOutboxMdc(IdempotencyProperties properties) {
+			return new OutboxMdc(properties.outbox().mdcKeys());
+		}
+
 	}
 
 	/**

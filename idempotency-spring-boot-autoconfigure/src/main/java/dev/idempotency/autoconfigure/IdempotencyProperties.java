@@ -163,6 +163,8 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param table Name of its table, with or without a schema.
 	 * @param kafkaTemplate Name of the KafkaTemplate bean whose serializers and producer
 	 * settings are used. Needed when there are several and none is primary.
+	 * @param mdcKeys Keys of the sender's diagnostic context (MDC) whose values travel
+	 * with its messages, each in a header of that name.
 	 * @param retention How long a published message is kept. With 0 it is deleted at
 	 * once.
 	 * @param batchSize Messages that the relay claims at once, about.
@@ -182,11 +184,11 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 */
 	public record Outbox(@DefaultValue("false") boolean enabled, @DefaultValue("embedded") Relay relay,
 			@DefaultValue("idempotency_outbox") String table, @Nullable String kafkaTemplate,
-			@DefaultValue("1d") Duration retention, @DefaultValue("500") int batchSize,
-			@DefaultValue("1s") Duration pollInterval, @DefaultValue("20s") Duration sendTimeout,
-			@DefaultValue("10") int maxAttempts, @DefaultValue("block-key") OnRefused onRefused,
-			@DefaultValue("5s") Duration maxBackOff, @DefaultValue("10s") Duration stopTimeout,
-			@DefaultValue("true") boolean listen) {
+			@DefaultValue List<String> mdcKeys, @DefaultValue("1d") Duration retention,
+			@DefaultValue("500") int batchSize, @DefaultValue("1s") Duration pollInterval,
+			@DefaultValue("20s") Duration sendTimeout, @DefaultValue("10") int maxAttempts,
+			@DefaultValue("block-key") OnRefused onRefused, @DefaultValue("5s") Duration maxBackOff,
+			@DefaultValue("10s") Duration stopTimeout, @DefaultValue("true") boolean listen) {
 
 	}
 

@@ -13,6 +13,8 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.format.annotation.DurationFormat;
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.util.ClassUtils;
 
 import dev.idempotency.IdempotencyListener;
@@ -60,7 +62,7 @@ class OutboxRelayConfiguration {
 		Cleanup cleanup = properties.cleanup();
 		Outbox outbox = properties.outbox();
 		logger.info("Outbox '" + any.table() + "': " + who(outbox.relay()) + "; published messages are kept for "
-				+ outbox.retention());
+				+ DurationFormatterUtils.print(outbox.retention(), DurationFormat.Style.COMPOSITE));
 		stores.ifAvailable((store) -> {
 			if (cleanup.enabled()) {
 				parts.add(new CleanupJob(store.expired(), cleanup.settings(),

@@ -3,6 +3,9 @@ package dev.idempotency.cleanup;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 
+import org.springframework.format.annotation.DurationFormat;
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
+
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
@@ -19,18 +22,20 @@ public record CleanupSettings(Duration interval, Duration timeBudget, int batchS
 	private static final double JITTER = 0.2;
 
 	public CleanupSettings {
-		check(interval.toMillis() > 0, "The cleanup of expired idempotency records has the interval " + interval + ".",
+		check(interval.toMillis() > 0,
+				"The cleanup of expired idempotency records has the interval " + text(interval) + ".",
 				"Set 'idempotency.cleanup.interval' to a millisecond or more, or 'idempotency.cleanup.enabled' to "
 						+ "'false'.");
 		check(timeBudget.toMillis() > 0,
-				"A run of the cleanup of expired idempotency records may take " + timeBudget + ".",
+				"A run of the cleanup of expired idempotency records may take " + text(timeBudget) + ".",
 				"Set 'idempotency.cleanup.time-budget' to a millisecond or more.");
 		check(batchSize > 0,
-				"A statement of the cleanup of expired idempotency records may delete " + batchSize + " records.",
+				"A statement of the cleanup of expired idempotency records may delete " + batchSize
+						+ " records, so that it would never delete anything.",
 				"Set 'idempotency.cleanup.batch-size' to one or more.");
 		check(!pause.isNegative() && pause.compareTo(timeBudget) < 0,
-				"The cleanup of expired idempotency records pauses for " + pause + " in a run of at most " + timeBudget
-						+ ".",
+				"The cleanup of expired idempotency records pauses for " + text(pause) + " in a run of at most "
+						+ text(timeBudget) + ".",
 				"Set 'idempotency.cleanup.pause' to zero or more, and to less than 'idempotency.cleanup.time-budget'.");
 	}
 
@@ -38,6 +43,10 @@ public record CleanupSettings(Duration interval, Duration timeBudget, int batchS
 		if (!condition) {
 			throw new IdempotencyConfigurationException(message, action);
 		}
+	}
+
+	private static String text(Duration duration) {
+		return DurationFormatterUtils.print(duration, DurationFormat.Style.COMPOSITE);
 	}
 
 	// Instances that start together do not clean together.

@@ -2,11 +2,13 @@ package dev.idempotency.listener;
 
 import java.lang.reflect.Method;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -20,11 +22,14 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.config.MethodKafkaListenerEndpoint;
 import org.springframework.kafka.config.MultiMethodKafkaListenerEndpoint;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
+import org.springframework.kafka.listener.ContainerProperties;
 import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.kafka.support.TopicPartitionOffset;
 import org.springframework.util.StringUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
 
 /**
  * Prepares the container of an endpoint that has {@code @Idempotent} methods; every other
@@ -45,6 +50,8 @@ public final class ContainerProtection {
 	private final StoredScopes storedScopes;
 
 	private final ManualAcknowledgments acknowledgments;
+
+	private final Set<String> logged = ConcurrentHashMap.newKeySet();
 
 	private final Set<Method> methods = ConcurrentHashMap.newKeySet();
 
@@ -113,6 +120,9 @@ public final class ContainerProtection {
 					readers.add(new HandAssignments.Reader(listenerSettings.name(), scope, container,
 							() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
 				}
+				if (mainScope == null) {
+					logStart(container, scope, listenerSettings);
+				}
 				scopes.add(scope);
 				listeners.put(method, listener(method, container, scope, listenerSettings));
 				this.storedScopes.add(scope, listenerSettings.template().store());
@@ -158,15 +168,35 @@ public final class ContainerProtection {
 			ListenerSettings listenerSettings) {
 		ListenerShape shape = ListenerShape.of(method, container);
 		scope.names().forEach((name) -> warnIfShared(name, scope, new Owner(method, listenerSettings.name())));
-		logger.info("Idempotent listener " + listenerSettings.name() + ": scope " + scope + ", mode "
-				+ listenerSettings.mode() + ", store '" + listenerSettings.template().store().name() + "', lease "
-				+ listenerSettings.lease() + ", retention " + listenerSettings.retention());
 		if (shape.async() != null) {
 			logger.warn("The idempotent listener " + listenerSettings.name() + " is asynchronous: Spring Kafka "
 					+ "acknowledges a record whose processing fails before it retries it, so a crash in between loses "
 					+ "that record. Return the result itself if that must not happen");
 		}
 		return shape.protect(listenerSettings, scope);
+	}
+
+	// Several beans of one class are one listener.
+	private void logStart(MessageListenerContainer container, ListenerScope scope, ListenerSettings settings) {
+		String line = "Idempotent listener " + settings.name() + ": " + topics(container.getContainerProperties())
+				+ ", scope " + scope + ", mode " + settings.mode() + ", store '" + settings.template().store().name()
+				+ "'" + ((settings.mode() == Mode.LEASED) ? ", lease " + DurationSetting.text(settings.lease()) : "")
+				+ ", retention " + DurationSetting.text(settings.retention());
+		if (this.logged.add(line)) {
+			logger.info(line);
+		}
+	}
+
+	private static String topics(ContainerProperties container) {
+		if (container.getTopicPattern() != null) {
+			return "topics matching '" + container.getTopicPattern() + "'";
+		}
+		String[] topics = container.getTopics();
+		TopicPartitionOffset[] partitions = container.getTopicPartitions();
+		if (topics == null && partitions != null) {
+			topics = Stream.of(partitions).map(TopicPartitionOffset::getTopic).distinct().toArray(String[]::new);
+		}
+		return "topics " + Arrays.toString(topics);
 	}
 
 	private void warnIfShared(String name, ListenerScope scope, Owner owner) {

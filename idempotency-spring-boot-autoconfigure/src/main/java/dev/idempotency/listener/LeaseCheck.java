@@ -23,11 +23,12 @@ final class LeaseCheck {
 	static void warn(ListenerSettings settings, Duration storeTimeout) {
 		Duration least = storeTimeout.multipliedBy(TIMEOUTS);
 		if (settings.mode() == Mode.LEASED && settings.lease().compareTo(least) < 0) {
-			logger.warn("The lease of the idempotent listener " + settings.name() + ", " + settings.lease()
-					+ ", is shorter than five times 'idempotency.store.timeout', " + storeTimeout
+			logger.warn("The lease of the idempotent listener " + settings.name() + ", "
+					+ DurationSetting.text(settings.lease())
+					+ ", is shorter than five times 'idempotency.store.timeout', " + DurationSetting.text(storeTimeout)
 					+ ": a store that answers slowly renews it too late, and another consumer may process the record "
-					+ "a second time. Set 'idempotency.lease', or 'lease' of @Idempotent, to " + least
-					+ " or more, or shorten 'idempotency.store.timeout'");
+					+ "a second time. Set 'idempotency.lease', or 'lease' of @Idempotent, to "
+					+ DurationSetting.text(least) + " or more, or shorten 'idempotency.store.timeout'");
 		}
 	}
 

@@ -78,7 +78,8 @@ final class ListenerChecks {
 		int modifiers = method.getModifiers();
 		if (Modifier.isFinal(modifiers) || Modifier.isPrivate(modifiers) || Modifier.isStatic(modifiers)) {
 			return new Problem("the method is " + Modifier.toString(modifiers) + ", so a proxy cannot intercept it",
-					"Make the method at least package-private, not static and not final.");
+					"Make the method at least package-private, not static and not final. In Kotlin, declare it 'open', "
+							+ "or use the kotlin-spring plugin.");
 		}
 		return null;
 	}

@@ -32,8 +32,6 @@ import dev.idempotency.Serialization;
  */
 public final class ListenerSettingsFactory {
 
-	private static final Duration MIN_LEASE = Duration.ofSeconds(1);
-
 	private final IdempotencyTemplate template;
 
 	private final @Nullable Serialization serialization;
@@ -87,16 +85,16 @@ public final class ListenerSettingsFactory {
 		TransactionAttribute attribute = this.transactions.getTransactionAttribute(method, targetClass);
 		Mode asked = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
 		Mode mode = this.modes.choose(asked, where, targetClass, attribute, shape);
-		Duration lease = duration(annotation.lease(), "lease", this.defaults.lease(), where);
-		Duration retention = duration(annotation.retention(), "retention", this.defaults.retention(), where);
-		checkDurations(lease, retention, where);
+		DurationSetting lease = duration(annotation.lease(), "lease", this.defaults.lease(), where);
+		DurationSetting retention = duration(annotation.retention(), "retention", this.defaults.retention(), where);
+		DurationSetting.check(lease, retention, where);
 		// The key of a dead letter is its coordinates, which no other content has.
 		RecordExpression key = deadLetter ? null
 				: expression(annotation.key(), "key", where, parameters, types, method);
 		RecordExpression fingerprint = deadLetter ? null
 				: expression(annotation.fingerprint(), "fingerprint", where, parameters, types, method);
-		return new ListenerSettings(where, parameters, mode, boundary(attribute, shape, mode), lease, retention,
-				new KeyResolver(key, this.defaults.keyHeaders()),
+		return new ListenerSettings(where, parameters, mode, boundary(attribute, shape, mode), lease.value(),
+				retention.value(), new KeyResolver(key, this.defaults.keyHeaders()),
 				(annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) ? annotation.onMissingKey()
 						: this.defaults.onMissingKey(),
 				fingerprint, expression(annotation.condition(), "condition", where, parameters, types, method),
@@ -144,28 +142,18 @@ public final class ListenerSettingsFactory {
 		return Boundary.of(definition, Delivery::takeRollbackOnly);
 	}
 
-	private Duration duration(String text, String attribute, Duration fallback, String where) {
+	private DurationSetting duration(String text, String attribute, Duration fallback, String where) {
 		String resolved = resolve(text);
 		if (!StringUtils.hasText(resolved)) {
-			return fallback;
+			return new DurationSetting(attribute, fallback, false);
 		}
 		try {
-			return DurationFormatterUtils.detectAndParse(resolved);
+			return new DurationSetting(attribute, DurationFormatterUtils.detectAndParse(resolved), true);
 		}
 		catch (IllegalArgumentException ex) {
 			throw new IdempotencyConfigurationException(
 					"The " + attribute + " '" + resolved + "' of @Idempotent on " + where + " is no duration.",
 					"Write it like '30s', '5m' or '7d'.");
-		}
-	}
-
-	private static void checkDurations(Duration lease, Duration retention, String where) {
-		if (lease.compareTo(MIN_LEASE) < 0 || retention.compareTo(lease) <= 0) {
-			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + where + " has a lease of " + lease + " and a retention of " + retention
-							+ ".",
-					"Make the lease at least " + MIN_LEASE + ", and the retention longer than the lease and than the "
-							+ "topic's own.");
 		}
 	}
 

@@ -58,11 +58,12 @@ record RememberedKeys(String listener, ContainerProperties container, Duration r
 		if (!kept.isNegative() && kept.compareTo(this.retention) <= 0) {
 			return null;
 		}
-		return "The idempotent listener " + this.listener + " remembers keys for " + this.retention
-				+ ", but the topic '" + topic + "' keeps records " + (kept.isNegative() ? "for ever" : "for " + kept)
+		return "The idempotent listener " + this.listener + " remembers keys for "
+				+ DurationSetting.text(this.retention) + ", but the topic '" + topic + "' keeps records "
+				+ (kept.isNegative() ? "for ever" : "for " + DurationSetting.text(kept))
 				+ ": one that is read again after its key is forgotten, because offsets were reset or a consumer was far "
 				+ "behind, takes effect again. Set 'idempotency.retention', or 'retention' of @Idempotent, to "
-				+ (kept.isNegative() ? "what you would ever read again" : kept + " or more")
+				+ (kept.isNegative() ? "what you would ever read again" : DurationSetting.text(kept) + " or more")
 				+ ", or 'retention.ms' of the topic to no more than " + this.retention.toMillis();
 	}
 

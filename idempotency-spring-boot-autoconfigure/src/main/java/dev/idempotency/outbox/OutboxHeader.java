@@ -1,5 +1,6 @@
 package dev.idempotency.outbox;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 import org.jspecify.annotations.Nullable;
@@ -12,6 +13,15 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1.0
  */
 public record OutboxHeader(String name, byte @Nullable [] value) {
+
+	/**
+	 * A header with a text, in UTF-8.
+	 * @param name its name
+	 * @param text its value
+	 */
+	public OutboxHeader(String name, String text) {
+		this(name, text.getBytes(StandardCharsets.UTF_8));
+	}
 
 	@Override
 	public boolean equals(@Nullable Object other) {

@@ -80,6 +80,15 @@ public final class OutboxMessage {
 		return this.headers;
 	}
 
+	/**
+	 * Whether the sender has given the message a header.
+	 * @param name the name of the header
+	 * @return whether it is there, with or without a value
+	 */
+	public boolean hasHeader(String name) {
+		return this.headers.stream().anyMatch((header) -> header.name().equals(name));
+	}
+
 	public String aggregateType() {
 		return this.aggregateType;
 	}

@@ -45,19 +45,25 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 	 */
 	public static final String FINGERPRINT_HEADER = "Idempotency-Fingerprint";
 
+	/**
+	 * The header with the time at which the message was sent, by the clock of the sender:
+	 * ISO 8601 in UTC, with milliseconds at most.
+	 */
+	public static final String TIME_HEADER = "Event-Time";
+
 	private static final int FINGERPRINT_BYTES = 16;
 
 	/**
-	 * Add the {@value #FINGERPRINT_HEADER} header, unless the sender has set one.
-	 * @return the message with a fingerprint of its type, key and payload
+	 * A fingerprint of type, key and payload.
+	 * @return the header {@value #FINGERPRINT_HEADER}
 	 */
-	OutboxRow withFingerprint() {
-		if (this.headers.stream().anyMatch((header) -> header.name().equals(FINGERPRINT_HEADER))) {
-			return this;
-		}
+	OutboxHeader fingerprint() {
+		return new OutboxHeader(FINGERPRINT_HEADER, Fingerprint.text(content(), FINGERPRINT_BYTES));
+	}
+
+	OutboxRow withHeaders(List<OutboxHeader> added) {
 		List<OutboxHeader> extended = new ArrayList<>(this.headers);
-		extended.add(new OutboxHeader(FINGERPRINT_HEADER,
-				Fingerprint.text(content(), FINGERPRINT_BYTES).getBytes(StandardCharsets.UTF_8)));
+		extended.addAll(added);
 		return new OutboxRow(this.id, this.topic, this.key, this.payload, extended, this.idempotencyKey,
 				this.aggregateType, this.aggregateId, this.type);
 	}

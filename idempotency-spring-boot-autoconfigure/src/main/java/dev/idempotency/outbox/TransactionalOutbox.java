@@ -1,5 +1,8 @@
 package dev.idempotency.outbox;
 
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 
@@ -25,17 +28,22 @@ public final class TransactionalOutbox implements Outbox {
 
 	private final OutboxSerializer serializer;
 
+	private final List<OutboxContext> contexts;
+
 	private final Runnable committed;
 
 	/**
 	 * Create an outbox.
 	 * @param store where the messages are kept
 	 * @param serializer turns them into bytes
+	 * @param contexts describe the sender of a message
 	 * @param committed run after a transaction with messages has committed
 	 */
-	public TransactionalOutbox(OutboxStore store, OutboxSerializer serializer, Runnable committed) {
+	public TransactionalOutbox(OutboxStore store, OutboxSerializer serializer, List<OutboxContext> contexts,
+			Runnable committed) {
 		this.store = store;
 		this.serializer = serializer;
+		this.contexts = List.copyOf(contexts);
 		this.committed = committed;
 	}
 
@@ -56,16 +64,31 @@ public final class TransactionalOutbox implements Outbox {
 
 	private OutboxRow row(OutboxMessage message) {
 		UUID id = TimeOrderedUuid.next();
+		List<OutboxHeader> added = context(message);
 		if (message.idempotencyKey() != null) {
-			return this.serializer.serialize(message, id, message.idempotencyKey());
+			return this.serializer.serialize(message, id, message.idempotencyKey()).withHeaders(added);
 		}
 		IdempotentExecution cause = (message.cause() != null) ? message.cause() : IdempotentExecution.ifCurrent();
 		if (cause == null) {
-			return this.serializer.serialize(message, id, TimeOrderedUuid.next().toString());
+			return this.serializer.serialize(message, id, TimeOrderedUuid.next().toString()).withHeaders(added);
 		}
-		// Another attempt of the handler may send something else under this key.
 		String derived = cause.nextTransactionalKey(message.topic(), message.type());
-		return this.serializer.serialize(message, id, derived).withFingerprint();
+		OutboxRow row = this.serializer.serialize(message, id, derived);
+		// Another attempt of the handler may send something else under this key.
+		if (!message.hasHeader(OutboxRow.FINGERPRINT_HEADER)) {
+			added.add(row.fingerprint());
+		}
+		return row.withHeaders(added);
+	}
+
+	private List<OutboxHeader> context(OutboxMessage message) {
+		List<OutboxHeader> headers = new ArrayList<>();
+		if (!message.hasHeader(OutboxRow.TIME_HEADER)) {
+			headers
+				.add(new OutboxHeader(OutboxRow.TIME_HEADER, Instant.now().truncatedTo(ChronoUnit.MILLIS).toString()));
+		}
+		this.contexts.forEach((context) -> headers.addAll(context.headers(message)));
+		return headers;
 	}
 
 	/**

@@ -5,6 +5,8 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.kafka.autoconfigure.ConcurrentKafkaListenerContainerFactoryConfigurer;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -136,6 +138,20 @@ class MisconfigurationTests {
 			.isEqualTo("'x; DROP TABLE users' is not a name for the idempotency table or the outbox.");
 		assertThat(analysis.getAction()).startsWith(
 				"Set 'idempotency.jdbc.table' and 'idempotency.outbox.table' to letters, digits and underscores");
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', textBlock = """
+			idempotency.cleanup.batch-size | A statement of the cleanup of expired idempotency records may delete 0 \
+			records, so that it would never delete anything. | Set 'idempotency.cleanup.batch-size' to one or more.
+			idempotency.outbox.batch-size  | The relay of the outbox claims 0 messages at once. | \
+			Set 'idempotency.outbox.batch-size' to 1 to 10000.
+			""")
+	void batchSizeOfZeroIsRefused(String property, String description, String action) {
+		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.cleanup.enabled=true",
+				"idempotency.outbox.enabled=true", property + "=0"));
+		assertThat(analysis.getDescription()).isEqualTo(description);
+		assertThat(analysis.getAction()).isEqualTo(action);
 	}
 
 	@Test

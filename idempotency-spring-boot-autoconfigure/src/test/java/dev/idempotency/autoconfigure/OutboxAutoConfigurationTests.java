@@ -190,7 +190,7 @@ class OutboxAutoConfigurationTests {
 							"idempotency.outbox.retention=36h")
 					.run((context) -> assertThat(context).hasNotFailed());
 				assertThat(logs.messages("INFO")).filteredOn((message) -> message.contains("relay"))
-					.containsExactly("Outbox '" + table + "': " + line + "; published messages are kept for PT36H");
+					.containsExactly("Outbox '" + table + "': " + line + "; published messages are kept for 1d12h");
 			}
 		});
 	}

@@ -19,11 +19,11 @@ class CleanupSettingsTests {
 
 	@ParameterizedTest
 	@CsvSource(delimiter = '|', textBlock = """
-			PT0S | PT1M | 1 | PT0S  | has the interval PT0S.                  | idempotency.cleanup.interval
-			PT1M | PT0S | 1 | PT0S  | may take PT0S.                          | idempotency.cleanup.time-budget
-			PT1M | PT1M | 0 | PT0S  | may delete 0 records.                   | idempotency.cleanup.batch-size
-			PT1M | PT1M | 1 | PT-1S | pauses for PT-1S in a run of at most PT1M. | idempotency.cleanup.pause
-			PT1M | PT1S | 1 | PT1S  | pauses for PT1S in a run of at most PT1S.  | idempotency.cleanup.pause
+			PT0S | PT1M | 1 | PT0S  | has the interval 0s.                  | idempotency.cleanup.interval
+			PT1M | PT0S | 1 | PT0S  | may take 0s.                          | idempotency.cleanup.time-budget
+			PT1M | PT1M | 0 | PT0S  | so that it would never delete anything. | idempotency.cleanup.batch-size
+			PT1M | PT1M | 1 | PT-1S | pauses for -1s in a run of at most 1m. | idempotency.cleanup.pause
+			PT1M | PT1S | 1 | PT1S  | pauses for 1s in a run of at most 1s.  | idempotency.cleanup.pause
 			""")
 	void mistakeIsASentenceWithAnAction(Duration interval, Duration timeBudget, int batchSize, Duration pause,
 			String message, String property) {

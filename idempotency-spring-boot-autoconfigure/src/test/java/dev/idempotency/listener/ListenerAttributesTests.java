@@ -26,8 +26,20 @@ class ListenerAttributesTests {
 
 	@Test
 	void leaseBelowOneSecondIsRefused() {
-		assertRefused("lease", "999ms", "has a lease of PT0.999S and a retention of PT168H.",
-				"Make the lease at least PT1S");
+		assertRefused("lease", "999ms",
+				"The lease of the idempotent listener ListenerAttributesTests.Listener.listen is 999ms ('lease' of "
+						+ "@Idempotent), shorter than 1s.",
+				"Set it to 1s or more.");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "lease", "idempotency.lease" })
+	void leaseWithoutAUnitIsRefusedWithWhatItMeans(String property) {
+		String origin = property.equals("lease") ? "'lease' of @Idempotent" : "'idempotency.lease'";
+		assertRefused(property, "30",
+				"The lease of the idempotent listener ListenerAttributesTests.Listener.listen is 30ms (" + origin
+						+ "), shorter than 1s.",
+				"Set it to 1s or more. A number without a unit is milliseconds: write '30s' for 30 seconds.");
 	}
 
 	@Test
@@ -39,13 +51,31 @@ class ListenerAttributesTests {
 
 	@Test
 	void retentionEqualToTheLeaseIsRefused() {
-		assertRefused("retention", "30s", "has a lease of PT30S and a retention of PT30S.",
-				"the retention longer than the lease");
+		assertRefused("retention", "30s",
+				"The retention of the idempotent listener ListenerAttributesTests.Listener.listen is 30s ('retention' of "
+						+ "@Idempotent), not longer than its lease of 30s ('idempotency.lease').",
+				"Set the retention to more than the lease, and to more than the topic keeps its records.");
+	}
+
+	@Test
+	void retentionWithoutAUnitIsRefusedWithWhatItMeans() {
+		assertRefused("idempotency.retention", "7",
+				"listen is 7ms ('idempotency.retention'), not longer than its lease of 30s ('idempotency.lease').",
+				"A number without a unit is milliseconds: write '7d' for 7 days.");
+	}
+
+	@Test
+	void leaseOfTheAnnotationThatExceedsTheRetentionIsTheMistake() {
+		assertRefused("lease", "8d",
+				"The lease of the idempotent listener ListenerAttributesTests.Listener.listen is 8d ('lease' of "
+						+ "@Idempotent), not shorter than its retention of 7d ('idempotency.retention').",
+				"Set the lease to less than the retention. Seconds to minutes are usual: a running handler renews it.");
 	}
 
 	@Test
 	void globalLeaseBelowOneSecondIsRefused() {
-		assertRefused("idempotency.lease", "10ms", "has a lease of PT0.01S", "Make the lease at least PT1S");
+		assertRefused("idempotency.lease", "10ms", "listen is 10ms ('idempotency.lease'), shorter than 1s.",
+				"Set it to 1s or more.");
 	}
 
 	@Test
@@ -126,7 +156,7 @@ class ListenerAttributesTests {
 			assertThat(logs.messages("INFO")).filteredOn((message) -> message.contains("scope 'billing'"))
 				.singleElement()
 				.asString()
-				.contains("lease PT5S, retention PT72H");
+				.contains("retention 3d");
 		}
 	}
 

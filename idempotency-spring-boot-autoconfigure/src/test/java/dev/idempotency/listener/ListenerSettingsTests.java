@@ -6,7 +6,10 @@ import org.junit.jupiter.api.parallel.Isolated;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.kafka.annotation.DltHandler;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.annotation.RetryableTopic;
+import org.springframework.kafka.annotation.TopicPartition;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
 import tools.jackson.databind.json.JsonMapper;
@@ -15,6 +18,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.Logs;
+import dev.idempotency.test.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -77,9 +81,30 @@ class ListenerSettingsTests {
 	void startIsLoggedWithWhatApplies() {
 		try (Logs logs = new Logs()) {
 			this.runner.withUserConfiguration(Plain.class).run((context) -> assertThat(context).hasNotFailed());
-			assertThat(logs.messages("INFO"))
-				.contains("Idempotent listener ListenerSettingsTests.Plain.listen: scope 'group/topic', "
-						+ "mode TRANSACTIONAL, store 'jdbc', lease PT30S, retention PT168H");
+			assertThat(logs.messages("INFO")).contains(
+					"Idempotent listener ListenerSettingsTests.Plain.listen: topics [topic], scope 'group/topic', "
+							+ "mode TRANSACTIONAL, store 'jdbc', retention 7d");
+		}
+	}
+
+	@Test
+	void startIsLoggedOnceForEachListener() {
+		try (Logs logs = new Logs()) {
+			this.runner
+				.withPropertyValues("spring.kafka.bootstrap-servers=" + Servers.kafka().getBrokersAsString(),
+						"spring.kafka.listener.concurrency=3", "idempotency.retention=36h", "idempotency.mode=leased")
+				.withUserConfiguration(Several.class)
+				.run((context) -> assertThat(context).hasNotFailed());
+			assertThat(logs.messages("INFO").stream().filter((line) -> line.startsWith("Idempotent listener")))
+				.containsExactlyInAnyOrder(
+						"Idempotent listener ListenerSettingsTests.Several.retried: topics [retried], scope "
+								+ "'group/retried', mode LEASED, store 'jdbc', lease 30s, retention 1d12h",
+						"Idempotent listener ListenerSettingsTests.Several.dead: topics [retried-dlt], scope "
+								+ "'group/retried#dead-letter', mode LEASED, store 'jdbc', lease 30s, retention 1d12h",
+						"Idempotent listener ListenerSettingsTests.Several.pattern: topics matching 'pattern.*', scope "
+								+ "'patterned/<topic>', mode LEASED, store 'jdbc', lease 30s, retention 1d12h",
+						"Idempotent listener ListenerSettingsTests.Several.partitions: topics [assigned], scope "
+								+ "'group/assigned', mode LEASED, store 'jdbc', lease 30s, retention 1d12h");
 		}
 	}
 
@@ -88,6 +113,32 @@ class ListenerSettingsTests {
 		@Idempotent
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
+		}
+
+	}
+
+	static class Several {
+
+		@Idempotent
+		@RetryableTopic(attempts = "3", autoCreateTopics = "false")
+		@KafkaListener(topics = "retried", groupId = "group")
+		void retried(String value) {
+		}
+
+		@DltHandler
+		@Idempotent
+		void dead(String value) {
+		}
+
+		@Idempotent
+		@KafkaListener(topicPattern = "pattern.*", groupId = "patterned")
+		void pattern(String value) {
+		}
+
+		@Idempotent
+		@KafkaListener(groupId = "group",
+				topicPartitions = @TopicPartition(topic = "assigned", partitions = { "0", "1" }))
+		void partitions(String value) {
 		}
 
 	}

@@ -44,15 +44,23 @@ class ListenerStartupTests {
 	@Test
 	void finalMethodIsRefused() {
 		assertRefused(FinalMethod.class, "the method is final, so a proxy cannot intercept it",
-				"Make the method at least package-private, not static and not final.");
+				"Make the method at least package-private, not static and not final. In Kotlin, declare it 'open', or "
+						+ "use the kotlin-spring plugin.");
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { FinalClass.class, FinalClassWithInterface.class })
+	void finalClassIsRefused(Class<?> listener) {
+		assertRefused(listener, "its class is final, so a proxy cannot extend it",
+				"Remove 'final' from the class. In Kotlin, declare the class and its listener methods 'open', or use the "
+						+ "kotlin-spring plugin.");
 	}
 
 	@Test
-	void finalClassIsRefusedBySpring() {
-		this.runner.withUserConfiguration(FinalClass.class)
-			.run((context) -> assertThat(context).getFailure()
-				.rootCause()
-				.hasMessageContaining("Cannot subclass final class"));
+	void finalClassWithAnInterfaceStartsWithProxiesOfInterfaces() {
+		this.runner.withPropertyValues("spring.aop.proxy-target-class=false")
+			.withUserConfiguration(FinalClassWithInterface.class)
+			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	@Test
@@ -148,6 +156,22 @@ class ListenerStartupTests {
 		@Idempotent
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
+		}
+
+	}
+
+	interface Listener {
+
+		void listen(String value);
+
+	}
+
+	static final class FinalClassWithInterface implements Listener {
+
+		@Override
+		@Idempotent
+		@KafkaListener(topics = "topic", groupId = "group")
+		public void listen(String value) {
 		}
 
 	}

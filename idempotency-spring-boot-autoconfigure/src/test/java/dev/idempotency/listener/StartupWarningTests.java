@@ -64,14 +64,14 @@ class StartupWarningTests {
 				assertThat(warnings).filteredOn((warning) -> warning.contains("'" + PREFIX + "-month'"))
 					.singleElement()
 					.asString()
-					.startsWith("The idempotent listener StartupWarningTests.Topics.listen remembers keys for PT168H, "
+					.startsWith("The idempotent listener StartupWarningTests.Topics.listen remembers keys for 7d, "
 							+ "but the topic")
-					.contains("keeps records for PT720H", "takes effect again",
-							"Set 'idempotency.retention', or 'retention' of @Idempotent, to PT720H or more, or "
+					.contains("keeps records for 30d", "takes effect again",
+							"Set 'idempotency.retention', or 'retention' of @Idempotent, to 30d or more, or "
 									+ "'retention.ms' of the topic to no more than 604800000");
 				assertThat(warnings).anyMatch((warning) -> warning.contains("-always' keeps records for ever"));
-				assertThat(warnings).anyMatch((warning) -> warning.contains("-patterned' keeps records for PT720H"));
-				assertThat(warnings).anyMatch((warning) -> warning.contains("-assigned' keeps records for PT720H"));
+				assertThat(warnings).anyMatch((warning) -> warning.contains("-patterned' keeps records for 30d"));
+				assertThat(warnings).anyMatch((warning) -> warning.contains("-assigned' keeps records for 30d"));
 			});
 		}
 	}
@@ -131,8 +131,8 @@ class StartupWarningTests {
 			assertThat(logs.messages("WARN").stream().filter((warning) -> warning.contains("lease")))
 				.hasSize(warned ? 1 : 0)
 				.allMatch((warning) -> warning
-					.startsWith("The lease of the idempotent listener StartupWarningTests.Leased.listen, PT9S, is "
-							+ "shorter than five times 'idempotency.store.timeout', PT2S: "));
+					.startsWith("The lease of the idempotent listener StartupWarningTests.Leased.listen, 9s, is "
+							+ "shorter than five times 'idempotency.store.timeout', 2s: "));
 		}
 	}
 

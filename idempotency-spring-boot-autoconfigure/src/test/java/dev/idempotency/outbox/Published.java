@@ -76,12 +76,16 @@ record Published(@Nullable String key, @Nullable String value, List<OutboxHeader
 	}
 
 	/**
-	 * What a consumer is to see, with the application's headers taken apart.
+	 * What a consumer is to see, with the application's headers taken apart, and without
+	 * the time of the sending.
 	 * @return a list that can be compared
 	 */
 	List<Object> content() {
 		return Arrays.asList(this.key, this.value, idempotencyKey(),
-				this.headers.stream().flatMap(Published::application).toList());
+				this.headers.stream()
+					.flatMap(Published::application)
+					.filter((header) -> !header.name().equals(OutboxRow.TIME_HEADER))
+					.toList());
 	}
 
 	private static Stream<OutboxHeader> application(OutboxHeader header) {
