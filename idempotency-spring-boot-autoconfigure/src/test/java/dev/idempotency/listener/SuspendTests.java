@@ -158,12 +158,9 @@ class SuspendTests {
 
 	@Test
 	@Tag("promise-12")
-	void finalClassIsRefusedBySpring() {
-		Contexts.all()
-			.withUserConfiguration(FinalSuspendListener.class)
-			.run((refused) -> assertThat(refused).getFailure()
-				.rootCause()
-				.hasMessageContaining("Cannot subclass final class"));
+	void finalClassIsRefused() {
+		assertThat(ListenerStartupTests.refusal(Contexts.all(), FinalSuspendListener.class).getDescription())
+			.contains("its class is final, so a proxy cannot extend it");
 	}
 
 	@Test
