@@ -1,6 +1,7 @@
 package dev.idempotency.autoconfigure;
 
 import io.lettuce.core.AbstractRedisClient;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -12,6 +13,7 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 import dev.idempotency.IdempotencyListener;
 import dev.idempotency.IdempotencyListeners;
+import dev.idempotency.IdempotencyStore;
 import dev.idempotency.autoconfigure.IdempotencyProperties.OnEvictionPolicy;
 import dev.idempotency.redis.RedisIdempotencyStore;
 import dev.idempotency.redis.RedisServerCheck;
@@ -25,16 +27,19 @@ import dev.idempotency.redis.RedisServerCheck;
 @AutoConfiguration(after = IdempotencyRedisAutoConfiguration.class)
 @ConditionalOnClass({ RedisConnectionFactory.class, AbstractRedisClient.class })
 @ConditionalOnIdempotency
-@ConditionalOnBean(RedisIdempotencyStore.class)
+@ConditionalOnBean(IdempotencyStore.class)
 @EnableConfigurationProperties(IdempotencyProperties.class)
 public final class IdempotencyRedisCheckAutoConfiguration {
 
+	// The application may declare its store by the interface: the object tells.
 	@Bean
 	@ConditionalOnMissingBean
-	RedisServerCheck redisIdempotencyServerCheck(RedisIdempotencyStore store, IdempotencyProperties properties,
-			ObjectProvider<IdempotencyListener> listeners) {
-		return new RedisServerCheck(store, properties.redis().onEvictionPolicy() == OnEvictionPolicy.REFUSE,
-				new IdempotencyListeners(listeners.orderedStream().toList()));
+	@Nullable RedisServerCheck redisIdempotencyServerCheck(ObjectProvider<IdempotencyStore> stores,
+			IdempotencyProperties properties, ObjectProvider<IdempotencyListener> listeners) {
+		return (stores.getIfUnique() instanceof RedisIdempotencyStore store)
+				? new RedisServerCheck(store, properties.redis().onEvictionPolicy() == OnEvictionPolicy.REFUSE,
+						new IdempotencyListeners(listeners.orderedStream().toList()))
+				: null;
 	}
 
 }

@@ -8,6 +8,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
@@ -16,9 +17,14 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads which servers may evict keys when their memory is full, and by which policy.
+ * Which servers may evict keys when their memory is full, and by which policy.
+ *
+ * @param evicting the policies by node, only of nodes that may evict keys
+ * @param hidden whether a node does not let the user read its policy
  */
-final class EvictionPolicies {
+record EvictionPolicies(Map<String, String> evicting, boolean hidden) {
+
+	static final EvictionPolicies NONE = new EvictionPolicies(Map.of(), false);
 
 	private static final Log logger = LogFactory.getLog(EvictionPolicies.class);
 
@@ -28,29 +34,27 @@ final class EvictionPolicies {
 
 	private static final String SECTION = "memory";
 
-	private EvictionPolicies() {
-	}
-
 	/**
 	 * Ask every node of a cluster, replicas included because a fail-over promotes them,
 	 * or the one server that the connection leads to.
 	 * @param commands the connection
 	 * @param deadline when to stop
-	 * @return policies by node, only of nodes that may evict keys
+	 * @return the policies
 	 */
-	static Map<String, String> read(RedisClusterAsyncCommands<byte[], byte[]> commands, Deadline deadline) {
-		Map<String, String> evicting = new TreeMap<>();
+	static EvictionPolicies read(RedisClusterAsyncCommands<byte[], byte[]> commands, Deadline deadline) {
+		Map<String, Future<String>> asked = new TreeMap<>();
 		if (commands instanceof RedisAdvancedClusterAsyncCommands<byte[], byte[]> cluster) {
-			cluster.all()
-				.commands()
-				.info(SECTION)
-				.asMap()
-				.forEach((node, info) -> add(evicting, address(node), info, deadline));
+			cluster.all().commands().info(SECTION).asMap().forEach((node, info) -> asked.put(address(node), info));
 		}
 		else {
-			add(evicting, "", commands.info(SECTION), deadline);
+			asked.put("", commands.info(SECTION));
 		}
-		return evicting;
+		Map<String, String> evicting = new TreeMap<>();
+		boolean hidden = false;
+		for (Map.Entry<String, Future<String>> info : asked.entrySet()) {
+			hidden |= !add(evicting, info.getKey(), info.getValue(), deadline);
+		}
+		return new EvictionPolicies(evicting, hidden);
 	}
 
 	private static String address(RedisClusterNode node) {
@@ -58,16 +62,19 @@ final class EvictionPolicies {
 	}
 
 	// A node that does not answer has no say: CONFIG is often forbidden, INFO seldom.
-	private static void add(Map<String, String> evicting, String node, Future<String> info, Deadline deadline) {
+	private static boolean add(Map<String, String> evicting, String node, Future<String> info, Deadline deadline) {
 		try {
 			String policy = policy(deadline.await(info));
 			if (policy != null) {
 				evicting.put(node, policy);
 			}
+			return true;
 		}
 		catch (ExecutionException | TimeoutException ex) {
 			info.cancel(false);
 			logger.debug("The memory policy of Redis " + node + " could not be read", ex);
+			return !(ex.getCause() instanceof RedisCommandExecutionException refusal
+					&& RequiredCommands.isRefusal(RequiredCommands.code(refusal)));
 		}
 	}
 

@@ -14,11 +14,11 @@ import dev.idempotency.IdempotencyConfigurationException;
  * @param refused names of commands that the store needs and a server refuses
  * @param prefix the beginning of the names of all keys
  * @param rule the rule that allows what the store needs
- * @param evicting eviction policies by the node that has one
+ * @param policies the memory policies
  */
-record Findings(List<String> refused, String prefix, String rule, Map<String, String> evicting) {
+record Findings(List<String> refused, String prefix, String rule, EvictionPolicies policies) {
 
-	static final Findings NONE = new Findings(List.of(), "", "", Map.of());
+	static final Findings NONE = new Findings(List.of(), "", "", EvictionPolicies.NONE);
 
 	Optional<IdempotencyConfigurationException> refusal() {
 		return this.refused.isEmpty() ? Optional.empty()
@@ -29,15 +29,21 @@ record Findings(List<String> refused, String prefix, String rule, Map<String, St
 	}
 
 	Optional<IdempotencyConfigurationException> eviction() {
-		return this.evicting.isEmpty() ? Optional.empty()
-				: Optional.of(new IdempotencyConfigurationException("Redis" + nodes() + " has the memory policy '"
-						+ String.join("', '", new TreeSet<>(this.evicting.values()))
-						+ "', so it evicts idempotency records before their retention ends when its memory is "
-						+ "full, and their operations run again.", "Set 'maxmemory-policy' to 'noeviction'."));
-	}
-
-	private String nodes() {
-		return this.evicting.containsKey("") ? "" : " (" + String.join(", ", this.evicting.keySet()) + ")";
+		Map<String, String> evicting = this.policies.evicting();
+		if (!evicting.isEmpty()) {
+			String nodes = evicting.containsKey("") ? "" : " (" + String.join(", ", evicting.keySet()) + ")";
+			return Optional.of(new IdempotencyConfigurationException(
+					"Redis" + nodes + " has the memory policy '" + String.join("', '", new TreeSet<>(evicting.values()))
+							+ "', so it evicts idempotency records before their retention ends when its memory is "
+							+ "full, and their operations run again.",
+					"Set 'maxmemory-policy' to 'noeviction'."));
+		}
+		return this.policies.hidden()
+				? Optional.of(new IdempotencyConfigurationException(
+						"Redis refuses INFO to the user of the idempotency store, so nobody knows whether it evicts "
+								+ "idempotency records when its memory is full.",
+						"Allow it with 'ACL SETUSER <user> +info'."))
+				: Optional.empty();
 	}
 
 	/**

@@ -24,10 +24,10 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
  * after each new connection, as after a fail-over.
  * <p>
  * At the start, a refused command is an {@link IdempotencyConfigurationException}, and
- * eviction is one if it is to be refused. While the application runs, findings are
- * logged, published to the {@link IdempotencyListener} and part of
- * {@link RedisIdempotencyStore#warning()}; consumption is not stopped. A server that
- * cannot be reached at the start is checked later.
+ * eviction, or a policy that cannot be read, is one if it is to be refused. While the
+ * application runs, findings are logged, published to the {@link IdempotencyListener} and
+ * part of {@link RedisIdempotencyStore#warning()}; consumption is not stopped. A server
+ * that cannot be reached at the start is checked later.
  *
  * @since 0.1.0
  */
@@ -63,7 +63,8 @@ public final class RedisServerCheck implements SmartLifecycle {
 	/**
 	 * Create a check.
 	 * @param store the store whose servers are checked
-	 * @param refuseEviction whether servers that may evict keys are refused at the start
+	 * @param refuseEviction whether servers that may evict keys, or do not let their
+	 * policy be read, are refused at the start
 	 * @param listener receives whether servers may evict keys
 	 */
 	public RedisServerCheck(RedisIdempotencyStore store, boolean refuseEviction, IdempotencyListener listener) {
@@ -157,7 +158,10 @@ public final class RedisServerCheck implements SmartLifecycle {
 
 	private void report(Findings findings) {
 		this.store.warn(findings.describe().orElse(null));
-		this.listener.evictionChecked(this.store.name(), !findings.evicting().isEmpty());
+		EvictionPolicies policies = findings.policies();
+		if (!policies.evicting().isEmpty() || !policies.hidden()) {
+			this.listener.evictionChecked(this.store.name(), !policies.evicting().isEmpty());
+		}
 		if (!findings.equals(this.latest)) {
 			log(findings);
 			this.latest = findings;

@@ -26,6 +26,9 @@ import org.jspecify.annotations.Nullable;
  */
 record RequiredCommands(KeyNames keys, boolean replicated) {
 
+	// The code for a command that the server does not have.
+	private static final String UNKNOWN = "ERR";
+
 	private static final String UNKNOWN_SCRIPT = "0".repeat(40);
 
 	/**
@@ -37,8 +40,12 @@ record RequiredCommands(KeyNames keys, boolean replicated) {
 	List<String> refused(RedisClusterAsyncCommands<byte[], byte[]> commands, Deadline deadline)
 			throws ExecutionException, TimeoutException {
 		List<String> refused = new ArrayList<>();
+		boolean replica = false;
 		for (Map.Entry<String, Future<?>> sent : send(commands).entrySet()) {
-			if (isRefused(sent.getValue(), deadline)) {
+			String error = error(sent.getValue(), deadline);
+			replica |= "READONLY".equals(error);
+			// What a replica cannot do is ERR, too. A fail-over ends that.
+			if (isRefusal(error) && !(replica && UNKNOWN.equals(error))) {
 				refused.add(sent.getKey());
 			}
 		}
@@ -68,18 +75,28 @@ record RequiredCommands(KeyNames keys, boolean replicated) {
 		return (this.keys.prefix() + "{check}").getBytes(StandardCharsets.US_ASCII);
 	}
 
-	private static boolean isRefused(Future<?> answer, Deadline deadline) throws ExecutionException, TimeoutException {
+	private static @Nullable String error(Future<?> answer, Deadline deadline)
+			throws ExecutionException, TimeoutException {
 		try {
 			deadline.await(answer);
-			return false;
+			return null;
 		}
 		catch (ExecutionException ex) {
 			if (ex.getCause() instanceof RedisCommandExecutionException refusal) {
-				// Others, as OOM and READONLY, pass by; ERR is an unknown command.
-				return List.of("NOPERM", "NOAUTH", "ERR").contains(code(refusal));
+				return code(refusal);
 			}
 			throw ex;
 		}
+	}
+
+	/**
+	 * Whether an error means that the user may not send the command, or that the server
+	 * does not have it. Others, as OOM and READONLY, pass by.
+	 * @param code the code of the error, {@code null} if there is none
+	 * @return whether the command is refused
+	 */
+	static boolean isRefusal(@Nullable String code) {
+		return "NOPERM".equals(code) || "NOAUTH".equals(code) || UNKNOWN.equals(code);
 	}
 
 	/**
@@ -93,11 +110,12 @@ record RequiredCommands(KeyNames keys, boolean replicated) {
 	}
 
 	/**
-	 * The rule that allows what the store needs.
+	 * The rule that allows what the store needs, and to read the memory policy.
 	 * @return the rule, in the words of {@code ACL SETUSER}
 	 */
 	String rule() {
-		return "~" + this.keys.prefix() + "* +evalsha +eval +get +set +pttl +time" + (this.replicated ? " +wait" : "");
+		return "~" + this.keys.prefix() + "* +evalsha +eval +get +set +pttl +time +info"
+				+ (this.replicated ? " +wait" : "");
 	}
 
 }

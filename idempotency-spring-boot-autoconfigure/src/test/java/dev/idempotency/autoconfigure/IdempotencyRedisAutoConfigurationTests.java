@@ -30,6 +30,7 @@ import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.IdempotencyStore;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Idempotent;
@@ -171,6 +172,17 @@ class IdempotencyRedisAutoConfigurationTests {
 	}
 
 	@Test
+	@Tag("promise-15")
+	void serverOfAStoreThatTheApplicationDeclaresByTheInterfaceIsChecked() {
+		RedisProcess server = RedisProcess.create("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
+		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(OwnStore.class)
+			.withPropertyValues("spring.data.redis.port=" + server.port(),
+					"idempotency.redis.on-eviction-policy=refuse"));
+		assertThat(analysis.getDescription()).startsWith("Redis has the memory policy 'allkeys-lru'");
+		server.stop();
+	}
+
+	@Test
 	void settingsReachTheStore() {
 		this.runner.withPropertyValues("idempotency.redis.key-prefix=shop:").run((context) -> {
 			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
@@ -239,6 +251,16 @@ class IdempotencyRedisAutoConfigurationTests {
 		@Idempotent
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OwnStore {
+
+		@Bean
+		IdempotencyStore ownStore(LettuceConnectionFactory factory) {
+			return TestRedis.store(factory, 0);
 		}
 
 	}

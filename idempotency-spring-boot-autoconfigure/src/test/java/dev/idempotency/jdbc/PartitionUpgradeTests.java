@@ -139,6 +139,27 @@ class PartitionUpgradeTests {
 		claimAndComplete();
 	}
 
+	// Against the complaint of a publication for all tables.
+	@Test
+	void periodTableThatHasAPrimaryKeyAlreadyIsMigrated() throws IOException {
+		createWithTheFirstVersion();
+		this.jdbc.execute("ALTER TABLE records_period ADD PRIMARY KEY (period)");
+		JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED);
+		claimAndCompleteWithTheFirstVersion();
+		claimAndComplete();
+	}
+
+	// Its history begins with V1000, so that V2 is not run.
+	@Test
+	void tableThatTheFirstVersionHasNoHistoryOfIsMigrated() throws IOException {
+		createWithTheFirstVersion();
+		this.jdbc.execute("DROP TABLE " + TABLE.historyTable());
+		JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED);
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED));
+		claimAndCompleteWithTheFirstVersion();
+		claimAndComplete();
+	}
+
 	// It waits in the middle of a function that the migration replaces.
 	@Test
 	void claimThatWaitsForTheMigrationIsAcquired() throws IOException {

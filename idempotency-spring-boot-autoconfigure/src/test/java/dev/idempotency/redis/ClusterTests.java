@@ -75,13 +75,13 @@ class ClusterTests {
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 1)) {
 			assertThat(store.inspect(Duration.ofSeconds(30))).satisfies((findings) -> {
 				assertThat(findings.refused()).isEmpty();
-				assertThat(findings.evicting()).isEmpty();
+				assertThat(findings.policies().evicting()).isEmpty();
 			});
 			List.of(master, replica).forEach((node) -> {
 				node.ask("CONFIG SET maxmemory 100mb");
 				node.ask("CONFIG SET maxmemory-policy volatile-ttl");
 			});
-			assertThat(store.inspect(Duration.ofSeconds(30)).evicting())
+			assertThat(store.inspect(Duration.ofSeconds(30)).policies().evicting())
 				.isEqualTo(Map.of(master.host() + ":" + master.port(), "volatile-ttl",
 						replica.host() + ":" + replica.port(), "volatile-ttl"));
 		}

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
@@ -131,7 +132,7 @@ class RedisServerCheckTests {
 				.withMessage("Redis refuses " + missing
 						+ " on keys that begin with 'test:' to the user of the idempotency store.")
 				.satisfies((ex) -> assertThat(ex.action())
-					.isEqualTo("Allow it with 'ACL SETUSER <user> ~test:* +evalsha +eval +get +set +pttl +time"
+					.isEqualTo("Allow it with 'ACL SETUSER <user> ~test:* +evalsha +eval +get +set +pttl +time +info"
 							+ ((replicas > 0) ? " +wait" : "") + "'."));
 		}
 		finally {
@@ -142,7 +143,7 @@ class RedisServerCheckTests {
 	@Test
 	@Tag("promise-12")
 	void userWithNoOtherPermissionThanTheRuleIsEnough() {
-		this.server.ask("ACL SETUSER limited on >secret ~test:* +evalsha +eval +get +set +pttl +time");
+		this.server.ask("ACL SETUSER limited on >secret ~test:* +evalsha +eval +get +set +pttl +time +info");
 		LettuceConnectionFactory factory = factory("limited");
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
 			RedisServerCheck check = new RedisServerCheck(store, true, this.published);
@@ -157,6 +158,52 @@ class RedisServerCheckTests {
 		}
 		finally {
 			factory.destroy();
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	@Tag("promise-15")
+	void policyThatMayNotBeReadIsNoGoodNews(boolean refuse) {
+		policy("allkeys-lru");
+		this.server.ask("ACL SETUSER limited on >secret ~test:* +@all -info");
+		LettuceConnectionFactory factory = factory("limited");
+		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
+			RedisServerCheck check = new RedisServerCheck(store, refuse, this.published);
+			String finding = "Redis refuses INFO to the user of the idempotency store";
+			if (refuse) {
+				assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(check::start)
+					.withMessageStartingWith(finding);
+			}
+			else {
+				check.start();
+				check.stop();
+				assertThat(store.warning()).get().asString().startsWith(finding);
+				assertThat(this.logs.messages("WARN")).singleElement().asString().startsWith(finding);
+			}
+			assertThat(this.published.evictions).isEmpty();
+		}
+		finally {
+			factory.destroy();
+		}
+	}
+
+	// As the old master does after a fail-over: WAIT is an error there.
+	@Test
+	@Tag("promise-12")
+	void replicaIsNotRefusedAtTheStart() {
+		RedisProcess replica = RedisProcess.create("--replicaof", this.server.host(),
+				String.valueOf(this.server.port()));
+		LettuceConnectionFactory factory = TestRedis.factory(replica);
+		try (RedisIdempotencyStore store = TestRedis.store(factory, 1)) {
+			RedisServerCheck check = new RedisServerCheck(store, false, this.published);
+			check.start();
+			check.stop();
+			assertThat(store.warning()).isEmpty();
+		}
+		finally {
+			factory.destroy();
+			replica.stop();
 		}
 	}
 

@@ -4,8 +4,17 @@
 SET LOCAL lock_timeout = '5s';
 SET LOCAL idle_in_transaction_session_timeout = '1min';
 
--- The row is updated, which a table without one is not allowed in a publication.
-ALTER TABLE ${table}_period ADD PRIMARY KEY (period);
+-- The row is updated, which a table without a primary key is not allowed in a publication. The application may have
+-- helped itself.
+DO $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = '${table}_period'::regclass AND i.indisprimary) THEN
+    ALTER TABLE ${table}_period ADD PRIMARY KEY (period);
+  END IF;
+END $$;
+
+-- V2 is missing where V1000 was run by hand: the history begins with the latter then.
+ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS completed_at timestamptz;
 
 -- V1000 has made the table without the defaults of the columns that the application had added to the single one. A
 -- sequence must not keep the first partition from being dropped. No claim knows a value for a column without a default.
