@@ -4,7 +4,7 @@
 # statement once, in order; ten times, on servers that outlive it. With --redis the keys are in Redis, so
 # charges and statement lines no longer commit together with them: none is lost, and those that came twice
 # are counted; the card gateway, which gets the key, still charges once, and the event of a second charge,
-# which has the key of the first, is not applied.
+# which has the key of the first and other content, is rejected.
 set -euo pipefail
 
 readonly ROUNDS="${ROUNDS:-10}"

@@ -21,7 +21,7 @@ import dev.idempotency.ClaimRequest;
 import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStore;
-import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Mode;
 import dev.idempotency.ResultCodec;
@@ -135,7 +135,7 @@ class IdempotencyEndpointWebExtensionTests {
 
 	@Test
 	@Tag("promise-11")
-	void completionThatIsPendingIsToldWhileTheStoreIsDown() {
+	void completionThatIsPendingIsToldWhileTheStoreRefusesEverything() {
 		IdempotencyEndpointWebExtension endpoint = endpoint(database.store(), Show.NEVER);
 		runWhile(() -> database.jdbc().execute("ALTER TABLE idempotency_record RENAME TO away"));
 		WebEndpointResponse<?> stuck = view(endpoint, "stuck");
@@ -148,10 +148,10 @@ class IdempotencyEndpointWebExtensionTests {
 		assertThat(failed.getStatus()).isEqualTo(503);
 	}
 
-	private void runWhile(Runnable outage) {
-		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(
+	private void runWhile(Runnable refusal) {
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(
 				() -> this.template.execute(TestDatabase.operation(this.key, Mode.LEASED), ResultCodec.none(), () -> {
-					outage.run();
+					refusal.run();
 					return null;
 				}));
 	}

@@ -11,8 +11,8 @@ import dev.idempotency.sample.payment.PaymentTopic;
  * Charges each payment once, however often it is told. With the keys in PostgreSQL, key,
  * charge and event commit together: exactly once. With the keys in Redis charge and event
  * commit first, under a lease: at least once, if the process dies before the key is
- * completed. The event of the second charge has the idempotency key of the first, so that
- * its consumers apply it once all the same.
+ * completed. The event of the second charge has the idempotency key of the first and
+ * another balance: its consumers do not apply it, and reject it with an error.
  */
 @Component
 class LedgerListener {
