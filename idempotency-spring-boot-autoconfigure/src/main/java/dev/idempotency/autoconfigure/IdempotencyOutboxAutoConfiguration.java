@@ -72,11 +72,12 @@ public final class IdempotencyOutboxAutoConfiguration {
 		if (jdbc.schema() == Schema.MIGRATE) {
 			JdbcSchemaMigration.migrateOutbox(dataSource, Database.migrations(beanFactory, dataSource), table);
 		}
+		boolean onlySends = properties.outbox().relay() != Relay.EMBEDDED && !properties.cleanup().enabled();
 		if (jdbc.schema() == Schema.NONE) {
-			JdbcSchemaValidation.requireOutboxPrivileges(dataSource, table);
+			JdbcSchemaValidation.requireOutboxPrivileges(dataSource, table, onlySends);
 		}
 		else {
-			JdbcSchemaValidation.validateOutbox(dataSource, table);
+			JdbcSchemaValidation.validateOutbox(dataSource, table, onlySends);
 		}
 		PlatformTransactionManager manager = JdbcTransactionManagers.require(beanFactory, dataSource,
 				jdbc.transactionManager());

@@ -57,6 +57,15 @@ interface Catalog {
 	void requireMigration(Connection connection, TableName table, List<String> scripts) throws SQLException;
 
 	/**
+	 * Whether a table exists that the user cannot alter, because another user owns it.
+	 * @param connection a connection
+	 * @param table the table, with its schema
+	 * @return whether that is so
+	 * @throws SQLException if the database does not answer
+	 */
+	boolean isOfAnother(Connection connection, TableName table) throws SQLException;
+
+	/**
 	 * What two connections to the same database have in common.
 	 * @param connection a connection
 	 * @return the identity of its database

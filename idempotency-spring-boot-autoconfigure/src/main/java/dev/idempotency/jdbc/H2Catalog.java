@@ -48,6 +48,11 @@ final class H2Catalog implements Catalog {
 	}
 
 	@Override
+	public boolean isOfAnother(Connection connection, TableName table) {
+		return false;
+	}
+
+	@Override
 	public String database(Connection connection) throws SQLException {
 		try (PreparedStatement statement = connection
 			.prepareStatement("SELECT CURRENT_CATALOG || COALESCE(DATABASE_PATH(), '')");

@@ -59,7 +59,8 @@ public final class JdbcSchemaMigration {
 	 * Bring the schema up to date with a user of its own. Needs Flyway.
 	 * @param dataSource the database as the store uses it: its search path finds a table
 	 * whose name has no schema
-	 * @param migrations the database with a user who may create tables
+	 * @param migrations the database with a user who may create tables; one that only the
+	 * store's user owns is migrated by that user
 	 * @param table the name of the table
 	 * @param layout how the records are kept
 	 * @param convert whether a single table, also an empty one, may be converted to a
@@ -78,7 +79,7 @@ public final class JdbcSchemaMigration {
 		}
 		new Migrations(dialect, Databases.qualified(dataSource, dialect, table), RequiredTable.ofRecords(table, layout),
 				dialect.migrations())
-			.run(migrations);
+			.run(dataSource, migrations);
 	}
 
 	/**
@@ -94,14 +95,15 @@ public final class JdbcSchemaMigration {
 	 * Bring the schema of an outbox up to date with a user of its own. Needs Flyway.
 	 * @param dataSource the database as the outbox uses it: its search path finds a table
 	 * whose name has no schema
-	 * @param migrations the database with a user who may create tables
+	 * @param migrations the database with a user who may create tables; one that only the
+	 * store's user owns is migrated by that user
 	 * @param table the name of the table
 	 */
 	public static void migrateOutbox(DataSource dataSource, DataSource migrations, TableName table) {
 		Dialect dialect = Databases.dialect(dataSource, Layout.SINGLE);
-		new Migrations(dialect, Databases.qualified(dataSource, dialect, table), RequiredTable.ofOutbox(table),
+		new Migrations(dialect, Databases.qualified(dataSource, dialect, table), RequiredTable.ofOutbox(table, false),
 				List.of(dialect.outbox(table).migrations()))
-			.run(migrations);
+			.run(dataSource, migrations);
 	}
 
 	/**
@@ -111,7 +113,12 @@ public final class JdbcSchemaMigration {
 	 * @return whether it is the same one of the same server
 	 */
 	public static boolean isSameDatabase(DataSource one, DataSource other) {
-		return database(one).equals(database(other));
+		return product(one).equals(product(other)) && database(one).equals(database(other));
+	}
+
+	// The other one may be of a kind that the store does not know.
+	private static String product(DataSource dataSource) {
+		return Databases.ask(dataSource, (connection) -> connection.getMetaData().getDatabaseProductName());
 	}
 
 	private static String database(DataSource dataSource) {

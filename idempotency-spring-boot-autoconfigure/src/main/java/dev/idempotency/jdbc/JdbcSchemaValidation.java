@@ -91,7 +91,22 @@ public final class JdbcSchemaValidation {
 	 * @throws IdempotencyStoreUnavailableException if the database does not answer
 	 */
 	public static void validateOutbox(DataSource dataSource, TableName table) {
-		checkOutbox(dataSource, table, true);
+		validateOutbox(dataSource, table, false);
+	}
+
+	/**
+	 * Make sure that the tables of an outbox exist, that their columns take a message,
+	 * that no lane is missing and that the user of the {@link DataSource} may use them.
+	 * Additional columns need no value.
+	 * @param dataSource the database
+	 * @param table the name of the table
+	 * @param onlySends whether others publish the messages and delete them, so that the
+	 * user needs only what sending takes
+	 * @throws IdempotencyConfigurationException if something is missing or different
+	 * @throws IdempotencyStoreUnavailableException if the database does not answer
+	 */
+	public static void validateOutbox(DataSource dataSource, TableName table, boolean onlySends) {
+		checkOutbox(dataSource, table, onlySends, true);
 	}
 
 	/**
@@ -99,11 +114,13 @@ public final class JdbcSchemaValidation {
 	 * user of the {@link DataSource} may use them.
 	 * @param dataSource the database
 	 * @param table the name of the table
+	 * @param onlySends whether others publish the messages and delete them, so that the
+	 * user needs only what sending takes
 	 * @throws IdempotencyConfigurationException if a table or a privilege is missing
 	 * @throws IdempotencyStoreUnavailableException if the database does not answer
 	 */
-	public static void requireOutboxPrivileges(DataSource dataSource, TableName table) {
-		checkOutbox(dataSource, table, false);
+	public static void requireOutboxPrivileges(DataSource dataSource, TableName table, boolean onlySends) {
+		checkOutbox(dataSource, table, onlySends, false);
 	}
 
 	/**
@@ -152,12 +169,12 @@ public final class JdbcSchemaValidation {
 		});
 	}
 
-	private static void checkOutbox(DataSource dataSource, TableName table, boolean columns) {
+	private static void checkOutbox(DataSource dataSource, TableName table, boolean onlySends, boolean columns) {
 		Databases.ask(dataSource, (connection) -> {
 			Dialect dialect = Databases.dialect(connection, Layout.SINGLE);
 			TableName qualified = Databases.qualified(connection, dialect, table);
 			OutboxSql outbox = dialect.outbox(qualified);
-			List<RequiredTable> tables = RequiredTable.ofOutbox(table);
+			List<RequiredTable> tables = RequiredTable.ofOutbox(table, onlySends);
 			List<String> scripts = List.of(outbox.migrations());
 			Map<String, Map<String, FoundColumn>> found = columns(connection, dialect, qualified, tables);
 			requireTables(table, tables, found, scripts);

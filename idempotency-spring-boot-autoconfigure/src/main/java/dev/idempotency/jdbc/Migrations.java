@@ -42,7 +42,21 @@ final class Migrations {
 		this.folders = folders;
 	}
 
-	void run(DataSource dataSource) {
+	/**
+	 * Run them.
+	 * @param store the database as the store uses it
+	 * @param migrations the database with the user of the migrations, who leaves a table
+	 * to the user of the store that only that one owns
+	 */
+	void run(DataSource store, DataSource migrations) {
+		run((migrations != store && isOfAnother(migrations) && !isOfAnother(store)) ? store : migrations);
+	}
+
+	private boolean isOfAnother(DataSource dataSource) {
+		return Databases.ask(dataSource, (connection) -> this.dialect.catalog().isOfAnother(connection, this.table));
+	}
+
+	private void run(DataSource dataSource) {
 		FluentConfiguration configuration = Flyway.configure(Migrations.class.getClassLoader())
 			.dataSource(dataSource)
 			.locations(this.folders.stream().map((folder) -> "classpath:" + folder).toArray(String[]::new))

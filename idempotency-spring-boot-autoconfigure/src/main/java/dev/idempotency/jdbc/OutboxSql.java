@@ -214,8 +214,9 @@ abstract class OutboxSql {
 	 * @return the statement
 	 */
 	String unblockAll() {
-		return unblock("SELECT b.id FROM " + this.table
-				+ " b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL " + "ORDER BY b.position LIMIT ?");
+		return unblock(
+				"SELECT b.id FROM " + this.table + " b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL "
+						+ "ORDER BY b.position LIMIT ? FOR UPDATE SKIP LOCKED");
 	}
 
 	String unblock(String ids) {

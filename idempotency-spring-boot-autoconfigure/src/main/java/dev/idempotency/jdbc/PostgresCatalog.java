@@ -21,9 +21,11 @@ import dev.idempotency.IdempotencyConfigurationException;
  */
 final class PostgresCatalog implements Catalog {
 
+	// A trigger before the insert of a row may give any column its value.
 	private static final String COLUMNS = """
 			SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
-			  a.atthasdef OR a.attidentity <> ''
+			  a.atthasdef OR a.attidentity <> '' OR EXISTS (SELECT FROM pg_trigger t
+			    WHERE t.tgrelid = c.oid AND t.tgtype & 7 = 7 AND t.tgenabled IN ('O', 'A'))
 			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
 			WHERE n.nspname = ? AND c.relname = ANY (?) AND c.relkind IN ('r', 'p', 'v', 'f')
 			  AND a.attnum > 0 AND NOT a.attisdropped""";
@@ -68,6 +70,10 @@ final class PostgresCatalog implements Catalog {
 			    ELSE has_table_privilege(h.oid, 'SELECT') END, FALSE), h.oid IS NOT NULL
 			FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = ?
 			  LEFT JOIN pg_class h ON h.relnamespace = n.oid AND h.relname = ?""";
+
+	private static final String OF_ANOTHER = """
+			SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			  WHERE n.nspname = ? AND c.relname = ? AND NOT pg_has_role(c.relowner, 'USAGE'))""";
 
 	private static final String DATABASE = """
 			SELECT current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time())""";
@@ -163,6 +169,14 @@ final class PostgresCatalog implements Catalog {
 				(history ? "Migrate"
 						: "Run GRANT USAGE, CREATE ON SCHEMA " + schema + " TO " + row.getString(2) + "; or migrate")
 						+ Migrations.alternatives(scripts));
+	}
+
+	@Override
+	public boolean isOfAnother(Connection connection, TableName table) throws SQLException {
+		try (PreparedStatement statement = Connections.prepare(connection, OF_ANOTHER, table.schemaName(),
+				table.table()); ResultSet row = statement.executeQuery()) {
+			return row.next() && row.getBoolean(1);
+		}
 	}
 
 	@Override

@@ -82,6 +82,7 @@ final class PostgresOutboxSql extends OutboxSql {
 			  JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename WHERE c.oid = '%s'::regclass)""";
 
 	// From one blocker to the next by the index: there may be many messages behind each.
+	// Those that somebody has locked wait for the next time: the rest must not.
 	private static final String UNBLOCKED = """
 			WITH RECURSIVE b(id) AS (
 			  (SELECT o.blocked_by FROM %1$s o WHERE o.set_aside_at IS NOT NULL AND o.blocked_by IS NOT NULL
@@ -89,7 +90,8 @@ final class PostgresOutboxSql extends OutboxSql {
 			  UNION ALL SELECT (SELECT o.blocked_by FROM %1$s o WHERE o.set_aside_at IS NOT NULL AND o.blocked_by > b.id
 			    ORDER BY o.blocked_by LIMIT 1) FROM b WHERE b.id IS NOT NULL)
 			SELECT w.id FROM b CROSS JOIN LATERAL (
-			  SELECT o.id FROM %1$s o WHERE o.set_aside_at IS NOT NULL AND o.blocked_by = b.id ORDER BY o.position) w
+			  SELECT o.id FROM %1$s o WHERE o.set_aside_at IS NOT NULL AND o.blocked_by = b.id ORDER BY o.position
+			  FOR UPDATE SKIP LOCKED) w
 			WHERE NOT COALESCE((SELECT TRUE FROM %1$s f WHERE f.id = b.id AND f.set_aside_at IS NOT NULL), FALSE)
 			LIMIT ?""";
 

@@ -23,6 +23,9 @@ record RequiredTable(String name, List<RequiredColumn> columns, List<String> pri
 	 */
 	static final int PARTITIONS = 1000;
 
+	// To send, and to count what waits.
+	private static final List<String> OF_SENDER = List.of("SELECT", "INSERT");
+
 	private static final List<String> ALL = List.of("SELECT", "INSERT", "UPDATE", "DELETE");
 
 	private static final List<RequiredColumn> RECORD = List.of(RequiredColumn.inserted("id", Type.UUID, 1),
@@ -75,12 +78,14 @@ record RequiredTable(String name, List<RequiredColumn> columns, List<String> pri
 	/**
 	 * The tables of an outbox.
 	 * @param table the name of the main one
+	 * @param onlySends whether others publish the messages and delete them
 	 * @return the tables, the main one first
 	 */
-	static List<RequiredTable> ofOutbox(TableName table) {
-		return List.of(new RequiredTable(table.table(), MESSAGE, ALL),
+	static List<RequiredTable> ofOutbox(TableName table, boolean onlySends) {
+		return List.of(new RequiredTable(table.table(), MESSAGE, onlySends ? OF_SENDER : ALL),
 				// A relay locks its lanes.
-				new RequiredTable(table.table() + "_lane", LANE, List.of("SELECT", "UPDATE")));
+				new RequiredTable(table.table() + "_lane", LANE,
+						onlySends ? List.of("SELECT") : List.of("SELECT", "UPDATE")));
 	}
 
 	/**

@@ -1,6 +1,10 @@
 package dev.idempotency.autoconfigure;
 
+import java.sql.Connection;
+import java.sql.DatabaseMetaData;
+import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 
 import javax.sql.DataSource;
 
@@ -41,6 +45,8 @@ import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for what the JDBC store and the outbox need from the database: what is missing is
@@ -212,6 +218,39 @@ class JdbcStartupTests {
 			.isEqualTo(Servers.postgres().username());
 	}
 
+	// Of a version that did not know the annotation.
+	@Test
+	void tablesThatTheUserOfTheStoreOwnsAreMigratedByThatUser() {
+		String migrator = Servers.unique("migrator");
+		this.jdbc.execute("CREATE ROLE " + migrator + " LOGIN PASSWORD '" + migrator + "'");
+		this.jdbc.execute("GRANT CREATE ON SCHEMA public TO " + migrator + ", " + LOGIN);
+		DriverManagerDataSource user = new DriverManagerDataSource(this.database, LOGIN, LOGIN);
+		JdbcSchemaMigration.migrate(user, TABLE);
+		JdbcSchemaMigration.migrateOutbox(user, OUTBOX);
+		this.jdbc.execute("ALTER TABLE idempotency_record DROP COLUMN completed_at");
+		this.jdbc.execute("DELETE FROM idempotency_record_schema_history WHERE version = '2'");
+		assertStarts(login("migrating.user=" + migrator, "idempotency.outbox.enabled=true")
+			.withUserConfiguration(Migrating.class));
+	}
+
+	@Test
+	void instanceThatOnlySendsNeedsNoMoreThanItDoes() {
+		JdbcSchemaMigration.migrate(owner(), TABLE);
+		JdbcSchemaMigration.migrateOutbox(owner(), OUTBOX);
+		this.jdbc.execute("GRANT ALL ON idempotency_record TO " + LOGIN);
+		this.jdbc.execute("GRANT SELECT, INSERT ON idempotency_outbox TO " + LOGIN);
+		this.jdbc.execute("GRANT SELECT ON idempotency_outbox_lane TO " + LOGIN);
+		for (String schema : List.of("validate", "none")) {
+			assertStarts(login("idempotency.jdbc.schema=" + schema, "idempotency.outbox.enabled=true",
+					"idempotency.outbox.relay=none", "idempotency.cleanup.enabled=false"));
+		}
+	}
+
+	@Test
+	void flywayDataSourceOfADatabaseThatTheStoreDoesNotKnowIsNotUsed() {
+		assertStarts(this.runner.withUserConfiguration(MigratingAnother.class));
+	}
+
 	@Test
 	void flywayDataSourceOfAnotherDatabaseIsNotUsed() {
 		String other = Servers.newDatabase();
@@ -318,7 +357,26 @@ class JdbcStartupTests {
 		@FlywayDataSource
 		DataSource migrating(Environment environment) {
 			String url = environment.getProperty("migrating.url", environment.getProperty("spring.datasource.url", ""));
-			return new DriverManagerDataSource(url, Servers.postgres().username(), Servers.postgres().password());
+			String user = environment.getProperty("migrating.user");
+			return (user != null) ? new DriverManagerDataSource(url, user, user)
+					: new DriverManagerDataSource(url, Servers.postgres().username(), Servers.postgres().password());
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class MigratingAnother {
+
+		@Bean(defaultCandidate = false)
+		@FlywayDataSource
+		DataSource migrating() throws SQLException {
+			DataSource dataSource = mock();
+			Connection connection = mock();
+			DatabaseMetaData metaData = mock();
+			given(dataSource.getConnection()).willReturn(connection);
+			given(connection.getMetaData()).willReturn(metaData);
+			given(metaData.getDatabaseProductName()).willReturn("MySQL");
+			return dataSource;
 		}
 
 	}

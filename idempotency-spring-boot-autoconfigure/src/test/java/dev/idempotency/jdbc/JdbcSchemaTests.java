@@ -171,6 +171,19 @@ class JdbcSchemaTests {
 	}
 
 	@Test
+	@Tag("promise-13")
+	void additionalColumnThatATriggerFillsIsValid() {
+		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		this.jdbc.execute("ALTER TABLE records ADD COLUMN tenant text NOT NULL");
+		this.jdbc.execute("CREATE FUNCTION tenant() RETURNS trigger LANGUAGE plpgsql AS "
+				+ "$$ BEGIN NEW.tenant := current_user; RETURN NEW; END $$");
+		this.jdbc.execute("CREATE TRIGGER tenant BEFORE INSERT ON records FOR EACH ROW EXECUTE FUNCTION tenant()");
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, TableName.of("records"), TestDatabase.TIMEOUT);
+		assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")));
+	}
+
+	@Test
 	void nameInAnotherSpellingIsTheSameTable() {
 		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
 		JdbcSchemaMigration.migrate(this.pool, TableName.of("RECORDS"));

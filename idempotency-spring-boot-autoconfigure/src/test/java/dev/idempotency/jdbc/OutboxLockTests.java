@@ -25,9 +25,12 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.TimeOrderedUuid;
+import dev.idempotency.outbox.ClaimedRow;
+import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.RelayFailure;
 import dev.idempotency.outbox.RelaySettings;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;
@@ -145,6 +148,59 @@ class OutboxLockTests {
 		}
 		finally {
 			relay.stop();
+		}
+	}
+
+	// Somebody looks at it in a transaction that stays open.
+	@Test
+	@Tag("promise-14")
+	void lockedMessageThatWaitedHoldsUpNoOther() throws SQLException {
+		JdbcOutboxStore store = store(Duration.ofHours(1));
+		ClaimedRow refused;
+		try (OutboxClaim claim = store.claim(500)) {
+			refused = claim.rows().get(0);
+			claim.settle(List.of(), List.of(new RelayFailure(refused, 1, new IllegalStateException("no"), null)));
+		}
+		int others = MESSAGES - MESSAGES / 5;
+		Awaitility.await().untilAsserted(() -> {
+			assertThat(claimed(store)).hasSizeLessThanOrEqualTo(others);
+			assertThat(store.status().blocked()).isEqualTo(MESSAGES / 5 - 1);
+		});
+		try (Connection person = this.database.pool().getConnection(); Statement statement = person.createStatement()) {
+			person.setAutoCommit(false);
+			statement.execute("SELECT FROM " + this.table + " WHERE blocked_by IS NOT NULL ORDER BY position LIMIT 1 "
+					+ "FOR UPDATE");
+			assertThat(store.discard(refused.row().id())).isTrue();
+			assertThat(CompletableFuture.supplyAsync(() -> claimed(store))).succeedsWithin(Duration.ofSeconds(5));
+			person.rollback();
+			person.setAutoCommit(true);
+		}
+		OutboxRelay relay = relay(store);
+		relay.start();
+		try {
+			Awaitility.await().atMost(Duration.ofSeconds(15)).untilAsserted(() -> {
+				assertThat(store.status().pending()).isZero();
+				assertThat(store.status().blocked()).isZero();
+			});
+		}
+		finally {
+			relay.stop();
+		}
+		assertThat(this.sent).hasSize(MESSAGES - 1).doesNotHaveDuplicates();
+		String key = refused.row().idempotencyKey();
+		assertThat(ofKeyOf(key)).isSorted();
+	}
+
+	private List<Integer> ofKeyOf(String key) {
+		int wanted = Integer.parseInt(key.substring(2)) % 5;
+		return this.sent.stream().map((id) -> Integer.valueOf(id.substring(2))).filter((i) -> i % 5 == wanted).toList();
+	}
+
+	private static List<ClaimedRow> claimed(JdbcOutboxStore store) {
+		try (OutboxClaim claim = store.claim(500)) {
+			List<ClaimedRow> rows = claim.rows();
+			claim.settle(List.of(), List.of());
+			return rows;
 		}
 	}
 
