@@ -12,6 +12,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.datasource.AbstractDataSource;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
+import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
+import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.util.ClassUtils;
 
@@ -29,10 +31,15 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 
 	private final HikariDataSource own;
 
+	private final HikariDataSource model;
+
 	private final DataSource pool;
 
-	private RenewalDataSource(HikariDataSource own, DataSource pool) {
+	private volatile boolean shared;
+
+	private RenewalDataSource(HikariDataSource own, HikariDataSource model, DataSource pool) {
 		this.own = own;
+		this.model = model;
 		this.pool = pool;
 	}
 
@@ -44,25 +51,37 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 	 * copied: renewals share the pool then
 	 */
 	static @Nullable RenewalDataSource beside(DataSource pool, Duration timeout) {
-		DataSource target = pool;
-		while (target instanceof DelegatingDataSource delegating && delegating.getTargetDataSource() != null) {
-			target = delegating.getTargetDataSource();
-		}
+		DataSource target = target(pool);
 		if (target instanceof AbstractRoutingDataSource) {
 			// It has no leases.
 			return null;
 		}
-		// Another wrapper may change what its connections may do.
+		// A subclass may change what its connections may do.
 		if (!ClassUtils.isPresent("com.zaxxer.hikari.HikariDataSource", RenewalDataSource.class.getClassLoader())
-				|| !(target instanceof HikariDataSource hikari)) {
-			logger.info("Renewals of leases share the pool of the application, because the store's DataSource is no "
-					+ "HikariDataSource but a " + target.getClass().getName()
+				|| !(target instanceof HikariDataSource hikari) || target.getClass() != HikariDataSource.class) {
+			logger.info("Renewals of leases share the pool of the application, because the store's DataSource is not a "
+					+ "HikariDataSource itself but a " + target.getClass().getName()
 					+ ". In leased mode, make the pool larger "
 					+ "than the number of connections that handlers hold at the same time: else leases expire while "
 					+ "their handlers run");
 			return null;
 		}
-		return new RenewalDataSource(copy(hikari, timeout), pool);
+		return new RenewalDataSource(copy(hikari, timeout), hikari, pool);
+	}
+
+	// Another wrapper may change what its connections may do.
+	private static DataSource target(DataSource pool) {
+		DataSource target = pool;
+		while (target instanceof DelegatingDataSource delegating && isTransparent(delegating)
+				&& delegating.getTargetDataSource() != null) {
+			target = delegating.getTargetDataSource();
+		}
+		return target;
+	}
+
+	private static boolean isTransparent(DelegatingDataSource wrapper) {
+		Class<?> type = wrapper.getClass();
+		return type == TransactionAwareDataSourceProxy.class || type == LazyConnectionDataSourceProxy.class;
 	}
 
 	// Without meters: two pools would register the same.
@@ -70,8 +89,12 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 		HikariDataSource copy = new HikariDataSource();
 		pool.copyStateTo(copy);
 		copy.setPoolName("idempotency-renewals");
-		copy.setMetricsTrackerFactory(null);
-		copy.setMetricRegistry(null);
+		if (copy.getMetricRegistry() != null) {
+			copy.setMetricRegistry(null);
+		}
+		else {
+			copy.setMetricsTrackerFactory(null);
+		}
 		copy.setHealthCheckRegistry(null);
 		copy.setRegisterMbeans(false);
 		copy.setAllowPoolSuspension(false);
@@ -85,13 +108,29 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 
 	@Override
 	public Connection getConnection() throws SQLException {
+		// They may be changed while the pool runs.
+		this.own.setCredentials(this.model.getCredentials());
+		Connection connection;
 		try {
-			return this.own.getConnection();
+			connection = this.own.getConnection();
 		}
 		catch (SQLException ex) {
-			logger.debug("No connection of its own could be opened for the renewal of leases", ex);
+			tell(ex);
 			return this.pool.getConnection();
 		}
+		this.shared = false;
+		return connection;
+	}
+
+	private void tell(SQLException error) {
+		if (!this.shared && !this.own.isClosed()) {
+			logger.warn("The connection for renewals of leases could not be opened (SQL state " + error.getSQLState()
+					+ "), so they take one of the pool of the application until it can. If the database is up, let "
+					+ "it accept one connection more for each instance: else leases may expire while handlers hold "
+					+ "all connections of the pool");
+		}
+		this.shared = true;
+		logger.debug("No connection of its own could be opened for the renewal of leases", error);
 	}
 
 	@Override

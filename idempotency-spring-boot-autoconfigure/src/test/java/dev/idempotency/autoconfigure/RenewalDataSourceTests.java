@@ -2,6 +2,7 @@ package dev.idempotency.autoconfigure;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -9,25 +10,37 @@ import java.util.concurrent.TimeUnit;
 
 import javax.sql.DataSource;
 
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.Claim;
+import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.IdempotentOperation;
 import dev.idempotency.Mode;
 import dev.idempotency.ResultCodec;
+import dev.idempotency.Settlement;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.jdbc.Layout;
+import dev.idempotency.jdbc.TableName;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.Logs;
+import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -95,7 +108,7 @@ class RenewalDataSourceTests {
 	@Test
 	void connectionOfThePoolIsTakenWhenThereIsNoOther() throws SQLException {
 		try (RenewalDataSource renewals = RenewalDataSource.beside(new TransactionAwareDataSourceProxy(database.pool()),
-				Duration.ofMillis(250))) {
+				Duration.ofMillis(250)); Logs logs = Logs.ofThisThread()) {
 			int active = database.pool().getHikariPoolMXBean().getActiveConnections();
 			try (Connection own = renewals.getConnection()) {
 				assertThat(own.isValid(1)).isTrue();
@@ -104,6 +117,8 @@ class RenewalDataSourceTests {
 					assertThat(shared.isValid(1)).isTrue();
 					assertThat(database.pool().getHikariPoolMXBean().getActiveConnections()).isEqualTo(active + 1);
 				}
+				renewals.getConnection().close();
+				assertThat(logs.messages("WARN")).singleElement().asString().contains("one connection more");
 			}
 		}
 	}
@@ -119,6 +134,84 @@ class RenewalDataSourceTests {
 		}
 	}
 
+	@Test
+	void poolWithMetersOfItsOwnIsCopiedWithoutThem() throws SQLException {
+		SimpleMeterRegistry meters = new SimpleMeterRegistry();
+		try (HikariDataSource pool = pool()) {
+			pool.setMetricRegistry(meters);
+			try (RenewalDataSource renewals = RenewalDataSource.beside(pool, Duration.ofSeconds(1));
+					Connection connection = renewals.getConnection()) {
+				assertThat(connection.isValid(1)).isTrue();
+			}
+			assertThat(meters.getMeters()).isEmpty();
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void whatChangesTheConnectionsOfThePoolIsNotPassedBy(boolean wrapper) {
+		String role = createRole();
+		HikariConfig config = new HikariConfig();
+		database.pool().copyStateTo(config);
+		config.setUsername(role);
+		config.setPassword("secret");
+		try (HikariDataSource pool = wrapper ? new HikariDataSource(config) : new ActingAsOwner(config)) {
+			DataSource used = wrapper ? new DelegatingDataSource(pool) {
+
+				@Override
+				public Connection getConnection() throws SQLException {
+					return asOwner(super.getConnection());
+				}
+
+			} : pool;
+			JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, TableName.of(TestDatabase.TABLE),
+					TestDatabase.TIMEOUT, Layout.SINGLE, Duration.ZERO,
+					RenewalDataSource.beside(used, Duration.ofSeconds(1)));
+			ClaimRequest request = TestDatabase.request(this.key);
+			assertThat(store.claim(request)).isInstanceOf(Claim.Acquired.class);
+			assertThat(store.renew(request)).isEqualTo(Settlement.SETTLED);
+			store.close();
+		}
+	}
+
+	@Test
+	void userThatIsChangedWhileThePoolRunsIsUsed() throws SQLException {
+		String role = createRole();
+		try (HikariDataSource pool = pool()) {
+			pool.setUsername("gone");
+			try (RenewalDataSource renewals = RenewalDataSource.beside(pool, Duration.ofSeconds(1))) {
+				pool.getHikariConfigMXBean().setUsername(role);
+				pool.getHikariConfigMXBean().setPassword("secret");
+				try (Connection shared = pool.getConnection(); Connection own = renewals.getConnection()) {
+					assertThat(shared.isValid(1)).isTrue();
+					assertThat(own.isValid(1)).isTrue();
+					assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isEqualTo(1);
+				}
+			}
+		}
+	}
+
+	private static HikariDataSource pool() {
+		HikariDataSource pool = new HikariDataSource();
+		database.pool().copyStateTo(pool);
+		pool.setMaximumPoolSize(2);
+		return pool;
+	}
+
+	private static String createRole() {
+		String role = Servers.unique("role");
+		database.jdbc().execute("CREATE ROLE \"" + role + "\" LOGIN NOINHERIT PASSWORD 'secret'");
+		database.jdbc().execute("GRANT " + Servers.postgres().username() + " TO \"" + role + "\"");
+		return role;
+	}
+
+	private static Connection asOwner(Connection connection) throws SQLException {
+		try (Statement statement = connection.createStatement()) {
+			statement.execute("SET ROLE " + Servers.postgres().username());
+		}
+		return connection;
+	}
+
 	private static void hold(CountDownLatch end) {
 		try {
 			end.await(20, TimeUnit.SECONDS);
@@ -126,6 +219,22 @@ class RenewalDataSourceTests {
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
 		}
+	}
+
+	/**
+	 * A pool that says who its connections act for.
+	 */
+	private static final class ActingAsOwner extends HikariDataSource {
+
+		ActingAsOwner(HikariConfig config) {
+			super(config);
+		}
+
+		@Override
+		public Connection getConnection() throws SQLException {
+			return asOwner(super.getConnection());
+		}
+
 	}
 
 }
