@@ -155,6 +155,10 @@ final class Connections {
 	// For the transaction only: behind a pooler, what is set for the session is set for
 	// other clients as well.
 	private static void isolate(Connection connection, String isolation) throws SQLException {
+		if (!connection.getAutoCommit()) {
+			// The query with which a pool tests its connections may have begun one.
+			connection.rollback();
+		}
 		connection.setAutoCommit(false);
 		try (Statement statement = connection.createStatement()) {
 			statement.execute(isolation);

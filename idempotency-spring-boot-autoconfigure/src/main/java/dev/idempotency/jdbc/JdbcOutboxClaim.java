@@ -105,6 +105,10 @@ final class JdbcOutboxClaim implements OutboxClaim {
 	}
 
 	private void begin(int limit, Set<String> without) throws SQLException {
+		if (!this.autoCommit) {
+			// The query with which a pool tests its connections may have begun one.
+			this.connection.rollback();
+		}
 		// What others have committed before a lane was locked has to be seen.
 		if (this.isolation != Connection.TRANSACTION_READ_COMMITTED) {
 			this.connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);

@@ -89,6 +89,24 @@ class DefaultIsolationTests {
 	}
 
 	@Test
+	void connectionThatComesWithAnOpenTransactionIsUsedAllTheSame() {
+		HikariConfig config = new HikariConfig();
+		database.pool().copyStateTo(config);
+		config.setMaximumPoolSize(1);
+		config.addDataSourceProperty("options", "-c default_transaction_isolation=serializable");
+		config.setAutoCommit(false);
+		config.setConnectionInitSql("SELECT 1");
+		config.setConnectionTestQuery("SELECT 1");
+		this.pool = new HikariDataSource(config);
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, TableName.of(TestDatabase.TABLE),
+				TestDatabase.TIMEOUT);
+		for (int i = 0; i < 3; i++) {
+			await().pollDelay(Duration.ofMillis(600)).until(() -> true);
+			assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
+		}
+	}
+
+	@Test
 	void partitionedLayoutWorksInLeasedMode() {
 		try (TestDatabase partitioned = TestDatabase.partitioned()) {
 			JdbcIdempotencyStore store = store(partitioned, Layout.PARTITIONED, "TRANSACTION_REPEATABLE_READ", true);

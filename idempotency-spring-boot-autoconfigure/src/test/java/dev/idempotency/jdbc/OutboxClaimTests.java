@@ -10,6 +10,8 @@ import java.util.stream.IntStream;
 
 import javax.sql.DataSource;
 
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -73,6 +75,25 @@ class OutboxClaimTests {
 			assertThat(freeLanes()).isEqualTo(OutboxSql.LANES - 1);
 		}
 		assertThat(freeLanes()).isEqualTo(OutboxSql.LANES);
+	}
+
+	@Test
+	void connectionThatComesWithAnOpenTransactionIsUsedAllTheSame() {
+		send(1, 1);
+		HikariConfig config = new HikariConfig();
+		this.database.pool().copyStateTo(config);
+		config.setMaximumPoolSize(1);
+		config.addDataSourceProperty("options", "-c default_transaction_isolation=serializable");
+		config.setAutoCommit(false);
+		config.setConnectionInitSql("SELECT 1");
+		try (HikariDataSource pool = new HikariDataSource(config)) {
+			JdbcOutboxStore relay = new JdbcOutboxStore(pool, new JdbcTransactionManager(pool), TABLE,
+					Duration.ofSeconds(2), Duration.ofHours(1), false);
+			pool.getHikariPoolMXBean().softEvictConnections();
+			try (OutboxClaim claim = relay.claim(1)) {
+				assertThat(claim.rows()).hasSize(1);
+			}
+		}
 	}
 
 	@Test
