@@ -1,5 +1,6 @@
 package dev.idempotency.actuate;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.util.function.Supplier;
 
@@ -16,13 +17,20 @@ import dev.idempotency.StoreCircuit;
 
 /**
  * Down while the circuit breaker of the store is not closed, with the reason, and else if
- * the store does not answer. It learns of the circuit as a listener of the template.
+ * the store does not answer. When the store has been asked for nothing for a minute, only
+ * its answer counts: a circuit that nobody asks stays open. It learns of the circuit as a
+ * listener of the template.
  *
  * @since 0.1.0
  */
 public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicator implements IdempotencyListener {
 
+	// While a record waits it is redelivered every few seconds.
+	private static final Duration QUIET = Duration.ofMinutes(1);
+
 	private final Supplier<IdempotencyStore> store;
+
+	private final long quiet;
 
 	private volatile StoreCircuit.State circuit = StoreCircuit.State.CLOSED;
 
@@ -30,14 +38,22 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 
 	private volatile @Nullable Outage last;
 
+	// When an operation was last blocked because the store was unavailable.
+	private volatile long blockedAt = System.nanoTime();
+
 	/**
 	 * Create an indicator.
 	 * @param store the store, asked for with each check: the template may need this
 	 * listener before
 	 */
 	public IdempotencyStoreHealthIndicator(Supplier<IdempotencyStore> store) {
+		this(store, QUIET);
+	}
+
+	IdempotencyStoreHealthIndicator(Supplier<IdempotencyStore> store, Duration quiet) {
 		super("The idempotency store does not answer");
 		this.store = store;
+		this.quiet = quiet.toNanos();
 	}
 
 	@Override
@@ -52,8 +68,16 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 	}
 
 	@Override
+	public void executed(Execution execution) {
+		if (execution.outcome() == Outcome.UNAVAILABLE) {
+			this.blockedAt = System.nanoTime();
+		}
+	}
+
+	@Override
 	public void storeFailed(String name, OperationBlockedException error) {
 		if (error instanceof IdempotencyStoreUnavailableException unavailable) {
+			this.blockedAt = System.nanoTime();
 			this.last = new Outage(NestedExceptionUtils.getMostSpecificCause(unavailable).getClass().getName(),
 					unavailable.code());
 		}
@@ -65,7 +89,7 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 		builder.withDetail("store", checked.name()).withDetail("circuit", this.circuit);
 		checked.warning().ifPresent((warning) -> builder.withDetail("warning", warning));
 		Instant open = this.since;
-		if (open != null) {
+		if (open != null && System.nanoTime() - this.blockedAt < this.quiet) {
 			down(builder, open);
 			return;
 		}

@@ -1,6 +1,7 @@
 package dev.idempotency.actuate;
 
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,7 @@ import dev.idempotency.test.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for {@link IdempotencyStoreHealthIndicator}.
@@ -100,6 +102,33 @@ class IdempotencyStoreHealthIndicatorTests {
 		assertThat(indicator.health().getDetails())
 			.isEqualTo(Map.of("store", "unreliable", "circuit", StoreCircuit.State.CLOSED));
 		template.close();
+	}
+
+	// Where requests come in only while the instance is ready, or after its partitions
+	// have moved.
+	@Test
+	@Tag("promise-14")
+	void openCircuitThatNobodyAsksToCloseIsNotDownForEver() {
+		UnreliableStore store = new UnreliableStore(database.store());
+		IdempotencyStoreHealthIndicator indicator = new IdempotencyStoreHealthIndicator(() -> store,
+				Duration.ofMillis(200));
+		CircuitBreaker breaker = CircuitBreaker.of("store",
+				CircuitBreakerConfig.custom().slidingWindowSize(5).minimumNumberOfCalls(5).build());
+		IdempotencyTemplate template = new IdempotencyTemplate(store, new TemplateSettings(null, false,
+				new Resilience4jStoreCircuit(breaker), CompletionCache.NONE, List.of(indicator)));
+		store.fail(StoreCall.CLAIM, StoreCall.FIND);
+		for (int i = 0; i < 6; i++) {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> run(template));
+		}
+		template.close();
+		assertThat(breaker.getState()).isEqualTo(CircuitBreaker.State.OPEN);
+		await().pollDelay(Duration.ofMillis(250)).until(() -> true);
+		assertThat(indicator.health().getStatus()).isEqualTo(Status.DOWN);
+		store.recoverFrom(StoreCall.FIND);
+		assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
+		assertThat(indicator.health().getDetails()).containsEntry("circuit", StoreCircuit.State.OPEN);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> run(template));
+		assertThat(indicator.health().getStatus()).isEqualTo(Status.DOWN);
 	}
 
 	private static void run(IdempotencyTemplate template) {
