@@ -1,8 +1,12 @@
 package dev.idempotency;
 
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyListener.StoreCall;
@@ -12,6 +16,8 @@ import dev.idempotency.IdempotencyListener.StoreCall;
  * to {@link Settlements}.
  */
 final class LeasedClaims {
+
+	private static final Log logger = LogFactory.getLog(LeasedClaims.class);
 
 	private final IdempotencyStore store;
 
@@ -114,11 +120,12 @@ final class LeasedClaims {
 					() -> this.store.claimAll(List.copyOf(requests.values())));
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
-			claimEach(plan, requests, true);
+			claimEach(plan, requests)
+				.forEach((index, request) -> this.settlements.releaseLater(plan.part(index).operation(), request));
 			return;
 		}
 		catch (IdempotencyStoreRefusedException ex) {
-			claimEach(plan, requests, false);
+			release(claimEach(plan, requests).values(), subject);
 			return;
 		}
 		int position = 0;
@@ -152,13 +159,13 @@ final class LeasedClaims {
 
 	// A concurrent transaction holds one of the keys, or the store refuses one, and
 	// cannot say which. Only that part and the later ones of its lane have to wait.
-	private void claimEach(BatchPlan<?> plan, Map<Integer, ClaimRequest> requests, boolean mayBeClaimed) {
+	// Returned are the later ones, which the batch may have claimed.
+	private Map<Integer, ClaimRequest> claimEach(BatchPlan<?> plan, Map<Integer, ClaimRequest> requests) {
+		Map<Integer, ClaimRequest> behind = new LinkedHashMap<>();
 		requests.forEach((index, request) -> {
 			IdempotentOperation operation = plan.part(index).operation();
 			if (plan.isBehind(index)) {
-				if (mayBeClaimed) {
-					this.settlements.releaseLater(operation, request);
-				}
+				behind.put(index, request);
 				plan.part(index).leaveOut(null);
 				return;
 			}
@@ -171,6 +178,20 @@ final class LeasedClaims {
 				plan.part(index).block(ex);
 			}
 		});
+		return behind;
+	}
+
+	// Once only: a store that refuses that as well may do so for hours.
+	private void release(Collection<ClaimRequest> claims, Object subject) {
+		if (claims.isEmpty()) {
+			return;
+		}
+		try {
+			this.calls.call(StoreCall.RELEASE, subject, () -> this.store.releaseAll(List.copyOf(claims)));
+		}
+		catch (OperationBlockedException ex) {
+			logger.debug("Those that were claimed are free when their leases have expired", ex);
+		}
 	}
 
 }

@@ -277,6 +277,25 @@ class StoreRefusalTests {
 		batch.template().close();
 	}
 
+	// As a store does that sends one command for each key.
+	@Test
+	void recordBehindARefusedOneIsFreeAlthoughTheBatchHadClaimedIt() {
+		BatchOf batch = new BatchOf(database, Mode.LEASED, false);
+		AtomicInteger asked = new AtomicInteger();
+		batch.store().before(StoreCall.CLAIM, (claim) -> {
+			if (!claim.key().value().equals("x")) {
+				database.store().claim(claim);
+			}
+			if (asked.incrementAndGet() > 1) {
+				throw new IdempotencyStoreRefusedException("A node of the cluster refused the command", null);
+			}
+		});
+		assertThat(BatchOf.text(batch.run("x b"))).isEqualTo("- -");
+		batch.store().recover();
+		assertThat(BatchOf.text(batch.run("x b"))).isEqualTo("x b");
+		batch.template().close();
+	}
+
 	static Stream<RuntimeException> programmingErrors() {
 		return Stream.of(new IllegalArgumentException("x"), new NullPointerException("x"),
 				new InvalidDataAccessResourceUsageException("x"));
