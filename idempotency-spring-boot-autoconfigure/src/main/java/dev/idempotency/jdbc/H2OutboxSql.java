@@ -13,9 +13,9 @@ final class H2OutboxSql extends OutboxSql {
 			SELECT TRUE FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT 1""";
 
 	private static final String ROWS = """
-			SELECT %3$s FROM %1$s o WHERE o.lane = ANY(?) AND %2$s ORDER BY o.position LIMIT ?""";
+			SELECT %3$s FROM %1$s o WHERE o.lane = ANY(:lanes) AND %2$s ORDER BY o.position LIMIT :limit""";
 
-	private static final String OTHERS = "NOT (o.topic = ANY(?)) AND ";
+	private static final String OTHERS = "NOT (o.topic = ANY(:topics)) AND ";
 
 	private static final String DELETE = """
 			SELECT COUNT(*), MAX(published_at) FROM OLD TABLE (DELETE FROM %1$s WHERE id IN (
@@ -35,8 +35,7 @@ final class H2OutboxSql extends OutboxSql {
 	private static Claims claims(TableName table, String others) {
 		String due = others + due(table, SAME_KEY);
 		String rows = ROWS.formatted(table, due, columns(table, SAME_KEY));
-		return new Claims(lockLanes(table, "", SOME.formatted(table, due)),
-				others.isEmpty() ? rows : "SELECT * FROM (" + rows + ") LIMIT ?");
+		return new Claims(lockLanes(table, "", SOME.formatted(table, due)), rows);
 	}
 
 	@Override

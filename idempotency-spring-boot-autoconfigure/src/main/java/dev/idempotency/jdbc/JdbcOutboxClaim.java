@@ -6,6 +6,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -45,6 +46,8 @@ final class JdbcOutboxClaim implements OutboxClaim {
 
 	private final Dialect dialect;
 
+	private final OutboxMarks marks;
+
 	private final boolean delete;
 
 	private final OnRefused onRefused;
@@ -62,11 +65,12 @@ final class JdbcOutboxClaim implements OutboxClaim {
 
 	private boolean ended;
 
-	private JdbcOutboxClaim(Connection connection, OutboxSql sql, Dialect dialect, Duration timeout, boolean delete,
-			OnRefused onRefused) throws SQLException {
+	private JdbcOutboxClaim(Connection connection, OutboxSql sql, Dialect dialect, OutboxMarks marks, Duration timeout,
+			boolean delete, OnRefused onRefused) throws SQLException {
 		this.connection = connection;
 		this.sql = sql;
 		this.dialect = dialect;
+		this.marks = marks;
 		this.delete = delete;
 		this.onRefused = onRefused;
 		this.limit = dialect.limit(connection, timeout);
@@ -75,10 +79,10 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		this.autoCommit = connection.getAutoCommit();
 	}
 
-	static JdbcOutboxClaim open(DataSource dataSource, OutboxSql sql, Dialect dialect, Duration timeout, boolean delete,
-			OnRefused onRefused, int rows, Set<String> without) {
+	static JdbcOutboxClaim open(DataSource dataSource, OutboxSql sql, Dialect dialect, OutboxMarks marks,
+			Duration timeout, boolean delete, OnRefused onRefused, int rows, Set<String> without) {
 		try {
-			JdbcOutboxClaim claim = of(dataSource.getConnection(), sql, dialect, timeout, delete, onRefused);
+			JdbcOutboxClaim claim = of(dataSource.getConnection(), sql, dialect, marks, timeout, delete, onRefused);
 			try {
 				claim.begin(rows, without);
 				return claim;
@@ -93,10 +97,10 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		}
 	}
 
-	private static JdbcOutboxClaim of(Connection connection, OutboxSql sql, Dialect dialect, Duration timeout,
-			boolean delete, OnRefused onRefused) throws SQLException {
+	private static JdbcOutboxClaim of(Connection connection, OutboxSql sql, Dialect dialect, OutboxMarks marks,
+			Duration timeout, boolean delete, OnRefused onRefused) throws SQLException {
 		try {
-			return new JdbcOutboxClaim(connection, sql, dialect, timeout, delete, onRefused);
+			return new JdbcOutboxClaim(connection, sql, dialect, marks, timeout, delete, onRefused);
 		}
 		catch (SQLException | RuntimeException | Error ex) {
 			connection.close();
@@ -114,6 +118,10 @@ final class JdbcOutboxClaim implements OutboxClaim {
 			this.connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
 		}
 		this.connection.setAutoCommit(false);
+		String look = this.sql.look();
+		while (look != null && this.marks.areToBeFound()) {
+			look(look);
+		}
 		boolean more = true;
 		for (int i = 0; more && i < READS; i++) {
 			this.rows = read(limit, without);
@@ -122,6 +130,19 @@ final class JdbcOutboxClaim implements OutboxClaim {
 			if (more) {
 				this.connection.commit();
 			}
+		}
+	}
+
+	// Before lanes are locked.
+	private void look(String look) throws SQLException {
+		Map<String, Object> parameters = new HashMap<>();
+		long number = this.marks.begin(parameters);
+		if (number > 0) {
+			try (PreparedStatement statement = NamedStatement.of(this.sql.begin(this.delete) + look)
+				.prepare(this.connection, parameters)) {
+				this.marks.learn(number, rows(statement, statement.execute()));
+			}
+			this.connection.commit();
 		}
 	}
 
@@ -163,24 +184,17 @@ final class JdbcOutboxClaim implements OutboxClaim {
 
 	private List<ClaimedRow> read(int limit, Set<String> without) throws SQLException {
 		OutboxSql.Claims statements = this.sql.claims(without);
-		ArrayParameter topics = new ArrayParameter("text", without.toArray());
-		int some = Math.min(limit, OutboxSql.LANES_OF_A_CLAIM);
-		String lockLanes = this.sql.begin(this.delete) + statements.lockLanes();
-		List<Short> lanes = new ArrayList<>();
-		try (PreparedStatement statement = without.isEmpty() ? prepare(lockLanes, some)
-				: prepare(lockLanes, topics, some); ResultSet row = rows(statement)) {
-			while (row.next()) {
-				lanes.add(row.getShort(1));
-			}
-		}
+		Map<String, Object> parameters = this.marks.parameters();
+		parameters.put("topics", new ArrayParameter("text", without.toArray()));
+		List<Short> lanes = lock(statements, Math.min(limit, OutboxSql.LANES_OF_A_CLAIM), parameters);
 		if (lanes.isEmpty()) {
 			return List.of();
 		}
-		ArrayParameter locked = new ArrayParameter("smallint", lanes.toArray());
-		int each = this.sql.limit(limit, lanes.size());
+		parameters.put("lanes", new ArrayParameter("smallint", lanes.toArray()));
+		parameters.put("limit", this.sql.limit(limit, lanes.size()));
 		List<ClaimedRow> due = new ArrayList<>();
-		try (PreparedStatement statement = without.isEmpty() ? prepare(statements.rows(), locked, each)
-				: prepare(statements.rows(), locked, topics, each, each); ResultSet row = statement.executeQuery()) {
+		try (PreparedStatement statement = NamedStatement.of(statements.rows()).prepare(this.connection, parameters);
+				ResultSet row = statement.executeQuery()) {
 			while (row.next()) {
 				UUID blocker = row.getObject("blocker", UUID.class);
 				if (blocker != null && this.onRefused == OnRefused.BLOCK_KEY) {
@@ -194,16 +208,33 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		return due;
 	}
 
-	private static ResultSet rows(PreparedStatement statement) throws SQLException {
-		boolean rows = statement.execute();
+	private List<Short> lock(OutboxSql.Claims statements, int some, Map<String, Object> parameters)
+			throws SQLException {
+		String look = this.sql.look();
+		long number = (look != null) ? this.marks.begin(parameters) : 0;
+		parameters.put("some", some);
+		NamedStatement lock = NamedStatement
+			.of(this.sql.begin(this.delete) + ((number > 0) ? look + ";\n" : "") + statements.lockLanes());
+		List<Short> lanes = new ArrayList<>();
+		try (PreparedStatement statement = lock.prepare(this.connection, parameters)) {
+			ResultSet row = rows(statement, statement.execute());
+			if (number > 0) {
+				this.marks.learn(number, row);
+				row = rows(statement, statement.getMoreResults());
+			}
+			while (row.next()) {
+				lanes.add(row.getShort(1));
+			}
+		}
+		return lanes;
+	}
+
+	private static ResultSet rows(PreparedStatement statement, boolean found) throws SQLException {
+		boolean rows = found;
 		while (!rows) {
 			rows = statement.getMoreResults();
 		}
 		return statement.getResultSet();
-	}
-
-	private PreparedStatement prepare(String statement, Object... parameters) throws SQLException {
-		return Connections.prepare(this.connection, statement, parameters);
 	}
 
 	@Override

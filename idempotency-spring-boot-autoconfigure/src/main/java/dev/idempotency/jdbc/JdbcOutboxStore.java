@@ -1,12 +1,15 @@
 package dev.idempotency.jdbc;
 
+import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -64,6 +67,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 	private final Connections connections;
 
 	private final OutboxSql sql;
+
+	private final OutboxMarks marks = new OutboxMarks(System::nanoTime);
 
 	private final String insert;
 
@@ -172,8 +177,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 	@Override
 	public OutboxClaim claim(int limit, Set<String> without) {
 		this.blocked.unblock();
-		return JdbcOutboxClaim.open(this.dataSource, this.sql, this.dialect, PATIENCE, this.retention.isZero(),
-				this.onRefused, limit, without);
+		return JdbcOutboxClaim.open(this.dataSource, this.sql, this.dialect, this.marks, PATIENCE,
+				this.retention.isZero(), this.onRefused, limit, without);
 	}
 
 	@Override
@@ -221,8 +226,10 @@ public final class JdbcOutboxStore implements OutboxStore {
 	@Override
 	public OutboxStatus status() {
 		return this.connections.autonomous(PATIENCE, (connection) -> {
-			try (PreparedStatement statement = Connections.prepare(connection, this.sql.status(),
-					OutboxStatus.MAX_COUNT, OutboxStatus.MAX_COUNT, OutboxStatus.MAX_COUNT);
+			look(connection);
+			Map<String, Object> parameters = this.marks.parameters();
+			parameters.put("most", OutboxStatus.MAX_COUNT);
+			try (PreparedStatement statement = NamedStatement.of(this.sql.status()).prepare(connection, parameters);
 					ResultSet row = statement.executeQuery()) {
 				row.next();
 				OffsetDateTime now = row.getObject(3, OffsetDateTime.class);
@@ -232,6 +239,25 @@ public final class JdbcOutboxStore implements OutboxStore {
 						row.getLong(4), row.getLong(5));
 			}
 		});
+	}
+
+	// An instance without a relay has no claims that look.
+	private void look(Connection connection) throws SQLException {
+		String look = this.sql.look();
+		if (look == null) {
+			return;
+		}
+		do {
+			Map<String, Object> parameters = new HashMap<>();
+			long number = this.marks.begin(parameters);
+			if (number > 0) {
+				try (PreparedStatement statement = NamedStatement.of(look).prepare(connection, parameters);
+						ResultSet row = statement.executeQuery()) {
+					this.marks.learn(number, row);
+				}
+			}
+		}
+		while (this.marks.areToBeFound());
 	}
 
 	@Override

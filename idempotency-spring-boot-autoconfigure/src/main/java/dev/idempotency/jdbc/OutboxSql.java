@@ -16,7 +16,7 @@ abstract class OutboxSql {
 	// One relay does not take all there are.
 	static final int LANES_OF_A_CLAIM = LANES / 2;
 
-	private static final String PENDING = "published_at IS NULL AND set_aside_at IS NULL";
+	static final String PENDING = "published_at IS NULL AND set_aside_at IS NULL";
 
 	// Given up, and not only behind one that is.
 	private static final String DEAD = "set_aside_at IS NOT NULL AND blocked_by IS NULL";
@@ -47,7 +47,7 @@ abstract class OutboxSql {
 
 	// Not always the same, so that none is left behind.
 	private static final String LOCK_LANES = """
-			SELECT l.lane%2$s FROM %1$s_lane l WHERE (%3$s) ORDER BY random() LIMIT ? FOR UPDATE SKIP LOCKED""";
+			SELECT l.lane%2$s FROM %1$s_lane l WHERE (%3$s) ORDER BY random() LIMIT :some FOR UPDATE SKIP LOCKED""";
 
 	private final String table;
 
@@ -219,6 +219,7 @@ abstract class OutboxSql {
 						+ "ORDER BY b.position LIMIT ? FOR UPDATE SKIP LOCKED");
 	}
 
+	// They keep the time of their next attempt, by which relays find them.
 	String unblock(String ids) {
 		return "UPDATE " + this.table + " SET set_aside_at = NULL, blocked_by = NULL WHERE id IN (" + ids + ") AND "
 				+ BLOCKED;
@@ -230,15 +231,30 @@ abstract class OutboxSql {
 	// Parameter: how many milliseconds after now.
 	abstract String later();
 
-	// Counts that stay cheap however much there is; the oldest of each lane is its first.
+	/**
+	 * Moves the marks of the lanes, see {@link OutboxMarks}. Parameter: where each lane
+	 * is to be looked at from. Columns: the server, the last position, the transactions
+	 * that may have inserted messages and are open, and the first pending message of each
+	 * lane.
+	 * @return the statement, {@code null} if the database needs no marks
+	 */
+	@Nullable String look() {
+		return null;
+	}
+
+	/**
+	 * Counts that stay cheap however much there is. Parameters: {@code :most} to be
+	 * counted, and those of {@link OutboxMarks}.
+	 * @return the statement
+	 */
 	String status() {
 		return """
-				SELECT (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE %2$s LIMIT ?) p),
+				SELECT (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE %2$s LIMIT :most) p),
 				  COALESCE((SELECT min((SELECT o.created_at FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT 1))
 				    FROM %1$s_lane l), (SELECT min(created_at) FROM %1$s WHERE %2$s)), CURRENT_TIMESTAMP,
-				  (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE %3$s LIMIT ?) s), b.blocked, b.oldest
+				  (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE %3$s LIMIT :most) s), b.blocked, b.oldest
 				FROM (SELECT count(*) AS blocked, min(created_at) AS oldest
-				  FROM (SELECT created_at FROM %1$s WHERE %4$s LIMIT ?) c) b"""
+				  FROM (SELECT created_at FROM %1$s WHERE %4$s LIMIT :most) c) b"""
 			.formatted(this.table, PENDING, DEAD, BLOCKED);
 	}
 
@@ -248,7 +264,7 @@ abstract class OutboxSql {
 				+ " ORDER BY set_aside_at DESC LIMIT ?";
 	}
 
-	// It keeps a time, by which a relay finds it among the earliest messages of its lane.
+	// It has a time, by which relays find what is pending again before their marks.
 	private String retry(String which) {
 		return "UPDATE " + this.table + " SET set_aside_at = NULL, next_attempt_at = " + now() + ", attempts = 0 WHERE "
 				+ which + " AND " + DEAD;
@@ -284,10 +300,12 @@ abstract class OutboxSql {
 	/**
 	 * The statements of a claim.
 	 *
-	 * @param lockLanes locks lanes in which something is due. Parameters: the topics to
-	 * leave out, if there are some, how many lanes. First column: the lane
-	 * @param rows the messages of lanes in their order. Parameters: the lanes, the topics
-	 * to leave out, if there are some, {@link #limit}, and that again after topics
+	 * @param lockLanes locks lanes in which something is due. Parameters: {@code :some},
+	 * how many lanes, and {@code :topics} to be left out, if there are some. First
+	 * column: the lane
+	 * @param rows the messages of lanes in their order. Parameters: {@code :lanes},
+	 * {@code :topics}, and {@code :limit}, see {@link #limit}. Both have those of
+	 * {@link OutboxMarks}, too
 	 */
 	record Claims(String lockLanes, String rows) {
 

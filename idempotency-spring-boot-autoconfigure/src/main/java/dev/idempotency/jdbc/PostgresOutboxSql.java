@@ -29,31 +29,88 @@ final class PostgresOutboxSql extends OutboxSql {
 	// In an index, where a key may be too long, and without md5(), which FIPS forbids.
 	private static final String SAME_KEY = "sha256(f.message_key) = sha256(o.message_key)";
 
+	// Marks of another server say nothing about this one.
+	private static final String MARK = """
+			CASE WHEN :server = extract(epoch FROM pg_postmaster_start_time())::text
+			  THEN (:marks::bigint[])[l.lane + 1] ELSE 0 END""";
+
+	// Messages that are pending again, behind the mark.
+	private static final String RETRIED = "o.position < " + MARK + " AND o.next_attempt_at IS NOT NULL";
+
 	private static final String SOME = """
-			SELECT TRUE FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT 1""";
+			COALESCE((SELECT TRUE FROM %1$s o WHERE o.lane = l.lane AND o.position >= %4$s AND %2$s
+			    ORDER BY o.position LIMIT 1),
+			  (SELECT TRUE FROM %1$s o WHERE o.lane = l.lane AND %5$s AND %2$s
+			    ORDER BY o.position LIMIT 1))""";
 
 	// From one topic to the next by the index, as PostgreSQL's wiki has it ("Loose
 	// indexscan").
 	private static final String TOPICS = """
 			WITH RECURSIVE t(topic) AS (
-			  (SELECT o.topic FROM %1$s o WHERE o.lane = l.lane AND o.published_at IS NULL AND o.set_aside_at IS NULL
-			    ORDER BY o.topic LIMIT 1)
-			  UNION ALL SELECT (SELECT o.topic FROM %1$s o WHERE o.lane = l.lane AND o.topic > t.topic
+			  (SELECT o.topic FROM %1$s o WHERE o.lane = l.lane AND o.position >= %4$s
 			    AND o.published_at IS NULL AND o.set_aside_at IS NULL ORDER BY o.topic LIMIT 1)
+			  UNION ALL SELECT (SELECT o.topic FROM %1$s o WHERE o.lane = l.lane AND o.topic > t.topic
+			    AND o.position >= %4$s AND o.published_at IS NULL AND o.set_aside_at IS NULL ORDER BY o.topic LIMIT 1)
 			  FROM t WHERE t.topic IS NOT NULL)
 			""";
 
-	private static final String SOME_OF_OTHERS = TOPICS + """
-			SELECT TRUE FROM t WHERE t.topic <> ALL(?) AND (SELECT TRUE FROM %1$s o WHERE o.lane = l.lane
-			  AND o.topic = t.topic AND %2$s ORDER BY o.position LIMIT 1) LIMIT 1""";
+	private static final String SOME_OF_OTHERS = "COALESCE((" + TOPICS + """
+			SELECT TRUE FROM t WHERE t.topic <> ALL(:topics) AND (SELECT TRUE FROM %1$s o WHERE o.lane = l.lane
+			  AND o.topic = t.topic AND o.position >= %4$s AND %2$s ORDER BY o.position LIMIT 1) LIMIT 1),
+			(SELECT TRUE FROM %1$s o WHERE o.lane = l.lane AND %5$s AND o.topic <> ALL(:topics)
+			  AND %2$s ORDER BY o.position LIMIT 1))""";
 
 	private static final String FIRST = """
-			SELECT %3$s FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT ?""";
+			SELECT q.* FROM (
+			  (SELECT %3$s FROM %1$s o WHERE o.lane = l.lane AND o.position >= %4$s AND %2$s
+			    ORDER BY o.position LIMIT :limit)
+			  UNION ALL
+			  (SELECT %3$s FROM %1$s o WHERE o.lane = l.lane AND %5$s AND %2$s
+			    ORDER BY o.position LIMIT :limit)) q ORDER BY q.position LIMIT :limit""";
 
 	private static final String FIRST_OF_OTHERS = TOPICS + """
-			SELECT q.* FROM (SELECT t.topic FROM t WHERE t.topic <> ALL(?)) w CROSS JOIN LATERAL (
-			  SELECT %3$s FROM %1$s o WHERE o.lane = l.lane AND o.topic = w.topic AND %2$s
-			  ORDER BY o.position LIMIT ?) q ORDER BY q.position LIMIT ?""";
+			SELECT r.* FROM (
+			  (SELECT q.* FROM (SELECT t.topic FROM t WHERE t.topic <> ALL(:topics)) w CROSS JOIN LATERAL (
+			    SELECT %3$s FROM %1$s o WHERE o.lane = l.lane AND o.topic = w.topic AND o.position >= %4$s AND %2$s
+			    ORDER BY o.position LIMIT :limit) q ORDER BY q.position LIMIT :limit)
+			  UNION ALL
+			  (SELECT %3$s FROM %1$s o WHERE o.lane = l.lane AND %5$s AND o.topic <> ALL(:topics)
+			    AND %2$s ORDER BY o.position LIMIT :limit)) r ORDER BY r.position LIMIT :limit""";
+
+	// The last position that was taken, read before the transactions that may have taken
+	// one and are open. Relays have the same lock, but insert nothing.
+	private static final String LOOK = """
+			SELECT extract(epoch FROM pg_postmaster_start_time())::text, coalesce(s.position, 0), w.writers,
+			  ARRAY(SELECT (SELECT o.position FROM %1$s o WHERE o.lane = m.number - 1 AND o.position >= m.start
+			      AND o.published_at IS NULL AND o.set_aside_at IS NULL ORDER BY o.position LIMIT 1)
+			    FROM unnest(:starts::bigint[]) WITH ORDINALITY AS m(start, number) ORDER BY m.number)
+			FROM (SELECT CASE WHEN has_sequence_privilege(q, 'USAGE, SELECT') THEN pg_sequence_last_value(q::regclass) END
+			    FROM pg_get_serial_sequence('%1$s', 'position') q) s(position)
+			  CROSS JOIN LATERAL (SELECT ARRAY(
+			    SELECT k.virtualtransaction FROM pg_locks k
+			    WHERE s.position > 0 AND k.locktype = 'relation' AND k.granted AND k.pid IS DISTINCT FROM pg_backend_pid()
+			      AND k.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+			      AND k.relation IN ('%1$s'::regclass, '%1$s_lane'::regclass)
+			    GROUP BY k.virtualtransaction
+			    HAVING bool_or(k.relation = '%1$s'::regclass AND k.mode = 'RowExclusiveLock')
+			      AND NOT bool_or(k.relation = '%1$s_lane'::regclass AND k.mode = 'RowShareLock'))) w(writers)""";
+
+	// The first of each lane is its oldest. Without statistics the database takes IS
+	// NOT NULL to be true of most rows, and reads all of them; not so a range.
+	private static final String STATUS = """
+			SELECT (SELECT count(*) FROM (SELECT 1 FROM generate_series(0, 63) l(lane) CROSS JOIN LATERAL (
+			    (SELECT 1 FROM %1$s o WHERE o.lane = l.lane AND o.position >= %2$s AND %3$s ORDER BY o.position LIMIT :most)
+			    UNION ALL (SELECT 1 FROM %1$s o WHERE o.lane = l.lane AND %4$s AND %3$s LIMIT :most)) c LIMIT :most) p),
+			  (SELECT min(f.created_at) FROM generate_series(0, 63) l(lane) CROSS JOIN LATERAL (
+			    (SELECT o.created_at FROM %1$s o WHERE o.lane = l.lane AND o.position >= %2$s AND %3$s
+			      ORDER BY o.position LIMIT 1)
+			    UNION ALL (SELECT o.created_at FROM %1$s o WHERE o.lane = l.lane AND %4$s AND %3$s
+			      ORDER BY o.position LIMIT 1)) f), CURRENT_TIMESTAMP,
+			  (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE set_aside_at BETWEEN '-infinity' AND 'infinity'
+			    AND blocked_by IS NULL LIMIT :most) s), b.blocked, b.oldest
+			FROM (SELECT count(*) AS blocked, min(created_at) AS oldest FROM (SELECT created_at FROM %1$s
+			  WHERE set_aside_at BETWEEN '-infinity' AND 'infinity'
+			    AND blocked_by >= '00000000-0000-0000-0000-000000000000' LIMIT :most) c) b""";
 
 	// So many bytes at once, about: the driver has them all in memory. The size of a
 	// large
@@ -62,7 +119,7 @@ final class PostgresOutboxSql extends OutboxSql {
 			SELECT s.* FROM (
 			  SELECT r.*, sum(coalesce(octet_length(r.payload), 0)) OVER (ORDER BY r.position
 			    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ahead
-			  FROM unnest(?) AS l(lane) CROSS JOIN LATERAL (%s) r) s
+			  FROM unnest(:lanes) AS l(lane) CROSS JOIN LATERAL (%s) r) s
 			WHERE s.ahead IS NULL OR s.ahead < 16777216 ORDER BY s.position""";
 
 	private static final String DELETE = """
@@ -105,8 +162,18 @@ final class PostgresOutboxSql extends OutboxSql {
 
 	private static Claims claims(TableName table, String some, String first) {
 		String due = due(table, SAME_KEY);
-		return new Claims(lockLanes(table, LIMITS, some.formatted(table, due)),
-				ROWS.formatted(first.formatted(table, due, columns(table, SAME_KEY))));
+		return new Claims(lockLanes(table, LIMITS, some.formatted(table, due, "", MARK, RETRIED)),
+				ROWS.formatted(first.formatted(table, due, columns(table, SAME_KEY), MARK, RETRIED)));
+	}
+
+	@Override
+	String look() {
+		return LOOK.formatted(table());
+	}
+
+	@Override
+	String status() {
+		return STATUS.formatted(table(), MARK, PENDING, RETRIED);
 	}
 
 	@Override

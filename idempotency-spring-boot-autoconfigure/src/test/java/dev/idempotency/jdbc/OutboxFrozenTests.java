@@ -1,26 +1,35 @@
 package dev.idempotency.jdbc;
 
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.stream.IntStream;
 
 import javax.sql.DataSource;
 
 import com.zaxxer.hikari.HikariDataSource;
 import net.ttddyy.dsproxy.support.ProxyDataSourceBuilder;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.TimeOrderedUuid;
 import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.test.ForkedApp;
+import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -34,7 +43,10 @@ class OutboxFrozenTests {
 
 	private static final TableName TABLE = TableName.of("idempotency_outbox");
 
-	private static final int MEGABYTE = 1 << 20;
+	// What the broker takes.
+	private static final int LARGE = 1_000_000;
+
+	private static final int MESSAGES = 17;
 
 	@RegisterExtension
 	TestDatabase database = TestDatabase.create();
@@ -47,8 +59,8 @@ class OutboxFrozenTests {
 	// More than the buffers of both kernels hold.
 	static List<OutboxRow> largeRows(String topic) {
 		Random random = new Random(1);
-		return IntStream.range(0, 16).mapToObj((i) -> {
-			byte[] payload = new byte[MEGABYTE];
+		return IntStream.range(0, MESSAGES).mapToObj((i) -> {
+			byte[] payload = new byte[LARGE];
 			random.nextBytes(payload);
 			return new OutboxRow(TimeOrderedUuid.next(), topic, ("key" + i).getBytes(StandardCharsets.UTF_8), payload,
 					List.of(), "id", "a", "1", "b");
@@ -68,7 +80,7 @@ class OutboxFrozenTests {
 			JdbcOutboxStore sender = store(this.database.pool());
 			new TransactionTemplate(new JdbcTransactionManager(this.database.pool()))
 				.executeWithoutResult((status) -> sender.insert(largeRows("topic")));
-			StallingSocketFactory.stallAfter(MEGABYTE, false);
+			StallingSocketFactory.stallAfter(LARGE, false);
 			Thread frozen = new Thread(() -> store.claim(100).close());
 			frozen.setUncaughtExceptionHandler((thread, error) -> {
 			});
@@ -80,6 +92,47 @@ class OutboxFrozenTests {
 			StallingSocketFactory.thaw();
 			frozen.join();
 		}
+	}
+
+	// With the limits of a relay it takes more than a minute.
+	@Test
+	@EnabledIfSystemProperty(named = "test.frozen", matches = "true")
+	void anotherRelayPublishesWhatAFrozenProcessWasReading() throws Exception {
+		String topic = Servers.newTopic("frozen", 1);
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
+		TestApp app = TestApp.of(FrozenApp.class)
+			.with("idempotency.outbox.enabled", true)
+			.with("spring.datasource.hikari.minimum-idle", 4);
+		try (ForkedApp frozen = app
+			.database(this.database.url() + "?socketFactory=" + StallingSocketFactory.class.getName())
+			.forkApp()) {
+			frozen.awaitLine(FrozenApp.STARTED);
+			JdbcOutboxStore sender = store(this.database.pool());
+			new TransactionTemplate(new JdbcTransactionManager(this.database.pool()))
+				.executeWithoutResult((status) -> sender.insert(largeRows(topic)));
+			Awaitility.await()
+				.untilAsserted(() -> assertThat(Files.readString(Path.of("/proc/" + frozen.pid() + "/stat")))
+					.contains(") T "));
+			long start = System.nanoTime();
+			try (ConfigurableApplicationContext other = app.database(this.database.url()).run()) {
+				awaitPublished(sender);
+			}
+			long seconds = Duration.ofNanos(System.nanoTime() - start).toSeconds();
+			frozen.resume();
+			new TransactionTemplate(new JdbcTransactionManager(this.database.pool()))
+				.executeWithoutResult((status) -> sender.insert(largeRows(topic)));
+			awaitPublished(sender);
+			List<String> keys = Kafka.read(topic).stream().map(ConsumerRecord::key).toList();
+			assertThat(Set.copyOf(keys)).hasSize(MESSAGES);
+			System.out.printf("Outbox: published %d s after the freeze, %d messages, %d of them repeated%n", seconds,
+					2 * MESSAGES, keys.size() - 2 * MESSAGES);
+		}
+	}
+
+	private static void awaitPublished(JdbcOutboxStore store) {
+		Awaitility.await()
+			.atMost(Duration.ofMinutes(3))
+			.untilAsserted(() -> assertThat(store.status().pending()).isZero());
 	}
 
 	private static JdbcOutboxStore store(DataSource dataSource) {

@@ -82,6 +82,8 @@ class OutboxRoundTripTests {
 	@Test
 	void roundCostsThreeTripsHoweverManyMessagesItHas() {
 		send(20);
+		// A new relay finds its marks before its first round.
+		store.claim(1).close();
 		assertThat(trips(() -> {
 			try (OutboxClaim claim = store.claim(1000)) {
 				assertThat(claim.rows()).hasSizeGreaterThan(10);

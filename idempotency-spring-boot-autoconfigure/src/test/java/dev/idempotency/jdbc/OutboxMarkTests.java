@@ -1,0 +1,307 @@
+package dev.idempotency.jdbc;
+
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+import dev.idempotency.TimeOrderedUuid;
+import dev.idempotency.outbox.ClaimedRow;
+import dev.idempotency.outbox.OnRefused;
+import dev.idempotency.outbox.OutboxClaim;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.RelayFailure;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for a relay that does not look at what it knows to be published: it must miss
+ * nothing that becomes visible, or pending again, behind its mark.
+ */
+@Tag("promise-1")
+class OutboxMarkTests {
+
+	private static final TableName TABLE = TableName.of("idempotency_outbox");
+
+	private static final int MESSAGES = 100;
+
+	@RegisterExtension
+	TestDatabase database = TestDatabase.create();
+
+	private final Dialect dialect = new PostgresDialect(Layout.SINGLE);
+
+	private final OutboxSql sql = this.dialect.outbox(TABLE);
+
+	private long nanos;
+
+	private final OutboxMarks marks = new OutboxMarks(() -> this.nanos);
+
+	private final OutboxMarks others = new OutboxMarks(() -> this.nanos);
+
+	@BeforeEach
+	void create() {
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
+	}
+
+	private OutboxClaim claim(OutboxMarks relay) {
+		this.nanos += Duration.ofSeconds(1).toNanos();
+		return JdbcOutboxClaim.open(this.database.pool(), this.sql, this.dialect, relay, Duration.ofSeconds(10), false,
+				OnRefused.BLOCK_KEY, 1000, Set.of());
+	}
+
+	private List<String> publish(OutboxMarks relay) {
+		try (OutboxClaim claim = claim(relay)) {
+			claim.settle(claim.rows(), List.of());
+			return ids(claim);
+		}
+	}
+
+	private static List<String> ids(OutboxClaim claim) {
+		return claim.rows().stream().map((claimed) -> claimed.row().idempotencyKey()).toList();
+	}
+
+	// Several rounds of both: each locks half of the lanes.
+	private List<String> publishAll() {
+		List<String> published = new ArrayList<>();
+		for (int i = 0; i < 4; i++) {
+			published.addAll(publish(this.marks));
+			published.addAll(publish(this.others));
+		}
+		return published;
+	}
+
+	private long mark(OutboxMarks relay, String key) {
+		ArrayParameter all = (ArrayParameter) relay.parameters().get("marks");
+		return (Long) all.elements()[row(key, key).lane(OutboxSql.LANES)];
+	}
+
+	private static OutboxRow row(String key, String id) {
+		return new OutboxRow(TimeOrderedUuid.next(), "topic", key.getBytes(StandardCharsets.UTF_8), new byte[0],
+				List.of(), id, "a", "1", "b");
+	}
+
+	private void insert(Connection connection, OutboxRow row) throws SQLException {
+		try (PreparedStatement statement = connection.prepareStatement(this.sql.insert(false))) {
+			OutboxRows.bind(statement, row);
+			statement.executeUpdate();
+		}
+	}
+
+	private void send(String key, String id) throws SQLException {
+		try (Connection connection = this.database.pool().getConnection()) {
+			insert(connection, row(key, id));
+		}
+	}
+
+	private void sendMany() throws SQLException {
+		try (Connection connection = this.database.pool().getConnection()) {
+			connection.setAutoCommit(false);
+			for (int i = 0; i < MESSAGES; i++) {
+				insert(connection, row("key" + i, "id"));
+			}
+			connection.commit();
+			connection.setAutoCommit(true);
+		}
+	}
+
+	@Test
+	void marksPassWhatIsPublished() throws SQLException {
+		sendMany();
+		publishAll();
+		assertThat(mark(this.marks, "key")).isGreaterThan(MESSAGES);
+		assertThat(mark(this.others, "key")).isGreaterThan(MESSAGES);
+	}
+
+	@Test
+	void messageThatIsCommittedLateKeepsItsPlace() throws SQLException {
+		sendMany();
+		publishAll();
+		try (Connection late = this.database.pool().getConnection()) {
+			late.setAutoCommit(false);
+			insert(late, row("late", "late"));
+			sendMany();
+			assertThat(publishAll()).hasSize(MESSAGES);
+			assertThat(mark(this.marks, "late")).isLessThan(MESSAGES + 2);
+			late.commit();
+			late.setAutoCommit(true);
+		}
+		send("late", "next");
+		assertThat(publishAll()).containsExactly("late", "next");
+		sendMany();
+		publishAll();
+		assertThat(mark(this.marks, "late")).isGreaterThan(3 * MESSAGES);
+	}
+
+	@Test
+	void messageThatIsRetriedComesBeforeLaterOnes() throws SQLException {
+		UUID bad = refuse("key", "bad");
+		sendMany();
+		publishAll();
+		assertThat(mark(this.others, "key")).isGreaterThan(MESSAGES);
+		update(this.sql.retry(), bad);
+		send("key", "next");
+		assertThat(publish(this.others)).containsExactly("bad", "next");
+	}
+
+	// Behind the marks are the one that is retried, and two that it has blocked.
+	@Test
+	void blockedMessagesFollowTheRetriedOneBehindTheMarks() throws SQLException {
+		UUID bad = refuse("key", "bad");
+		send("key", "second");
+		send("key", "third");
+		sendMany();
+		publishAll();
+		assertThat(mark(this.marks, "key")).isGreaterThan(MESSAGES);
+		assertThat(mark(this.others, "key")).isGreaterThan(MESSAGES);
+		update(this.sql.retry(), bad);
+		send("key", "last");
+		assertThat(publishAll()).containsExactly("bad");
+		sendMany();
+		assertThat(publishAll()).containsOnly("id");
+		update(this.sql.unblock(), 1000);
+		assertThat(publish(this.others)).containsExactly("second", "third");
+		update(this.sql.unblock(), 1000);
+		assertThat(publishAll()).containsExactly("last");
+	}
+
+	@Test
+	void messageThatIsCommittedLateWaitsBehindTheDeadLetterOfItsKey() throws SQLException {
+		UUID bad = refuse("key", "bad");
+		try (Connection late = this.database.pool().getConnection()) {
+			late.setAutoCommit(false);
+			insert(late, row("key", "late"));
+			sendMany();
+			publishAll();
+			assertThat(mark(this.marks, "key")).isLessThan(MESSAGES);
+			late.commit();
+			late.setAutoCommit(true);
+		}
+		sendMany();
+		assertThat(publishAll()).doesNotContain("late");
+		publishAll();
+		assertThat(mark(this.marks, "key")).isGreaterThan(2 * MESSAGES);
+		assertThat(mark(this.others, "key")).isGreaterThan(2 * MESSAGES);
+		update(this.sql.discard(), bad);
+		update(this.sql.unblock(), 1000);
+		send("key", "next");
+		assertThat(publish(this.others)).containsExactly("late", "next");
+	}
+
+	@Test
+	void messageThatWaitsForItsNextAttemptHoldsBackItsKeyBehindTheMarks() throws SQLException {
+		UUID bad = refuse("key", "bad");
+		send("key", "second");
+		sendMany();
+		publishAll();
+		update(this.sql.retry(), bad);
+		try (OutboxClaim claim = claim(this.others)) {
+			claim.settle(List.of(), List
+				.of(new RelayFailure(claim.rows().get(0), 1, new IllegalStateException("no"), Duration.ofHours(1))));
+		}
+		update(this.sql.unblock(), 1000);
+		send("key", "next");
+		assertThat(publishAll()).isEmpty();
+		this.database.jdbc().update("UPDATE idempotency_outbox SET next_attempt_at = now() WHERE id = ?", bad);
+		assertThat(publish(this.marks)).containsExactly("bad", "second", "next");
+	}
+
+	private UUID refuse(String key, String id) throws SQLException {
+		send(key, id);
+		try (OutboxClaim claim = claim(this.marks)) {
+			ClaimedRow row = claim.rows().get(0);
+			claim.settle(List.of(), List.of(new RelayFailure(row, 1, new IllegalStateException("no"), null)));
+			return row.row().id();
+		}
+	}
+
+	private void update(String statement, Object parameter) throws SQLException {
+		try (Connection connection = this.database.pool().getConnection()) {
+			assertThat(Connections.update(connection, statement, parameter)).isPositive();
+		}
+	}
+
+	@Test
+	void messageThatIsMadePendingByHandIsFoundInTheEnd() throws SQLException {
+		sendMany();
+		publishAll();
+		this.database.jdbc().update("UPDATE idempotency_outbox SET published_at = NULL WHERE position = 7");
+		List<String> published = new ArrayList<>();
+		for (int i = 0; i <= OutboxSql.LANES; i++) {
+			this.nanos += Duration.ofSeconds(10).toNanos();
+			published.addAll(publish(this.marks));
+		}
+		assertThat(published).hasSize(1);
+	}
+
+	@Test
+	void positionsThatBeginAgainAreLookedAtFromTheBeginning() throws SQLException {
+		sendMany();
+		publishAll();
+		this.database.jdbc().execute("TRUNCATE idempotency_outbox RESTART IDENTITY");
+		send("key", "first");
+		assertThat(publishAll()).containsExactly("first");
+	}
+
+	// A standby that has become the primary server may have lost the last positions.
+	@Test
+	void marksOfAnotherServerDoNotCount() throws SQLException {
+		this.marks.learn("another", 1_000_000, Set.of(), noneIsPending());
+		this.marks.learn("another", 1_000_000, Set.of(), noneIsPending());
+		assertThat(mark(this.marks, "key")).isGreaterThan(MESSAGES);
+		send("key", "first");
+		assertThat(publish(this.marks)).containsExactly("first");
+	}
+
+	@Test
+	void preparedTransactionHoldsTheMarkUnderItsNewName() {
+		this.marks.learn("server", 10, Set.of("3/7"), noneIsPending());
+		this.marks.learn("server", 20, Set.of("-1/99"), noneIsPending());
+		this.marks.learn("server", 30, Set.of("-1/99", "-1/100"), noneIsPending());
+		this.marks.learn("server", 40, Set.of("-1/100"), noneIsPending());
+		this.marks.learn("server", 40, Set.of("-1/100"), noneIsPending());
+		assertThat(mark(this.marks, "key")).isEqualTo(11);
+	}
+
+	// There is always a transaction that has the lock, but never the same one.
+	@Test
+	void marksMoveWhileOthersWriteAllTheTime() {
+		this.marks.learn("server", 10, Set.of("3/1"), noneIsPending());
+		this.marks.learn("server", 20, Set.of("3/1", "4/1"), noneIsPending());
+		this.marks.learn("server", 30, Set.of("4/1", "3/2"), noneIsPending());
+		this.marks.learn("server", 40, Set.of("4/2"), noneIsPending());
+		assertThat(mark(this.marks, "key")).isEqualTo(11);
+		this.marks.learn("server", 50, Set.of("4/3"), noneIsPending());
+		assertThat(mark(this.marks, "key")).isEqualTo(31);
+	}
+
+	// A new relay: it must not read all that was published before it knows what for.
+	@Test
+	void firstLookReadsNoMessages() {
+		Map<String, Object> parameters = new HashMap<>();
+		this.marks.begin(parameters);
+		assertThat(((ArrayParameter) parameters.get("starts")).elements()).containsOnlyNulls();
+		this.marks.learn("server", 10, Set.of(), noneIsPending());
+		assertThat(this.marks.areToBeFound()).isTrue();
+		this.marks.learn("server", 10, Set.of(), noneIsPending());
+		assertThat(this.marks.areToBeFound()).isFalse();
+	}
+
+	private static Long[] noneIsPending() {
+		return Collections.nCopies(OutboxSql.LANES, (Long) null).toArray(new Long[0]);
+	}
+
+}
