@@ -160,6 +160,21 @@ class PartitionUpgradeTests {
 		claimAndComplete();
 	}
 
+	// What everybody may do with a new function has been revoked.
+	@Test
+	void userOfARunningInstanceMayUseTheNewFunctions() throws IOException {
+		String user = Servers.unique("user");
+		this.jdbc.execute("CREATE ROLE " + user + "; ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC");
+		createWithTheFirstVersion();
+		this.jdbc.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON records, records_period TO " + user
+				+ "; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO " + user);
+		new JdbcTemplate(this.old).execute("SET ROLE " + user);
+		claimAndCompleteWithTheFirstVersion();
+		JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED);
+		claimAndCompleteWithTheFirstVersion();
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.old, TABLE, Layout.PARTITIONED));
+	}
+
 	// It waits in the middle of a function that the migration replaces.
 	@Test
 	void claimThatWaitsForTheMigrationIsAcquired() throws IOException {

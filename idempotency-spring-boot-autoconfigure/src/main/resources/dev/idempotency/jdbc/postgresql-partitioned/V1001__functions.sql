@@ -257,3 +257,20 @@ BEGIN
   UPDATE ${table}_period SET period = p.period + 1, closing = p.period, since = clock_timestamp();
   RETURN 'opened';
 END $$;
+
+-- Running instances call the new functions from now on: the users who may claim may use these, too.
+DO $$
+DECLARE
+  g record;
+BEGIN
+  FOR g IN
+    SELECT f.oid::regprocedure AS function,
+      CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS grantee
+    FROM pg_proc c CROSS JOIN aclexplode(coalesce(c.proacl, acldefault('f', c.proowner))) a
+    JOIN pg_proc f ON f.pronamespace = c.pronamespace
+      AND f.proname IN (regexp_replace(c.proname, 'claim$', 'add'), regexp_replace(c.proname, 'claim$', 'take'))
+    WHERE c.oid = '${table}_claim'::regproc
+  LOOP
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', g.function, g.grantee);
+  END LOOP;
+END $$;
