@@ -9,14 +9,16 @@ import dev.idempotency.IdempotencyStore;
 
 /**
  * What every {@link IdempotencyStore} must do. Not tested, because it takes more than a
- * store: that calls end in time, and what they throw when the store is out of reach.
+ * store: that calls end in time, and what they throw when the store is out of reach. What
+ * they throw when the store refuses them is tested with a store that {@link #refused()}
+ * names.
  *
  * @since 0.1.0
  */
 @Execution(ExecutionMode.CONCURRENT)
 public abstract class IdempotencyStoreContract implements BatchClaimContract, BatchSettlementContract, ClaimContract,
-		CompetitionContract, FencingContract, FindContract, FingerprintContract, KeyContract, RenewalContract,
-		RepetitionContract, RestoreContract, RetentionContract, SequenceContract, SettlementContract {
+		CompetitionContract, FencingContract, FindContract, FingerprintContract, KeyContract, RefusalContract,
+		RenewalContract, RepetitionContract, RestoreContract, RetentionContract, SequenceContract, SettlementContract {
 
 	/**
 	 * The store under test.

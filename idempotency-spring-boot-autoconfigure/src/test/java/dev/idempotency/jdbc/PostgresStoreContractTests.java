@@ -1,8 +1,13 @@
 package dev.idempotency.jdbc;
 
+import java.util.Optional;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 
+import dev.idempotency.IdempotencyStore;
 import dev.idempotency.contract.TransactionalIdempotencyStoreContract;
 import dev.idempotency.test.TestDatabase;
 
@@ -17,6 +22,16 @@ class PostgresStoreContractTests extends TransactionalIdempotencyStoreContract {
 	@Override
 	public JdbcIdempotencyStore store() {
 		return database.store();
+	}
+
+	@Override
+	public Optional<IdempotencyStore> refused() {
+		HikariConfig config = new HikariConfig();
+		database.pool().copyStateTo(config);
+		config.setMaximumPoolSize(1);
+		config.addDataSourceProperty("options", "-c default_transaction_read_only=on");
+		return Optional.of(new JdbcIdempotencyStore(new HikariDataSource(config), TableName.of(TestDatabase.TABLE),
+				TestDatabase.TIMEOUT));
 	}
 
 	@Override
