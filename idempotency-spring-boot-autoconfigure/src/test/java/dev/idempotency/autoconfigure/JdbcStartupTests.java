@@ -123,6 +123,21 @@ class JdbcStartupTests {
 	}
 
 	@Test
+	void privilegesOnColumnsAreEnough() {
+		JdbcSchemaMigration.migrate(owner(), TABLE);
+		this.jdbc
+			.execute("GRANT SELECT, INSERT, DELETE, UPDATE (state, fence, attempt, token, fingerprint, lease_until, "
+					+ "created_at, expires_at, result, error_type, error_message, completed_at) ON idempotency_record TO "
+					+ LOGIN);
+		login("idempotency.jdbc.schema=validate").run((context) -> {
+			assertThat(context).hasNotFailed();
+			assertThat(context.getBean(IdempotencyTemplate.class)
+				.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), new TextCodec(), () -> "done")
+				.result()).isEqualTo("done");
+		});
+	}
+
+	@Test
 	void outboxWithoutAPrivilegeIsRefused() {
 		JdbcSchemaMigration.migrate(owner(), TABLE);
 		JdbcSchemaMigration.migrateOutbox(owner(), OUTBOX);
