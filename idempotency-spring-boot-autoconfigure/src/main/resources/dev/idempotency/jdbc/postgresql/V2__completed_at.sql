@@ -15,7 +15,7 @@ BEGIN
       END IF;
       ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS completed_at timestamptz;
       EXIT;
-    EXCEPTION WHEN lock_not_available THEN
+    EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
       IF attempt = 60 THEN
         RAISE;
       END IF;
