@@ -11,7 +11,6 @@ import io.lettuce.core.RedisCommandExecutionException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-import org.springframework.context.SmartLifecycle;
 import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -31,7 +30,13 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
  *
  * @since 0.1.0
  */
-public final class RedisServerCheck implements SmartLifecycle {
+public final class RedisServerCheck {
+
+	/**
+	 * The phase of the check: after the connection factories, which start at 0, and
+	 * before the containers, which start at {@code Integer.MAX_VALUE - 100}.
+	 */
+	public static final int PHASE = Integer.MAX_VALUE / 2;
 
 	private static final Log logger = LogFactory.getLog(RedisServerCheck.class);
 
@@ -42,9 +47,6 @@ public final class RedisServerCheck implements SmartLifecycle {
 
 	// Connections come in groups, and a new master loads its data first.
 	private static final Duration SOON = Duration.ofSeconds(1);
-
-	// Connection factories start at 0, containers at Integer.MAX_VALUE - 100.
-	private static final int PHASE = Integer.MAX_VALUE / 2;
 
 	private final RedisIdempotencyStore store;
 
@@ -79,7 +81,11 @@ public final class RedisServerCheck implements SmartLifecycle {
 		this.interval = interval;
 	}
 
-	@Override
+	/**
+	 * Check the servers, and go on doing so on a thread of its own.
+	 * @throws IdempotencyConfigurationException if a server refuses what the store needs,
+	 * or may evict keys and that is to be refused
+	 */
 	public void start() {
 		try {
 			Findings findings = this.store.inspect(FIRST);
@@ -184,7 +190,9 @@ public final class RedisServerCheck implements SmartLifecycle {
 		}
 	}
 
-	@Override
+	/**
+	 * End the checks.
+	 */
 	public void stop() {
 		ScheduledExecutorService scheduler = this.executor;
 		this.executor = null;
@@ -193,14 +201,12 @@ public final class RedisServerCheck implements SmartLifecycle {
 		}
 	}
 
-	@Override
+	/**
+	 * Whether the servers are being checked.
+	 * @return whether this has been started and not stopped
+	 */
 	public boolean isRunning() {
 		return this.executor != null;
-	}
-
-	@Override
-	public int getPhase() {
-		return PHASE;
 	}
 
 }

@@ -2,12 +2,15 @@ package dev.idempotency.slf4j;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 import org.slf4j.MDC;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.outbox.OutboxContext;
 import dev.idempotency.outbox.OutboxHeader;
 import dev.idempotency.outbox.OutboxMessage;
+import dev.idempotency.outbox.OutboxRow;
 
 /**
  * Gives messages some values of the sender's diagnostic context, each in a header with
@@ -17,9 +20,26 @@ import dev.idempotency.outbox.OutboxMessage;
  */
 public final class OutboxMdc implements OutboxContext {
 
+	private static final Set<String> RESERVED = Set.of(OutboxRow.ID_HEADER, OutboxRow.KEY_HEADER,
+			OutboxRow.FINGERPRINT_HEADER, OutboxRow.TIME_HEADER);
+
 	private final List<String> keys;
 
+	/**
+	 * Create the context.
+	 * @param keys the keys whose values travel
+	 * @throws IdempotencyConfigurationException if one of them is the name of a header
+	 * that the outbox sets
+	 */
 	public OutboxMdc(List<String> keys) {
+		for (String key : keys) {
+			if (RESERVED.contains(key)) {
+				throw new IdempotencyConfigurationException(
+						"'idempotency.outbox.mdc-keys' contains '" + key
+								+ "', which is a header that the outbox sets itself.",
+						"Remove it, or use another key of the MDC.");
+			}
+		}
 		this.keys = List.copyOf(keys);
 	}
 

@@ -155,6 +155,15 @@ class MisconfigurationTests {
 	}
 
 	@Test
+	void headerOfTheOutboxIsRefusedAsKeyOfTheDiagnosticContext() {
+		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.outbox.enabled=true",
+				"idempotency.outbox.mdc-keys=tenant,Idempotency-Key"));
+		assertThat(analysis.getDescription()).isEqualTo(
+				"'idempotency.outbox.mdc-keys' contains 'Idempotency-Key', which is a header that the outbox sets itself.");
+		assertThat(analysis.getAction()).isEqualTo("Remove it, or use another key of the MDC.");
+	}
+
+	@Test
 	void unknownDatabaseIsRefused() {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(UnknownDatabase.class));
 		assertThat(analysis.getDescription())

@@ -49,7 +49,8 @@ class StatementTests {
 		this.service.order(50, 0);
 		this.service.awaitConsumption();
 		// As if the relay had died before it could mark what it had published.
-		int events = this.jdbc.sql("update idempotency_outbox set published_at = null where published_at is not null")
+		int events = this.jdbc.sql(
+				"update idempotency_outbox set published_at = null, next_attempt_at = now() where published_at is not null")
 			.update();
 		assertThat(events).isGreaterThanOrEqualTo(50);
 		JsonNode after = this.service.awaitConsumption();
