@@ -15,7 +15,7 @@ public final class IdempotencyFingerprintException extends OperationRejectedExce
 	 * kept but not its text, which may quote the payload
 	 */
 	public IdempotencyFingerprintException(String message, RuntimeException reason) {
-		super(message, Answers.unquoted(reason));
+		super(message, unquoted(reason));
 	}
 
 }

@@ -23,7 +23,6 @@ import java.lang.annotation.Target;
  * when the listener is registered.
  *
  * @since 0.1.0
- * @see IdempotencyTemplate
  */
 @Target({ ElementType.METHOD, ElementType.TYPE })
 @Retention(RetentionPolicy.RUNTIME)

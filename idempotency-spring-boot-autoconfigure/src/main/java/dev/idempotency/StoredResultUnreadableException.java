@@ -8,8 +8,14 @@ package dev.idempotency;
  */
 public final class StoredResultUnreadableException extends OperationRejectedException {
 
-	public StoredResultUnreadableException(String message, Throwable cause) {
-		super(message, cause);
+	/**
+	 * Create an exception.
+	 * @param message what happened, where, and what to do
+	 * @param reason why the result cannot be read; its type and stack trace are kept but
+	 * not its text, which may quote the result
+	 */
+	public StoredResultUnreadableException(String message, Throwable reason) {
+		super(message, unquoted(reason));
 	}
 
 }

@@ -1,6 +1,5 @@
 /**
- * The idempotent consumer: annotation, key, claim, store contract and the protocol that
- * joins them.
+ * What an application names: the annotation, the key, the execution and the exceptions.
  */
 @NullMarked
 package dev.idempotency;

@@ -1,5 +1,6 @@
 package dev.idempotency;
 
+import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
@@ -32,17 +33,37 @@ class ArchitectureTests {
 
 			slices().matching("(**)").should().beFreeOfCycles(),
 
+			classes().that()
+				.resideInAPackage(ROOT)
+				.should()
+				.onlyDependOnClassesThat(JavaClass.Predicates.resideOutsideOfPackage(ROOT + "..")
+					.or(JavaClass.Predicates.resideInAPackage(ROOT))),
+
+			classes().that()
+				.resideInAPackage(ROOT + ".store")
+				.should()
+				.onlyDependOnClassesThat(JavaClass.Predicates.resideOutsideOfPackage(ROOT + "..")
+					.or(JavaClass.Predicates.resideInAnyPackage(ROOT, ROOT + ".store"))),
+
+			// The outbox is the SPI of the stores for outbox messages.
+			classes().that()
+				.resideInAnyPackage(ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".memory..")
+				.should()
+				.onlyDependOnClassesThat(JavaClass.Predicates.resideOutsideOfPackage(ROOT + "..")
+					.or(JavaClass.Predicates.resideInAnyPackage(ROOT, ROOT + ".store", ROOT + ".outbox",
+							ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".memory.."))),
+
 			noClasses().that()
-				.resideInAnyPackage(ROOT, ROOT + ".outbox", ROOT + ".cleanup")
+				.resideInAnyPackage(ROOT, ROOT + ".store", ROOT + ".template", ROOT + ".outbox", ROOT + ".cleanup")
 				.should()
 				.dependOnClassesThat()
 				.resideInAnyPackage("org.springframework.boot..", "org.springframework.kafka..",
 						"org.springframework.jdbc..", "org.springframework.data..", "org.springframework.aop..",
-						"io.micrometer..", "org.flywaydb..", ROOT + ".listener..", ROOT + ".jackson..",
-						ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".dynamodb..", ROOT + ".memory..",
-						ROOT + ".micrometer..", ROOT + ".actuate..", ROOT + ".autoconfigure..",
-						ROOT + ".resilience4j..", ROOT + ".caffeine..", "io.github.resilience4j..", "io.lettuce..",
-						"com.github.benmanes..", ROOT + ".slf4j..", "org.slf4j..", ROOT + ".producer.."),
+						"io.micrometer..", "org.flywaydb..", "io.github.resilience4j..", "io.lettuce..",
+						"com.github.benmanes..", "org.slf4j..", ROOT + ".listener..", ROOT + ".jackson..",
+						ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".memory..", ROOT + ".micrometer..",
+						ROOT + ".actuate..", ROOT + ".autoconfigure..", ROOT + ".resilience4j..", ROOT + ".caffeine..",
+						ROOT + ".slf4j..", ROOT + ".producer.."),
 
 			slices().matching(ROOT
 					+ ".(listener|producer|jackson|jdbc|redis|dynamodb|memory|micrometer|actuate|resilience4j|caffeine|slf4j)..")

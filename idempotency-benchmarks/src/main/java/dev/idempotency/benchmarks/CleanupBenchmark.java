@@ -17,7 +17,6 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-import dev.idempotency.IdempotencyListener;
 import dev.idempotency.autoconfigure.IdempotencyProperties;
 import dev.idempotency.benchmarks.CleanupLoad.Latencies;
 import dev.idempotency.cleanup.CleanupJob;
@@ -25,6 +24,7 @@ import dev.idempotency.cleanup.CleanupSettings;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.TableName;
+import dev.idempotency.template.IdempotencyListener;
 
 /**
  * The cleanup beside a running load: five million records, of which four million have

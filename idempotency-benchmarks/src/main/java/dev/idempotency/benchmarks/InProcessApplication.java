@@ -5,9 +5,9 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.kafka.annotation.KafkaListener;
 
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.store.IdempotencyStore;
 
 /**
  * The same listener twice, once protected, with a store that does nothing.

@@ -10,7 +10,7 @@ import javax.sql.DataSource;
 
 import org.springframework.jdbc.core.JdbcTemplate;
 
-import dev.idempotency.IdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
 
 /**
  * Bare statements on a table like the store's, by the plain driver.

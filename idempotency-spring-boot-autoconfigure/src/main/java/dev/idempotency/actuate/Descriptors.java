@@ -13,15 +13,15 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonInclude.Include;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Failure;
-import dev.idempotency.IdempotencyOperator;
-import dev.idempotency.IdempotencyRecord;
-import dev.idempotency.IdempotencyRecord.State;
-import dev.idempotency.IdempotencyRecords;
-import dev.idempotency.IdempotencyRecords.Change;
-import dev.idempotency.IdempotencyRecords.Page;
-import dev.idempotency.IdempotencyRecords.Scope;
-import dev.idempotency.UnrecordedCompletion;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyRecords.Change;
+import dev.idempotency.store.IdempotencyRecords.Page;
+import dev.idempotency.store.IdempotencyRecords.Scope;
+import dev.idempotency.template.IdempotencyOperator;
+import dev.idempotency.template.UnrecordedCompletion;
 
 /**
  * What the endpoint answers.

@@ -11,15 +11,15 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyOperator;
-import dev.idempotency.IdempotencyRecord;
-import dev.idempotency.IdempotencyRecords;
-import dev.idempotency.IdempotencyRecords.Change;
 import dev.idempotency.actuate.Descriptors.Bypassed;
 import dev.idempotency.actuate.Descriptors.Changed;
 import dev.idempotency.actuate.Descriptors.Overview;
 import dev.idempotency.actuate.Descriptors.RecordDescriptor;
 import dev.idempotency.actuate.Descriptors.RecordList;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyRecords.Change;
+import dev.idempotency.template.IdempotencyOperator;
 
 /**
  * What people may see of the records of this application, and do to them. Reading is

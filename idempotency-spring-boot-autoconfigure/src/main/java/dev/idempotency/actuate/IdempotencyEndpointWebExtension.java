@@ -13,8 +13,6 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.EndpointWebExtension;
 
-import dev.idempotency.IdempotencyOperator;
-import dev.idempotency.IdempotencyRecords.Change;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.actuate.Descriptors.Bypassed;
@@ -23,6 +21,8 @@ import dev.idempotency.actuate.Descriptors.Overview;
 import dev.idempotency.actuate.Descriptors.Problem;
 import dev.idempotency.actuate.Descriptors.RecordDescriptor;
 import dev.idempotency.actuate.Descriptors.RecordList;
+import dev.idempotency.store.IdempotencyRecords.Change;
+import dev.idempotency.template.IdempotencyOperator;
 
 /**
  * The {@link IdempotencyEndpoint} over HTTP, with the status that suits the answer.

@@ -9,11 +9,11 @@ import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.core.NestedExceptionUtils;
 
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.StoreCircuit;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.StoreCircuit;
 
 /**
  * Down while the circuit breaker of the store is not closed, with the reason, and else if

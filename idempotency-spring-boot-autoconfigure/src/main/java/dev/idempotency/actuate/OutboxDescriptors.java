@@ -9,11 +9,11 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonInclude.Include;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.IdempotencyRecords.Change;
 import dev.idempotency.actuate.Descriptors.ErrorDescriptor;
 import dev.idempotency.outbox.OutboxStatus;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.SetAside;
+import dev.idempotency.store.IdempotencyRecords.Change;
 
 /**
  * What the endpoint of the outbox answers.

@@ -13,11 +13,11 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.EndpointWebExtension;
 
-import dev.idempotency.IdempotencyRecords.Change;
 import dev.idempotency.actuate.Descriptors.Problem;
 import dev.idempotency.actuate.OutboxDescriptors.MessagesChanged;
 import dev.idempotency.actuate.OutboxDescriptors.OutboxOverview;
 import dev.idempotency.actuate.OutboxDescriptors.SetAsideList;
+import dev.idempotency.store.IdempotencyRecords.Change;
 
 /**
  * The {@link OutboxEndpoint} over HTTP, with the status that suits the answer.

@@ -2,11 +2,11 @@ package dev.idempotency.autoconfigure;
 
 import org.springframework.context.ApplicationEventPublisher;
 
-import dev.idempotency.CompletionFailedEvent;
-import dev.idempotency.CompletionSettledEvent;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.Settlement;
+import dev.idempotency.template.CompletionFailedEvent;
+import dev.idempotency.template.CompletionSettledEvent;
+import dev.idempotency.template.IdempotencyListener;
 
 /**
  * Publishes that completions could not be recorded, and what came of them.

@@ -11,15 +11,15 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 
-import dev.idempotency.CompletionCache;
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.IdempotencyStore;
-import dev.idempotency.IdempotencyTemplate;
-import dev.idempotency.OperationContext;
-import dev.idempotency.StoreCircuit;
-import dev.idempotency.TemplateSettings;
 import dev.idempotency.autoconfigure.IdempotencyProperties.OnUnavailable;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.CompletionCache;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.OperationContext;
+import dev.idempotency.template.StoreCircuit;
+import dev.idempotency.template.TemplateSettings;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the {@link IdempotencyTemplate}.

@@ -8,10 +8,10 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.annotation.Bean;
 import org.springframework.util.ClassUtils;
 
-import dev.idempotency.CompletionCache;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Cache;
 import dev.idempotency.caffeine.CaffeineCompletionCache;
+import dev.idempotency.template.CompletionCache;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the local cache of completed keys.

@@ -10,8 +10,8 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.annotation.Bean;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.StoreCircuit;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
+import dev.idempotency.template.StoreCircuit;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the circuit breaker around the store.

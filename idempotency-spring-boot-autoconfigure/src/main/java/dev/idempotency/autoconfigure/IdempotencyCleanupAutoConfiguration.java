@@ -7,10 +7,10 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProp
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.IdempotencyListeners;
 import dev.idempotency.cleanup.CleanupJob;
-import dev.idempotency.cleanup.ExpiredRecords;
+import dev.idempotency.store.ExpiredRecords;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListeners;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the deletion of expired records.

@@ -9,9 +9,9 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.actuate.IdempotencyEndpoint;
 import dev.idempotency.actuate.IdempotencyEndpointWebExtension;
+import dev.idempotency.template.IdempotencyTemplate;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the endpoint.

@@ -9,8 +9,8 @@ import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEn
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
+import dev.idempotency.template.IdempotencyTemplate;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the health of the store.

@@ -7,8 +7,8 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.context.annotation.Bean;
 import tools.jackson.databind.json.JsonMapper;
 
-import dev.idempotency.Serialization;
 import dev.idempotency.jackson.JacksonSerialization;
+import dev.idempotency.template.Serialization;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for results and fingerprints as JSON.

@@ -15,11 +15,7 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.core.KafkaAdmin;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.IdempotencyListeners;
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.MissingKeyPolicy;
-import dev.idempotency.Serialization;
 import dev.idempotency.listener.AutoProxyRegistrar;
 import dev.idempotency.listener.ContainerInstallations;
 import dev.idempotency.listener.ContainerProtection;
@@ -34,6 +30,10 @@ import dev.idempotency.listener.PartitionPauses;
 import dev.idempotency.listener.RollbackOnlyAdvisor;
 import dev.idempotency.listener.StoredScopes;
 import dev.idempotency.listener.TopicRetentions;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListeners;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.Serialization;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for idempotent Kafka listeners.

@@ -6,9 +6,9 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the store in memory, which is used

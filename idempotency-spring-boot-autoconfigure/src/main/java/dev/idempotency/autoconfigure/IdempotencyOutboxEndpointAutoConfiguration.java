@@ -11,14 +11,14 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.IdempotencyListeners;
 import dev.idempotency.actuate.OutboxEndpoint;
 import dev.idempotency.actuate.OutboxEndpointWebExtension;
 import dev.idempotency.outbox.OutboxNotifier;
 import dev.idempotency.outbox.OutboxOperator;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListeners;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the endpoint of the outbox. Who sees

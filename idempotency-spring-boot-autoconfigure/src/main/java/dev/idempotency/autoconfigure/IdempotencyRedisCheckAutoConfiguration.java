@@ -9,9 +9,9 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.annotation.Bean;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.redis.RedisIdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyListener;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the checks of the Redis servers, also

@@ -7,8 +7,8 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
 
 /**
  * The transactions of the store, of this library or of the application, which are those

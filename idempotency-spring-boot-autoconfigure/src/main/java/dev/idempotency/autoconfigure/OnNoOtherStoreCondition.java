@@ -13,7 +13,7 @@ import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.ConfigurationCondition;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
-import dev.idempotency.IdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
 
 /**
  * Matches unless the application has an {@link IdempotencyStore} of its own. Ours is told

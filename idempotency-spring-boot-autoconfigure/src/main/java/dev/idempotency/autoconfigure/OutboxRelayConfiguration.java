@@ -17,8 +17,6 @@ import org.springframework.format.annotation.DurationFormat;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.util.ClassUtils;
 
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.IdempotencyListeners;
 import dev.idempotency.autoconfigure.IdempotencyOutboxAutoConfiguration.OutboxProducers;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Cleanup;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Outbox;
@@ -34,6 +32,8 @@ import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.RelaySettings;
 import dev.idempotency.producer.KafkaOutboxPublisher;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListeners;
 
 /**
  * Who publishes the messages of the outbox.

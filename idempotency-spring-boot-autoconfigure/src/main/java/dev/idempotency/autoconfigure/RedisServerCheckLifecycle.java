@@ -4,12 +4,12 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.SmartLifecycle;
 
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.IdempotencyListeners;
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.autoconfigure.IdempotencyProperties.OnEvictionPolicy;
 import dev.idempotency.redis.RedisIdempotencyStore;
 import dev.idempotency.redis.RedisServerCheck;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListeners;
 
 /**
  * Checks the Redis servers while the application runs, if its store is in Redis. The
@@ -21,9 +21,10 @@ final class RedisServerCheckLifecycle implements SmartLifecycle {
 
 	RedisServerCheckLifecycle(ObjectProvider<IdempotencyStore> stores, IdempotencyProperties properties,
 			ObjectProvider<IdempotencyListener> listeners) {
+		IdempotencyListener listener = new IdempotencyListeners(listeners.orderedStream().toList());
 		this.check = (stores.getIfUnique() instanceof RedisIdempotencyStore store)
 				? new RedisServerCheck(store, properties.redis().onEvictionPolicy() == OnEvictionPolicy.REFUSE,
-						new IdempotencyListeners(listeners.orderedStream().toList()))
+						(evictable) -> listener.evictionChecked(store.name(), evictable))
 				: null;
 	}
 

@@ -2,7 +2,7 @@ package dev.idempotency.autoconfigure;
 
 import org.springframework.context.SmartLifecycle;
 
-import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.template.IdempotencyTemplate;
 
 /**
  * Settles what is left when the listener containers have stopped and the connections to

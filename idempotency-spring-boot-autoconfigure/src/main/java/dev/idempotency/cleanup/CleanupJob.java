@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
-import dev.idempotency.IdempotencyListener;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.ExpiredRecords;
+import dev.idempotency.template.IdempotencyListener;
 
 /**
  * Deletes expired records on a thread of its own, batch by batch until a batch is not

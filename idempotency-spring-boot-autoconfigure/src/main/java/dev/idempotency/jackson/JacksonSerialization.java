@@ -8,8 +8,8 @@ import tools.jackson.databind.exc.InvalidDefinitionException;
 import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.ResultCodec;
-import dev.idempotency.Serialization;
+import dev.idempotency.template.ResultCodec;
+import dev.idempotency.template.Serialization;
 
 /**
  * JSON, with the settings and modules of a given mapper but without its default typing:

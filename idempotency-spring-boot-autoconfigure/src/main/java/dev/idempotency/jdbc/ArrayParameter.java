@@ -9,7 +9,7 @@ import java.util.function.Function;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.ClaimRequest;
+import dev.idempotency.store.ClaimRequest;
 
 /**
  * An array to be bound.

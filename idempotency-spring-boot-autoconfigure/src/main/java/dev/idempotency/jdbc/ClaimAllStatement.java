@@ -13,8 +13,8 @@ import java.util.UUID;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
 
 /**
  * The statements that insert, take over or answer, for several keys at once.

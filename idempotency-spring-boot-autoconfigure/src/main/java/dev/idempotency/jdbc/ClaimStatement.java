@@ -11,10 +11,10 @@ import java.util.Optional;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Fingerprint;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Fingerprint;
 
 /**
  * The statements that insert, take over or answer.

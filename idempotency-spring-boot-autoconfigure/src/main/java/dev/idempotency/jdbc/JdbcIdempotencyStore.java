@@ -12,18 +12,18 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionDefinition;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Completion;
-import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord;
-import dev.idempotency.IdempotencyRecords;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.Settlement;
-import dev.idempotency.TransactionalIdempotencyStore;
-import dev.idempotency.cleanup.ExpiredRecords;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Completion;
+import dev.idempotency.store.ExpiredRecords;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.Settlement;
+import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
  * The store in a relational database. Each transition is one statement that checks and

@@ -18,12 +18,12 @@ import javax.sql.DataSource;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
-import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.outbox.ClaimedRow;
 import dev.idempotency.outbox.OnRefused;
 import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.RelayFailure;
+import dev.idempotency.store.Failure;
 
 /**
  * Locks lanes in a transaction of its own, reads what is due in them, and records in the

@@ -23,13 +23,13 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreRefusedException;
-import dev.idempotency.cleanup.ExpiredRecords;
 import dev.idempotency.outbox.OnRefused;
 import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStatus;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.SetAside;
+import dev.idempotency.store.ExpiredRecords;
 
 /**
  * An outbox in a table of a relational database.

@@ -16,11 +16,11 @@ import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Failure;
 import dev.idempotency.outbox.ClaimedRow;
 import dev.idempotency.outbox.OutboxHeader;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.SetAside;
+import dev.idempotency.store.Failure;
 
 /**
  * Writes and reads rows of the outbox.

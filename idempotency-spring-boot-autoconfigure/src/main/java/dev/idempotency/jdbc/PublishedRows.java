@@ -2,7 +2,7 @@ package dev.idempotency.jdbc;
 
 import java.time.Duration;
 
-import dev.idempotency.cleanup.ExpiredRecords;
+import dev.idempotency.store.ExpiredRecords;
 
 /**
  * The messages of an outbox whose publication is long ago.

@@ -7,10 +7,10 @@ import java.time.Instant;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord;
-import dev.idempotency.IdempotencyRecord.State;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
 
 /**
  * Reads rows of the table for people.

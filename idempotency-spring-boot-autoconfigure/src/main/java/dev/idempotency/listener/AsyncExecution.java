@@ -6,9 +6,9 @@ import java.util.concurrent.CompletionStage;
 import org.aopalliance.intercept.MethodInvocation;
 import org.springframework.aop.ProxyMethodInvocation;
 
-import dev.idempotency.Executed;
-import dev.idempotency.IdempotentOperation;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.template.Executed;
+import dev.idempotency.template.IdempotentOperation;
 
 /**
  * Runs a method that is done when its answer arrives. Spring Kafka acknowledges the

@@ -13,13 +13,13 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.kafka.listener.BatchListenerFailedException;
 
-import dev.idempotency.BatchHandler;
-import dev.idempotency.BatchItem;
-import dev.idempotency.Claim;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotentOperation;
 import dev.idempotency.OperationNotAcknowledgedException;
-import dev.idempotency.PendingCompletion;
+import dev.idempotency.store.Claim;
+import dev.idempotency.template.BatchHandler;
+import dev.idempotency.template.BatchItem;
+import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.PendingCompletion;
 
 /**
  * Calls the method of a batch listener with the records that are due.

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.KafkaException;
 import org.springframework.kafka.listener.BatchListenerFailedException;
 
-import dev.idempotency.BatchExecuted;
 import dev.idempotency.OperationRejectedException;
+import dev.idempotency.template.BatchExecuted;
 
 /**
  * Tells the container what came of a batch.

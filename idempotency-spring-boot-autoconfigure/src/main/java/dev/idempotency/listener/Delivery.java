@@ -10,7 +10,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.PendingCompletion;
+import dev.idempotency.template.PendingCompletion;
 
 /**
  * One hand-over of a record or a batch to a listener, bound to the thread of the

@@ -13,8 +13,8 @@ import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.PendingCompletion;
 import dev.idempotency.listener.UnacknowledgedRecords.Waiting;
+import dev.idempotency.template.PendingCompletion;
 
 /**
  * The acknowledgment of a record, in the manual modes. What the method says while it runs

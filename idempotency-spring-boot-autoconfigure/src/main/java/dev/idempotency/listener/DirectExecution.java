@@ -3,11 +3,11 @@ package dev.idempotency.listener;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Executed;
-import dev.idempotency.IdempotentOperation;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.template.Executed;
+import dev.idempotency.template.IdempotentOperation;
 
 /**
  * Of a method that is done when it returns.

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 
-import dev.idempotency.PendingCompletion;
+import dev.idempotency.template.PendingCompletion;
 
 /**
  * Holds what the handler on this thread has done until the Kafka transaction of its

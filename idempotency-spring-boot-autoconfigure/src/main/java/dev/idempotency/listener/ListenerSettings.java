@@ -4,13 +4,13 @@ import java.time.Duration;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Boundary;
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.ResultCodec;
-import dev.idempotency.Serialization;
+import dev.idempotency.template.Boundary;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.ResultCodec;
+import dev.idempotency.template.Serialization;
 
 /**
  * What the annotation, the properties and the method say, read once.

@@ -15,15 +15,15 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
 import org.springframework.util.StringValueResolver;
 
-import dev.idempotency.Boundary;
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.ResultCodec;
-import dev.idempotency.Serialization;
+import dev.idempotency.template.Boundary;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.ResultCodec;
+import dev.idempotency.template.Serialization;
 
 /**
  * Reads the annotation of a listener method.

@@ -9,9 +9,9 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Mode;
-import dev.idempotency.TransactionalIdempotencyStore;
+import dev.idempotency.store.TransactionalIdempotencyStore;
+import dev.idempotency.template.IdempotencyTemplate;
 
 /**
  * Chooses the mode of a listener, and refuses what cannot work.

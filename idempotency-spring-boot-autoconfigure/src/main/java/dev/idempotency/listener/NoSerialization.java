@@ -4,8 +4,8 @@ import java.lang.reflect.Type;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.ResultCodec;
-import dev.idempotency.Serialization;
+import dev.idempotency.template.ResultCodec;
+import dev.idempotency.template.Serialization;
 
 /**
  * For listeners that have nothing to serialize.

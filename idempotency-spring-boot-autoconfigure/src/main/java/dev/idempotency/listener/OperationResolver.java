@@ -7,15 +7,15 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.expression.EvaluationException;
 
-import dev.idempotency.Fingerprint;
 import dev.idempotency.IdempotencyFingerprintException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
-import dev.idempotency.IdempotencyListener.Execution;
-import dev.idempotency.IdempotencyListener.Outcome;
-import dev.idempotency.IdempotentOperation;
 import dev.idempotency.MissingKeyPolicy;
-import dev.idempotency.Serialization;
+import dev.idempotency.store.Fingerprint;
+import dev.idempotency.template.IdempotencyListener.Execution;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.Serialization;
 
 /**
  * Turns a record into the operation that it asks for.

@@ -10,10 +10,10 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.BatchExecuted;
-import dev.idempotency.BatchItem;
-import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.OperationRejectedException;
+import dev.idempotency.template.BatchExecuted;
+import dev.idempotency.template.BatchItem;
+import dev.idempotency.template.IdempotencyListener.Outcome;
 
 /**
  * A method that gets a batch. What has to stay in order are the records of a partition.

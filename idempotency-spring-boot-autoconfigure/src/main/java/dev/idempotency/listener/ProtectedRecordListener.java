@@ -5,9 +5,9 @@ import java.time.Duration;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.IdempotentOperation;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotentOperation;
 
 /**
  * A method that gets one record.

@@ -3,7 +3,7 @@ package dev.idempotency.listener;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.IdempotentOperation;
+import dev.idempotency.template.IdempotentOperation;
 
 /**
  * How the operation of one record is run.

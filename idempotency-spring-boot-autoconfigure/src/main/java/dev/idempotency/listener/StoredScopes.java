@@ -12,8 +12,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 
-import dev.idempotency.IdempotencyRecords;
-import dev.idempotency.IdempotencyStore;
+import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyStore;
 
 /**
  * Warns about stored scopes of a consumer group that no listener of the application uses:

@@ -14,10 +14,10 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Deferral;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.PendingCompletion;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.Settlement;
+import dev.idempotency.template.Deferral;
+import dev.idempotency.template.PendingCompletion;
 
 /**
  * The records of one container whose method has returned without acknowledging them, in

@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord.State;
-import dev.idempotency.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyRecords;
 
 /**
  * The entries of this process, for people. A position is a number.

@@ -5,12 +5,12 @@ import java.time.Instant;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Failure;
-import dev.idempotency.Fingerprint;
-import dev.idempotency.IdempotencyRecord.State;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.Fingerprint;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.Settlement;
 
 /**
  * The step from one entry to the next, and what is answered.

@@ -15,17 +15,17 @@ import io.micrometer.core.instrument.TimeGauge;
 import io.micrometer.core.instrument.Timer;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyListener;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.Settlement;
-import dev.idempotency.StoreCircuit;
+import dev.idempotency.store.Settlement;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.StoreCircuit;
 
 /**
  * Publishes meters; every tag comes from a bounded set, and none is a key.
  * <ul>
  * <li>{@code idempotency.process}, timer: {@code listener}, {@code mode}, {@code outcome}
- * (see {@link dev.idempotency.IdempotencyListener.Outcome})</li>
+ * (see {@link dev.idempotency.template.IdempotencyListener.Outcome})</li>
  * <li>{@code idempotency.store}, timer: {@code store}, {@code operation}, {@code outcome}
  * ({@code ok}, {@code unavailable})</li>
  * <li>{@code idempotency.circuit.open}, gauge, 1 while the circuit breaker is open or
@@ -37,7 +37,7 @@ import dev.idempotency.StoreCircuit;
  * <li>{@code idempotency.completion.settled}, counter: {@code listener}, {@code outcome}
  * ({@code settled}, {@code lost})</li>
  * <li>{@code idempotency.endpoint.writes}, counter: {@code operation} (see
- * {@link dev.idempotency.IdempotencyListener.Intervention}), {@code outcome}
+ * {@link dev.idempotency.template.IdempotencyListener.Intervention}), {@code outcome}
  * ({@code done}, {@code refused})</li>
  * <li>{@code idempotency.key.missing}, counter: {@code listener}, {@code policy}</li>
  * <li>{@code idempotency.cleanup.deleted}, counter: {@code table}</li>

@@ -6,17 +6,17 @@ import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.IdempotentOperation;
-import dev.idempotency.OperationContext;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.OperationContext;
 
 /**
  * Tags the observation that is current when an operation begins, which for a listener is
  * Spring Kafka's of the record: {@code idempotency.outcome} (see
- * {@link dev.idempotency.IdempotencyListener.Outcome}; {@code pending} if a Kafka
- * transaction decides it after the observation has ended), {@code idempotency.scope} and,
- * if the handler has run, {@code idempotency.attempt}. Records of a batch have no
- * observation while they are handled.
+ * {@link dev.idempotency.template.IdempotencyListener.Outcome}; {@code pending} if a
+ * Kafka transaction decides it after the observation has ended),
+ * {@code idempotency.scope} and, if the handler has run, {@code idempotency.attempt}.
+ * Records of a batch have no observation while they are handled.
  * <p>
  * Outcome and scope come from bounded sets and are tags of Spring Kafka's meter too; the
  * attempt is one of the span only.

@@ -7,8 +7,8 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.IdempotencyListener.Intervention;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListener.Intervention;
 
 /**
  * What operators may do to messages that have been set aside. Whatever is done is logged

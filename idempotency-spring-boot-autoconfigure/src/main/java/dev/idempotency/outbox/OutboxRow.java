@@ -9,7 +9,7 @@ import java.util.UUID;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Fingerprint;
+import dev.idempotency.store.Fingerprint;
 
 /**
  * A message as it is stored.

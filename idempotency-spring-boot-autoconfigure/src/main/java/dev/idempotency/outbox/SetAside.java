@@ -3,7 +3,7 @@ package dev.idempotency.outbox;
 import java.time.Instant;
 import java.util.UUID;
 
-import dev.idempotency.Failure;
+import dev.idempotency.store.Failure;
 
 /**
  * A message that the broker has refused so often that the relay has given it up.

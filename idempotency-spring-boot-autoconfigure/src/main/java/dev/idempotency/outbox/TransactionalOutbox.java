@@ -13,7 +13,6 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotentExecution;
-import dev.idempotency.TimeOrderedUuid;
 
 /**
  * The {@link Outbox} on an {@link OutboxStore}.

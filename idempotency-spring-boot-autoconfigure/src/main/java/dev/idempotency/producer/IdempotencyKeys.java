@@ -8,7 +8,7 @@ import org.apache.kafka.common.header.Headers;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotentExecution;
-import dev.idempotency.TimeOrderedUuid;
+import dev.idempotency.outbox.TimeOrderedUuid;
 
 /**
  * Gives records their idempotency keys.

@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Failure;
+import dev.idempotency.store.Failure;
 
 /**
  * What a record ends with: nothing, a result or a failure. The first byte says which, so

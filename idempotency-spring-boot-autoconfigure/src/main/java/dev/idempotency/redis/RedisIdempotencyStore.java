@@ -9,16 +9,16 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Completion;
-import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord;
-import dev.idempotency.IdempotencyRecords;
-import dev.idempotency.IdempotencyStore;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Completion;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.Settlement;
 
 /**
  * The store in Redis 6 or later: standalone, with Sentinel, or a cluster. Each transition

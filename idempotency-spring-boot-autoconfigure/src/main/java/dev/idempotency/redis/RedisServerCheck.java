@@ -6,6 +6,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 
 import io.lettuce.core.RedisCommandExecutionException;
 import org.apache.commons.logging.Log;
@@ -14,7 +15,6 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.IdempotencyListener;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 
 /**
@@ -24,9 +24,9 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
  * <p>
  * At the start, a refused command is an {@link IdempotencyConfigurationException}, and
  * eviction, or a policy that cannot be read, is one if it is to be refused. While the
- * application runs, findings are logged, published to the {@link IdempotencyListener} and
- * part of {@link RedisIdempotencyStore#warning()}; consumption is not stopped. A server
- * that cannot be reached at the start is checked later.
+ * application runs, findings are logged, published to a callback and part of
+ * {@link RedisIdempotencyStore#warning()}; consumption is not stopped. A server that
+ * cannot be reached at the start is checked later.
  *
  * @since 0.1.0
  */
@@ -52,7 +52,7 @@ public final class RedisServerCheck {
 
 	private final boolean refuseEviction;
 
-	private final IdempotencyListener listener;
+	private final Consumer<Boolean> evictable;
 
 	private final Duration interval;
 
@@ -67,17 +67,17 @@ public final class RedisServerCheck {
 	 * @param store the store whose servers are checked
 	 * @param refuseEviction whether servers that may evict keys, or do not let their
 	 * policy be read, are refused at the start
-	 * @param listener receives whether servers may evict keys
+	 * @param evictable called after each check with whether servers may evict keys
 	 */
-	public RedisServerCheck(RedisIdempotencyStore store, boolean refuseEviction, IdempotencyListener listener) {
-		this(store, refuseEviction, listener, INTERVAL);
+	public RedisServerCheck(RedisIdempotencyStore store, boolean refuseEviction, Consumer<Boolean> evictable) {
+		this(store, refuseEviction, evictable, INTERVAL);
 	}
 
-	RedisServerCheck(RedisIdempotencyStore store, boolean refuseEviction, IdempotencyListener listener,
+	RedisServerCheck(RedisIdempotencyStore store, boolean refuseEviction, Consumer<Boolean> evictable,
 			Duration interval) {
 		this.store = store;
 		this.refuseEviction = refuseEviction;
-		this.listener = listener;
+		this.evictable = evictable;
 		this.interval = interval;
 	}
 
@@ -166,7 +166,7 @@ public final class RedisServerCheck {
 		this.store.warn(findings.describe().orElse(null));
 		EvictionPolicies policies = findings.policies();
 		if (!policies.evicting().isEmpty() || !policies.hidden()) {
-			this.listener.evictionChecked(this.store.name(), !policies.evicting().isEmpty());
+			this.evictable.accept(!policies.evicting().isEmpty());
 		}
 		if (!findings.equals(this.latest)) {
 			log(findings);

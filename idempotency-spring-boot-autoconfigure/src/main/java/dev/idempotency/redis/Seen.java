@@ -2,7 +2,7 @@ package dev.idempotency.redis;
 
 import java.time.Instant;
 
-import dev.idempotency.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord;
 
 /**
  * A record that was met on the way through all keys.

@@ -2,11 +2,11 @@ package dev.idempotency.redis;
 
 import java.nio.charset.StandardCharsets;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Completion;
-import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Completion;
+import dev.idempotency.store.Failure;
 
 /**
  * The transitions of a record, each a script on one key, and the look at it.

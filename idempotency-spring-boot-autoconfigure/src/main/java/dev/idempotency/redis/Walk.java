@@ -19,7 +19,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyRecordUnreadableException;
-import dev.idempotency.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyRecords;
 
 /**
  * Goes through the keys of a server, or of all masters of a cluster, until it has been

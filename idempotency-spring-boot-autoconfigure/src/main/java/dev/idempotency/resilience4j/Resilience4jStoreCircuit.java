@@ -8,7 +8,7 @@ import java.util.function.Consumer;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 
-import dev.idempotency.StoreCircuit;
+import dev.idempotency.template.StoreCircuit;
 
 /**
  * A circuit that is kept by a Resilience4j circuit breaker. Its events are not listened

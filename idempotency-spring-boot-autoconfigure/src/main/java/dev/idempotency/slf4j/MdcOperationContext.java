@@ -3,8 +3,8 @@ package dev.idempotency.slf4j;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.MDC;
 
-import dev.idempotency.IdempotentOperation;
-import dev.idempotency.OperationContext;
+import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.OperationContext;
 
 /**
  * Puts {@code idempotency.key} and {@code idempotency.scope} into the diagnostic context

@@ -20,16 +20,16 @@ import org.springframework.transaction.support.TransactionTemplate;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxHeader;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.RelayFailure;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
+import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.test.TestApp;
 import dev.idempotency.test.TestDatabase;
 

@@ -17,12 +17,12 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Executed;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.Mode;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.Settlement;
+import dev.idempotency.template.Executed;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;

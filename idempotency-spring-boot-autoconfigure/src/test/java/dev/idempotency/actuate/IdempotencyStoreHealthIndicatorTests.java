@@ -16,15 +16,15 @@ import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.dao.DataAccessResourceFailureException;
 
-import dev.idempotency.CompletionCache;
-import dev.idempotency.IdempotencyListener.StoreCall;
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Mode;
-import dev.idempotency.ResultCodec;
-import dev.idempotency.StoreCircuit;
-import dev.idempotency.TemplateSettings;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
+import dev.idempotency.template.CompletionCache;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.ResultCodec;
+import dev.idempotency.template.StoreCircuit;
+import dev.idempotency.template.TemplateSettings;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.UnreliableStore;
 

@@ -16,7 +16,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-import dev.idempotency.IdempotencyTemplate;
+import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.test.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;

@@ -3,10 +3,10 @@ package dev.idempotency.autoconfigure;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-import dev.idempotency.IdempotencyTemplate;
-import dev.idempotency.IdempotentOperation;
 import dev.idempotency.Mode;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;

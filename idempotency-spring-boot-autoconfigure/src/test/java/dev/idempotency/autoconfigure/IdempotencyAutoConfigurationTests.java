@@ -14,12 +14,12 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.KafkaListener;
 
-import dev.idempotency.IdempotencyStore;
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Idempotent;
-import dev.idempotency.TemplateSettings;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.TableName;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.TemplateSettings;
 import dev.idempotency.test.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;

@@ -11,8 +11,8 @@ import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.Servers;
 

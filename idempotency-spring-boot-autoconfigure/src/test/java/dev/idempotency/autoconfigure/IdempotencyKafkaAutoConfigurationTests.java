@@ -6,9 +6,9 @@ import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.listener.ContainerProtection;
 import dev.idempotency.listener.IdempotentAdvisor;
+import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.test.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;

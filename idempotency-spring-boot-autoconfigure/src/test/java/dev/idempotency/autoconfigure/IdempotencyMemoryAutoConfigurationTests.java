@@ -8,10 +8,10 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-import dev.idempotency.IdempotencyStore;
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.Logs;
 

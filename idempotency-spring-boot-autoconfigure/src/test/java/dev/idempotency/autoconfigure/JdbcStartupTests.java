@@ -30,14 +30,14 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.transaction.annotation.Isolation;
 import org.springframework.transaction.annotation.Transactional;
 
-import dev.idempotency.IdempotencyStore;
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.Layout;
 import dev.idempotency.jdbc.TableName;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;

@@ -19,8 +19,6 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import tools.jackson.databind.json.JsonMapper;
 
-import dev.idempotency.IdempotencyTemplate;
-import dev.idempotency.Serialization;
 import dev.idempotency.actuate.IdempotencyEndpoint;
 import dev.idempotency.actuate.IdempotencyEndpointWebExtension;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
@@ -33,6 +31,8 @@ import dev.idempotency.micrometer.MicrometerOutboxListener;
 import dev.idempotency.micrometer.ObservationTags;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.slf4j.MdcOperationContext;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.Serialization;
 import dev.idempotency.test.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;

@@ -18,10 +18,10 @@ import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.kafka.annotation.KafkaListener;
 
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
-import dev.idempotency.ResultCodec;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.ResultCodec;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;

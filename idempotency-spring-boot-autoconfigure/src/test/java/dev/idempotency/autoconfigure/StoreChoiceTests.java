@@ -29,12 +29,12 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.mock.env.MockEnvironment;
 
-import dev.idempotency.IdempotencyStore;
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Idempotent;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.TableName;
 import dev.idempotency.redis.RedisIdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.Servers;
 

@@ -8,11 +8,11 @@ import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 
-import dev.idempotency.CompletionCache;
-import dev.idempotency.IdempotencyTemplate;
-import dev.idempotency.StoreCircuit;
 import dev.idempotency.caffeine.CaffeineCompletionCache;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
+import dev.idempotency.template.CompletionCache;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.StoreCircuit;
 import dev.idempotency.test.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;

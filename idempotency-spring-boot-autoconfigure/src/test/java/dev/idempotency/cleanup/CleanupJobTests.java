@@ -17,10 +17,11 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyListener;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.ExpiredRecords;
+import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.TestDatabase;
 

@@ -4,10 +4,10 @@ import java.nio.charset.StandardCharsets;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Completion;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Completion;
 
 /**
  * Makes requests for keys that are known in different ways.

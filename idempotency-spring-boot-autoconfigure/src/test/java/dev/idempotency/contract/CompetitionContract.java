@@ -7,8 +7,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-import dev.idempotency.Claim;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.Claim;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

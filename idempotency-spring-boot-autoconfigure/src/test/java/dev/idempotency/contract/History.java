@@ -14,9 +14,9 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 
-import dev.idempotency.Claim;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.Settlement;
 
 /**
  * What happened to keys, on the clock of this JVM. Whatever the time that a call took, a

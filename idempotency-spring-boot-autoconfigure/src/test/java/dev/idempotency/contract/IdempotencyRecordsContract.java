@@ -5,8 +5,8 @@ import java.time.Duration;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-import dev.idempotency.IdempotencyRecords;
-import dev.idempotency.IdempotencyStore;
+import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyStore;
 
 /**
  * What every {@link IdempotencyRecords} must do. Not tested, because it takes more than a

@@ -5,7 +5,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-import dev.idempotency.IdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
 
 /**
  * What every {@link IdempotencyStore} must do. Not tested, because it takes more than a

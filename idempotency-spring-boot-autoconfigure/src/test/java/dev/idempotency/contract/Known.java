@@ -4,8 +4,8 @@ import java.time.Duration;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.ClaimRequest;
 
 /**
  * The ways in which a key can be known.

@@ -6,10 +6,10 @@ import java.util.EnumSet;
 import java.util.Optional;
 import java.util.Set;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.IdempotencyRecord;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.Settlement;
 
 /**
  * What a store has to know about a key, as long as no time passes. Answers are compared

@@ -5,8 +5,8 @@ import java.util.List;
 
 import org.junit.jupiter.api.Test;
 
-import dev.idempotency.IdempotencyRecords.Overview;
-import dev.idempotency.IdempotencyRecords.Scope;
+import dev.idempotency.store.IdempotencyRecords.Overview;
+import dev.idempotency.store.IdempotencyRecords.Scope;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

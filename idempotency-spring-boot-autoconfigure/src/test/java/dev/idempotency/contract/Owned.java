@@ -2,7 +2,7 @@ package dev.idempotency.contract;
 
 import java.time.Duration;
 
-import dev.idempotency.ClaimRequest;
+import dev.idempotency.store.ClaimRequest;
 
 /**
  * One who has acquired a key. Only one thread acts for it at a time.

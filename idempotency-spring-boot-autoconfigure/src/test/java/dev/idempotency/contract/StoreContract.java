@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.time.Instant;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord;
-import dev.idempotency.IdempotencyStore;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -8,9 +8,9 @@ import java.util.function.Supplier;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.Claim;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.TransactionalIdempotencyStore;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
  * What the tests of a concern of transactions need.

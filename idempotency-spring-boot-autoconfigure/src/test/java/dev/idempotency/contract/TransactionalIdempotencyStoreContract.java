@@ -2,7 +2,7 @@ package dev.idempotency.contract;
 
 import org.springframework.transaction.PlatformTransactionManager;
 
-import dev.idempotency.TransactionalIdempotencyStore;
+import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
  * What every {@link TransactionalIdempotencyStore} must do, what is asked of every store

@@ -1,5 +1,5 @@
 /**
- * The contract of {@link dev.idempotency.IdempotencyStore} as tests. Extend
+ * The contract of {@link dev.idempotency.store.IdempotencyStore} as tests. Extend
  * {@link dev.idempotency.contract.IdempotencyStoreContract}, or
  * {@link dev.idempotency.contract.TransactionalIdempotencyStoreContract}, and name the
  * store:

@@ -11,8 +11,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;

@@ -11,9 +11,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-import dev.idempotency.Claim;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.Claim;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 

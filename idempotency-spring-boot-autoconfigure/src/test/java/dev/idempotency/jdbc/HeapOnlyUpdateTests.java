@@ -9,7 +9,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 
-import dev.idempotency.ClaimRequest;
+import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 

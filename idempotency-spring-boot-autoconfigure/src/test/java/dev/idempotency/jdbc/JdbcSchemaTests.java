@@ -14,8 +14,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 
-import dev.idempotency.Claim;
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.store.Claim;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 

@@ -21,9 +21,9 @@ import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Failure;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;

@@ -24,8 +24,8 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.TimeOrderedUuid;
 import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.ForkedApp;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;

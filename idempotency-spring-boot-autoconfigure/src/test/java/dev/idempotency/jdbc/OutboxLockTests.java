@@ -24,7 +24,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.TimeOrderedUuid;
 import dev.idempotency.outbox.ClaimedRow;
 import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxPublisher;
@@ -32,6 +31,7 @@ import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.RelayFailure;
 import dev.idempotency.outbox.RelaySettings;
+import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;

@@ -15,9 +15,9 @@ import org.junit.jupiter.api.Test;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.TimeOrderedUuid;
 import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;

@@ -32,7 +32,6 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.TimeOrderedUuid;
 import dev.idempotency.outbox.ClaimedRow;
 import dev.idempotency.outbox.OnRefused;
 import dev.idempotency.outbox.OutboxClaim;
@@ -40,6 +39,7 @@ import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStatus;
 import dev.idempotency.outbox.RelayFailure;
 import dev.idempotency.outbox.SetAside;
+import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;

@@ -25,10 +25,10 @@ import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Settlement;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 

@@ -7,8 +7,8 @@ import com.zaxxer.hikari.HikariDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.contract.TransactionalIdempotencyStoreContract;
+import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.test.TestDatabase;
 
 /**

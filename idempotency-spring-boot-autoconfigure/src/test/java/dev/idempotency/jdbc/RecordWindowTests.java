@@ -7,9 +7,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecords;
-import dev.idempotency.IdempotencyRecords.Overview;
-import dev.idempotency.IdempotencyRecords.Page;
+import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyRecords.Overview;
+import dev.idempotency.store.IdempotencyRecords.Page;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;

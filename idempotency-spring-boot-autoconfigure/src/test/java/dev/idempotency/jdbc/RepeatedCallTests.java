@@ -9,12 +9,12 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.Settlement;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;

@@ -14,10 +14,10 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Mode;
-import dev.idempotency.ResultCodec;
-import dev.idempotency.TemplateSettings;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.ResultCodec;
+import dev.idempotency.template.TemplateSettings;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
 

@@ -20,8 +20,8 @@ import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.Idempotent;
+import dev.idempotency.store.IdempotencyRecord.State;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -28,10 +28,10 @@ import org.springframework.kafka.listener.DeadLetterPublishingRecoverer;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.listener.BatchApp.Batches;
+import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
 

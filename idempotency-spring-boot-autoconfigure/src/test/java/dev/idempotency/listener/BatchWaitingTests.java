@@ -30,9 +30,9 @@ import org.springframework.kafka.listener.KafkaListenerErrorHandler;
 import org.springframework.test.util.AopTestUtils;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.Idempotent;
 import dev.idempotency.listener.BatchApp.Batches;
+import dev.idempotency.store.ClaimRequest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

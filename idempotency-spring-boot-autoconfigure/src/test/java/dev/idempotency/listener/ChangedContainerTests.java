@@ -35,8 +35,8 @@ import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.MessageListener;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.Idempotent;
+import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;
 

@@ -17,7 +17,7 @@ import org.springframework.kafka.core.ProducerPostProcessor;
 import org.springframework.test.util.ReflectionTestUtils;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.test.Servers;
 
 /**

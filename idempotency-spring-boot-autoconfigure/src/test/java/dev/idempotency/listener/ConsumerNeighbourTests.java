@@ -37,8 +37,8 @@ import org.springframework.validation.Validator;
 import org.springframework.validation.annotation.Validated;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.Idempotent;
+import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.test.DeadLetters;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;

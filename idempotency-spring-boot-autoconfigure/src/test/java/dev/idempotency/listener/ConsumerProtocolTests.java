@@ -18,8 +18,8 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ContainerCustomizer;
 import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.Idempotent;
+import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.test.Kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;

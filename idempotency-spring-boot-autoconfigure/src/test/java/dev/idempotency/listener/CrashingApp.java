@@ -7,7 +7,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.test.TestApp;
 
 /**

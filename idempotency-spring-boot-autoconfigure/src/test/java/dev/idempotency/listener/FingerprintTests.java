@@ -19,9 +19,9 @@ import org.springframework.kafka.support.KafkaHeaders;
 
 import dev.idempotency.IdempotencyFingerprintException;
 import dev.idempotency.IdempotencyKeyReusedException;
-import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.test.DeadLetters;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;

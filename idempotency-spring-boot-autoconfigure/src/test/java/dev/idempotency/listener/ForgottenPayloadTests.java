@@ -17,10 +17,10 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.KafkaListener;
 
-import dev.idempotency.IdempotencyListener.StoreCall;
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.Idempotent;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.test.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;

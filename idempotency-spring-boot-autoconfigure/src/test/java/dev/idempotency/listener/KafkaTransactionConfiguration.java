@@ -26,7 +26,7 @@ import org.springframework.kafka.listener.DefaultAfterRollbackProcessor;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListener;
 
 /**
  * The container factories of {@link KafkaTransactionTests}, each with three attempts, and

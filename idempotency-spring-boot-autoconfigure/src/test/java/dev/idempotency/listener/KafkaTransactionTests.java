@@ -26,13 +26,13 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.support.SimpleTransactionStatus;
 
-import dev.idempotency.Boundary;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord.State;
-import dev.idempotency.IdempotencyStore;
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.Mode;
-import dev.idempotency.ResultCodec;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.Boundary;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.ResultCodec;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;

@@ -19,9 +19,9 @@ import org.springframework.kafka.support.KafkaHeaders;
 import org.springframework.messaging.handler.annotation.Payload;
 
 import dev.idempotency.IdempotencyKeyMissingException;
-import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.test.DeadLetters;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Logs;

@@ -22,9 +22,9 @@ import org.springframework.messaging.handler.annotation.support.DefaultMessageHa
 import org.springframework.test.util.AopTestUtils;
 import org.springframework.util.ReflectionUtils;
 
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
+import dev.idempotency.store.ClaimRequest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

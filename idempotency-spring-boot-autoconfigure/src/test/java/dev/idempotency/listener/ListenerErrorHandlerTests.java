@@ -27,8 +27,8 @@ import org.springframework.resilience.annotation.EnableResilientMethods;
 import org.springframework.resilience.annotation.Retryable;
 import reactor.core.publisher.Mono;
 
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.Idempotent;
+import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
 

@@ -26,8 +26,8 @@ import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 import org.springframework.kafka.support.micrometer.KafkaRecordReceiverContext;
 import reactor.core.publisher.Mono;
 
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.Idempotent;
+import dev.idempotency.store.ClaimRequest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -17,9 +17,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.KafkaListener;
 
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
+import dev.idempotency.store.ClaimRequest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

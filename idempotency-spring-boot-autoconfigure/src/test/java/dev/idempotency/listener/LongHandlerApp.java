@@ -10,10 +10,10 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.KafkaListener;
 
-import dev.idempotency.IdempotencyListener;
 import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
+import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.test.TestApp;
 
 /**

@@ -16,13 +16,13 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.core.env.StandardEnvironment;
 
-import dev.idempotency.Claim;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord;
-import dev.idempotency.IdempotencyStore;
-import dev.idempotency.IdempotencyTemplate;
 import dev.idempotency.autoconfigure.IdempotencyProperties;
 import dev.idempotency.listener.LongHandlerApp.LongListener;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.test.ForkedApp;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Logs;

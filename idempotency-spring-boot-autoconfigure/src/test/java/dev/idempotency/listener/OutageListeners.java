@@ -20,10 +20,10 @@ import org.springframework.kafka.config.ContainerCustomizer;
 import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 import org.springframework.kafka.listener.ConsumerAwareRebalanceListener;
 
-import dev.idempotency.IdempotencyListener;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.listener.OutageEffects.Effect;
+import dev.idempotency.template.IdempotencyListener;
 
 /**
  * A leased listener that can be held when its effect has happened, and what became of its

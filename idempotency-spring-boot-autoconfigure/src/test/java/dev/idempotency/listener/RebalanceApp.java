@@ -19,9 +19,9 @@ import org.springframework.kafka.config.ContainerCustomizer;
 import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 import org.springframework.kafka.listener.ConsumerAwareRebalanceListener;
 
-import dev.idempotency.IdempotencyListener;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.template.IdempotencyListener;
 
 /**
  * One instance of an application whose instances share a group. The handler of the value

@@ -14,11 +14,11 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.context.ConfigurableApplicationContext;
 
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyListener.Outcome;
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.listener.RebalanceApp.Instance;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;

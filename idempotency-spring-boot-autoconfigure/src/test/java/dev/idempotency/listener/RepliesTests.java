@@ -23,10 +23,10 @@ import org.springframework.kafka.support.KafkaHeaders;
 import org.springframework.kafka.support.converter.StringJacksonJsonMessageConverter;
 import org.springframework.messaging.handler.annotation.SendTo;
 
-import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.StoredResultUnreadableException;
+import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.test.DeadLetters;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Logs;
@@ -37,8 +37,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link dev.idempotency.ResultCodec} on a real broker and PostgreSQL: a
- * duplicate answers like the first.
+ * Tests for {@link dev.idempotency.template.ResultCodec} on a real broker and PostgreSQL:
+ * a duplicate answers like the first.
  */
 @Tag("promise-8")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

@@ -18,11 +18,11 @@ import org.springframework.kafka.annotation.DltHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.annotation.RetryableTopic;
 
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.IdempotencyListener.Outcome;
 import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.test.Kafka;
 
 /**

@@ -18,8 +18,8 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.annotation.TopicPartition;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.Idempotent;
+import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;

@@ -28,11 +28,11 @@ import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.IdempotencyRecord;
-import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Logs;
 

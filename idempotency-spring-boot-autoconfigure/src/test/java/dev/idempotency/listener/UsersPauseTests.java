@@ -21,8 +21,8 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.listener.MessageListenerContainer;
 
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.Idempotent;
+import dev.idempotency.store.ClaimRequest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -23,7 +23,7 @@ import org.springframework.kafka.listener.KafkaListenerErrorHandler;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListener;
 
 /**
  * The error handlers of {@link WaitingTests}.

@@ -12,15 +12,15 @@ import java.util.concurrent.ConcurrentHashMap;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Failure;
-import dev.idempotency.Fingerprint;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord;
-import dev.idempotency.IdempotencyRecord.State;
-import dev.idempotency.IdempotencyStore;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.Fingerprint;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.Settlement;
 
 /**
  * Stores that keep the wrong things.

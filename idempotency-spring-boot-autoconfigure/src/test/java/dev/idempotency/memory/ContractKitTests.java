@@ -21,8 +21,8 @@ import org.junit.platform.launcher.core.LauncherFactory;
 import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
 import org.junit.platform.launcher.listeners.TestExecutionSummary;
 
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.contract.IdempotencyStoreContract;
+import dev.idempotency.store.IdempotencyStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -9,12 +9,12 @@ import java.util.UUID;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyListener;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.cleanup.CleanupSettings;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.template.IdempotencyListener;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -8,11 +8,11 @@ import java.util.function.UnaryOperator;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyStore;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.Settlement;
 
 /**
  * Stores that count time wrongly.

@@ -15,13 +15,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyListener.Execution;
-import dev.idempotency.IdempotencyListener.Outcome;
-import dev.idempotency.IdempotencyListener.StoreCall;
-import dev.idempotency.IdempotencyListener.StoreOutcome;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.StoreCircuit;
+import dev.idempotency.template.IdempotencyListener.Execution;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyListener.StoreOutcome;
+import dev.idempotency.template.StoreCircuit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -10,11 +10,11 @@ import io.micrometer.observation.ObservationRegistry;
 import org.junit.jupiter.api.Test;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyListener.Execution;
-import dev.idempotency.IdempotencyListener.Outcome;
-import dev.idempotency.IdempotentOperation;
 import dev.idempotency.Mode;
-import dev.idempotency.OperationContext.Scope;
+import dev.idempotency.template.IdempotencyListener.Execution;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.OperationContext.Scope;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;

@@ -18,16 +18,16 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyListener.Execution;
-import dev.idempotency.IdempotencyListener.Intervention;
-import dev.idempotency.IdempotencyListener.Outcome;
-import dev.idempotency.IdempotencyListener.StoreCall;
-import dev.idempotency.IdempotencyListener.StoreOutcome;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.Settlement;
-import dev.idempotency.StoreCircuit;
 import dev.idempotency.outbox.Outbox;
+import dev.idempotency.store.Settlement;
+import dev.idempotency.template.IdempotencyListener.Execution;
+import dev.idempotency.template.IdempotencyListener.Intervention;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyListener.StoreOutcome;
+import dev.idempotency.template.StoreCircuit;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;
 

@@ -29,10 +29,10 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.IdempotencyRecords.Change;
 import dev.idempotency.actuate.OutboxDescriptors.MessagesChanged;
 import dev.idempotency.actuate.OutboxDescriptors.SetAsideDescriptor;
 import dev.idempotency.actuate.OutboxEndpoint;
+import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;

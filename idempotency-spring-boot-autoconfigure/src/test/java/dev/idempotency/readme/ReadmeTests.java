@@ -21,8 +21,8 @@ import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.readme.Readme.Store;
+import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;
 

@@ -13,13 +13,13 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord;
-import dev.idempotency.IdempotencyRecord.State;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.Settlement;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TestRedis;
 

@@ -3,6 +3,7 @@ package dev.idempotency.redis;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -15,10 +16,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
-import dev.idempotency.ClaimRequest;
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Settlement;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.RedisProcess;
 import dev.idempotency.test.TestDatabase;
@@ -225,13 +225,12 @@ class RedisServerCheckTests {
 	/**
 	 * What the check has published.
 	 */
-	private static final class Published implements IdempotencyListener {
+	private static final class Published implements Consumer<Boolean> {
 
 		private final List<Boolean> evictions = new CopyOnWriteArrayList<>();
 
 		@Override
-		public void evictionChecked(String store, boolean possible) {
-			assertThat(store).isEqualTo("redis");
+		public void accept(Boolean possible) {
 			this.evictions.add(possible);
 		}
 

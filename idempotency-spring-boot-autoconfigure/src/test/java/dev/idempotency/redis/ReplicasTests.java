@@ -13,11 +13,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Completion;
-import dev.idempotency.IdempotencyRecord.State;
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Completion;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.Settlement;
 import dev.idempotency.test.RedisProcess;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TestRedis;

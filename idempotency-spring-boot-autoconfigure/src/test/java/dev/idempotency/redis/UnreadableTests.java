@@ -12,12 +12,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Completion;
-import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecordUnreadableException;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Completion;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.Settlement;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TestRedis;
 

@@ -9,17 +9,17 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.MDC;
 
-import dev.idempotency.BatchItem;
-import dev.idempotency.CompletionCache;
-import dev.idempotency.Executed;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyTemplate;
-import dev.idempotency.IdempotentOperation;
 import dev.idempotency.Mode;
-import dev.idempotency.ResultCodec;
-import dev.idempotency.StoreCircuit;
-import dev.idempotency.TemplateSettings;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.template.BatchItem;
+import dev.idempotency.template.CompletionCache;
+import dev.idempotency.template.Executed;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.ResultCodec;
+import dev.idempotency.template.StoreCircuit;
+import dev.idempotency.template.TemplateSettings;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;

@@ -19,7 +19,7 @@ import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.RecordInterceptor;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListener;
 
 /**
  * An error handler with five immediate retries and a dead-letter topic, and a record of

@@ -6,9 +6,9 @@ import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyListener;
-import dev.idempotency.Settlement;
-import dev.idempotency.StoreCircuit;
+import dev.idempotency.store.Settlement;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.StoreCircuit;
 
 /**
  * Remembers what it is told.

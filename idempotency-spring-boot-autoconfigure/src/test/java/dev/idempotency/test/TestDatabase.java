@@ -12,16 +12,16 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Fingerprint;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord;
-import dev.idempotency.IdempotentOperation;
 import dev.idempotency.Mode;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.Layout;
 import dev.idempotency.jdbc.TableName;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Fingerprint;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.template.IdempotentOperation;
 
 /**
  * A database with a store in it.

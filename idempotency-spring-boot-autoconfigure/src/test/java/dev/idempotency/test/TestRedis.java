@@ -14,8 +14,8 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.redis.RedisIdempotencyStore;
+import dev.idempotency.store.IdempotencyRecord;
 
 import static org.awaitility.Awaitility.await;
 

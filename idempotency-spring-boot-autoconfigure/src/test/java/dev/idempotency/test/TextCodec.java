@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.ResultCodec;
+import dev.idempotency.template.ResultCodec;
 
 /**
  * Keeps text as UTF-8.

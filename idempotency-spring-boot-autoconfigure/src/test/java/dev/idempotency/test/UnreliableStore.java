@@ -14,18 +14,18 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.dao.DataAccessResourceFailureException;
 
-import dev.idempotency.Claim;
-import dev.idempotency.ClaimRequest;
-import dev.idempotency.Completion;
-import dev.idempotency.Failure;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyListener.StoreCall;
-import dev.idempotency.IdempotencyRecord;
 import dev.idempotency.IdempotencyRecordUnreadableException;
-import dev.idempotency.IdempotencyRecords;
-import dev.idempotency.IdempotencyStore;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.Settlement;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Completion;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.Settlement;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
 
 /**
  * Hands calls on to a real store, but for those that fail by the will of a test.

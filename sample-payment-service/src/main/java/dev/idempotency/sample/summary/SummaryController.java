@@ -6,13 +6,13 @@ import java.util.Map;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
-import dev.idempotency.IdempotencyStore;
-import dev.idempotency.TransactionalIdempotencyStore;
 import dev.idempotency.sample.summary.Reconciliation.Differences;
 import dev.idempotency.sample.summary.Summary.Gateway;
 import dev.idempotency.sample.summary.Summary.ProtectedLedger;
 import dev.idempotency.sample.summary.Summary.Statements;
 import dev.idempotency.sample.summary.Summary.UnprotectedLedger;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
  * Tells the figures.

@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.LongAdder;
 
 import org.springframework.stereotype.Component;
 
-import dev.idempotency.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListener;
 
 /**
  * Counts the duplicates that the library has kept from the handlers.

@@ -1,0 +1,47 @@
+package dev.idempotency.store;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Why a handler failed, cut to a size that a store can keep.
+ *
+ * @param type the class name of the error
+ * @param message the message of the error
+ * @since 0.1.0
+ */
+public record Failure(String type, @Nullable String message) {
+
+	private static final int MAX_LENGTH = 500;
+
+	public Failure {
+		type = cut(type);
+		message = (message != null) ? cut(message) : null;
+	}
+
+	/**
+	 * Describe an error.
+	 * @param error the error
+	 * @return its description
+	 */
+	public static Failure of(Throwable error) {
+		String message;
+		try {
+			message = error.getMessage();
+		}
+		catch (RuntimeException ex) {
+			message = null;
+		}
+		return new Failure(error.getClass().getName(), message);
+	}
+
+	private static String cut(String text) {
+		StringBuilder cut = new StringBuilder(Math.min(text.length(), MAX_LENGTH));
+		// Whole code points only, and none that PostgreSQL refuses.
+		text.codePoints()
+			.filter((c) -> c != 0 && !(c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE))
+			.limit(MAX_LENGTH)
+			.forEach(cut::appendCodePoint);
+		return cut.toString();
+	}
+
+}

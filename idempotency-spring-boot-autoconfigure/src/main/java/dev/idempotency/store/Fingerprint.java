@@ -1,0 +1,124 @@
+package dev.idempotency.store;
+
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.concurrent.atomic.AtomicLong;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyKey;
+
+/**
+ * The fingerprint of the content that a key stands for: one byte with the version of the
+ * canonical form in which the content was written, then the SHA-256 digest of that form.
+ * Two fingerprints are compared only if both have the same version. Otherwise the key
+ * alone decides, as if no fingerprint were declared, and a warning says so.
+ *
+ * @since 0.1.0
+ */
+public final class Fingerprint {
+
+	/**
+	 * The length of a fingerprint in bytes.
+	 */
+	public static final int LENGTH = 33;
+
+	private static final int MESSAGE = Byte.MAX_VALUE;
+
+	private static final Log logger = LogFactory.getLog(Fingerprint.class);
+
+	private static final long PAUSE = Duration.ofMinutes(1).toNanos();
+
+	private static final AtomicLong lastWarning = new AtomicLong(System.nanoTime() - PAUSE);
+
+	private Fingerprint() {
+	}
+
+	/**
+	 * Fingerprint of content in a form of the application's own, which never changes.
+	 * @param content the content
+	 * @return the fingerprint, with version 0
+	 */
+	public static byte[] of(byte[] content) {
+		return of(0, content);
+	}
+
+	/**
+	 * Fingerprint of content in a canonical form.
+	 * @param version the version of the form, 0 to 127
+	 * @param content the content in that form
+	 * @return the fingerprint
+	 */
+	public static byte[] of(int version, byte[] content) {
+		byte[] fingerprint = new byte[LENGTH];
+		fingerprint[0] = (byte) version;
+		try {
+			byte[] digest = MessageDigest.getInstance("SHA-256").digest(content);
+			System.arraycopy(digest, 0, fingerprint, 1, digest.length);
+			return fingerprint;
+		}
+		catch (NoSuchAlgorithmException ex) {
+			throw new IllegalStateException("Every Java platform has SHA-256", ex);
+		}
+	}
+
+	/**
+	 * Fingerprint that a message has brought along, as the outbox gives one to messages
+	 * whose key it has derived. It is compared with other such fingerprints only.
+	 * @param content the fingerprint as it is in the message
+	 * @return the fingerprint, with the highest version
+	 */
+	public static byte[] ofMessage(byte[] content) {
+		return of(MESSAGE, content);
+	}
+
+	/**
+	 * The beginning of a digest as a text for headers.
+	 * @param content the content
+	 * @param bytes how many bytes of the digest, 1 to 32
+	 * @return two hexadecimal digits for each of the bytes
+	 */
+	public static String text(byte[] content, int bytes) {
+		return HexFormat.of().formatHex(of(content), 1, 1 + bytes);
+	}
+
+	/**
+	 * Whether a key is used for other content. For implementations of
+	 * {@link IdempotencyStore}, which ask this only of completed keys and live claims.
+	 * @param key the key
+	 * @param stored the fingerprint that the store keeps, {@code null} if it has none
+	 * @param requested the fingerprint of the request, {@code null} if it has none
+	 * @return whether both fingerprints have the same version and differ
+	 */
+	public static boolean differs(IdempotencyKey key, byte @Nullable [] stored, byte @Nullable [] requested) {
+		if (stored == null || requested == null || Arrays.equals(stored, requested)) {
+			return false;
+		}
+		if (stored.length > 0 && requested.length > 0 && stored[0] != requested[0]) {
+			notCompared(key);
+			return false;
+		}
+		return true;
+	}
+
+	/**
+	 * Warn, at most once per minute, that two fingerprints of a key were not compared
+	 * because they have different versions. For stores that compare on their server.
+	 * @param key the key
+	 */
+	public static void notCompared(IdempotencyKey key) {
+		long now = System.nanoTime();
+		long last = lastWarning.get();
+		if (now - last >= PAUSE && lastWarning.compareAndSet(last, now)) {
+			logger.warn("The content of the " + key + " was not compared, because its stored fingerprint has another "
+					+ "version than the one of this application; the key alone decided. Records of the other version "
+					+ "disappear at the end of their retention");
+		}
+	}
+
+}

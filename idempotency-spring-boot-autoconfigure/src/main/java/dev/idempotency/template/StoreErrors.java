@@ -1,0 +1,101 @@
+package dev.idempotency.template;
+
+import java.io.IOException;
+import java.sql.SQLException;
+import java.sql.SQLNonTransientConnectionException;
+import java.sql.SQLRecoverableException;
+import java.sql.SQLTimeoutException;
+import java.sql.SQLTransientConnectionException;
+import java.util.List;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.dao.ConcurrencyFailureException;
+import org.springframework.dao.NonTransientDataAccessResourceException;
+import org.springframework.dao.RecoverableDataAccessException;
+import org.springframework.dao.TransientDataAccessException;
+import org.springframework.transaction.CannotCreateTransactionException;
+
+import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+
+/**
+ * Tells an outage from a refusal by the type of an error and by its SQL state, for stores
+ * that throw something else than the exceptions of this library.
+ */
+final class StoreErrors {
+
+	// Causes may form a ring.
+	private static final int MAX_DEPTH = 50;
+
+	private static final List<Class<? extends Throwable>> OUTAGES = List.of(
+			NonTransientDataAccessResourceException.class, TransientDataAccessException.class,
+			RecoverableDataAccessException.class, CannotCreateTransactionException.class, IOException.class,
+			TimeoutException.class, SQLTransientConnectionException.class, SQLNonTransientConnectionException.class,
+			SQLRecoverableException.class, SQLTimeoutException.class);
+
+	// No connection, nobody is let in, no resources, shut down by an operator, system.
+	private static final List<String> OUTAGE_STATES = List.of("08", "28", "53", "57P", "58");
+
+	private StoreErrors() {
+	}
+
+	static boolean isOutage(Throwable error) {
+		return find(error, ConcurrencyFailureException.class::isInstance) == null
+				&& find(error, StoreErrors::isKnownOutage) != null;
+	}
+
+	private static boolean isKnownOutage(Throwable error) {
+		if (OUTAGES.stream().anyMatch((type) -> type.isInstance(error))) {
+			return true;
+		}
+		String state = (error instanceof SQLException sql) ? sql.getSQLState() : null;
+		return state != null && OUTAGE_STATES.stream().anyMatch(state::startsWith);
+	}
+
+	/**
+	 * Find the code with which a store names its reason.
+	 * @param error the error
+	 * @return the code that the store has given, else an SQL state among the causes
+	 */
+	static @Nullable String code(Throwable error) {
+		if (error instanceof IdempotencyStoreRefusedException refused && refused.code() != null) {
+			return refused.code();
+		}
+		if (error instanceof IdempotencyStoreUnavailableException unavailable && unavailable.code() != null) {
+			return unavailable.code();
+		}
+		return (find(error,
+				(cause) -> cause instanceof SQLException sql && sql.getSQLState() != null) instanceof SQLException sql)
+						? sql.getSQLState() : null;
+	}
+
+	/**
+	 * Describe the deepest cause. The text of an error about data may quote them, and
+	 * that of an error with another code than an SQL state too.
+	 * @param error the error
+	 * @return the end of a sentence, empty if there is nothing to add
+	 */
+	static String reason(Throwable error) {
+		Throwable cause = NestedExceptionUtils.getMostSpecificCause(error);
+		boolean quotes = (cause instanceof SQLException sql) ? quotes(sql) : code(error) != null;
+		return (cause == error || quotes) ? "" : ": " + cause;
+	}
+
+	private static boolean quotes(SQLException error) {
+		String state = error.getSQLState();
+		return state != null && (state.startsWith("22") || state.startsWith("23"));
+	}
+
+	private static @Nullable Throwable find(Throwable error, Predicate<Throwable> condition) {
+		return Stream.iterate(error, (cause) -> cause != null, Throwable::getCause)
+			.limit(MAX_DEPTH)
+			.filter(condition)
+			.findFirst()
+			.orElse(null);
+	}
+
+}

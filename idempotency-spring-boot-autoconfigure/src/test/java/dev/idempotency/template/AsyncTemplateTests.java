@@ -1,0 +1,368 @@
+package dev.idempotency.template;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OwnershipLostException;
+import dev.idempotency.caffeine.CaffeineCompletionCache;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link IdempotencyTemplate#executeAsync}.
+ */
+@Execution(ExecutionMode.SAME_THREAD)
+class AsyncTemplateTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(2);
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final IdempotencyTemplate template = template(false);
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	private final CompletableFuture<String> handler = new CompletableFuture<>();
+
+	private IdempotencyTemplate template(boolean failOpen) {
+		return new IdempotencyTemplate(this.store, new TemplateSettings(null, failOpen, List.of(this.listener)));
+	}
+
+	@AfterEach
+	void close() {
+		this.store.recover();
+		this.template.close();
+	}
+
+	private CompletableFuture<Executed<String>> run() {
+		return run(this.operation, this.handler);
+	}
+
+	private CompletableFuture<Executed<String>> run(IdempotentOperation someOperation, CompletionStage<String> stage) {
+		return this.template.executeAsync(someOperation, new TextCodec(), () -> {
+			this.runs.incrementAndGet();
+			return stage;
+		});
+	}
+
+	private IdempotentOperation shortOperation() {
+		return new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null, LEASE,
+				TestDatabase.RETENTION);
+	}
+
+	private State state() {
+		return database.record(this.key).state();
+	}
+
+	private boolean isFree() {
+		return database.store().claim(TestDatabase.request(this.key)) instanceof Claim.Acquired;
+	}
+
+	private static Throwable failure(CompletableFuture<?> answer) {
+		await().until(answer::isDone);
+		return answer.handle((result, error) -> error).join();
+	}
+
+	@Test
+	@Tag("promise-1")
+	void keyIsCompletedOnlyWhenTheSignalArrives() {
+		CompletableFuture<Executed<String>> answer = run();
+		assertThat(answer).isNotDone();
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+		assertThat(this.listener.outcomes()).isEmpty();
+		this.handler.complete("paid");
+		assertThat(answer.join()).isEqualTo(new Executed<>("paid", false));
+		assertThat(state()).isEqualTo(State.COMPLETED);
+		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED));
+	}
+
+	@Test
+	void stageThatIsDoneAlreadyIsCompleted() {
+		assertThat(run(this.operation, CompletableFuture.completedStage("paid")).join().result()).isEqualTo("paid");
+		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void noStageIsACompletionWithoutResult() {
+		assertThat(run(this.operation, null).join()).isEqualTo(new Executed<>(null, false));
+		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-1")
+	void failureOfTheStageIsRecordedAndHandedOn() {
+		CompletableFuture<Executed<String>> answer = run(this.operation, this.handler.thenApply((value) -> value));
+		this.handler.completeExceptionally(new IOException("no route"));
+		assertThat(failure(answer)).isInstanceOf(IOException.class);
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::failure)
+			.containsExactly(State.FAILED, new Failure("java.io.IOException", "no route"));
+		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED));
+		assertThat(isFree()).isTrue();
+	}
+
+	@Test
+	@Tag("promise-1")
+	void exceptionBeforeThereIsAStageIsThrown() {
+		assertThatExceptionOfType(IOException.class)
+			.isThrownBy(() -> this.template.executeAsync(this.operation, new TextCodec(), () -> {
+				throw new IOException("no route");
+			}));
+		assertThat(state()).isEqualTo(State.FAILED);
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED);
+	}
+
+	@Test
+	void cancellationReachesTheHandlerAndFreesTheKey() {
+		CompletableFuture<Executed<String>> answer = run();
+		answer.cancel(true);
+		assertThat(this.handler).isCancelled();
+		await().until(() -> state() == State.FAILED);
+		assertThat(database.record(this.key).failure().type()).isEqualTo(CancellationException.class.getName());
+		assertThat(isFree()).isTrue();
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void leaseIsRenewedUntilTheSignal() {
+		CompletableFuture<Executed<String>> answer = run(shortOperation(), this.handler);
+		long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
+		await().pollDelay(Duration.ZERO).atMost(LEASE.multipliedBy(10)).until(() -> {
+			assertThat(isFree()).isFalse();
+			return System.nanoTime() > end;
+		});
+		this.handler.complete("paid");
+		answer.join();
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
+			.containsExactly(State.COMPLETED, 1);
+		int renewals = this.store.renewals().size();
+		await().during(LEASE.dividedBy(2))
+			.atMost(LEASE.multipliedBy(3))
+			.until(() -> this.store.renewals().size() == renewals);
+	}
+
+	@Test
+	@Tag("promise-3")
+	@Tag("promise-8")
+	void duplicateGetsTheStoredResultAtOnce() {
+		this.handler.complete("paid");
+		run().join();
+		CompletableFuture<Executed<String>> duplicate = run(this.operation, new CompletableFuture<>());
+		assertThat(duplicate).isCompletedWithValue(new Executed<>("paid", true));
+		assertThat(this.runs).hasValue(1);
+		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactlyInAnyOrder(Outcome.PROCESSED,
+				Outcome.DUPLICATE));
+	}
+
+	@Test
+	@Tag("promise-2")
+	void operationThatIsUnderWayIsRefusedAtOnce() {
+		run();
+		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run);
+		assertThat(this.runs).hasValue(1);
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.IN_PROGRESS);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void handlerThatLostItsKeyIsToldSoAndChangesNothing() {
+		CompletableFuture<Executed<String>> answer = run();
+		database.endLease(this.key);
+		assertThat(isFree()).isTrue();
+		this.handler.complete("zombie");
+		assertThat(failure(answer)).isInstanceOf(OwnershipLostException.class);
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
+			.containsExactly(State.IN_PROGRESS, 2);
+		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.LOST));
+	}
+
+	@Test
+	@Tag("promise-4")
+	void handlerThatLostItsKeyAndFailedIsToldBoth() {
+		CompletableFuture<Executed<String>> answer = run();
+		database.endLease(this.key);
+		assertThat(isFree()).isTrue();
+		this.handler.completeExceptionally(new IllegalStateException("handler"));
+		assertThat(failure(answer)).isInstanceOf(OwnershipLostException.class)
+			.hasCauseInstanceOf(IllegalStateException.class);
+	}
+
+	@Test
+	@Tag("promise-11")
+	void thereIsNoAnswerUntilTheStoreHasTheCompletion() {
+		this.store.fail(StoreCall.COMPLETE);
+		CompletableFuture<Executed<String>> answer = run();
+		this.handler.complete("paid");
+		await().until(() -> this.store.completions().size() >= 2);
+		assertThat(answer).isNotDone();
+		this.store.recover();
+		assertThat(answer.join()).isEqualTo(new Executed<>("paid", false));
+		assertThat(state()).isEqualTo(State.COMPLETED);
+		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED));
+	}
+
+	@Test
+	@Tag("promise-4")
+	@Tag("promise-11")
+	void completionThatIsTooLateFailsTheAnswer() {
+		this.store.fail(StoreCall.COMPLETE);
+		CompletableFuture<Executed<String>> answer = run();
+		this.handler.complete("paid");
+		await().until(() -> !this.store.completions().isEmpty());
+		database.endLease(this.key);
+		assertThat(isFree()).isTrue();
+		this.store.recover();
+		assertThat(failure(answer)).isInstanceOf(OwnershipLostException.class);
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+	}
+
+	@Test
+	@Tag("promise-11")
+	void failureThatTheStoreDoesNotTakeIsAnsweredAndMadeUpFor() {
+		this.store.fail(StoreCall.FAIL);
+		CompletableFuture<Executed<String>> answer = run();
+		this.handler.completeExceptionally(new CompletionException(new IOException("no route")));
+		assertThat(failure(answer)).isInstanceOf(IOException.class);
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+		this.store.recover();
+		await().until(() -> state() == State.FAILED);
+	}
+
+	@Test
+	@Tag("promise-7")
+	void signalAfterTheEndLeavesTheKeyToItsLease() {
+		CompletableFuture<Executed<String>> answer = run(shortOperation(), this.handler);
+		this.template.close();
+		this.handler.complete("too late");
+		await().until(this::isFree);
+		assertThat(answer).isNotDone();
+		assertThat(this.store.completions()).isEmpty();
+	}
+
+	@Test
+	void settlingWaitsForWhatHasBeenSignalled() {
+		CountDownLatch begun = new CountDownLatch(1);
+		CountDownLatch end = new CountDownLatch(1);
+		this.store.before(StoreCall.COMPLETE, (claim) -> {
+			begun.countDown();
+			awaitLatch(end);
+		});
+		run();
+		this.handler.complete("paid");
+		awaitLatch(begun);
+		CompletableFuture<Void> settled = CompletableFuture.runAsync(this.template::settle);
+		await().during(Duration.ofMillis(300)).until(() -> !settled.isDone());
+		end.countDown();
+		settled.join();
+		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void handlerThatStillRunsDoesNotHoldUpTheEnd() {
+		run();
+		long start = System.nanoTime();
+		this.template.close();
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
+	}
+
+	@Test
+	void duplicateOfACompletionOfThisProcessCostsNoCall() {
+		try (IdempotencyTemplate cached = new IdempotencyTemplate(this.store,
+				new TemplateSettings(null, false, StoreCircuit.ALWAYS_CLOSED,
+						new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), List.of(this.listener)))) {
+			this.handler.complete("paid");
+			cached.executeAsync(this.operation, new TextCodec(), () -> this.handler).join();
+			int calls = this.listener.storeCalls().size();
+			assertThat(cached.executeAsync(this.operation, new TextCodec(), () -> this.handler))
+				.isCompletedWithValue(new Executed<>("paid", true));
+			assertThat(this.listener.storeCalls()).hasSize(calls);
+		}
+	}
+
+	@Test
+	void transactionalModeIsRefused() {
+		assertThatIllegalArgumentException()
+			.isThrownBy(() -> run(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), this.handler))
+			.withMessageContaining("use leased mode");
+	}
+
+	private static void awaitLatch(CountDownLatch latch) {
+		try {
+			latch.await();
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	@Test
+	@Tag("promise-11")
+	void continuationsThatWaitForOtherOperationsDoNotBlockThem() {
+		List<CompletableFuture<String>> answers = Stream.generate(TestDatabase::newKey)
+			.limit(10)
+			.map((someKey) -> run(TestDatabase.operation(someKey, Mode.LEASED), this.handler)
+				.thenApply((executed) -> run(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED),
+						CompletableFuture.supplyAsync(() -> "after " + executed.result()))
+					.join()
+					.result()))
+			.toList();
+		this.handler.complete("paid");
+		await().until(() -> answers.stream().allMatch(CompletableFuture::isDone));
+		assertThat(answers.stream().map(CompletableFuture::join)).containsOnly("after paid");
+	}
+
+	@Test
+	void applicationContinuesOnAThreadThatSettlesNothing() {
+		CompletableFuture<String> thread = run().thenApply((executed) -> Thread.currentThread().getName());
+		this.handler.complete("paid");
+		assertThat(thread.join()).startsWith("idempotency-answers-");
+		this.store.fail(StoreCall.COMPLETE);
+		CompletableFuture<String> later = run(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED),
+				CompletableFuture.completedFuture("late"))
+			.thenApply((executed) -> Thread.currentThread().getName());
+		await().until(() -> this.store.completions().size() > 1);
+		this.store.recover();
+		assertThat(later.join()).startsWith("idempotency-answers-");
+	}
+
+}

@@ -1,0 +1,207 @@
+package dev.idempotency.template;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Mode;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+/**
+ * Batches of single letters: each letter is a key. {@code "a b | c"} has two lanes, and
+ * {@code -} is a part without protection.
+ */
+final class BatchOf {
+
+	private final TestDatabase database;
+
+	private final Mode mode;
+
+	private final String scope = Servers.unique("scope");
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final UnreliableStore store;
+
+	private final IdempotencyTemplate template;
+
+	private final JdbcTemplate jdbc;
+
+	private final List<String> runs = new CopyOnWriteArrayList<>();
+
+	BatchOf(TestDatabase database, Mode mode, boolean failOpen) {
+		this.database = database;
+		this.mode = mode;
+		this.store = new UnreliableStore(database.store());
+		this.jdbc = new JdbcTemplate(database.pool());
+		this.template = (mode == Mode.LEASED)
+				? new IdempotencyTemplate(this.store, new TemplateSettings(null, failOpen, List.of(this.listener)))
+				: new IdempotencyTemplate(database.store(), new TemplateSettings(
+						new JdbcTransactionManager(database.pool()), failOpen, List.of(this.listener)));
+	}
+
+	static TestDatabase createDatabase() {
+		TestDatabase database = TestDatabase.create();
+		database.jdbc().execute("CREATE TABLE effect (scope text, value text)");
+		return database;
+	}
+
+	IdempotencyTemplate template() {
+		return this.template;
+	}
+
+	UnreliableStore store() {
+		return this.store;
+	}
+
+	IdempotencyKey key(String letter) {
+		return IdempotencyKey.of(this.scope, letter);
+	}
+
+	IdempotencyRecord record(String letter) {
+		return this.database.record(key(letter));
+	}
+
+	/**
+	 * Another owner's claim.
+	 * @param letter the key
+	 * @return the claim
+	 */
+	ClaimRequest hold(String letter) {
+		ClaimRequest request = TestDatabase.request(key(letter));
+		this.database.store().claim(request);
+		return request;
+	}
+
+	void complete(String letter, String result) {
+		this.database.store().complete(hold(letter), new TextCodec().write(result));
+	}
+
+	List<BatchItem> items(String letters) {
+		List<BatchItem> items = new ArrayList<>();
+		int lane = 0;
+		for (String letter : letters.split(" ")) {
+			if (letter.equals("|")) {
+				lane++;
+			}
+			else {
+				items.add(new BatchItem(letter.equals("-") ? null : TestDatabase.operation(key(letter), this.mode),
+						lane));
+			}
+		}
+		return items;
+	}
+
+	BatchExecuted<String> run(String letters) {
+		return run(letters, (seen) -> null);
+	}
+
+	/**
+	 * Run a batch whose handler has an effect for each part.
+	 * @param letters the batch
+	 * @param failure what it throws at the end, if anything; {@code IndexFailure} says
+	 * where
+	 * @return what came of it
+	 */
+	BatchExecuted<String> run(String letters, Function<List<String>, @Nullable Exception> failure) {
+		return run(letters, Boundary.DEFAULT, failure);
+	}
+
+	BatchExecuted<String> run(String letters, Boundary boundary, Function<List<String>, @Nullable Exception> failure) {
+		List<String> all = Arrays.stream(letters.split(" ")).filter((letter) -> !letter.equals("|")).toList();
+		return this.template.executeAll(items(letters), this.mode, new TextCodec(), boundary,
+				new BatchHandler<String>() {
+
+					@Override
+					public List<@Nullable String> handle(List<Integer> due) throws Exception {
+						List<String> seen = due.stream().map(all::get).toList();
+						BatchOf.this.runs.add(String.join(" ", seen));
+						seen.forEach((letter) -> effect(letter));
+						Exception error = failure.apply(seen);
+						if (error != null) {
+							throw error;
+						}
+						return seen.stream().<@Nullable String>map((letter) -> "result " + letter).toList();
+					}
+
+					@Override
+					public int failedAt(Throwable error) {
+						return (error instanceof IndexFailure index) ? index.index : -1;
+					}
+
+				});
+	}
+
+	private void effect(String letter) {
+		this.jdbc.update("INSERT INTO effect VALUES (?, ?)", this.scope, letter);
+	}
+
+	/**
+	 * The effects that hold.
+	 * @return their letters
+	 */
+	List<String> effects() {
+		return this.database.jdbc()
+			.queryForList("SELECT value FROM effect WHERE scope = ? ORDER BY value", String.class, this.scope);
+	}
+
+	List<String> runs() {
+		return this.runs;
+	}
+
+	List<Outcome> outcomes() {
+		return this.listener.outcomes();
+	}
+
+	List<String> storeCalls() {
+		return this.listener.storeCalls();
+	}
+
+	/**
+	 * What came of each part: its result, in brackets if it is a duplicate's; a dash if
+	 * it comes again.
+	 * @param executed what came of a batch
+	 * @return a text
+	 */
+	static String text(BatchExecuted<String> executed) {
+		return String.join(" ",
+				executed.answers().stream().map(BatchOf::text).map((text) -> text.replace("result ", "")).toList());
+	}
+
+	private static String text(@Nullable Executed<String> one) {
+		if (one == null) {
+			return "-";
+		}
+		return one.duplicate() ? "[" + one.result() + "]" : String.valueOf(one.result());
+	}
+
+	/**
+	 * A failure at a position.
+	 */
+	@SuppressWarnings("serial")
+	static final class IndexFailure extends Exception {
+
+		private final int index;
+
+		IndexFailure(int index) {
+			super("no. " + index);
+			this.index = index;
+		}
+
+	}
+
+}

@@ -1,0 +1,311 @@
+package dev.idempotency.template;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.jdbc.datasource.ConnectionHolder;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyKeyReusedException;
+import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotentExecution;
+import dev.idempotency.Mode;
+import dev.idempotency.OwnershipLostException;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Fingerprint;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.BatchOf.IndexFailure;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link IdempotencyTemplate#executeAll} in both modes.
+ */
+class BatchTemplateTests {
+
+	@RegisterExtension
+	static TestDatabase database = BatchOf.createDatabase();
+
+	private static BatchOf batch(Mode mode) {
+		return new BatchOf(database, mode, false);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-2")
+	void eachKeyRunsOnce(Mode mode) {
+		BatchOf batch = batch(mode);
+		batch.complete("b", "old b");
+		assertThat(BatchOf.text(batch.run("a b c c a - d"))).isEqualTo("a [old b] c [c] [a] - d");
+		assertThat(batch.runs()).containsExactly("a c - d");
+		assertThat(BatchOf.text(batch.run("d a c b"))).isEqualTo("[d] [a] [c] [old b]");
+		assertThat(batch.runs()).hasSize(1);
+		assertThat(batch.effects()).containsExactly("-", "a", "c", "d");
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-11")
+	void completionThatEndedInAnErrorIsNotRepeatedByTheHandler() {
+		BatchOf batch = batch(Mode.LEASED);
+		batch.store().breakOnce(StoreCall.COMPLETE);
+		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(() -> batch.run("a b"));
+		List.of("a", "b").forEach((letter) -> database.endLease(batch.key(letter)));
+		batch.run("a b");
+		assertThat(batch.runs()).containsExactly("a b");
+		assertThat(batch.record("b").state()).isEqualTo(State.COMPLETED);
+		batch.template().close();
+	}
+
+	@Test
+	@Tag("promise-11")
+	void failureThatEndedInAnErrorIsRecorded() {
+		BatchOf batch = batch(Mode.LEASED);
+		batch.store().breakOnce(StoreCall.FAIL);
+		assertThatExceptionOfType(NoClassDefFoundError.class)
+			.isThrownBy(() -> batch.run("a b", (seen) -> new IllegalStateException("handler")));
+		await().until(() -> batch.record("a").state() == State.FAILED && batch.record("b").state() == State.FAILED);
+		batch.template().close();
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	void oneCallClaimsAndOneCompletes(Mode mode) {
+		BatchOf batch = batch(mode);
+		batch.complete("b", "old b");
+		batch.run("a b c c d");
+		String store = (mode == Mode.LEASED) ? "unreliable" : "jdbc";
+		assertThat(batch.storeCalls()).containsExactly(store + " CLAIM", store + " COMPLETE");
+		assertThat(batch.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.DUPLICATE, Outcome.PROCESSED,
+				Outcome.DUPLICATE, Outcome.PROCESSED);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-1")
+	@Tag("promise-2")
+	void whatSomebodyElseProcessesHoldsBackOnlyItsLane(Mode mode) {
+		BatchOf batch = batch(mode);
+		ClaimRequest other = batch.hold("b");
+		BatchExecuted<String> executed = batch.run("a b c | x b y | z");
+		assertThat(BatchOf.text(executed)).isEqualTo("a - - x - - z");
+		assertThat(batch.runs()).containsExactly("a x z");
+		assertThat(executed.waiting()).containsOnlyKeys(1, 4);
+		assertThat(executed.failure()).isNull();
+		assertThat(batch.effects()).containsExactly("a", "x", "z");
+		database.store().release(other);
+		assertThat(BatchOf.text(batch.run("b c | b y"))).isEqualTo("b c [b] y");
+		assertThat(batch.record("c").attempt()).isEqualTo(1);
+		assertThat(batch.effects()).containsExactly("a", "b", "c", "x", "y", "z");
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-2")
+	void keyOfAnOpenTransactionHoldsBackOnlyItsLane(Mode mode) throws SQLException {
+		BatchOf batch = batch(mode);
+		try (Connection connection = database.pool().getConnection()) {
+			connection.setAutoCommit(false);
+			TransactionSynchronizationManager.bindResource(database.pool(), new ConnectionHolder(connection));
+			database.store().insert(TestDatabase.request(batch.key("b")));
+			TransactionSynchronizationManager.unbindResource(database.pool());
+			BatchExecuted<String> executed = batch.run("a b c | x");
+			assertThat(BatchOf.text(executed)).isEqualTo("a - - x");
+			assertThat(executed.waiting()).containsOnlyKeys(1);
+			connection.commit();
+		}
+		assertThat(BatchOf.text(batch.run("b c"))).isEqualTo("[null] c");
+		assertThat(batch.effects()).containsExactly("a", "c", "x");
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-1")
+	void whatComesBeforeAFailureIsCompletedAndTheRestReleased(Mode mode) {
+		BatchOf batch = batch(mode);
+		batch.complete("b", "old b");
+		BatchExecuted<String> executed = batch.run("a b c d e",
+				(seen) -> seen.contains("d") ? new IndexFailure(2) : null);
+		assertThat(executed.failedAt()).isEqualTo(3);
+		assertThat(executed.failure()).isInstanceOf(IndexFailure.class);
+		assertThat(executed.answers().get(0)).isNotNull();
+		assertThat(executed.answers().subList(3, 5)).containsExactly(null, null);
+		assertThat(batch.record("a").state()).isEqualTo(State.COMPLETED);
+		assertThat(batch.record("c").state()).isEqualTo(State.COMPLETED);
+		assertThat(batch.record("d").state()).isEqualTo(State.FAILED);
+		assertThat(batch.record("d").failure().message()).isEqualTo("no. 2");
+		assertThat(BatchOf.text(batch.run("d e"))).isEqualTo("d e");
+		assertThat(batch.record("d").attempt()).isEqualTo(2);
+		assertThat(batch.record("e").attempt()).isEqualTo(1);
+		if (mode == Mode.TRANSACTIONAL) {
+			assertThat(batch.runs()).containsExactly("a c d e", "a c", "d e");
+			assertThat(batch.effects()).containsExactly("a", "c", "d", "e");
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	void failureSomewhereFailsAllOfThem(Mode mode) {
+		BatchOf batch = batch(mode);
+		batch.complete("b", "old b");
+		BatchExecuted<String> executed = batch.run("a b c", (seen) -> new IllegalStateException("all"));
+		assertThat(executed.failedAt()).isEqualTo(-1);
+		assertThat(executed.failure()).hasMessage("all");
+		assertThat(batch.record("a").state()).isEqualTo(State.FAILED);
+		assertThat(batch.record("c").state()).isEqualTo(State.FAILED);
+		assertThat(BatchOf.text(batch.run("a b c"))).isEqualTo("a [old b] c");
+		assertThat(batch.record("a").attempt()).isEqualTo(2);
+		if (mode == Mode.TRANSACTIONAL) {
+			assertThat(batch.effects()).containsExactly("a", "c");
+		}
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-9")
+	void keyWithOtherContentEndsTheBatchBeforeIt(Mode mode) {
+		BatchOf batch = batch(mode);
+		database.store().claim(TestDatabase.request(batch.key("b"), "other"));
+		List<BatchItem> items = Stream.of("a", "b", "c")
+			.map((letter) -> new BatchItem(new IdempotentOperation(batch.key(letter), "payments", "origin", mode,
+					Fingerprint.of(new byte[] { 1 }), TestDatabase.LEASE, TestDatabase.RETENTION), 0))
+			.toList();
+		BatchExecuted<String> executed = batch.template().executeAll(items, ResultCodec.none(), (due) -> {
+			assertThat(due).containsExactly(0);
+			return null;
+		});
+		assertThat(executed.failedAt()).isEqualTo(1);
+		assertThat(executed.failure()).isInstanceOf(IdempotencyKeyReusedException.class);
+		assertThat(batch.record("a").state()).isEqualTo(State.COMPLETED);
+		assertThat(database.store().find(batch.key("c")).filter((one) -> one.state() != State.FAILED)).isEmpty();
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	void executionsBelongToWhatIsDue(Mode mode) {
+		BatchOf batch = batch(mode);
+		batch.complete("b", "old b");
+		batch.run("a b - c", (seen) -> {
+			assertThat(IdempotentExecution.currentBatch()).extracting((one) -> (one != null) ? one.key() : null)
+				.containsExactly("a", null, "c");
+			assertThatIllegalStateException().isThrownBy(IdempotentExecution::current);
+			return null;
+		});
+		assertThatIllegalStateException().isThrownBy(IdempotentExecution::currentBatch);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	void resultsThatDoNotMatchAreNotStored(Mode mode) {
+		BatchOf batch = batch(mode);
+		BatchExecuted<String> executed = batch.template()
+			.executeAll(batch.items("a b"), new dev.idempotency.test.TextCodec(), (due) -> List.of("one"));
+		assertThat(BatchOf.text(executed)).isEqualTo("null null");
+		assertThat(BatchOf.text(batch.run("a b"))).isEqualTo("[null] [null]");
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = "LEASED")
+	@Tag("promise-4")
+	void whatSomebodyElseHasTakenOverIsToldAndComesAgain(Mode mode) {
+		BatchOf batch = batch(mode);
+		BatchExecuted<String> executed = batch.run("a b c", (seen) -> {
+			database.endLease(batch.key("b"));
+			batch.hold("b");
+			return null;
+		});
+		assertThat(BatchOf.text(executed)).isEqualTo("a - c");
+		assertThat(executed.waiting().get(1)).isInstanceOf(OwnershipLostException.class);
+		assertThat(batch.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.LOST, Outcome.PROCESSED);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = "LEASED")
+	@Tag("promise-11")
+	void completionsThatTheStoreDidNotTakeAreMadeUpFor(Mode mode) {
+		BatchOf batch = batch(mode);
+		batch.store().fail(StoreCall.COMPLETE);
+		BatchExecuted<String> executed = batch.run("a b");
+		assertThat(executed.waiting().values())
+			.allSatisfy((reason) -> assertThat(reason).isInstanceOf(IdempotencyStoreUnavailableException.class));
+		assertThat(BatchOf.text(executed)).isEqualTo("- -");
+		assertThat(BatchOf.text(batch.run("a b"))).isEqualTo("- -");
+		batch.store().recover();
+		assertThat(BatchOf.text(batch.run("a b c"))).isEqualTo("[a] [b] c");
+		assertThat(batch.runs()).containsExactly("a b", "c");
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = "LEASED")
+	@Tag("promise-11")
+	void storeThatIsDownHoldsEverythingBackOrNothing(Mode mode) {
+		BatchOf closed = batch(mode);
+		closed.store().fail(StoreCall.CLAIM);
+		assertThat(closed.run("a | b").waiting()).containsOnlyKeys(0, 1);
+		assertThat(closed.outcomes()).containsOnly(Outcome.UNAVAILABLE);
+		BatchOf open = new BatchOf(database, mode, true);
+		open.store().fail(StoreCall.CLAIM);
+		assertThat(BatchOf.text(open.run("a a b"))).isEqualTo("a [a] b");
+		assertThat(open.outcomes()).containsExactly(Outcome.UNPROTECTED, Outcome.DUPLICATE, Outcome.UNPROTECTED);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = "LEASED")
+	void onlyTheUnreadableRecordWaits(Mode mode) {
+		BatchOf batch = batch(mode);
+		batch.store().before(StoreCall.CLAIM, (request) -> {
+			if (request.key().equals(batch.key("b"))) {
+				throw new IdempotencyRecordUnreadableException("Not a record", null);
+			}
+		});
+		assertThat(BatchOf.text(batch.run("a b c | x"))).isEqualTo("a - - x");
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = "TRANSACTIONAL")
+	@Tag("promise-5")
+	void batchJoinsNoTransaction(Mode mode) {
+		BatchOf batch = batch(mode);
+		TransactionTemplate transaction = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
+		assertThatIllegalStateException().isThrownBy(() -> transaction.executeWithoutResult((status) -> batch.run("a")))
+			.withMessageContaining("cannot join a transaction");
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-2")
+	void twoBatchesAtOnceRunEachKeyOnce(Mode mode) throws Exception {
+		BatchOf batch = batch(mode);
+		String forth = "a b c d e f g h";
+		String back = "h g f e d c b a";
+		Thread other = new Thread(() -> runUntilDone(batch, back));
+		other.start();
+		runUntilDone(batch, forth);
+		other.join(Duration.ofSeconds(30).toMillis());
+		assertThat(batch.effects()).containsExactly("a", "b", "c", "d", "e", "f", "g", "h");
+	}
+
+	private static void runUntilDone(BatchOf batch, String letters) {
+		while (batch.run(letters).answers().contains(null)) {
+			Thread.onSpinWait();
+		}
+	}
+
+}

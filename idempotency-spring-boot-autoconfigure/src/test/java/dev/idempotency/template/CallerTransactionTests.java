@@ -1,0 +1,326 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.kafka.core.DefaultKafkaProducerFactory;
+import org.springframework.kafka.transaction.KafkaTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionSystemException;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotentExecution;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OwnershipLostException;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for leased mode in a Spring transaction of the caller, whose outcome decides.
+ */
+@Tag("promise-1")
+class CallerTransactionTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
+			new TemplateSettings(null, false, List.of(this.listener)));
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	@AfterEach
+	void close() {
+		this.template.close();
+	}
+
+	private Executed<String> run() {
+		return this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
+	}
+
+	private State state() {
+		return database.record(this.key).state();
+	}
+
+	private static TransactionTemplate transaction(int propagation) {
+		TransactionTemplate transaction = new TransactionTemplate(manager());
+		transaction.setPropagationBehavior(propagation);
+		return transaction;
+	}
+
+	private static TransactionTemplate transaction() {
+		return transaction(TransactionDefinition.PROPAGATION_REQUIRED);
+	}
+
+	private static PlatformTransactionManager manager() {
+		return new JdbcTransactionManager(database.pool());
+	}
+
+	@Test
+	void completionIsRecordedWhenTheTransactionHasCommitted() {
+		transaction().executeWithoutResult((status) -> {
+			assertThat(run()).isEqualTo(new Executed<>("run 1", false));
+			assertThat(state()).isEqualTo(State.IN_PROGRESS);
+			assertThat(this.listener.outcomes()).isEmpty();
+		});
+		await().until(() -> state() == State.COMPLETED);
+		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED));
+		assertThat(run()).isEqualTo(new Executed<>("run 1", true));
+	}
+
+	@Test
+	void keyIsReleasedWhenTheTransactionIsRolledBack() {
+		transaction().executeWithoutResult((status) -> {
+			run();
+			status.setRollbackOnly();
+		});
+		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED));
+		assertThat(run()).isEqualTo(new Executed<>("run 2", false));
+	}
+
+	@Test
+	void keyIsLeftToItsLeaseWhenTheOutcomeOfTheCommitIsUnknown() {
+		JdbcTransactionManager unclear = new JdbcTransactionManager(database.pool()) {
+
+			@Override
+			protected void doCommit(DefaultTransactionStatus status) {
+				super.doCommit(status);
+				throw new TransactionSystemException("The connection was lost during the commit");
+			}
+
+		};
+		assertThatExceptionOfType(TransactionSystemException.class)
+			.isThrownBy(() -> new TransactionTemplate(unclear).executeWithoutResult((status) -> run()));
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run);
+	}
+
+	@Test
+	@Tag("promise-3")
+	void secondCallInTheSameTransactionIsADuplicate() {
+		transaction().executeWithoutResult((status) -> {
+			run();
+			assertThat(run()).isEqualTo(new Executed<>("run 1", true));
+			BatchExecuted<String> batch = this.template.executeAll(List.of(new BatchItem(this.operation, 0)),
+					new TextCodec(), (due) -> List.of("again"));
+			assertThat(batch.answers()).containsExactly(new Executed<>("run 1", true));
+		});
+		assertThat(this.runs).hasValue(1);
+	}
+
+	@Test
+	void keyIsReleasedWhenTheTransactionIsRolledBackToASavepoint() {
+		transaction().executeWithoutResult((outer) -> {
+			transaction(TransactionDefinition.PROPAGATION_NESTED).executeWithoutResult((nested) -> {
+				run();
+				nested.setRollbackOnly();
+			});
+			assertThat(run()).isEqualTo(new Executed<>("run 2", false));
+		});
+		await().until(() -> state() == State.COMPLETED);
+		assertThat(run()).isEqualTo(new Executed<>("run 2", true));
+	}
+
+	@Test
+	void transactionOfItsOwnDecidesAlone() {
+		transaction().executeWithoutResult((outer) -> {
+			transaction(TransactionDefinition.PROPAGATION_REQUIRES_NEW).executeWithoutResult((inner) -> run());
+			await().until(() -> state() == State.COMPLETED);
+			outer.setRollbackOnly();
+		});
+		assertThat(run()).isEqualTo(new Executed<>("run 1", true));
+	}
+
+	@Test
+	void batchIsReleasedWhenTheTransactionIsRolledBack() {
+		List<BatchItem> items = List.of(new BatchItem(this.operation, 0),
+				new BatchItem(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), 0));
+		transaction().executeWithoutResult((status) -> {
+			assertThat(this.template.executeAll(items, new TextCodec(), (due) -> List.of("one", "two")).answers())
+				.containsExactly(new Executed<>("one", false), new Executed<>("two", false));
+			status.setRollbackOnly();
+		});
+		assertThat(this.template.executeAll(items, new TextCodec(), (due) -> List.of("three", "four")).answers())
+			.containsExactly(new Executed<>("three", false), new Executed<>("four", false));
+	}
+
+	@Test
+	void handlerThatFailsReleasesItsKeyAtOnce() {
+		transaction().executeWithoutResult((status) -> {
+			assertThatIllegalStateException()
+				.isThrownBy(() -> this.template.execute(this.operation, new TextCodec(), () -> {
+					throw new IllegalStateException("handler");
+				}));
+			assertThat(state()).isEqualTo(State.FAILED);
+		});
+	}
+
+	@Test
+	@Tag("promise-4")
+	void transactionIsNotCommittedWhenAnotherOwnerHasTakenTheKeyOver() {
+		assertThatExceptionOfType(OwnershipLostException.class)
+			.isThrownBy(() -> transaction().executeWithoutResult((status) -> {
+				run();
+				database.endLease(this.key);
+				CompletableFuture.runAsync(this::run).join();
+			}));
+		await().untilAsserted(() -> assertThat(this.listener.outcomes()).contains(Outcome.PROCESSED, Outcome.FAILED));
+		assertThat(run()).isEqualTo(new Executed<>("run 2", true));
+	}
+
+	@Test
+	void asynchronousOperationIsRefused() {
+		transaction().executeWithoutResult((status) -> assertThatIllegalStateException()
+			.isThrownBy(() -> this.template.executeAsync(this.operation, new TextCodec(),
+					() -> CompletableFuture.completedFuture("run " + this.runs.incrementAndGet())))
+			.withMessageContaining("call it outside of the transaction"));
+		assertThat(this.runs).hasValue(0);
+	}
+
+	@Test
+	void operationIsRefusedInATransactionWhoseOutcomeCannotBeObserved() {
+		DefaultKafkaProducerFactory<String, String> producers = new DefaultKafkaProducerFactory<>(
+				Map.of(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, Servers.kafka().getBrokersAsString()),
+				new StringSerializer(), new StringSerializer());
+		producers.setTransactionIdPrefix(Servers.unique("caller"));
+		List<BatchItem> items = List.of(new BatchItem(this.operation, 0));
+		try {
+			new TransactionTemplate(new KafkaTransactionManager<>(producers)).executeWithoutResult((status) -> {
+				assertUnobservable(this::run);
+				assertUnobservable(() -> this.template.executeAll(items, new TextCodec(),
+						(due) -> List.of("run " + this.runs.incrementAndGet())));
+				assertUnobservable(() -> this.template.executeAsync(this.operation, new TextCodec(),
+						() -> CompletableFuture.completedFuture("run " + this.runs.incrementAndGet())));
+			});
+		}
+		finally {
+			producers.destroy();
+		}
+		assertThat(run()).isEqualTo(new Executed<>("run 1", false));
+	}
+
+	private static void assertUnobservable(ThrowingCallable call) {
+		assertThatIllegalStateException().isThrownBy(call)
+			.withMessageContaining("transaction without synchronization")
+			.withMessageContaining("call it outside of the transaction");
+	}
+
+	@Test
+	@Tag("promise-4")
+	void transactionIsNotCommittedWhenABatchHasLostOneOfItsKeys() {
+		IdempotencyKey kept = TestDatabase.newKey();
+		List<BatchItem> items = List.of(new BatchItem(lossy(this.key), 0), new BatchItem(lossy(kept), 1));
+		List<State> states = new ArrayList<>();
+		assertThatExceptionOfType(OwnershipLostException.class)
+			.isThrownBy(() -> transaction().executeWithoutResult((status) -> {
+				BatchExecuted<String> executed = this.template.executeAll(items, new TextCodec(), (due) -> {
+					takeOver(IdempotentExecution.currentBatch().get(0));
+					return List.of("one", "two");
+				});
+				assertThat(executed.waiting().get(0)).isInstanceOf(OwnershipLostException.class);
+				states.add(database.record(kept).state());
+			}));
+		assertThat(states).containsExactly(State.IN_PROGRESS);
+		assertThat(this.template.execute(TestDatabase.operation(kept, Mode.LEASED), new TextCodec(), () -> "again"))
+			.isEqualTo(new Executed<>("again", false));
+	}
+
+	@Test
+	@Tag("promise-4")
+	void transactionIsNotCommittedWhenItsCallerSwallowsTheLossOfTheKey() {
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> transaction()
+			.executeWithoutResult((status) -> assertThatExceptionOfType(OwnershipLostException.class)
+				.isThrownBy(() -> this.template.execute(lossy(this.key), new TextCodec(), () -> {
+					takeOver(IdempotentExecution.current());
+					return "lost";
+				}))));
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.LOST);
+	}
+
+	private static IdempotentOperation lossy(IdempotencyKey key) {
+		return new IdempotentOperation(key, "payments", "topic-0@7", Mode.LEASED, null, Duration.ofMillis(600),
+				TestDatabase.RETENTION);
+	}
+
+	private void takeOver(IdempotentExecution execution) {
+		database.endLease(this.key);
+		assertThat(database.store().claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
+		await().until(execution::ownershipLost);
+	}
+
+	// It holds a connection that the others of a small pool wait for.
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-2")
+	void threadOfTheTransactionDoesNotWaitForTheStoreWhenItHasEnded(boolean committed) {
+		CountDownLatch returned = new CountDownLatch(1);
+		AtomicBoolean hasReturned = new AtomicBoolean();
+		this.store.before(committed ? StoreCall.COMPLETE : StoreCall.RELEASE, (claim) -> {
+			try {
+				hasReturned.set(returned.await(5, TimeUnit.SECONDS));
+			}
+			catch (InterruptedException ex) {
+				throw new IllegalStateException(ex);
+			}
+		});
+		transaction().executeWithoutResult((status) -> {
+			run();
+			if (!committed) {
+				status.setRollbackOnly();
+			}
+		});
+		returned.countDown();
+		assertThat(run()).isEqualTo(new Executed<>(committed ? "run 1" : "run 2", committed));
+		assertThat(hasReturned).isTrue();
+	}
+
+	@Test
+	void completionThatWaitsForAThreadIsRecordedAtTheEndOfTheApplication() {
+		this.store.before(StoreCall.COMPLETE, (claim) -> await().pollDelay(Duration.ofMillis(300)).until(() -> true));
+		transaction().executeWithoutResult((status) -> run());
+		this.template.close();
+		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+}

@@ -1,0 +1,154 @@
+package dev.idempotency.template;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyKeyReusedException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OwnershipLostException;
+import dev.idempotency.caffeine.CaffeineCompletionCache;
+import dev.idempotency.store.Fingerprint;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for an {@link IdempotencyTemplate} with a {@link CompletionCache}.
+ */
+class CompletionCacheTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	private final IdempotencyTemplate template = template(database.store());
+
+	private IdempotencyTemplate template(IdempotencyStore store) {
+		return new IdempotencyTemplate(store, new TemplateSettings(this.manager, false, StoreCircuit.ALWAYS_CLOSED,
+				new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), List.of(this.listener)));
+	}
+
+	private IdempotentOperation operation(Mode mode, @Nullable String content) {
+		byte[] fingerprint = (content != null) ? Fingerprint.of(content.getBytes(StandardCharsets.UTF_8)) : null;
+		return new IdempotentOperation(this.key, "payments", "topic-0@7", mode, fingerprint, TestDatabase.LEASE,
+				TestDatabase.RETENTION);
+	}
+
+	private Executed<String> run(IdempotencyTemplate someTemplate, IdempotentOperation operation) {
+		return someTemplate.execute(operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
+	}
+
+	@ParameterizedTest
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTO")
+	@Tag("promise-3")
+	@Tag("promise-8")
+	void duplicateOfACompletionOfThisProcessCostsNoCallAndReplaysItsResult(Mode mode) {
+		run(this.template, operation(mode, null));
+		int calls = this.listener.storeCalls().size();
+		assertThat(run(this.template, operation(mode, null))).isEqualTo(new Executed<>("run 1", true));
+		assertThat(this.listener.storeCalls()).hasSize(calls);
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.DUPLICATE);
+	}
+
+	@ParameterizedTest
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTO")
+	void secondDuplicateOfACompletionElsewhereCostsNoCall(Mode mode) {
+		run(template(database.store()), operation(mode, null));
+		run(this.template, operation(mode, null));
+		int calls = this.listener.storeCalls().size();
+		assertThat(run(this.template, operation(mode, null))).isEqualTo(new Executed<>("run 1", true));
+		assertThat(this.listener.storeCalls()).hasSize(calls);
+	}
+
+	@Test
+	@Tag("promise-9")
+	void otherContentUnderACachedKeyIsRejected() {
+		run(this.template, operation(Mode.LEASED, "a"));
+		assertThatExceptionOfType(IdempotencyKeyReusedException.class)
+			.isThrownBy(() -> run(this.template, operation(Mode.LEASED, "b")));
+	}
+
+	@Test
+	@Tag("promise-11")
+	void completionThatTheStoreDidNotTakeIsNotCached() {
+		UnreliableStore store = new UnreliableStore(database.store());
+		store.fail(StoreCall.COMPLETE);
+		IdempotencyTemplate unreliable = template(store);
+		for (int i = 0; i < 2; i++) {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> run(unreliable, operation(Mode.LEASED, null)));
+		}
+	}
+
+	@Test
+	@Tag("promise-4")
+	void completionOfAZombieIsNotCached() {
+		assertThatExceptionOfType(OwnershipLostException.class)
+			.isThrownBy(() -> this.template.execute(operation(Mode.LEASED, null), new TextCodec(), () -> {
+				database.endLease(this.key);
+				database.store().claim(TestDatabase.request(this.key));
+				return "zombie";
+			}));
+		assertThatExceptionOfType(OperationInProgressException.class)
+			.isThrownBy(() -> run(this.template, operation(Mode.LEASED, null)));
+	}
+
+	@Test
+	@Tag("promise-5")
+	void completionInATransactionThatIsRolledBackIsNotCached() {
+		new TransactionTemplate(this.manager).executeWithoutResult((transaction) -> {
+			run(this.template, operation(Mode.TRANSACTIONAL, null));
+			run(this.template, operation(Mode.TRANSACTIONAL, null));
+			transaction.setRollbackOnly();
+		});
+		assertThat(run(this.template, operation(Mode.TRANSACTIONAL, null))).isEqualTo(new Executed<>("run 2", false));
+	}
+
+	@Test
+	@Tag("promise-11")
+	void cachedDuplicateNeedsNoStore() {
+		UnreliableStore store = new UnreliableStore(database.store());
+		IdempotencyTemplate unreliable = template(store);
+		run(unreliable, operation(Mode.LEASED, null));
+		store.fail(StoreCall.CLAIM);
+		assertThat(run(unreliable, operation(Mode.LEASED, null)).duplicate()).isTrue();
+	}
+
+	@Test
+	void failedOperationIsNotCached() {
+		assertThatExceptionOfType(IllegalStateException.class)
+			.isThrownBy(() -> this.template.execute(operation(Mode.LEASED, null), new TextCodec(), () -> {
+				throw new IllegalStateException("handler");
+			}));
+		assertThat(run(this.template, operation(Mode.LEASED, null))).isEqualTo(new Executed<>("run 1", false));
+	}
+
+}

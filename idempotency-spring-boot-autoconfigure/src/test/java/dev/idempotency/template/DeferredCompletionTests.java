@@ -1,0 +1,217 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Isolated;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.caffeine.CaffeineCompletionCache;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link Boundary#deferred}: a transaction of the caller decides.
+ */
+@Isolated("It reads the log")
+class DeferredCompletionTests {
+
+	private static final Duration LEASE = Duration.ofSeconds(2);
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
+			new TemplateSettings(null, false, StoreCircuit.ALWAYS_CLOSED,
+					new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), List.of(this.listener)));
+
+	private final List<PendingCompletion> pending = new ArrayList<>();
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	@AfterEach
+	void close() {
+		this.store.recover();
+		this.template.close();
+	}
+
+	private Executed<String> run() {
+		return run(TestDatabase.LEASE);
+	}
+
+	private Executed<String> run(Duration lease) {
+		return this.template.execute(
+				new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null, lease,
+						TestDatabase.RETENTION),
+				new TextCodec(), Boundary.deferred(this.pending::add), () -> "run " + this.runs.incrementAndGet());
+	}
+
+	private PendingCompletion pending() {
+		assertThat(this.pending).hasSize(1);
+		return this.pending.get(0);
+	}
+
+	private State state() {
+		return database.record(this.key).state();
+	}
+
+	private boolean isFree() {
+		return database.store().claim(TestDatabase.request(this.key)) instanceof Claim.Acquired;
+	}
+
+	private void assertNoMoreRenewals() {
+		int renewals = this.store.renewals().size();
+		await().during(LEASE.dividedBy(2))
+			.atMost(LEASE.multipliedBy(3))
+			.until(() -> this.store.renewals().size() == renewals);
+	}
+
+	@Test
+	@Tag("promise-1")
+	void nothingIsCompletedBeforeTheTransactionHasCommitted() {
+		assertThat(run()).isEqualTo(new Executed<>("run 1", false));
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run);
+		pending().complete();
+		assertThat(state()).isEqualTo(State.COMPLETED);
+		assertThat(run()).isEqualTo(new Executed<>("run 1", true));
+		assertThat(this.pending).hasSize(1);
+	}
+
+	@Test
+	@Tag("promise-1")
+	void keyIsFreeAfterARollback() {
+		run();
+		pending().release();
+		assertThat(state()).isEqualTo(State.FAILED);
+		assertThat(run()).isEqualTo(new Executed<>("run 2", false));
+	}
+
+	@Test
+	@Tag("promise-2")
+	void keyInDoubtIsLeftToItsLease() {
+		run(LEASE);
+		pending().abandon();
+		assertThat(isFree()).isFalse();
+		assertNoMoreRenewals();
+		await().until(this::isFree);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void leaseIsRenewedUntilTheTransactionHasEnded() {
+		run(LEASE);
+		long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
+		await().pollDelay(Duration.ZERO).atMost(LEASE.multipliedBy(10)).until(() -> {
+			assertThat(isFree()).isFalse();
+			return System.nanoTime() > end;
+		});
+		pending().complete();
+		assertThat(state()).isEqualTo(State.COMPLETED);
+		assertNoMoreRenewals();
+	}
+
+	@Test
+	void releasedLeaseIsNotRenewed() {
+		run(LEASE);
+		await().until(() -> !this.store.renewals().isEmpty());
+		pending().release();
+		assertNoMoreRenewals();
+	}
+
+	@Test
+	@Tag("promise-11")
+	void completionThatTheStoreDoesNotTakeIsMadeUpFor() {
+		run();
+		this.store.fail(StoreCall.COMPLETE);
+		pending().complete();
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+		this.store.recover();
+		await().until(() -> state() == State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-11")
+	void completionThatEndedInAnErrorIsMadeUpFor() {
+		run();
+		this.store.breakOnce(StoreCall.COMPLETE);
+		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(pending()::complete);
+		database.endLease(this.key);
+		assertThat(run().duplicate()).isTrue();
+		assertThat(this.runs).hasValue(1);
+	}
+
+	@Test
+	@Tag("promise-11")
+	void releaseThatEndedInAnErrorIsMadeUpFor() {
+		run();
+		this.store.breakOnce(StoreCall.RELEASE);
+		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(pending()::release);
+		await().until(() -> state() == State.FAILED);
+	}
+
+	@Test
+	@Tag("promise-11")
+	void releaseThatTheStoreDoesNotTakeIsMadeUpForBeforeTheNextDelivery() {
+		run();
+		this.store.fail(StoreCall.RELEASE);
+		pending().release();
+		this.store.recover();
+		assertThat(run()).isEqualTo(new Executed<>("run 2", false));
+	}
+
+	@Test
+	@Tag("promise-4")
+	void completionThatIsTooLateIsLoggedAndChangesNothing() {
+		run();
+		database.endLease(this.key);
+		assertThat(isFree()).isTrue();
+		try (Logs logs = new Logs()) {
+			pending().complete();
+			assertThat(logs.messages("ERROR")).singleElement().asString().contains(this.key.toString());
+		}
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
+			.containsExactly(State.IN_PROGRESS, 2);
+	}
+
+	@Test
+	void failingHandlerHasNothingToComplete() {
+		assertThatIllegalStateException()
+			.isThrownBy(() -> this.template.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(),
+					Boundary.deferred(this.pending::add), () -> {
+						throw new IllegalStateException("handler");
+					}));
+		assertThat(this.pending).isEmpty();
+		assertThat(state()).isEqualTo(State.FAILED);
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED);
+	}
+
+}

@@ -1,0 +1,118 @@
+package dev.idempotency.template;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import javax.sql.DataSource;
+
+import org.junit.jupiter.api.Named;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Mode;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+/**
+ * An operation that writes a row of its own, under a key of its own.
+ */
+final class EffectOperation {
+
+	private final TestDatabase database;
+
+	private final JdbcTemplate jdbc;
+
+	private final IdempotencyTemplate template;
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final String value = Servers.unique("value");
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	EffectOperation(TestDatabase database, PlatformTransactionManager manager) {
+		this.database = database;
+		this.jdbc = new JdbcTemplate(database.pool());
+		this.template = new IdempotencyTemplate(database.store(),
+				new TemplateSettings(manager, false, List.of(this.listener)));
+	}
+
+	static TestDatabase createDatabase() {
+		TestDatabase database = TestDatabase.create();
+		database.jdbc().execute("CREATE TABLE effect (value text UNIQUE DEFERRABLE INITIALLY DEFERRED)");
+		return database;
+	}
+
+	static List<Named<PlatformTransactionManager>> managers(DataSource dataSource) {
+		return List.of(Named.of("JDBC", new JdbcTransactionManager(dataSource)),
+				Named.of("DataSource", new DataSourceTransactionManager(dataSource)));
+	}
+
+	Executed<String> run() {
+		return this.<RuntimeException>run((jdbc) -> {
+		});
+	}
+
+	<E extends Exception> Executed<String> run(Handler<E> handler) throws E {
+		return run(new DefaultTransactionDefinition(), handler);
+	}
+
+	<E extends Exception> Executed<String> run(TransactionDefinition definition, Handler<E> handler) throws E {
+		IdempotentOperation operation = TestDatabase.operation(this.key, Mode.TRANSACTIONAL);
+		return this.template.execute(operation, new TextCodec(), Boundary.of(definition), () -> {
+			writeEffect();
+			handler.handle(this.jdbc);
+			return "run " + this.runs.incrementAndGet();
+		});
+	}
+
+	<E extends Exception> void runWithoutResult(Handler<E> handler) throws E {
+		IdempotentOperation operation = TestDatabase.operation(this.key, Mode.TRANSACTIONAL);
+		this.template.execute(operation, ResultCodec.none(), () -> {
+			writeEffect();
+			handler.handle(this.jdbc);
+			return null;
+		});
+	}
+
+	void writeEffect() {
+		this.jdbc.update("INSERT INTO effect VALUES (?)", this.value);
+	}
+
+	long effects() {
+		return this.database.jdbc()
+			.queryForObject("SELECT count(*) FROM effect WHERE value = ?", Long.class, this.value);
+	}
+
+	Optional<IdempotencyRecord> record() {
+		return this.database.store().find(this.key);
+	}
+
+	List<Outcome> outcomes() {
+		return this.listener.outcomes();
+	}
+
+	/**
+	 * What the operation does beside its effect.
+	 *
+	 * @param <E> what it throws
+	 */
+	interface Handler<E extends Exception> {
+
+		void handle(JdbcTemplate jdbc) throws E;
+
+	}
+
+}

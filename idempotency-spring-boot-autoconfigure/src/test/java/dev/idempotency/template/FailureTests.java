@@ -1,0 +1,52 @@
+package dev.idempotency.template;
+
+import java.io.IOException;
+
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.store.Failure;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link Failure}.
+ */
+class FailureTests {
+
+	@Test
+	void failureOfAnErrorHasItsClassAndMessage() {
+		assertThat(Failure.of(new IOException("no route"))).isEqualTo(new Failure("java.io.IOException", "no route"));
+	}
+
+	@Test
+	void errorWithoutMessageHasNone() {
+		assertThat(Failure.of(new IOException()).message()).isNull();
+	}
+
+	@Test
+	void longMessageIsCut() {
+		assertThat(new Failure("x", "m".repeat(501)).message()).isEqualTo("m".repeat(500));
+	}
+
+	@Test
+	void longTypeIsCut() {
+		assertThat(new Failure("t".repeat(501), null).type()).isEqualTo("t".repeat(500));
+	}
+
+	@Test
+	void nulIsLeftOut() {
+		assertThat(new Failure("a\0b", "c\0d")).isEqualTo(new Failure("ab", "cd"));
+	}
+
+	@Test
+	void loneSurrogatesAreLeftOut() {
+		assertThat(new Failure("x", "a\uD83Db\uDE80c").message()).isEqualTo("abc");
+	}
+
+	@Test
+	void surrogatePairsAreNotCutInHalf() {
+		assertThat(new Failure("x", "a" + "\uD83D\uDE80".repeat(500)).message())
+			.isEqualTo("a" + "\uD83D\uDE80".repeat(499));
+	}
+
+}

@@ -1,0 +1,188 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotentExecution;
+import dev.idempotency.Mode;
+import dev.idempotency.OwnershipLostException;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for claims that the store forgets while the handler is running, as after an
+ * eviction or a failover.
+ */
+class ForgottenClaimTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
+			new TemplateSettings(null, false, List.of(this.listener)));
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	@AfterEach
+	void close() {
+		this.store.recover();
+		this.template.close();
+	}
+
+	private static void forget(IdempotencyKey someKey) {
+		database.store().records().orElseThrow().evict(someKey, true);
+		assertThat(database.store().find(someKey)).isEmpty();
+	}
+
+	private Executed<String> runAndForget() {
+		return this.template.execute(this.operation, new TextCodec(), () -> {
+			forget(this.key);
+			return "run " + this.runs.incrementAndGet();
+		});
+	}
+
+	private State state() {
+		return database.record(this.key).state();
+	}
+
+	@Test
+	@Tag("promise-3")
+	@Tag("promise-6")
+	void completionOfAForgottenKeyIsRecordedWithItsFence() {
+		assertThatIllegalStateException()
+			.isThrownBy(() -> this.template.execute(this.operation, new TextCodec(), () -> {
+				throw new IllegalStateException("first attempt");
+			}));
+		assertThat(runAndForget()).isEqualTo(new Executed<>("run 1", false));
+		assertThat(database.record(this.key))
+			.extracting(IdempotencyRecord::state, IdempotencyRecord::fence, IdempotencyRecord::attempt)
+			.containsExactly(State.COMPLETED, 2, 2);
+		assertThat(runAndForget()).isEqualTo(new Executed<>("run 1", true));
+		assertThat(this.runs).hasValue(1);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void forgottenKeyThatAnotherOwnerHasClaimedIsLost() {
+		assertThatExceptionOfType(OwnershipLostException.class)
+			.isThrownBy(() -> this.template.execute(this.operation, new TextCodec(), () -> {
+				forget(this.key);
+				database.store().claim(TestDatabase.request(this.key));
+				return "zombie";
+			}));
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void renewalRestoresAForgottenClaim() {
+		IdempotentOperation renewedSoon = new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null,
+				Duration.ofSeconds(2), TestDatabase.RETENTION);
+		this.template.execute(renewedSoon, new TextCodec(), () -> {
+			forget(this.key);
+			await().until(() -> database.store().find(this.key).isPresent());
+			assertThat(database.store().claim(TestDatabase.request(this.key))).isInstanceOf(Claim.InProgress.class);
+			assertThat(IdempotentExecution.current().ownershipLost()).isFalse();
+			return "paid";
+		});
+		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-1")
+	void failureOfAForgottenKeyLeavesItFree() {
+		assertThatIllegalStateException()
+			.isThrownBy(() -> this.template.execute(this.operation, new TextCodec(), () -> {
+				forget(this.key);
+				throw new IllegalStateException("handler");
+			}))
+			.withMessage("handler");
+		assertThat(database.store().find(this.key)).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-3")
+	void forgottenKeyOfABatchIsCompletedWithTheOthers() {
+		IdempotencyKey other = TestDatabase.newKey();
+		BatchExecuted<String> executed = this.template.executeAll(
+				List.of(new BatchItem(this.operation, 0), new BatchItem(TestDatabase.operation(other, Mode.LEASED), 0)),
+				new TextCodec(), (due) -> {
+					forget(this.key);
+					return List.of("one", "two");
+				});
+		assertThat(executed.waiting()).isEmpty();
+		assertThat(state()).isEqualTo(State.COMPLETED);
+		assertThat(database.record(other).state()).isEqualTo(State.COMPLETED);
+		assertThat(runAndForget()).isEqualTo(new Executed<>("one", true));
+	}
+
+	@Test
+	@Tag("promise-3")
+	@Tag("promise-11")
+	void pendingCompletionOfAForgottenKeyIsRecordedWhenTheStoreIsBack() {
+		this.store.fail(StoreCall.COMPLETE);
+		CompletableFuture<Executed<String>> answer = this.template.executeAsync(this.operation, new TextCodec(),
+				() -> CompletableFuture.completedFuture("paid"));
+		await().until(() -> !this.template.operator().unrecorded().isEmpty());
+		forget(this.key);
+		this.store.recover();
+		assertThat(answer.join().result()).isEqualTo("paid");
+		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-1")
+	void claimThatWasRestoredAfterItsHandlerHadFailedIsReleased() throws InterruptedException {
+		IdempotentOperation renewedSoon = new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null,
+				Duration.ofSeconds(10), TestDatabase.RETENTION);
+		CountDownLatch restoring = new CountDownLatch(1);
+		CountDownLatch failed = new CountDownLatch(1);
+		this.store.beforeRestore((claim) -> {
+			restoring.countDown();
+			try {
+				failed.await();
+			}
+			catch (InterruptedException ex) {
+				throw new IllegalStateException(ex);
+			}
+		});
+		assertThatIllegalStateException().isThrownBy(() -> this.template.execute(renewedSoon, new TextCodec(), () -> {
+			forget(this.key);
+			assertThat(restoring.await(8, TimeUnit.SECONDS)).isTrue();
+			throw new IllegalStateException("handler");
+		})).withMessage("handler");
+		failed.countDown();
+		await().atMost(Duration.ofSeconds(3))
+			.until(() -> database.store().find(this.key).map(IdempotencyRecord::state).orElse(null) == State.FAILED);
+	}
+
+}

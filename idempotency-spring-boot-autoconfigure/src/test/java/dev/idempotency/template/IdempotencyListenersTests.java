@@ -1,0 +1,94 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.List;
+
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Mode;
+import dev.idempotency.store.Settlement;
+import dev.idempotency.template.IdempotencyListener.Execution;
+import dev.idempotency.template.IdempotencyListener.Intervention;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyListener.StoreOutcome;
+import dev.idempotency.test.RecordingListener;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@link IdempotencyListeners}.
+ */
+class IdempotencyListenersTests {
+
+	private static final Execution EXECUTION = new Execution("payments", Mode.LEASED, null, Outcome.PROCESSED,
+			Duration.ofMillis(3));
+
+	private final RecordingListener first = new RecordingListener();
+
+	private final RecordingListener last = new RecordingListener();
+
+	private final IdempotencyListeners listeners = new IdempotencyListeners(
+			List.of(this.first, new ThrowingListener(), this.last));
+
+	@Test
+	void everyListenerIsToldAboutAnExecution() {
+		this.listeners.executed(EXECUTION);
+		assertThat(this.first.executions()).containsExactly(EXECUTION);
+		assertThat(this.last.executions()).containsExactly(EXECUTION);
+	}
+
+	@Test
+	void everyListenerIsToldAboutAStoreCall() {
+		this.listeners.storeCalled("jdbc", StoreCall.CLAIM, StoreOutcome.UNAVAILABLE, Duration.ZERO);
+		assertThat(this.first.storeCalls()).containsExactly("jdbc CLAIM unavailable");
+		assertThat(this.last.storeCalls()).containsExactly("jdbc CLAIM unavailable");
+	}
+
+	@Test
+	void everyListenerIsToldAboutACompletion() {
+		IdempotencyKey key = IdempotencyKey.of("scope", "key");
+		this.listeners.completionFailed("payments", key);
+		this.listeners.completionSettled("payments", key, Settlement.LOST);
+		assertThat(this.first.completions()).containsExactly("failed key", "LOST key");
+		assertThat(this.last.completions()).containsExactly("failed key", "LOST key");
+	}
+
+	@Test
+	void everyListenerIsToldAboutAnIntervention() {
+		this.listeners.intervened(Intervention.EVICT, true);
+		assertThat(this.first.interventions()).containsExactly("EVICT done");
+		assertThat(this.last.interventions()).containsExactly("EVICT done");
+	}
+
+	private static final class ThrowingListener implements IdempotencyListener {
+
+		@Override
+		public void executed(Execution execution) {
+			throw new IllegalStateException("listener");
+		}
+
+		@Override
+		public void completionFailed(String listener, IdempotencyKey key) {
+			throw new IllegalStateException("listener");
+		}
+
+		@Override
+		public void completionSettled(String listener, IdempotencyKey key, Settlement settlement) {
+			throw new IllegalStateException("listener");
+		}
+
+		@Override
+		public void intervened(Intervention intervention, boolean done) {
+			throw new IllegalStateException("listener");
+		}
+
+		@Override
+		public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
+			throw new IllegalStateException("listener");
+		}
+
+	}
+
+}

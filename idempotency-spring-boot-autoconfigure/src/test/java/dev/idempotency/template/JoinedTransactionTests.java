@@ -1,0 +1,162 @@
+package dev.idempotency.template;
+
+import java.util.List;
+
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link IdempotencyTemplate} in a transaction of the caller.
+ */
+@Tag("promise-5")
+class JoinedTransactionTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private static JdbcTemplate jdbc;
+
+	private static TransactionTemplate outer;
+
+	private static IdempotencyTemplate template;
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final String value = Servers.unique("value");
+
+	@BeforeAll
+	static void createDatabase() {
+		database.jdbc().execute("CREATE TABLE effect (value text)");
+		jdbc = new JdbcTemplate(database.pool());
+		JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
+		outer = new TransactionTemplate(manager);
+		template = new IdempotencyTemplate(database.store(), new TemplateSettings(manager, false, List.of()));
+	}
+
+	private Executed<String> run() {
+		return template.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), new TextCodec(), this::effect);
+	}
+
+	private void runFailing() {
+		template.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), new TextCodec(), () -> {
+			effect();
+			throw new IllegalStateException("handler");
+		});
+	}
+
+	private String effect() {
+		jdbc.update("INSERT INTO effect VALUES (?)", this.value);
+		return "done";
+	}
+
+	private long effects() {
+		return database.jdbc().queryForObject("SELECT count(*) FROM effect WHERE value = ?", Long.class, this.value);
+	}
+
+	@Test
+	void commitOfTheCallerCommitsEffectAndRecord() {
+		outer.executeWithoutResult((status) -> {
+			run();
+			assertThat(database.store().find(this.key)).isEmpty();
+		});
+		assertThat(effects()).isOne();
+		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void rollbackOfTheCallerTakesEffectAndRecord() {
+		outer.executeWithoutResult((status) -> {
+			run();
+			status.setRollbackOnly();
+		});
+		assertThat(effects()).isZero();
+		assertThat(database.store().find(this.key)).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-3")
+	void duplicateLeavesTheTransactionOfTheCallerUsable() {
+		run();
+		outer.executeWithoutResult((status) -> {
+			assertThat(run()).isEqualTo(new Executed<>("done", true));
+			effect();
+		});
+		assertThat(effects()).isEqualTo(2);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void keyInProgressLeavesTheTransactionOfTheCallerUsable() {
+		database.store().claim(TestDatabase.request(this.key));
+		outer.executeWithoutResult((status) -> {
+			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run);
+			effect();
+		});
+		assertThat(effects()).isOne();
+	}
+
+	@Test
+	void sameKeyTwiceInOneTransactionRunsOnce() {
+		outer.executeWithoutResult((status) -> {
+			run();
+			assertThat(run().duplicate()).isTrue();
+		});
+		assertThat(effects()).isOne();
+	}
+
+	@Test
+	void failureIsNotedAfterTheRollbackOfTheCaller() {
+		assertThatIllegalStateException().isThrownBy(() -> outer.executeWithoutResult((status) -> runFailing()));
+		assertThat(effects()).isZero();
+		awaitFailureNote();
+		assertThat(database.record(this.key).failure())
+			.isEqualTo(new Failure("java.lang.IllegalStateException", "handler"));
+	}
+
+	@Test
+	void failureThatTheCallerCatchesStillRollsBack() {
+		assertThatExceptionOfType(UnexpectedRollbackException.class).isThrownBy(() -> outer
+			.executeWithoutResult((status) -> assertThatIllegalStateException().isThrownBy(this::runFailing)));
+		assertThat(effects()).isZero();
+		awaitFailureNote();
+	}
+
+	@Test
+	void failedOperationRunsInTheNextTransactionOfTheCaller() {
+		assertThatIllegalStateException().isThrownBy(() -> outer.executeWithoutResult((status) -> runFailing()));
+		awaitFailureNote();
+		outer.executeWithoutResult((status) -> run());
+		assertThat(effects()).isOne();
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
+			.containsExactly(State.COMPLETED, 2);
+	}
+
+	// It comes from another thread, when the caller has returned its connection.
+	private void awaitFailureNote() {
+		await().untilAsserted(() -> assertThat(database.store().find(this.key)).get()
+			.extracting(IdempotencyRecord::state)
+			.isEqualTo(State.FAILED));
+	}
+
+}

@@ -1,0 +1,420 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.IdempotentExecution;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OwnershipLostException;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for the renewal of leases by an {@link IdempotencyTemplate}.
+ */
+@Execution(ExecutionMode.SAME_THREAD)
+class LeaseRenewalTests {
+
+	// Renewed in time also by a busy machine.
+	private static final Duration LEASE = Duration.ofSeconds(2);
+
+	// Where it does no harm if it runs out: nobody else asks for the key.
+	private static final Duration SHORT = Duration.ofMillis(600);
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
+			new TemplateSettings(null, false, List.of(this.listener)));
+
+	private final ExecutorService handlers = Executors.newCachedThreadPool();
+
+	@AfterEach
+	void close() {
+		this.handlers.shutdownNow();
+		this.template.close();
+	}
+
+	private static IdempotentOperation operation(IdempotencyKey key, Duration lease) {
+		return new IdempotentOperation(key, "payments", "topic-0@7", Mode.LEASED, null, lease, TestDatabase.RETENTION);
+	}
+
+	private <E extends Exception> void run(Duration lease, IdempotencyTemplate.Handler<String, E> handler) throws E {
+		this.template.execute(operation(this.key, lease), ResultCodec.none(), handler);
+	}
+
+	private boolean isFree(IdempotencyKey someKey) {
+		return database.store().claim(TestDatabase.request(someKey)) instanceof Claim.Acquired;
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-7")
+	void handlerThatRunsForTwoLeasesKeepsItsClaim() {
+		run(LEASE, () -> {
+			long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
+			await().pollDelay(Duration.ZERO).atMost(LEASE.multipliedBy(10)).until(() -> {
+				assertThat(isFree(this.key)).isFalse();
+				return System.nanoTime() > end;
+			});
+			assertThat(IdempotentExecution.current().ownershipLost()).isFalse();
+			return null;
+		});
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED);
+		assertThat(database.record(this.key).fence()).isOne();
+	}
+
+	@Test
+	@Tag("promise-4")
+	void handlerSeesThatItLostItsKey() {
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(SHORT, () -> {
+			IdempotentExecution execution = IdempotentExecution.current();
+			database.endLease(this.key);
+			assertThat(isFree(this.key)).isTrue();
+			await().until(execution::ownershipLost);
+			return null;
+		})).withNoCause();
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.LOST);
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
+			.containsExactly(State.IN_PROGRESS, 2);
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-4")
+	void olderClaimOfTheProcessIsLostWhenAnotherThreadTakesTheKeyOver() {
+		CountDownLatch end = new CountDownLatch(1);
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> this.template
+			.execute(operation(this.key, SHORT), ResultCodec.none(), Boundary.deferred((pending) -> {
+				throw new AssertionError("Its Kafka transaction would be committed");
+			}), () -> {
+				database.endLease(this.key);
+				CountDownLatch begun = new CountDownLatch(1);
+				this.handlers.submit(() -> this.template.execute(operation(this.key, LEASE), ResultCodec.none(), () -> {
+					begun.countDown();
+					end.await();
+					return null;
+				}));
+				awaitLatch(begun);
+				assertThat(IdempotentExecution.current().ownershipLost()).isTrue();
+				return null;
+			})).withNoCause();
+		end.countDown();
+		await().until(() -> this.listener.outcomes().contains(Outcome.PROCESSED));
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
+			.containsExactly(State.COMPLETED, 2);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void lostLeaseIsNotRenewedAnyMore() {
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(SHORT, () -> {
+			IdempotentExecution execution = IdempotentExecution.current();
+			database.endLease(this.key);
+			assertThat(isFree(this.key)).isTrue();
+			await().until(execution::ownershipLost);
+			int renewals = this.store.renewals().size();
+			await().during(SHORT).atMost(LEASE.multipliedBy(5)).until(() -> this.store.renewals().size() == renewals);
+			return null;
+		})).withNoCause();
+	}
+
+	@Test
+	void manyHandlersAreRenewedInOneBatchByOneThread() throws Exception {
+		int count = 20;
+		CountDownLatch end = new CountDownLatch(1);
+		List<Future<?>> running = IntStream.range(0, count)
+			.<Future<?>>mapToObj((i) -> this.handlers
+				.submit(() -> this.template.execute(operation(TestDatabase.newKey(), SHORT), ResultCodec.none(), () -> {
+					end.await();
+					return null;
+				})))
+			.toList();
+		await().until(() -> this.store.renewals().contains(count));
+		end.countDown();
+		for (Future<?> future : running) {
+			future.get();
+		}
+		assertThat(this.store.renewers()).hasSize(1);
+		assertThat(this.listener.storeCalls()).contains("unreliable RENEW");
+		assertThat(this.listener.outcomes()).hasSize(count).containsOnly(Outcome.PROCESSED);
+	}
+
+	@Test
+	void shortHandlerIsNotRenewed() {
+		run(LEASE, () -> null);
+		assertThat(this.listener.storeCalls()).containsExactly("unreliable CLAIM", "unreliable COMPLETE");
+	}
+
+	@Test
+	void renewalEndsWithTheHandler() {
+		run(SHORT, () -> {
+			await().until(() -> !this.store.renewals().isEmpty());
+			return null;
+		});
+		int renewals = this.store.renewals().size();
+		await().during(SHORT).atMost(LEASE.multipliedBy(5)).until(() -> this.store.renewals().size() == renewals);
+	}
+
+	@Test
+	void renewalEndsWithAHandlerThatFails() {
+		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> run(SHORT, () -> {
+			await().until(() -> !this.store.renewals().isEmpty());
+			throw new IllegalStateException("handler");
+		}));
+		int renewals = this.store.renewals().size();
+		await().during(SHORT).atMost(LEASE.multipliedBy(5)).until(() -> this.store.renewals().size() == renewals);
+		assertThat(isFree(this.key)).isTrue();
+	}
+
+	@Test
+	@Tag("promise-11")
+	void renewalThatFailsIsRepeatedWithinTheLease() {
+		this.store.fail(StoreCall.RENEW);
+		run(SHORT, () -> {
+			await().until(() -> this.store.renewals().size() >= 2);
+			this.store.recover();
+			await().until(() -> this.listener.storeCalls().contains("unreliable RENEW"));
+			return null;
+		});
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED);
+		assertThat(this.listener.storeCalls()).contains("unreliable RENEW unavailable", "unreliable RENEW");
+	}
+
+	@Test
+	@Tag("promise-7")
+	void stoppingApplicationKeepsTheLeaseUntilItsHandlerHasCompleted() {
+		run(SHORT, () -> {
+			await().until(() -> !this.store.renewals().isEmpty());
+			this.template.close();
+			return null;
+		});
+		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void interruptedHandlerIsCompletedAndStaysInterrupted() throws Exception {
+		boolean interrupted = this.handlers.submit(() -> {
+			run(SHORT, () -> {
+				Thread.currentThread().interrupt();
+				return null;
+			});
+			return Thread.currentThread().isInterrupted();
+		}).get();
+		assertThat(interrupted).isTrue();
+		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void errorInARenewalDoesNotEndRenewals() {
+		AtomicBoolean first = new AtomicBoolean(true);
+		this.store.before(StoreCall.RENEW, (claim) -> {
+			if (first.getAndSet(false)) {
+				throw new OutOfMemoryError("as it were");
+			}
+		});
+		run(SHORT, () -> {
+			await().until(() -> this.listener.storeCalls().contains("unreliable RENEW"));
+			return null;
+		});
+		assertThat(first).isFalse();
+	}
+
+	@Test
+	@Tag("promise-2")
+	void settlementThatTakesLongDoesNotKeepOthersFromBeingRenewed() throws InterruptedException {
+		this.store.fail(StoreCall.FAIL);
+		assertThatExceptionOfType(IllegalStateException.class)
+			.isThrownBy(() -> this.template.execute(operation(TestDatabase.newKey(), LEASE), ResultCodec.none(), () -> {
+				throw new IllegalStateException("handler");
+			}));
+		this.store.recover();
+		CountDownLatch begun = new CountDownLatch(1);
+		CountDownLatch end = new CountDownLatch(1);
+		this.store.before(StoreCall.FAIL, (claim) -> {
+			begun.countDown();
+			awaitLatch(end);
+		});
+		run(LEASE, () -> {
+			begun.await();
+			int renewals = this.store.renewals().size();
+			await().until(() -> this.store.renewals().size() >= renewals + 2);
+			assertThat(isFree(this.key)).isFalse();
+			end.countDown();
+			return null;
+		});
+	}
+
+	@Test
+	@Tag("promise-2")
+	void leaseLivesWhileItsCompletionIsUnderWay() {
+		this.store.before(StoreCall.COMPLETE, (claim) -> {
+			int renewals = this.store.renewals().size();
+			await().until(() -> this.store.renewals().size() >= renewals + 2);
+			assertThat(isFree(this.key)).isFalse();
+		});
+		run(LEASE, () -> null);
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void keyThatCannotBeRenewedDoesNotKeepOthersFromIt() throws Exception {
+		this.store.renewOneByOne();
+		List<IdempotencyKey> keys = IntStream.range(0, 6).mapToObj((i) -> TestDatabase.newKey()).toList();
+		this.store.before(StoreCall.RENEW, (claim) -> {
+			if (keys.indexOf(claim.key()) % 2 == 0) {
+				throw new OperationInProgressException("Held", Duration.ofSeconds(1));
+			}
+		});
+		CountDownLatch end = new CountDownLatch(1);
+		List<Future<?>> running = keys.stream()
+			.<Future<?>>map((someKey) -> this.handlers
+				.submit(() -> this.template.execute(operation(someKey, LEASE), ResultCodec.none(), () -> {
+					end.await();
+					return null;
+				})))
+			.toList();
+		// One after the other: who finds a key free has claimed it.
+		for (int i = 0; i < keys.size(); i += 2) {
+			IdempotencyKey held = keys.get(i);
+			await().until(() -> isFree(held));
+		}
+		assertThat(List.of(isFree(keys.get(1)), isFree(keys.get(3)), isFree(keys.get(5)))).containsOnly(false);
+		end.countDown();
+		for (int i = 1; i < running.size(); i += 2) {
+			running.get(i).get();
+		}
+	}
+
+	private static void awaitLatch(CountDownLatch latch) {
+		try {
+			latch.await();
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	@ParameterizedTest
+	@MethodSource("conditionsOfOneRecord")
+	@Tag("promise-4")
+	void recordThatCannotBeRenewedDoesNotHideThatAnotherClaimIsLost(RuntimeException condition) {
+		IdempotencyKey held = TestDatabase.newKey();
+		this.store.before(StoreCall.RENEW, (claim) -> {
+			if (claim.key().equals(held)) {
+				throw condition;
+			}
+		});
+		this.template.execute(operation(held, LEASE), ResultCodec.none(), () -> {
+			assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(LEASE, () -> {
+				database.endLease(this.key);
+				assertThat(isFree(this.key)).isTrue();
+				await().until(IdempotentExecution.current()::ownershipLost);
+				return null;
+			})).withNoCause();
+			return null;
+		});
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.LOST, Outcome.PROCESSED);
+	}
+
+	static List<RuntimeException> conditionsOfOneRecord() {
+		return List.of(new OperationInProgressException("Held", Duration.ofSeconds(1)),
+				new IdempotencyRecordUnreadableException("Not a record", null));
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-4")
+	void claimWhoseAnswerWasLateDoesNotTakeTheLeaseOfItsSuccessor() throws Exception {
+		CountDownLatch claimed = new CountDownLatch(1);
+		CountDownLatch answered = new CountDownLatch(1);
+		AtomicBoolean first = new AtomicBoolean(true);
+		this.store.afterClaim((claim) -> {
+			if (first.getAndSet(false)) {
+				claimed.countDown();
+				awaitLatch(answered);
+			}
+		});
+		Future<Boolean> late = this.handlers.submit(() -> {
+			try {
+				run(LEASE, () -> {
+					await().until(IdempotentExecution.current()::ownershipLost);
+					return null;
+				});
+				return false;
+			}
+			catch (OwnershipLostException ex) {
+				return true;
+			}
+		});
+		claimed.await();
+		database.endLease(this.key);
+		run(LEASE, () -> {
+			answered.countDown();
+			assertThat(late.get()).isTrue();
+			int renewals = this.store.renewals().size();
+			await().until(() -> this.store.renewals().size() >= renewals + 2);
+			assertThat(IdempotentExecution.current().ownershipLost()).isFalse();
+			assertThat(isFree(this.key)).isFalse();
+			return null;
+		});
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.LOST, Outcome.PROCESSED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void leasesAreRenewedUntilTheLastSettlementOfTheApplication() {
+		CountDownLatch closing = new CountDownLatch(1);
+		AtomicBoolean free = new AtomicBoolean(true);
+		this.store.before(StoreCall.COMPLETE, (claim) -> {
+			awaitLatch(closing);
+			int renewals = this.store.renewals().size();
+			await().until(() -> this.store.renewals().size() >= renewals + 3);
+			free.set(isFree(this.key));
+		});
+		this.template.executeAsync(operation(this.key, LEASE), ResultCodec.none(),
+				() -> CompletableFuture.completedFuture(null));
+		closing.countDown();
+		this.template.close();
+		assertThat(free).isFalse();
+		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+	}
+
+}

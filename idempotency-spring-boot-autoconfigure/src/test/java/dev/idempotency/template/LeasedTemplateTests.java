@@ -1,0 +1,163 @@
+package dev.idempotency.template;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyKeyReusedException;
+import dev.idempotency.IdempotentExecution;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OwnershipLostException;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.Fingerprint;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for {@link IdempotencyTemplate} in {@link Mode#LEASED}.
+ */
+class LeasedTemplateTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
+			new TemplateSettings(null, false, List.of(this.listener)));
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	private Executed<String> run() {
+		return this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
+	}
+
+	private void runFailing() throws IOException {
+		this.template.execute(this.operation, new TextCodec(), () -> {
+			throw new IOException("no route");
+		});
+	}
+
+	private @Nullable String runWhileAnotherTakesOver(boolean fail) {
+		return this.template.execute(this.operation, new TextCodec(), () -> {
+			database.endLease(this.key);
+			database.store().claim(TestDatabase.request(this.key));
+			if (fail) {
+				throw new IllegalStateException("handler");
+			}
+			return "zombie";
+		}).result();
+	}
+
+	@Test
+	void keyIsInProgressWhileTheHandlerRuns() {
+		this.template.execute(this.operation, new TextCodec(), () -> {
+			assertThat(database.record(this.key).state()).isEqualTo(State.IN_PROGRESS);
+			return null;
+		});
+	}
+
+	@Test
+	void keyIsCompletedAfterTheHandler() {
+		assertThat(run()).isEqualTo(new Executed<>("run 1", false));
+		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void operationOfSomebodyElseIsInProgress() {
+		database.store().claim(TestDatabase.request(this.key));
+		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run)
+			.satisfies((ex) -> assertThat(ex.retryAfter()).isLessThanOrEqualTo(TestDatabase.LEASE).isPositive());
+		assertThat(this.runs).hasValue(0);
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.IN_PROGRESS);
+	}
+
+	@Test
+	void errorOfTheHandlerIsRethrownAsItIs() {
+		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing).withMessage("no route");
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED);
+	}
+
+	@Test
+	void errorOfTheHandlerIsRecorded() {
+		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing);
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::failure)
+			.containsExactly(State.FAILED, new Failure("java.io.IOException", "no route"));
+	}
+
+	@Test
+	void failedOperationRunsAgainAtOnce() {
+		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing);
+		this.template.execute(this.operation, ResultCodec.none(), () -> {
+			assertThat(IdempotentExecution.current().attempt()).isEqualTo(2);
+			assertThat(IdempotentExecution.current().fence()).isEqualTo(2);
+			return null;
+		});
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED, Outcome.PROCESSED);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void handlerThatLostItsKeyIsToldSo() {
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> runWhileAnotherTakesOver(false));
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.LOST);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void handlerThatLostItsKeyChangesNothing() {
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> runWhileAnotherTakesOver(false));
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
+			.containsExactly(State.IN_PROGRESS, 2);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void handlerThatLostItsKeyAndFailedIsToldBoth() {
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> runWhileAnotherTakesOver(true))
+			.withCauseInstanceOf(IllegalStateException.class);
+		assertThat(database.record(this.key).state()).isEqualTo(State.IN_PROGRESS);
+	}
+
+	@Test
+	@Tag("promise-9")
+	void otherContentUnderTheSameKeyIsRejected() {
+		run();
+		IdempotentOperation other = new IdempotentOperation(this.key, "payments", "topic-0@8", Mode.LEASED,
+				Fingerprint.of(new byte[] { 2 }), TestDatabase.LEASE, TestDatabase.RETENTION);
+		database.jdbc()
+			.update("UPDATE idempotency_record SET fingerprint = ? WHERE id = ?", Fingerprint.of(new byte[] { 1 }),
+					this.key.id());
+		assertThatExceptionOfType(IdempotencyKeyReusedException.class)
+			.isThrownBy(() -> this.template.execute(other, new TextCodec(), () -> "b"));
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.REJECTED);
+	}
+
+	@Test
+	void executionIsUnboundAfterTheHandler() {
+		run();
+		assertThatIllegalStateException().isThrownBy(IdempotentExecution::current);
+	}
+
+}

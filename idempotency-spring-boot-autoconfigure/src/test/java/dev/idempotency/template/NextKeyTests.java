@@ -1,0 +1,217 @@
+package dev.idempotency.template;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotentExecution;
+import dev.idempotency.Mode;
+import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for {@link IdempotentExecution#nextKey()} and
+ * {@link IdempotentExecution#ifCurrent()}.
+ */
+class NextKeyTests {
+
+	private final InMemoryIdempotencyStore store = new InMemoryIdempotencyStore();
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
+			new TemplateSettings(null, false, List.of()));
+
+	private final IdempotencyKey key = IdempotencyKey.of("ledger", "order-1");
+
+	@AfterEach
+	void close() {
+		this.template.close();
+	}
+
+	private String run(IdempotencyKey key) {
+		return this.template.execute(operation(key), new TextCodec(), NextKeyTests::threeKeys).result();
+	}
+
+	private static IdempotentOperation operation(IdempotencyKey key) {
+		return TestDatabase.operation(key, Mode.LEASED);
+	}
+
+	private static String threeKeys() {
+		return String.join(" ",
+				Stream.generate(() -> IdempotentExecution.current().nextKey()).limit(3).toArray(String[]::new));
+	}
+
+	@Test
+	void keysAreTheHashOfScopeAndKeyAndAPosition() {
+		assertThat(run(this.key).split(" ")).containsExactly(this.key.id() + "-0", this.key.id() + "-1",
+				this.key.id() + "-2");
+	}
+
+	@Test
+	void keysStayTheSameOverReleases() {
+		assertThat(run(IdempotencyKey.of("payments", "order-1"))).startsWith("cbaecca4-e0d2-4e52-454c-63663afa85aa-0 ");
+	}
+
+	@Test
+	void longestKeyGivesShortKeysThatAreUsable() {
+		IdempotencyKey longest = IdempotencyKey.of("s".repeat(512), "k".repeat(512));
+		assertThat(run(longest).split(" ")).allMatch((next) -> next.length() < 50)
+			.allMatch((next) -> IdempotencyKey.problem(next) == null);
+	}
+
+	@Test
+	void otherScopeGetsOtherKeys() {
+		assertThat(run(this.key).split(" "))
+			.doesNotContainAnyElementsOf(List.of(run(IdempotencyKey.of("mail", "order-1")).split(" ")));
+	}
+
+	@Test
+	void executionAfterAFailureGetsTheSameKeys() {
+		assertThatIllegalStateException()
+			.isThrownBy(() -> this.template.execute(operation(this.key), new TextCodec(), () -> {
+				throw new IllegalStateException(threeKeys());
+			}))
+			.satisfies((ex) -> assertThat(ex.getMessage()).isEqualTo(run(this.key)));
+		assertThat(this.store.find(this.key).orElseThrow().attempt()).isEqualTo(2);
+	}
+
+	@Test
+	void executionOfABypassGetsTheSameKeys() {
+		String first = run(this.key);
+		this.template.operator().bypass(this.key.scope(), true, null);
+		Executed<String> again = this.template.execute(operation(this.key), new TextCodec(), NextKeyTests::threeKeys);
+		assertThat(again).isEqualTo(new Executed<>(first, false));
+	}
+
+	@Test
+	void handlerWithinAHandlerHasKeysOfItsOwn() {
+		IdempotencyKey inner = IdempotencyKey.of("mail", "order-1");
+		this.template.execute(operation(this.key), new TextCodec(), () -> {
+			assertThat(IdempotentExecution.current().nextKey()).isEqualTo(this.key.id() + "-0");
+			assertThat(run(inner)).startsWith(inner.id() + "-0 ");
+			assertThat(IdempotentExecution.current().nextKey()).isEqualTo(this.key.id() + "-1");
+			return null;
+		});
+	}
+
+	// Of the keys that a handler draws, in the transactions that it is given.
+	private List<String> positions(BiConsumer<TransactionTemplate, List<String>> handler) {
+		try (TestDatabase database = TestDatabase.h2()) {
+			TransactionTemplate transactions = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
+			transactions.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+			List<String> keys = new ArrayList<>();
+			this.template.execute(operation(this.key), new TextCodec(), () -> {
+				handler.accept(transactions, keys);
+				return null;
+			});
+			return keys.stream().map((drawn) -> drawn.substring((this.key.id() + "-").length())).toList();
+		}
+	}
+
+	// Without what tells its topic and type.
+	private static String transactional(IdempotentExecution execution) {
+		String drawn = execution.nextTransactionalKey("topic", "type");
+		return drawn.substring(0, drawn.lastIndexOf('-'));
+	}
+
+	@Test
+	void transactionalKeyTellsTopicAndTypeApart() {
+		List<String> keys = positions((transactions, drawn) -> transactions.executeWithoutResult((status) -> {
+			for (String[] kind : new String[][] { { "topic", "type" }, { "topic", "other" }, { "topi", "ctype" },
+					{ "t".repeat(249), "t".repeat(255) }, { "topic", "type" } }) {
+				drawn.add(IdempotentExecution.current().nextTransactionalKey(kind[0], kind[1]));
+			}
+		}));
+		assertThat(keys).allMatch((key) -> key.matches("[0-4]-[0-9a-f]{12}"));
+		List<String> kinds = keys.stream().map((key) -> key.substring(2)).toList();
+		assertThat(kinds.subList(0, 4)).doesNotHaveDuplicates();
+		assertThat(kinds.get(4)).isEqualTo(kinds.get(0)).isEqualTo("616de2e5a6fb");
+	}
+
+	@Test
+	void keyOfATransactionThatRollsBackIsGivenAgainUnlessALaterOneIsInUse() {
+		assertThat(positions((transactions, keys) -> {
+			IdempotentExecution execution = IdempotentExecution.current();
+			transactions.executeWithoutResult((status) -> {
+				keys.add(transactional(execution));
+				transactions.executeWithoutResult((inner) -> keys.add(transactional(execution)));
+				keys.add(transactional(execution));
+				status.setRollbackOnly();
+			});
+			transactions.executeWithoutResult((status) -> {
+				keys.add(transactional(execution));
+				keys.add(execution.nextKey());
+				status.setRollbackOnly();
+			});
+			keys.add(transactional(execution));
+		})).containsExactly("0", "1", "2", "2", "3", "4");
+	}
+
+	@Test
+	void keyOfATransactionAfterOneThatHasRolledBackIsNotGivenAgain() {
+		assertThat(positions((transactions, keys) -> {
+			IdempotentExecution execution = IdempotentExecution.current();
+			transactions.executeWithoutResult((status) -> {
+				TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+					@Override
+					public void afterCompletion(int end) {
+						transactions.executeWithoutResult((next) -> keys.add(transactional(execution)));
+					}
+
+				});
+				keys.add(transactional(execution));
+				status.setRollbackOnly();
+			});
+			keys.add(transactional(execution));
+		})).containsExactly("0", "0", "1");
+	}
+
+	@Test
+	void noExecutionIsCurrentOutsideOfAHandler() {
+		assertThat(IdempotentExecution.ifCurrent()).isNull();
+		run(this.key);
+		assertThat(IdempotentExecution.ifCurrent()).isNull();
+		assertThatIllegalStateException().isThrownBy(IdempotentExecution::current)
+			.withMessage("No idempotent execution runs on this thread");
+	}
+
+	@Test
+	void executionOfTheHandlerIsCurrent() {
+		this.template.execute(operation(this.key), new TextCodec(), () -> {
+			assertThat(IdempotentExecution.ifCurrent()).isNotNull().isSameAs(IdempotentExecution.current());
+			return null;
+		});
+	}
+
+	@Test
+	void noExecutionOfABatchIsTheCurrentOne() {
+		List<BatchItem> items = Stream.of("a", "b")
+			.map((value) -> new BatchItem(operation(IdempotencyKey.of("ledger", value)), 0))
+			.toList();
+		BatchExecuted<String> executed = this.template.executeAll(items, new TextCodec(), (due) -> {
+			assertThat(IdempotentExecution.ifCurrent()).isNull();
+			assertThatIllegalStateException().isThrownBy(IdempotentExecution::current)
+				.withMessage("A batch runs on this thread; use currentBatch()");
+			return IdempotentExecution.currentBatch().stream().map(IdempotentExecution::nextKey).toList();
+		});
+		assertThat(executed.failure()).isNull();
+		assertThat(executed.answers()).extracting(Executed::result)
+			.containsExactly(IdempotencyKey.of("ledger", "a").id() + "-0",
+					IdempotencyKey.of("ledger", "b").id() + "-0");
+	}
+
+}

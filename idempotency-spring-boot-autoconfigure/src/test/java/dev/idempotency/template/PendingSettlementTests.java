@@ -1,0 +1,333 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Mode;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for what an {@link IdempotencyTemplate} makes up for when the store is back,
+ * although the record is not delivered here again.
+ */
+@Execution(ExecutionMode.SAME_THREAD)
+@Tag("promise-11")
+class PendingSettlementTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
+			new TemplateSettings(null, false, List.of(this.listener)));
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	private final ExecutorService handlers = Executors.newCachedThreadPool();
+
+	@AfterEach
+	void close() {
+		this.handlers.shutdownNow();
+		this.template.close();
+	}
+
+	private void run() {
+		this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
+	}
+
+	private void runUnavailable() {
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(this::run);
+	}
+
+	private void runFailing() {
+		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(this::runHandlerThatFails);
+	}
+
+	private void runHandlerThatFails() {
+		this.template.execute(this.operation, new TextCodec(), () -> {
+			throw new IllegalStateException("handler");
+		});
+	}
+
+	private State state() {
+		return state(this.key);
+	}
+
+	private static State state(IdempotencyKey someKey) {
+		return database.record(someKey).state();
+	}
+
+	@Test
+	void completionIsRecordedWhenTheStoreIsBack() {
+		this.store.fail(StoreCall.COMPLETE);
+		runUnavailable();
+		this.store.recover();
+		await().until(() -> state() == State.COMPLETED);
+	}
+
+	@Test
+	void completionIsRecordedAtTheEndOfTheApplication() {
+		this.store.fail(StoreCall.COMPLETE);
+		runUnavailable();
+		this.store.recover();
+		this.template.close();
+		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void completionThatEndedInAnErrorIsNotRepeatedByTheHandler() {
+		this.store.breakOnce(StoreCall.COMPLETE);
+		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(this::run);
+		database.endLease(this.key);
+		run();
+		assertThat(this.runs).hasValue(1);
+		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void failureThatEndedInAnErrorIsRecorded() {
+		this.store.breakOnce(StoreCall.FAIL);
+		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(this::runHandlerThatFails);
+		await().until(() -> state() == State.FAILED);
+	}
+
+	private List<IdempotencyKey> sixOfWhichHalfFail(Runnable failure) {
+		List<IdempotencyKey> keys = IntStream.range(0, 6).mapToObj((i) -> TestDatabase.newKey()).toList();
+		this.store.fail(StoreCall.COMPLETE);
+		keys.forEach((someKey) -> assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.template.execute(TestDatabase.operation(someKey, Mode.LEASED), ResultCodec.none(),
+					() -> null)));
+		this.store.before(StoreCall.COMPLETE, (claim) -> {
+			if (keys.indexOf(claim.key()) % 2 == 0) {
+				failure.run();
+			}
+		});
+		this.store.recoverFrom(StoreCall.COMPLETE);
+		return keys;
+	}
+
+	@Test
+	void completionThatAlwaysEndsInAnErrorDoesNotKeepOthersFromBeingSettled() {
+		List<IdempotencyKey> keys = sixOfWhichHalfFail(() -> {
+			throw new NoClassDefFoundError("as it were");
+		});
+		this.template.settle();
+		assertThat(keys.stream().filter((someKey) -> state(someKey) == State.COMPLETED)).hasSize(3);
+	}
+
+	@Test
+	void failureIsRecordedWhenTheStoreIsBack() {
+		this.store.fail(StoreCall.FAIL);
+		runFailing();
+		this.store.recover();
+		await().until(() -> state() == State.FAILED);
+	}
+
+	@Test
+	void failureIsRecordedBeforeTheNextDeliveryClaims() {
+		this.store.fail(StoreCall.FAIL);
+		runFailing();
+		this.store.recover();
+		run();
+		assertThat(this.runs).hasValue(1);
+		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void claimWhoseAnswerWasLostIsGivenBack() {
+		this.store.loseAnswers(StoreCall.CLAIM);
+		runUnavailable();
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+		this.store.recover();
+		await().until(() -> state() == State.FAILED);
+	}
+
+	@Test
+	void claimWhoseAnswerWasLostDoesNotHoldUpTheNextDelivery() {
+		this.store.loseAnswers(StoreCall.CLAIM);
+		runUnavailable();
+		this.store.recover();
+		run();
+		assertThat(this.runs).hasValue(1);
+		assertThat(database.record(this.key).attempt()).isOne();
+	}
+
+	@Test
+	@Tag("promise-4")
+	void completionWhoseAnswerWasLostIsNotRepeatedByTheHandler() {
+		this.store.loseAnswers(StoreCall.COMPLETE);
+		runUnavailable();
+		this.store.recover();
+		run();
+		assertThat(this.runs).hasValue(1);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void completionThatIsTooLateChangesNothing() {
+		this.store.fail(StoreCall.COMPLETE);
+		runUnavailable();
+		database.endLease(this.key);
+		database.store().claim(TestDatabase.request(this.key));
+		this.store.recover();
+		await().until(() -> this.listener.storeCalls().contains("unreliable COMPLETE"));
+		this.template.close();
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+		assertThat(this.listener.storeCalls()).containsOnlyOnce("unreliable COMPLETE");
+	}
+
+	@Test
+	void recordThatCannotBeReadDoesNotKeepOthersFromBeingSettled() {
+		List<IdempotencyKey> keys = sixOfWhichHalfFail(() -> {
+			throw new IdempotencyRecordUnreadableException("Not a record", null);
+		});
+		await().until(() -> keys.stream().filter((someKey) -> state(someKey) == State.COMPLETED).count() == 3);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void failureOfAZombieDoesNotReplaceTheCompletionOfTheOwner() throws Exception {
+		this.store.fail(StoreCall.COMPLETE, StoreCall.FAIL);
+		CountDownLatch end = new CountDownLatch(1);
+		Future<?> zombie = this.handlers.submit(() -> this.template.execute(this.operation, new TextCodec(), () -> {
+			end.await();
+			throw new IllegalStateException("zombie");
+		}));
+		await().until(() -> database.store().find(this.key).isPresent());
+		database.endLease(this.key);
+		runUnavailable();
+		end.countDown();
+		assertThatExceptionOfType(ExecutionException.class).isThrownBy(zombie::get);
+		this.store.recover();
+		await().until(() -> state() == State.COMPLETED);
+		assertThat(this.runs).hasValue(1);
+	}
+
+	@Test
+	void claimsToBeGivenBackDoNotCrowdOutACompletion() {
+		this.store.fail(StoreCall.CLAIM, StoreCall.RELEASE);
+		for (int i = 0; i < 1500; i++) {
+			IdempotentOperation other = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> this.template.execute(other, ResultCodec.none(), () -> null));
+		}
+		this.store.recoverFrom(StoreCall.CLAIM);
+		this.store.fail(StoreCall.COMPLETE);
+		runUnavailable();
+		this.store.recoverFrom(StoreCall.COMPLETE);
+		run();
+		assertThat(this.runs).hasValue(1);
+	}
+
+	private IdempotentOperation shortOperation() {
+		return new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null, Duration.ofSeconds(2),
+				TestDatabase.RETENTION);
+	}
+
+	private void awaitCompletions(int completions) {
+		await().until(() -> this.store.completions().size() >= completions);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void leaseIsKeptWhileACompletionIsPending() {
+		this.store.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.template.execute(shortOperation(), new TextCodec(), () -> "paid"));
+		long end = System.nanoTime() + shortOperation().lease().multipliedBy(2).toNanos();
+		await().pollDelay(Duration.ZERO).until(() -> {
+			assertThat(database.store().claim(TestDatabase.request(this.key))).isInstanceOf(Claim.InProgress.class);
+			return System.nanoTime() > end;
+		});
+	}
+
+	@Test
+	@Tag("promise-2")
+	void pendingCompletionIsRecordedAtTheFirstSuccessOfAnyOtherCall() {
+		this.store.fail(StoreCall.COMPLETE);
+		runUnavailable();
+		// The next try of its own is four seconds away.
+		awaitCompletions(4);
+		this.store.recover();
+		IdempotentOperation other = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
+		this.template.execute(other, new TextCodec(), () -> "other");
+		await().atMost(Duration.ofSeconds(1)).until(() -> state() == State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void pendingCompletionIsRecordedAfterTheFirstRenewalThatSucceeds() {
+		this.store.fail(StoreCall.COMPLETE, StoreCall.RENEW);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.template.execute(shortOperation(), new TextCodec(), () -> "paid"));
+		awaitCompletions(4);
+		this.store.recover();
+		await().atMost(Duration.ofSeconds(1)).until(() -> state() == State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-14")
+	void completionThatTheStoreRefusesIsNotRetriedAfterEachCall() {
+		this.store.before(StoreCall.COMPLETE, (claim) -> {
+			if (claim.key().equals(this.key)) {
+				throw new IllegalStateException("Result too large");
+			}
+		});
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(this::run);
+		UUID refused = this.store.completions().get(0);
+		for (int i = 0; i < 30; i++) {
+			this.template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), new TextCodec(),
+					() -> "");
+		}
+		IdempotencyKey last = TestDatabase.newKey();
+		this.template.execute(TestDatabase.operation(last, Mode.LEASED), new TextCodec(), () -> "");
+		assertThat(this.store.completions().stream().filter(refused::equals)).hasSizeLessThan(8);
+	}
+
+	@Test
+	void lastTryReachesTheCompletionsBehindThoseThatTheStoreRefuses() {
+		List<IdempotencyKey> keys = sixOfWhichHalfFail(() -> {
+			throw new IllegalStateException("Result too large");
+		});
+		this.template.close();
+		assertThat(keys.stream().filter((someKey) -> state(someKey) == State.COMPLETED)).hasSize(3);
+	}
+
+}

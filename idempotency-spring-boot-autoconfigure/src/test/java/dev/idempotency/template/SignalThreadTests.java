@@ -1,0 +1,122 @@
+package dev.idempotency.template;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.lettuce.LettuceConnection;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Mode;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TestRedis;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link AsyncSettlements}: the thread of the signal may be the one that the
+ * store needs for its answer.
+ */
+class SignalThreadTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	@RegisterExtension
+	static TestRedis redis = TestRedis.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final ExecutorService events = Executors.newSingleThreadExecutor();
+
+	private final CompletableFuture<String> handler = new CompletableFuture<>();
+
+	@AfterEach
+	void stop() {
+		this.events.shutdownNow();
+	}
+
+	@Test
+	void storeThatNeedsTheSignallingThreadIsNotHeldUp() {
+		UnreliableStore store = new UnreliableStore(database.store());
+		store.before(StoreCall.COMPLETE, (claim) -> pass(this.events));
+		store.before(StoreCall.FAIL, (claim) -> pass(this.events));
+		try (IdempotencyTemplate template = new IdempotencyTemplate(store,
+				new TemplateSettings(null, false, List.of(this.listener)))) {
+			CompletableFuture<Executed<String>> answer = template.executeAsync(this.operation, new TextCodec(),
+					() -> this.handler);
+			this.events.execute(() -> this.handler.complete("paid"));
+			await().until(answer::isDone);
+			assertThat(answer.join().result()).isEqualTo("paid");
+			CompletableFuture<Executed<String>> failure = template.executeAsync(
+					TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), new TextCodec(),
+					() -> CompletableFuture.supplyAsync(() -> {
+						throw new IllegalStateException("handler");
+					}, this.events));
+			await().until(failure::isCompletedExceptionally);
+		}
+		assertNoCallWasLost();
+		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	// What the store does not take in time is made up for, so that the answer comes in
+	// any
+	// case.
+	private void assertNoCallWasLost() {
+		assertThat(this.listener.storeCalls()).noneMatch((call) -> call.endsWith("unavailable"));
+	}
+
+	private static void pass(ExecutorService events) {
+		try {
+			events.submit(() -> {
+			}).get(2, TimeUnit.SECONDS);
+		}
+		catch (InterruptedException | ExecutionException | TimeoutException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	@Test
+	void signalOnTheEventLoopOfTheRedisStoreIsCompleted() {
+		try (IdempotencyTemplate template = new IdempotencyTemplate(redis.store(),
+				new TemplateSettings(null, false, List.of(this.listener)));
+				RedisConnection connection = redis.factory().getConnection()) {
+			RedisClusterAsyncCommands<byte[], byte[]> commands = ((LettuceConnection) connection).getNativeConnection();
+			CompletableFuture<String> thread = new CompletableFuture<>();
+			CompletableFuture<Executed<String>> answer = template.executeAsync(this.operation, new TextCodec(),
+					() -> this.handler);
+			// The answer does not come before somebody waits for it.
+			commands.blpop(0.3, "nothing".getBytes(StandardCharsets.US_ASCII)).thenAccept((nothing) -> {
+				thread.complete(Thread.currentThread().getName());
+				this.handler.complete("PONG");
+			});
+			await().atMost(Duration.ofSeconds(5)).until(answer::isDone);
+			assertThat(answer.join().result()).isEqualTo("PONG");
+			assertThat(thread.join()).startsWith("lettuce-");
+		}
+		assertNoCallWasLost();
+		assertThat(redis.record(this.key).state()).isEqualTo(State.COMPLETED);
+	}
+
+}

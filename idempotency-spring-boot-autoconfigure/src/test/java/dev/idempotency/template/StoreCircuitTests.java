@@ -1,0 +1,363 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.TransactionExecution;
+import org.springframework.transaction.TransactionExecutionListener;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for an {@link IdempotencyTemplate} with a {@link StoreCircuit}.
+ */
+@Execution(ExecutionMode.SAME_THREAD)
+@Tag("promise-11")
+class StoreCircuitTests {
+
+	private static final int RECORDS = 10_000;
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final CircuitBreaker breaker = CircuitBreaker.of("store",
+			CircuitBreakerConfig.custom()
+				.slidingWindowSize(10)
+				.minimumNumberOfCalls(5)
+				.waitDurationInOpenState(Duration.ofMillis(500))
+				.permittedNumberOfCallsInHalfOpenState(1)
+				.build());
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	private IdempotencyTemplate template;
+
+	private TestDatabase dead;
+
+	@AfterEach
+	void close() {
+		this.template.close();
+		if (this.dead != null) {
+			this.dead.close();
+		}
+	}
+
+	private IdempotencyTemplate template(IdempotencyStore someStore, JdbcTransactionManager manager, boolean failOpen) {
+		this.template = new IdempotencyTemplate(someStore, new TemplateSettings(manager, failOpen,
+				new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(this.listener)));
+		return this.template;
+	}
+
+	private void run(IdempotencyTemplate template, Mode mode) {
+		template.execute(TestDatabase.operation(TestDatabase.newKey(), mode), ResultCodec.none(), () -> {
+			this.runs.incrementAndGet();
+			return null;
+		});
+	}
+
+	private void open(IdempotencyTemplate template) {
+		this.store.fail(StoreCall.CLAIM, StoreCall.RELEASE);
+		await().pollInSameThread().pollInterval(Duration.ofMillis(1)).until(() -> {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> run(template, Mode.LEASED));
+			return this.breaker.getState() == CircuitBreaker.State.OPEN;
+		});
+	}
+
+	// A pool whose database is gone makes each caller wait for its whole time-out.
+	private IdempotencyTemplate deadTemplate(boolean failOpen) {
+		this.dead = TestDatabase.create();
+		IdempotencyTemplate template = template(this.dead.store(), new JdbcTransactionManager(this.dead.pool()),
+				failOpen);
+		this.dead.pool().getHikariConfigMXBean().setConnectionTimeout(1000);
+		this.dead.drop();
+		// Else a handler without statements would commit on a connection that is dead.
+		this.dead.pool().getHikariPoolMXBean().softEvictConnections();
+		return template;
+	}
+
+	@ParameterizedTest
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTO")
+	void recordsThatWaitForADeadStoreCostNoTimeoutEach(Mode mode) {
+		IdempotencyTemplate template = deadTemplate(false);
+		long start = System.nanoTime();
+		for (int i = 0; i < RECORDS; i++) {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> run(template, mode));
+		}
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMinutes(2));
+		assertThat(this.runs).hasValue(0);
+		assertThat(this.listener.outcomes()).hasSize(RECORDS).containsOnly(Outcome.UNAVAILABLE);
+	}
+
+	@Test
+	void everyUnprotectedRunIsCounted() {
+		IdempotencyTemplate template = deadTemplate(true);
+		try (Logs logs = Logs.ofThisThread()) {
+			for (int i = 0; i < RECORDS; i++) {
+				run(template, Mode.LEASED);
+			}
+			assertThat(logs.messages("WARN")).singleElement()
+				.asString()
+				.contains("The idempotency store 'jdbc' does not answer", "without protection");
+		}
+		assertThat(this.runs).hasValue(RECORDS);
+		assertThat(this.listener.outcomes()).hasSize(RECORDS).containsOnly(Outcome.UNPROTECTED);
+	}
+
+	// What it writes belongs to a transaction of the same database.
+	@Test
+	@Tag("promise-15")
+	void handlerOfTransactionalModeDoesNotRunWithoutATransaction() {
+		IdempotencyTemplate template = deadTemplate(true);
+		long start = System.nanoTime();
+		for (int i = 0; i < RECORDS; i++) {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> run(template, Mode.TRANSACTIONAL))
+				.withMessageContaining("No transaction could be begun");
+		}
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMinutes(2));
+		assertThat(this.runs).hasValue(0);
+		assertThat(this.listener.outcomes()).hasSize(RECORDS).containsOnly(Outcome.UNAVAILABLE);
+	}
+
+	@Test
+	@Tag("promise-15")
+	void batchOfTransactionalModeDoesNotRunWithoutATransaction() {
+		IdempotencyTemplate template = deadTemplate(true);
+		List<BatchItem> items = List.of(new BatchItem(null, 0), new BatchItem(null, 1));
+		BatchExecuted<String> executed = template.executeAll(items, Mode.TRANSACTIONAL, ResultCodec.none(),
+				Boundary.DEFAULT, (due) -> {
+					this.runs.incrementAndGet();
+					return null;
+				});
+		assertThat(executed.waiting()).containsOnlyKeys(0, 1);
+		assertThat(this.runs).hasValue(0);
+	}
+
+	@Test
+	@Tag("promise-15")
+	void unprotectedRunOfTransactionalModeIsRolledBackAsAWhole() {
+		IdempotencyTemplate template = transactionalTemplateWithOpenCircuit();
+		assertThatExceptionOfType(IllegalStateException.class)
+			.isThrownBy(() -> template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL),
+					ResultCodec.none(), () -> failAfterEffect("record")));
+		assertThat(effects("record")).isZero();
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.UNPROTECTED);
+	}
+
+	@Test
+	@Tag("promise-15")
+	void unprotectedBatchOfTransactionalModeIsRolledBackAsAWhole() {
+		IdempotencyTemplate template = transactionalTemplateWithOpenCircuit();
+		List<BatchItem> items = List
+			.of(new BatchItem(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL), 0));
+		BatchExecuted<String> executed = template.executeAll(items, ResultCodec.none(),
+				(due) -> List.of(failAfterEffect("batch")));
+		assertThat(executed.failure()).isInstanceOf(IllegalStateException.class);
+		assertThat(effects("batch")).isZero();
+		executed = template.executeAll(items, ResultCodec.none(), (due) -> List.of(effect("batch")));
+		assertThat(executed.answers()).containsExactly(new Executed<>("batch", false));
+		assertThat(effects("batch")).isOne();
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED, Outcome.UNPROTECTED);
+	}
+
+	private IdempotencyTemplate transactionalTemplateWithOpenCircuit() {
+		database.jdbc().execute("CREATE TABLE IF NOT EXISTS effect (value text)");
+		this.breaker.transitionToForcedOpenState();
+		return template(database.store(), new JdbcTransactionManager(database.pool()), true);
+	}
+
+	private String effect(String value) {
+		new JdbcTemplate(database.pool()).update("INSERT INTO effect VALUES (?)", value);
+		return value;
+	}
+
+	private String failAfterEffect(String value) {
+		throw new IllegalStateException("after " + effect(value));
+	}
+
+	private long effects(String value) {
+		return database.jdbc().queryForObject("SELECT count(*) FROM effect WHERE value = ?", Long.class, value);
+	}
+
+	@Test
+	void openCircuitSendsNothing() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		open(template);
+		// Without an end, so that no probe comes in between.
+		this.breaker.transitionToForcedOpenState();
+		int calls = this.listener.storeCalls().size();
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> run(template, Mode.LEASED))
+			.withMessageContainingAll("circuit breaker", "unreliable", "topic-0@7");
+		assertThat(this.listener.storeCalls()).hasSize(calls);
+	}
+
+	@Test
+	void probeClosesTheCircuitOfAStoreThatIsBack() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		open(template);
+		this.store.recover();
+		await().ignoreException(IdempotencyStoreUnavailableException.class).until(() -> {
+			run(template, Mode.LEASED);
+			return true;
+		});
+		assertThat(this.breaker.getState()).isEqualTo(CircuitBreaker.State.CLOSED);
+		assertThat(this.listener.circuits()).containsExactly("unreliable CLOSED", "unreliable OPEN",
+				"unreliable HALF_OPEN", "unreliable CLOSED");
+	}
+
+	@Test
+	void probeThatFailsOpensTheCircuitAgain() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		open(template);
+		await().until(() -> {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> run(template, Mode.LEASED));
+			return this.listener.circuits().size() >= 4;
+		});
+		assertThat(this.listener.circuits()).startsWith("unreliable CLOSED", "unreliable OPEN", "unreliable HALF_OPEN",
+				"unreliable OPEN");
+	}
+
+	@Test
+	void handlerThatHasRunIsCompletedThroughAnOpenCircuit() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		IdempotencyKey key = TestDatabase.newKey();
+		template.execute(TestDatabase.operation(key, Mode.LEASED), ResultCodec.none(), () -> {
+			open(template);
+			return null;
+		});
+		assertThat(database.record(key).state()).isEqualTo(IdempotencyRecord.State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-7")
+	void whatIsLeftIsSettledAtTheEndThroughAnOpenCircuit() {
+		IdempotencyTemplate closing = template(this.store, null, false);
+		IdempotencyKey key = TestDatabase.newKey();
+		this.store.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(
+				() -> closing.execute(TestDatabase.operation(key, Mode.LEASED), ResultCodec.none(), () -> null));
+		this.breaker.transitionToForcedOpenState();
+		this.store.recover();
+		closing.settle();
+		assertThat(database.record(key).state()).isEqualTo(IdempotencyRecord.State.COMPLETED);
+	}
+
+	@Test
+	void errorOfATransactionManagerDoesNotUseUpTheProbe() {
+		JdbcTransactionManager failing = new JdbcTransactionManager(database.pool());
+		failing.addListener(new TransactionExecutionListener() {
+
+			@Override
+			public void beforeBegin(TransactionExecution transaction) {
+				throw new IllegalStateException("The application's own");
+			}
+
+		});
+		IdempotencyTemplate template = template(database.store(), failing, false);
+		this.breaker.transitionToOpenState();
+		this.breaker.transitionToHalfOpenState();
+		for (int i = 0; i < 3; i++) {
+			assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> run(template, Mode.TRANSACTIONAL));
+		}
+	}
+
+	@Test
+	void settlementThatTheStoreAlwaysRefusesDoesNotKeepTheCircuitOpen() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		this.store.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> run(template, Mode.LEASED));
+		this.store.recoverFrom(StoreCall.COMPLETE);
+		IdempotencyKey poison = this.listener.executions().get(0).key();
+		this.store.before(StoreCall.COMPLETE, (claim) -> {
+			if (claim.key().equals(poison)) {
+				throw new IllegalStateException("Too long");
+			}
+		});
+		int completions = this.store.completions().size();
+		await().during(Duration.ofSeconds(4)).atMost(Duration.ofSeconds(6)).until(() -> {
+			run(template, Mode.LEASED);
+			return this.breaker.getState() == CircuitBreaker.State.CLOSED;
+		});
+		assertThat(this.store.completions()).hasSizeGreaterThan(completions + 10);
+	}
+
+	@Test
+	void contentionDoesNotOpenTheCircuit() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		this.store.contend(StoreCall.CLAIM);
+		for (int i = 0; i < 20; i++) {
+			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(() -> run(template, Mode.LEASED));
+		}
+		assertThat(this.breaker.getState()).isEqualTo(CircuitBreaker.State.CLOSED);
+	}
+
+	@Test
+	void recordThatCannotBeReadDoesNotOpenTheCircuit() {
+		IdempotencyTemplate template = template(this.store, null, true);
+		this.store.garble(StoreCall.CLAIM);
+		for (int i = 0; i < 20; i++) {
+			assertThatExceptionOfType(IdempotencyRecordUnreadableException.class)
+				.isThrownBy(() -> run(template, Mode.LEASED))
+				.withMessageContaining("topic-0@7");
+		}
+		assertThat(this.breaker.getState()).isEqualTo(CircuitBreaker.State.CLOSED);
+		assertThat(this.listener.outcomes()).hasSize(20).containsOnly(Outcome.UNREADABLE);
+		assertThat(this.runs).hasValue(0);
+	}
+
+	@Test
+	void outageIsLoggedOnceAndItsEndOnce() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		try (Logs logs = Logs.ofThisThread()) {
+			open(template);
+			this.store.recover();
+			await().pollInSameThread().ignoreException(IdempotencyStoreUnavailableException.class).until(() -> {
+				run(template, Mode.LEASED);
+				return !logs.messages("INFO").isEmpty();
+			});
+			assertThat(logs.messages("WARN")).singleElement().asString().contains("records wait until it does");
+			assertThat(logs.messages("INFO"))
+				.isEqualTo(Collections.singletonList("The idempotency store 'unreliable' answers again"));
+		}
+	}
+
+}

@@ -1,0 +1,197 @@
+package dev.idempotency.template;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationBlockedException;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for {@link IdempotencyTemplate} in {@link Mode#LEASED} while its store fails.
+ */
+@Tag("promise-11")
+class StoreOutageTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	private IdempotencyTemplate template(boolean failOpen) {
+		return new IdempotencyTemplate(this.store, new TemplateSettings(null, failOpen, List.of(this.listener)));
+	}
+
+	private Executed<String> run(IdempotencyTemplate template) {
+		return template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
+	}
+
+	private void assertUnavailable(IdempotencyTemplate template) {
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> run(template));
+	}
+
+	@Test
+	void handlerDoesNotRunWithoutAClaim() {
+		this.store.fail(StoreCall.CLAIM);
+		assertUnavailable(template(false));
+		assertThat(this.runs).hasValue(0);
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.UNAVAILABLE);
+	}
+
+	@Test
+	void failedCallIsReported() {
+		this.store.fail(StoreCall.CLAIM);
+		assertUnavailable(template(false));
+		assertThat(this.listener.storeCalls()).containsExactly("unreliable CLAIM unavailable");
+	}
+
+	@Test
+	void handlerRunsUnprotectedWhenThatIsAllowed() {
+		this.store.fail(StoreCall.CLAIM);
+		assertThat(run(template(true))).isEqualTo(new Executed<>("run 1", false));
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.UNPROTECTED);
+	}
+
+	@Test
+	void errorOfAnUnprotectedHandlerIsRethrown() {
+		this.store.fail(StoreCall.CLAIM);
+		IllegalArgumentException error = new IllegalArgumentException("handler");
+		assertThatExceptionOfType(IllegalArgumentException.class)
+			.isThrownBy(() -> template(true).execute(this.operation, new TextCodec(), () -> {
+				throw error;
+			}))
+			.isSameAs(error);
+	}
+
+	@Test
+	void completionThatWasNotTakenIsReported() {
+		this.store.fail(StoreCall.COMPLETE);
+		assertUnavailable(template(false));
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.UNAVAILABLE);
+		assertThat(database.record(this.key).state()).isEqualTo(State.IN_PROGRESS);
+	}
+
+	@Test
+	void completionThatWasNotTakenIsRepeatedInsteadOfTheHandler() {
+		this.store.fail(StoreCall.COMPLETE);
+		IdempotencyTemplate template = template(false);
+		assertUnavailable(template);
+		this.store.recover();
+		assertThat(run(template)).isEqualTo(new Executed<>("run 1", true));
+		assertThat(this.runs).hasValue(1);
+		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void completionThatMetAConcurrentTransactionIsRepeatedInsteadOfTheHandler() {
+		this.store.contend(StoreCall.COMPLETE);
+		IdempotencyTemplate template = template(false);
+		assertThatExceptionOfType(OperationBlockedException.class).isThrownBy(() -> run(template));
+		this.store.recover();
+		assertThat(run(template)).isEqualTo(new Executed<>("run 1", true));
+		assertThat(this.runs).hasValue(1);
+	}
+
+	@Test
+	@Tag("promise-1")
+	void failureThatMetAConcurrentTransactionIsStillTheHandlers() {
+		this.store.contend(StoreCall.FAIL);
+		assertThatExceptionOfType(IllegalArgumentException.class)
+			.isThrownBy(() -> template(false).execute(this.operation, new TextCodec(), () -> {
+				throw new IllegalArgumentException("handler");
+			}));
+	}
+
+	@Test
+	@Tag("promise-4")
+	void repeatedCompletionHasTheSameToken() {
+		this.store.fail(StoreCall.COMPLETE);
+		IdempotencyTemplate template = template(false);
+		assertUnavailable(template);
+		assertUnavailable(template);
+		this.store.recover();
+		run(template);
+		assertThat(this.store.completions()).hasSize(3).containsOnly(this.store.completions().get(0));
+	}
+
+	@Test
+	void completionThatWasNotTakenIsRepeatedAfterTheLease() {
+		this.store.fail(StoreCall.COMPLETE);
+		IdempotencyTemplate template = template(false);
+		assertUnavailable(template);
+		database.endLease(this.key);
+		this.store.recover();
+		run(template);
+		assertThat(this.runs).hasValue(1);
+	}
+
+	@Test
+	void settledCompletionIsNotRepeatedOnceMore() {
+		this.store.fail(StoreCall.COMPLETE);
+		IdempotencyTemplate template = template(false);
+		assertUnavailable(template);
+		this.store.recover();
+		run(template);
+		assertThat(run(template)).isEqualTo(new Executed<>("run 1", true));
+		assertThat(this.store.completions()).hasSize(2);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void completionThatCameTooLateGivesWayToTheNewOwner() {
+		this.store.fail(StoreCall.COMPLETE);
+		IdempotencyTemplate template = template(false);
+		assertUnavailable(template);
+		database.endLease(this.key);
+		ClaimRequest owner = TestDatabase.request(this.key);
+		database.store().claim(owner);
+		database.store().complete(owner, "other".getBytes(StandardCharsets.UTF_8));
+		this.store.recover();
+		assertThat(run(template)).isEqualTo(new Executed<>("other", true));
+	}
+
+	@Test
+	void handlerWhoseCompletionIsOpenDoesNotRunUnprotected() {
+		this.store.fail(StoreCall.COMPLETE);
+		IdempotencyTemplate template = template(true);
+		assertUnavailable(template);
+		assertUnavailable(template);
+		assertThat(this.runs).hasValue(1);
+	}
+
+	@Test
+	void failureThatCannotBeRecordedDoesNotHideTheErrorOfTheHandler() {
+		this.store.fail(StoreCall.FAIL);
+		assertThatExceptionOfType(IllegalArgumentException.class)
+			.isThrownBy(() -> template(false).execute(this.operation, new TextCodec(), () -> {
+				throw new IllegalArgumentException("handler");
+			}));
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED);
+	}
+
+}

@@ -1,0 +1,376 @@
+package dev.idempotency.template;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.sql.SQLTransientConnectionException;
+import java.util.List;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.dao.DataAccessResourceFailureException;
+import org.springframework.dao.InvalidDataAccessResourceUsageException;
+import org.springframework.dao.QueryTimeoutException;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Mode;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.jdbc.TableName;
+import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for an {@link IdempotencyTemplate} whose store refuses calls for reasons of its
+ * own.
+ */
+@Execution(ExecutionMode.SAME_THREAD)
+@Tag("promise-14")
+class StoreRefusalTests {
+
+	private static final int TIMES = 12;
+
+	@RegisterExtension
+	static TestDatabase database = BatchOf.createDatabase();
+
+	private static String role;
+
+	private static HikariDataSource pool;
+
+	private static JdbcIdempotencyStore store;
+
+	private final CircuitBreaker breaker = CircuitBreaker.of("store",
+			CircuitBreakerConfig.custom().slidingWindowSize(10).minimumNumberOfCalls(5).build());
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final AtomicInteger runs = new AtomicInteger();
+
+	private IdempotencyTemplate template;
+
+	@BeforeAll
+	static void createRole() {
+		role = Servers.unique("role");
+		database.jdbc().execute("CREATE ROLE \"" + role + "\" LOGIN PASSWORD 'secret'");
+		HikariConfig config = new HikariConfig();
+		database.pool().copyStateTo(config);
+		config.setUsername(role);
+		config.setPassword("secret");
+		pool = new HikariDataSource(config);
+		grant("SELECT");
+		store = new JdbcIdempotencyStore(pool, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT);
+	}
+
+	@AfterAll
+	static void closePool() {
+		pool.close();
+	}
+
+	@BeforeEach
+	void grantAll() {
+		grant("SELECT, INSERT, UPDATE, DELETE");
+	}
+
+	@AfterEach
+	void close() {
+		grantAll();
+		if (this.template != null) {
+			this.template.close();
+		}
+	}
+
+	private static void grant(String privileges) {
+		String table = " ON " + TestDatabase.TABLE;
+		database.jdbc()
+			.execute("BEGIN; REVOKE ALL" + table + " FROM \"" + role + "\"; GRANT " + privileges + table + " TO \""
+					+ role + "\"; COMMIT");
+	}
+
+	private IdempotencyTemplate template(IdempotencyStore someStore, HikariDataSource dataSource, boolean failOpen) {
+		this.template = new IdempotencyTemplate(someStore, new TemplateSettings(new JdbcTransactionManager(dataSource),
+				failOpen, new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(this.listener)));
+		return this.template;
+	}
+
+	private Executed<String> run(IdempotencyKey key, Mode mode) {
+		return this.template.execute(TestDatabase.operation(key, mode), new TextCodec(),
+				() -> "run " + this.runs.incrementAndGet());
+	}
+
+	private void assertRefused(Mode mode, String code) {
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+			.isThrownBy(() -> run(TestDatabase.newKey(), mode))
+			.withMessageContainingAll("'jdbc'", code, "topic-0@7")
+			.satisfies((refusal) -> assertThat(refusal.code()).isEqualTo(code));
+	}
+
+	private void assertThatTheCircuitIsClosed() {
+		assertThat(this.breaker.getState()).isEqualTo(CircuitBreaker.State.CLOSED);
+		assertThat(this.breaker.getMetrics().getNumberOfFailedCalls()).isZero();
+	}
+
+	@ParameterizedTest
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTO")
+	void missingPrivilegeBlocksTheRecordAndLeavesTheCircuitClosed(Mode mode) {
+		template(store, pool, false);
+		grant("SELECT");
+		for (int i = 0; i < TIMES; i++) {
+			assertRefused(mode, "42501");
+		}
+		assertThatTheCircuitIsClosed();
+		assertThat(this.listener.outcomes()).hasSize(TIMES).containsOnly(Outcome.REFUSED);
+		assertThat(this.listener.storeCalls()).hasSize(TIMES).containsOnly("jdbc CLAIM refused");
+		assertThat(this.runs).hasValue(0);
+		grantAll();
+		assertThat(run(TestDatabase.newKey(), mode).result()).isEqualTo("run 1");
+	}
+
+	@ParameterizedTest
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTO")
+	@Tag("promise-15")
+	void refusedRecordIsNotProcessedWithoutProtection(Mode mode) {
+		template(store, pool, true);
+		grant("SELECT");
+		for (int i = 0; i < TIMES; i++) {
+			assertRefused(mode, "42501");
+		}
+		assertThat(this.runs).hasValue(0);
+	}
+
+	@Test
+	void handlerOfAnotherIsolationDoesNotStopTheOthers() {
+		try (TestDatabase partitioned = TestDatabase.partitioned()) {
+			template(partitioned.store(), partitioned.pool(), false);
+			DefaultTransactionDefinition serializable = new DefaultTransactionDefinition();
+			serializable.setIsolationLevel(TransactionDefinition.ISOLATION_SERIALIZABLE);
+			for (int i = 0; i < TIMES; i++) {
+				assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(
+						() -> this.template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL),
+								new TextCodec(), Boundary.of(serializable), () -> "x"))
+					.withMessageContainingAll("25004", "READ COMMITTED");
+			}
+			assertThat(run(TestDatabase.newKey(), Mode.TRANSACTIONAL).result()).isEqualTo("run 1");
+		}
+	}
+
+	@Test
+	void missingTableIsARefusal() {
+		template(store, pool, false);
+		database.jdbc().execute("ALTER TABLE " + TestDatabase.TABLE + " RENAME TO elsewhere");
+		try {
+			for (int i = 0; i < TIMES; i++) {
+				assertRefused(Mode.LEASED, "42P01");
+			}
+		}
+		finally {
+			database.jdbc().execute("ALTER TABLE elsewhere RENAME TO " + TestDatabase.TABLE);
+		}
+		assertThatTheCircuitIsClosed();
+	}
+
+	@Test
+	void readOnlyTransactionIsARefusal() {
+		template(store, pool, false);
+		DefaultTransactionDefinition readOnly = new DefaultTransactionDefinition();
+		readOnly.setReadOnly(true);
+		for (int i = 0; i < TIMES; i++) {
+			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+				.isThrownBy(
+						() -> this.template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL),
+								new TextCodec(), Boundary.of(readOnly), () -> "x"))
+				.withMessageContaining("25006");
+		}
+		assertThatTheCircuitIsClosed();
+	}
+
+	@Test
+	@Tag("promise-1")
+	void refusedCompletionIsRecordedLaterAndItsHandlerDoesNotRunAgain() {
+		template(store, pool, false);
+		IdempotencyKey key = TestDatabase.newKey();
+		try (Logs logs = Logs.about(key.value())) {
+			assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(
+					() -> this.template.execute(TestDatabase.operation(key, Mode.LEASED), new TextCodec(), () -> {
+						grant("SELECT, INSERT");
+						return "run " + this.runs.incrementAndGet();
+					}));
+			for (int i = 0; i < TIMES; i++) {
+				assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+					.isThrownBy(() -> run(key, Mode.LEASED));
+			}
+			assertThat(logs.messages("ERROR")).singleElement().asString().contains("could not be recorded");
+		}
+		assertThatTheCircuitIsClosed();
+		assertThat(this.listener.outcomes()).hasSize(TIMES + 1).containsOnly(Outcome.REFUSED);
+		assertThat(this.listener.completions()).containsExactly("failed " + key.value());
+		assertThat(this.listener.storeCalls()).contains("jdbc COMPLETE refused");
+		grantAll();
+		assertThat(run(key, Mode.LEASED)).isEqualTo(new Executed<>("run 1", true));
+		assertThat(this.runs).hasValue(1);
+		assertThat(database.record(key).state()).isEqualTo(State.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTO")
+	void refusedRecordOfABatchBlocksOnlyWhatIsBehindItInItsLane(Mode mode) {
+		database.jdbc().execute("""
+				CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+				  IF NEW.key = 'x' THEN RAISE EXCEPTION 'quoted %', NEW.key USING ERRCODE = '22001'; END IF;
+				  RETURN NEW; END $$""");
+		database.jdbc()
+			.execute("CREATE TRIGGER refuse BEFORE INSERT ON " + TestDatabase.TABLE
+					+ " FOR EACH ROW EXECUTE FUNCTION refuse()");
+		try {
+			BatchOf batch = new BatchOf(database, mode, false);
+			BatchExecuted<String> executed = batch.run("a x b | c");
+			assertThat(BatchOf.text(executed)).isEqualTo("a - - c");
+			assertThat(executed.waiting().get(1)).isInstanceOf(IdempotencyStoreRefusedException.class);
+			assertThat(batch.runs()).containsExactly("a c");
+			assertThat(batch.outcomes()).contains(Outcome.PROCESSED, Outcome.REFUSED);
+			batch.template().close();
+		}
+		finally {
+			database.jdbc().execute("DROP TRIGGER refuse ON " + TestDatabase.TABLE);
+		}
+	}
+
+	@Test
+	void refusedCompletionOfABatchDoesNotKeepItsNeighboursFromBeingRecorded() {
+		BatchOf batch = new BatchOf(database, Mode.LEASED, false);
+		batch.store().before(StoreCall.COMPLETE, (claim) -> {
+			if (claim.key().value().equals("x")) {
+				throw new IdempotencyStoreRefusedException("The result is too large", null);
+			}
+		});
+		assertThat(BatchOf.text(batch.run("a x"))).isEqualTo("- -");
+		assertThat(BatchOf.text(batch.run("a x"))).isEqualTo("[a] -");
+		batch.store().recover();
+		assertThat(BatchOf.text(batch.run("a x"))).isEqualTo("[a] [x]");
+		assertThat(batch.runs()).containsExactly("a x");
+		batch.template().close();
+	}
+
+	// As a store does that sends one command for each key.
+	@Test
+	void recordBehindARefusedOneIsFreeAlthoughTheBatchHadClaimedIt() {
+		BatchOf batch = new BatchOf(database, Mode.LEASED, false);
+		AtomicInteger asked = new AtomicInteger();
+		batch.store().before(StoreCall.CLAIM, (claim) -> {
+			if (!claim.key().value().equals("x")) {
+				database.store().claim(claim);
+			}
+			if (asked.incrementAndGet() > 1) {
+				throw new IdempotencyStoreRefusedException("A node of the cluster refused the command", null);
+			}
+		});
+		assertThat(BatchOf.text(batch.run("x b"))).isEqualTo("- -");
+		batch.store().recover();
+		assertThat(BatchOf.text(batch.run("x b"))).isEqualTo("x b");
+		batch.template().close();
+	}
+
+	static Stream<RuntimeException> programmingErrors() {
+		return Stream.of(new IllegalArgumentException("x"), new NullPointerException("x"),
+				new InvalidDataAccessResourceUsageException("x"));
+	}
+
+	@ParameterizedTest
+	@MethodSource("programmingErrors")
+	void unknownErrorOfAStoreIsARefusal(RuntimeException error) {
+		UnreliableStore unreliable = new UnreliableStore(store);
+		template(unreliable, pool, false);
+		unreliable.before(StoreCall.CLAIM, (claim) -> {
+			throw error;
+		});
+		for (int i = 0; i < TIMES; i++) {
+			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+				.isThrownBy(() -> run(TestDatabase.newKey(), Mode.LEASED))
+				.withCause(error);
+		}
+		assertThatTheCircuitIsClosed();
+	}
+
+	static Stream<RuntimeException> outages() {
+		return Stream.of(new DataAccessResourceFailureException("x"), new QueryTimeoutException("x"),
+				new UncheckedIOException(new IOException("x")), new IllegalStateException(new TimeoutException("x")),
+				new IllegalStateException(new SQLTransientConnectionException("x")));
+	}
+
+	@ParameterizedTest
+	@MethodSource("outages")
+	@Tag("promise-11")
+	void knownErrorOfAStoreThatIsGoneIsAnOutage(RuntimeException error) {
+		UnreliableStore unreliable = new UnreliableStore(store);
+		template(unreliable, pool, false);
+		unreliable.before(StoreCall.CLAIM, (claim) -> {
+			throw error;
+		});
+		for (int i = 0; i < TIMES; i++) {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> run(TestDatabase.newKey(), Mode.LEASED));
+		}
+		assertThat(this.breaker.getState()).isEqualTo(CircuitBreaker.State.OPEN);
+	}
+
+	@Test
+	void refusalIsLoggedOnceAMinuteWithItsCause() {
+		template(store, pool, false);
+		grant("SELECT");
+		try (Logs logs = Logs.ofThisThread()) {
+			for (int i = 0; i < TIMES; i++) {
+				assertRefused(Mode.LEASED, "42501");
+			}
+			assertThat(logs.messages("WARN")).singleElement()
+				.asString()
+				.contains("refused", "topic-0@7", "permission denied for table");
+		}
+	}
+
+	@Test
+	void textOfAnErrorAboutDataIsNotLogged() {
+		UnreliableStore unreliable = new UnreliableStore(store);
+		template(unreliable, pool, false);
+		unreliable.before(StoreCall.CLAIM, (claim) -> {
+			throw new IdempotencyStoreRefusedException("The database refused the statement (SQL state 22001)", "22001",
+					new java.sql.SQLException("Value 'payload' is too long", "22001"));
+		});
+		try (Logs logs = Logs.ofThisThread()) {
+			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+				.isThrownBy(() -> run(TestDatabase.newKey(), Mode.LEASED));
+			assertThat(logs.messages("WARN")).singleElement().asString().contains("22001").doesNotContain("payload");
+		}
+	}
+
+}

@@ -1,0 +1,154 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Mode;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.FailingThreads;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link Leases}, {@link Settlements} and {@link AsyncSettlements} when their
+ * threads cannot be started at first.
+ */
+@Execution(ExecutionMode.SAME_THREAD)
+class ThreadShortageTests {
+
+	private static final Duration LEASE = Duration.ofMillis(600);
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final ClaimRequest first = TestDatabase.request(TestDatabase.newKey(), LEASE);
+
+	private final ClaimRequest second = TestDatabase.request(TestDatabase.newKey(), LEASE);
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final StoreCalls calls = new StoreCalls("unreliable", this.listener, StoreCircuit.ALWAYS_CLOSED, false);
+
+	private Leases leases = leases(0);
+
+	private Settlements settlements = settlements(0);
+
+	@AfterEach
+	void close() {
+		this.leases.close();
+		this.settlements.close();
+	}
+
+	private Leases leases(int failures) {
+		return new Leases(this.store, this.calls, new FailingThreads(failures));
+	}
+
+	private Settlements settlements(int failures) {
+		return new Settlements(this.store, this.calls, CompletionCache.NONE, this.leases, this.listener,
+				new FailingThreads(failures));
+	}
+
+	private OwnedClaim keep(ClaimRequest request) {
+		Claim.Acquired acquired = (Claim.Acquired) this.store.claim(request);
+		return this.settlements.keep(TestDatabase.operation(request.key(), Mode.LEASED), request, acquired,
+				System.nanoTime());
+	}
+
+	private void completeInVain(ClaimRequest request) {
+		OwnedClaim claim = keep(request);
+		this.store.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.settlements.complete(claim, null));
+		this.store.recover();
+	}
+
+	private static State state(ClaimRequest request) {
+		return database.record(request.key()).state();
+	}
+
+	@Test
+	void looksBeginWhenAThreadCanBeStarted() {
+		AtomicInteger done = new AtomicInteger();
+		Looks looks = new Looks(done::incrementAndGet, new FailingThreads(2));
+		for (int i = 0; i < 2; i++) {
+			assertThatExceptionOfType(InternalError.class).isThrownBy(() -> looks.every(Duration.ofMillis(10)));
+		}
+		long start = System.nanoTime();
+		looks.every(Duration.ofMillis(500));
+		await().until(() -> done.get() >= 2);
+		// What could not be begun was not begun then.
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThanOrEqualTo(Duration.ofSeconds(1));
+		looks.every(Duration.ofMillis(10));
+		await().until(() -> done.get() > 5);
+		looks.close();
+	}
+
+	@Test
+	@Tag("promise-2")
+	void leasesAreRenewedWhenAThreadCanBeStarted() {
+		this.leases = leases(1);
+		this.settlements = settlements(0);
+		assertThatExceptionOfType(InternalError.class).isThrownBy(() -> keep(this.first));
+		keep(this.second);
+		await().until(() -> this.store.renewals().size() > 2);
+		// The key of the first is left to its lease.
+		assertThat(this.store.renewals()).containsOnly(1);
+	}
+
+	@Test
+	@Tag("promise-11")
+	void completionsAreMadeUpForWhenAThreadCanBeStarted() {
+		this.settlements = settlements(1);
+		completeInVain(this.first);
+		completeInVain(this.second);
+		await().untilAsserted(
+				() -> assertThat(List.of(state(this.first), state(this.second))).containsOnly(State.COMPLETED));
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-2")
+	void signalIsSettledOnItsOwnThreadWhenNoOtherCanBeStarted() {
+		ThreadFactory threads = new FailingThreads(1);
+		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements, new Results(), threads,
+				new FailingThreads(1))) {
+			CompletableFuture<String> handler = new CompletableFuture<>();
+			CompletableFuture<Executed<String>> answer = settle(asynchronous, this.first, handler);
+			handler.complete("paid");
+			assertThat(answer).isCompletedWithValue(new Executed<>("paid", false));
+			assertThat(state(this.first)).isEqualTo(State.COMPLETED);
+			int renewals = this.store.renewals().size();
+			await().during(LEASE).atMost(LEASE.multipliedBy(5)).until(() -> this.store.renewals().size() == renewals);
+			assertThat(settle(asynchronous, this.second, CompletableFuture.completedFuture("again")).join())
+				.isEqualTo(new Executed<>("again", false));
+		}
+	}
+
+	private CompletableFuture<Executed<String>> settle(AsyncSettlements asynchronous, ClaimRequest request,
+			CompletableFuture<String> handler) {
+		return asynchronous.settle(handler, keep(request), new TextCodec());
+	}
+
+}

@@ -1,0 +1,292 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.TransactionSystemException;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OwnershipLostException;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.jdbc.TableName;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link IdempotencyTemplate} in {@link Mode#TRANSACTIONAL} with a single
+ * connection, when errors, interrupts or lost answers get in the way.
+ */
+@Tag("promise-5")
+class TransactionalErrorTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private static final Boundary WITHOUT_EFFECT = Boundary.of(new DefaultTransactionDefinition(), () -> true);
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.TRANSACTIONAL);
+
+	private final HikariDataSource pool = pool();
+
+	private final TestManager manager = new TestManager(this.pool);
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final FailingListener failing = new FailingListener();
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(
+			new JdbcIdempotencyStore(this.pool, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT),
+			new TemplateSettings(this.manager, false, List.of(this.listener, this.failing)));
+
+	private final ExecutorService handlers = Executors.newSingleThreadExecutor();
+
+	@AfterEach
+	void close() {
+		this.handlers.shutdownNow();
+		this.template.close();
+		this.pool.close();
+	}
+
+	private static HikariDataSource pool() {
+		HikariConfig config = new HikariConfig();
+		database.pool().copyStateTo(config);
+		config.setPoolName(null);
+		config.setMaximumPoolSize(1);
+		config.setMinimumIdle(0);
+		return new HikariDataSource(config);
+	}
+
+	private Executed<String> run() {
+		return this.template.execute(this.operation, ResultCodec.none(), () -> null);
+	}
+
+	private void runFailing() {
+		this.template.execute(this.operation, ResultCodec.none(), () -> {
+			throw new IllegalStateException("handler");
+		});
+	}
+
+	private void runInterrupted() {
+		this.template.execute(this.operation, ResultCodec.none(), this::failInterrupted);
+	}
+
+	// The note of the failure has to wait for a new connection, which an interrupt ends.
+	private String failInterrupted() {
+		this.pool.getHikariPoolMXBean().softEvictConnections();
+		Thread.currentThread().interrupt();
+		throw new IllegalStateException("handler");
+	}
+
+	private BatchExecuted<String> runBatch(BatchHandler<String> handler) {
+		return this.template.executeAll(List.of(new BatchItem(this.operation, 0)), ResultCodec.none(), handler);
+	}
+
+	private String lostBatch(BatchHandler<String> handler) {
+		OperationBlockedException waiting = runBatch(handler).waiting().get(0);
+		assertThat(waiting).isInstanceOf(OwnershipLostException.class);
+		return waiting.getMessage();
+	}
+
+	private void completeElsewhere() {
+		ClaimRequest other = TestDatabase.request(this.key);
+		database.store().claim(other);
+		database.store().complete(other, null);
+	}
+
+	private IdempotencyRecord record() {
+		return database.record(this.key);
+	}
+
+	// The first claim inserts the record, the second takes over one that has failed.
+	@ParameterizedTest
+	@ValueSource(ints = { 1, 2 })
+	void errorOfAClaimLeavesNoTransactionOnItsThread(int claim) {
+		if (claim == 2) {
+			assertThatExceptionOfType(IllegalStateException.class).isThrownBy(this::runFailing);
+		}
+		this.failing.claims.set(claim);
+		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(this::run);
+		assertThat(TransactionSynchronizationManager.getResourceMap()).isEmpty();
+		assertThat(TransactionSynchronizationManager.isActualTransactionActive()).isFalse();
+		assertThat(this.pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+		assertThat(run().duplicate()).isFalse();
+		assertThat(record().state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void failureOfAnInterruptedHandlerIsNotedAndItStaysInterrupted() throws Exception {
+		boolean interrupted = this.handlers.submit(() -> {
+			assertThatExceptionOfType(IllegalStateException.class).isThrownBy(this::runInterrupted);
+			return Thread.currentThread().isInterrupted();
+		}).get();
+		assertFailureIsNoted(interrupted);
+	}
+
+	@Test
+	void failureOfAnInterruptedBatchIsNotedAndItStaysInterrupted() throws Exception {
+		boolean interrupted = this.handlers.submit(() -> {
+			assertThat(runBatch((due) -> List.of(failInterrupted())).failure())
+				.isInstanceOf(IllegalStateException.class);
+			return Thread.currentThread().isInterrupted();
+		}).get();
+		assertFailureIsNoted(interrupted);
+	}
+
+	private void assertFailureIsNoted(boolean interrupted) {
+		assertThat(interrupted).isTrue();
+		assertThat(record()).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
+			.containsExactly(State.FAILED, 1);
+		assertThat(this.listener.storeCalls()).containsExactly("jdbc CLAIM", "jdbc FAIL");
+	}
+
+	@Test
+	void commitWhoseAnswerIsLostIsNotCalledARollback() {
+		this.manager.answerLost = true;
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(this::run)
+			.withMessageStartingWith("Nobody knows whether this execution was committed")
+			.withMessageContaining(this.key.toString());
+		assertThat(record().state()).isEqualTo(State.COMPLETED);
+		this.manager.answerLost = false;
+		assertThat(run().duplicate()).isTrue();
+	}
+
+	@Test
+	void commitOfABatchWhoseAnswerIsLostIsNotCalledARollback() {
+		this.manager.answerLost = true;
+		assertThat(lostBatch((due) -> List.of("done"))).startsWith("Nobody knows whether this execution was committed");
+		assertThat(record().state()).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void rollbackAfterWhichAnotherCompletesIsCalledARollback() {
+		this.manager.afterRollback = this::completeElsewhere;
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(this::runFailing)
+			.withMessageStartingWith("This execution was rolled back");
+	}
+
+	@Test
+	void rollbackOfABatchAfterWhichAnotherCompletesIsCalledARollback() {
+		this.manager.afterRollback = this::completeElsewhere;
+		assertThat(lostBatch((due) -> {
+			throw new IllegalStateException("handler");
+		})).startsWith("This execution was rolled back");
+	}
+
+	@Test
+	@Tag("promise-3")
+	void rollbackThatTheHandlerWantsCompletesWithItsResult() {
+		assertThat(runWithoutEffect()).isEqualTo(new Executed<>("undone", false));
+		assertThat(record()).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
+			.containsExactly(State.COMPLETED, 1);
+		assertThat(runWithoutEffect()).isEqualTo(new Executed<>("undone", true));
+	}
+
+	@Test
+	void rollbackThatTheHandlerWantsAndAfterWhichAnotherCompletesIsBlocked() {
+		this.manager.afterRollback = this::completeElsewhere;
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(this::runWithoutEffect)
+			.withMessageStartingWith("This execution was rolled back");
+		assertThat(this.pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+	}
+
+	@Test
+	void rollbackThatABatchWantsAndAfterWhichAnotherCompletesIsBlocked() {
+		this.manager.afterRollback = this::completeElsewhere;
+		BatchExecuted<String> executed = this.template.executeAll(List.of(new BatchItem(this.operation, 0)),
+				Mode.TRANSACTIONAL, new TextCodec(), WITHOUT_EFFECT, (due) -> List.of("undone"));
+		assertThat(executed.waiting().get(0)).isInstanceOf(OwnershipLostException.class);
+		assertThat(this.pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+	}
+
+	private Executed<String> runWithoutEffect() {
+		return this.template.execute(this.operation, new TextCodec(), WITHOUT_EFFECT, () -> "undone");
+	}
+
+	@Test
+	@Tag("promise-11")
+	void failureInATransactionOfTheCallerNeedsNoSecondConnection() {
+		TransactionTemplate outer = new TransactionTemplate(this.manager);
+		long start = System.nanoTime();
+		assertThatExceptionOfType(IllegalStateException.class)
+			.isThrownBy(() -> outer.executeWithoutResult((status) -> runFailing()));
+		assertThat(Duration.ofNanos(System.nanoTime() - start))
+			.isLessThan(Duration.ofMillis(this.pool.getConnectionTimeout()));
+		await().untilAsserted(() -> assertThat(record().state()).isEqualTo(State.FAILED));
+	}
+
+	/**
+	 * Fails after a claim.
+	 */
+	private static final class FailingListener implements IdempotencyListener {
+
+		private final AtomicInteger claims = new AtomicInteger();
+
+		@Override
+		public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
+			if (call == StoreCall.CLAIM && this.claims.getAndDecrement() == 1) {
+				throw new NoClassDefFoundError("as it were");
+			}
+		}
+
+	}
+
+	/**
+	 * Loses the answers to its commits, and lets others in after a rollback.
+	 */
+	@SuppressWarnings("serial")
+	private static final class TestManager extends JdbcTransactionManager {
+
+		private boolean answerLost;
+
+		private Runnable afterRollback = () -> {
+		};
+
+		TestManager(HikariDataSource pool) {
+			super(pool);
+		}
+
+		@Override
+		protected void doCommit(DefaultTransactionStatus status) {
+			super.doCommit(status);
+			if (this.answerLost) {
+				throw new TransactionSystemException("The connection broke");
+			}
+		}
+
+		@Override
+		protected void doRollback(DefaultTransactionStatus status) {
+			super.doRollback(status);
+			this.afterRollback.run();
+		}
+
+	}
+
+}

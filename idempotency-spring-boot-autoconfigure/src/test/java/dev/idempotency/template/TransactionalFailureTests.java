@@ -1,0 +1,186 @@
+package dev.idempotency.template;
+
+import java.io.IOException;
+import java.util.List;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.dao.DataAccessException;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.UnexpectedRollbackException;
+
+import dev.idempotency.IdempotentExecution;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationBlockedException;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatException;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for {@link IdempotencyTemplate} in {@link Mode#TRANSACTIONAL} when a handler or
+ * its transaction fails.
+ */
+@ParameterizedClass
+@MethodSource("managers")
+@Tag("promise-5")
+class TransactionalFailureTests {
+
+	private static TestDatabase database;
+
+	@Parameter
+	private PlatformTransactionManager manager;
+
+	private EffectOperation operation;
+
+	@BeforeAll
+	static void createDatabase() {
+		database = EffectOperation.createDatabase();
+	}
+
+	@AfterAll
+	static void closeDatabase() {
+		database.close();
+	}
+
+	static List<Named<PlatformTransactionManager>> managers() {
+		return EffectOperation.managers(database.pool());
+	}
+
+	@BeforeEach
+	void createOperation() {
+		this.operation = new EffectOperation(database, this.manager);
+	}
+
+	private void runFailing() throws IOException {
+		this.operation.<IOException>run((jdbc) -> {
+			throw new IOException("no route " + "x".repeat(1000));
+		});
+	}
+
+	private void runWithFailingCommit() {
+		this.operation.<RuntimeException>run((jdbc) -> this.operation.writeEffect());
+	}
+
+	private void runInAKilledSession() {
+		this.operation.<RuntimeException>run((jdbc) -> {
+			Integer session = jdbc.queryForObject("SELECT pg_backend_pid()", Integer.class);
+			database.jdbc().queryForObject("SELECT pg_terminate_backend(?, 5000)", Boolean.class, session);
+		});
+	}
+
+	@Test
+	void checkedErrorOfTheHandlerIsRethrownAsItIs() {
+		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing).withMessageStartingWith("no route");
+		assertThat(this.operation.outcomes()).containsExactly(Outcome.FAILED);
+	}
+
+	@Test
+	void failedHandlerLeavesNoEffect() {
+		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing);
+		assertThat(this.operation.effects()).isZero();
+	}
+
+	@Test
+	void failedHandlerLeavesItsErrorCut() {
+		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing);
+		assertThat(this.operation.record()).hasValueSatisfying((noted) -> {
+			assertThat(noted.state()).isEqualTo(State.FAILED);
+			assertThat(noted.attempt()).isOne();
+			assertThat(noted.failure().type()).isEqualTo("java.io.IOException");
+			assertThat(noted.failure().message()).hasSize(500).startsWith("no route xxx");
+		});
+	}
+
+	@Test
+	void failedOperationRunsAgainAsTheNextAttempt() {
+		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing);
+		this.operation
+			.<RuntimeException>run((jdbc) -> assertThat(IdempotentExecution.current().attempt()).isEqualTo(2));
+		assertThat(this.operation.effects()).isOne();
+		assertThat(this.operation.record()).get().extracting(IdempotencyRecord::state).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void repeatedFailuresAreCounted() {
+		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing);
+		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing);
+		assertThat(this.operation.record()).get().extracting(IdempotencyRecord::attempt).isEqualTo(2);
+	}
+
+	@Test
+	void failedCommitIsAFailureOfTheHandler() {
+		assertThatException().isThrownBy(this::runWithFailingCommit).isNotInstanceOf(OperationBlockedException.class);
+		assertThat(this.operation.outcomes()).containsExactly(Outcome.FAILED);
+		assertThat(this.operation.effects()).isZero();
+		assertThat(this.operation.record()).get().extracting(IdempotencyRecord::state).isEqualTo(State.FAILED);
+	}
+
+	@Test
+	@Tag("promise-7")
+	void killedSessionLeavesNoEffectAndNoCompletion() {
+		assertThatException().isThrownBy(this::runInAKilledSession);
+		assertThat(this.operation.effects()).isZero();
+		assertThat(this.operation.record()).get().extracting(IdempotencyRecord::state).isEqualTo(State.FAILED);
+	}
+
+	@Test
+	@Tag("promise-7")
+	void operationRunsAgainAfterItsSessionWasKilled() {
+		assertThatException().isThrownBy(this::runInAKilledSession);
+		assertThat(this.operation.run().duplicate()).isFalse();
+		assertThat(this.operation.effects()).isOne();
+	}
+
+	@Test
+	@Tag("promise-1")
+	void databaseErrorThatTheHandlerSwallowedIsAFailureAndNoOutage() {
+		assertThatExceptionOfType(UnexpectedRollbackException.class)
+			.isThrownBy(() -> this.operation.<RuntimeException>run(TransactionalFailureTests::swallow));
+		assertThat(this.operation.effects()).isZero();
+		assertThat(this.operation.record())
+			.hasValueSatisfying((record) -> assertThat(record.state()).isEqualTo(State.FAILED));
+	}
+
+	// Nothing of ours comes after the handler, and the driver takes the ROLLBACK with
+	// which the server answers a COMMIT for a success.
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-15")
+	void databaseErrorThatAHandlerWithoutAResultSwallowedIsAFailure() {
+		assertThatExceptionOfType(UnexpectedRollbackException.class)
+			.isThrownBy(() -> this.operation.<RuntimeException>runWithoutResult(TransactionalFailureTests::swallow));
+		assertThat(this.operation.effects()).isZero();
+		assertThat(this.operation.outcomes()).containsExactly(Outcome.FAILED);
+		assertThat(this.operation.record()).get().extracting(IdempotencyRecord::state).isEqualTo(State.FAILED);
+	}
+
+	private static void swallow(JdbcTemplate jdbc) {
+		try {
+			jdbc.execute("SELECT 1 / 0");
+		}
+		catch (DataAccessException ex) {
+			assertThat(ex).isNotNull();
+		}
+	}
+
+	@Test
+	void databaseErrorOfTheHandlerIsAFailure() {
+		assertThatExceptionOfType(DataAccessException.class)
+			.isThrownBy(() -> this.operation.<RuntimeException>run((jdbc) -> jdbc.execute("SELECT 1 / 0")));
+		assertThat(this.operation.record()).get().extracting(IdempotencyRecord::state).isEqualTo(State.FAILED);
+	}
+
+}

@@ -1,0 +1,187 @@
+package dev.idempotency.template;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Mode;
+import dev.idempotency.store.IdempotencyRecords.Change;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for what is known of a completion that the store did not take, until it is
+ * settled.
+ */
+@Tag("promise-6")
+class UnrecordedCompletionTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final RecordingListener listener = new RecordingListener();
+
+	private final UnreliableStore store = new UnreliableStore(database.store());
+
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
+			new TemplateSettings(null, false, List.of(this.listener)));
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
+
+	@AfterEach
+	void close() {
+		this.store.recover();
+		this.template.close();
+	}
+
+	private List<IdempotencyKey> pending() {
+		return this.template.operator().unrecorded().stream().map(UnrecordedCompletion::key).toList();
+	}
+
+	@ParameterizedTest
+	@EnumSource
+	void completionIsPendingUntilTheStoreTakesIt(Way way) {
+		this.store.fail(StoreCall.COMPLETE);
+		way.run(this);
+		await().untilAsserted(() -> assertThat(pending()).containsExactly(this.key));
+		assertThat(this.template.operator().unrecorded().get(0).listener()).isEqualTo("payments");
+		assertThat(this.listener.completions()).containsExactly("failed " + this.key.value());
+		this.store.recover();
+		this.template.settle();
+		assertThat(pending()).isEmpty();
+		await().untilAsserted(() -> assertThat(this.listener.completions())
+			.containsExactly("failed " + this.key.value(), "SETTLED " + this.key.value()));
+	}
+
+	@Test
+	@Tag("promise-3")
+	void keyWhoseCompletionIsPendingIsNotGivenAwayByHand() {
+		this.store.showRecords();
+		this.store.fail(StoreCall.COMPLETE);
+		Way.SINGLE.run(this);
+		IdempotencyOperator operator = this.template.operator();
+		assertThat(operator.release(this.key, false, null)).isEqualTo(Change.PENDING);
+		assertThat(operator.evict(this.key, false, null)).isEqualTo(Change.PENDING);
+		this.store.recover();
+		this.template.settle();
+		assertThat(operator.release(this.key, false, null)).isEqualTo(Change.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-3")
+	void bypassDoesNotRepeatWhatHasJustBeenMadeUpFor(boolean batch) {
+		this.template.operator().bypass(this.key.scope(), true, null);
+		this.store.fail(StoreCall.COMPLETE);
+		Way way = batch ? Way.BATCH : Way.SINGLE;
+		way.run(this);
+		this.store.recover();
+		if (batch) {
+			BatchExecuted<String> again = this.template.executeAll(List.of(new BatchItem(this.operation, 0)),
+					new TextCodec(), (due) -> List.of("again"));
+			assertThat(again.answers()).singleElement().satisfies((one) -> assertThat(one.result()).isEqualTo("paid"));
+		}
+		else {
+			assertThat(this.template.execute(this.operation, new TextCodec(), () -> "again").result())
+				.isEqualTo("paid");
+		}
+	}
+
+	@Test
+	@Tag("promise-4")
+	void completionThatIsTooLateIsTold() {
+		this.store.fail(StoreCall.COMPLETE);
+		Way.SINGLE.run(this);
+		database.store().records().orElseThrow().release(this.key, true);
+		this.store.recover();
+		this.template.settle();
+		await().untilAsserted(() -> assertThat(this.listener.completions())
+			.containsExactly("failed " + this.key.value(), "LOST " + this.key.value()));
+		assertThat(pending()).isEmpty();
+	}
+
+	@Test
+	void failureThatCouldNotBeRecordedIsNoCompletion() {
+		this.store.fail(StoreCall.FAIL, StoreCall.CLAIM, StoreCall.RELEASE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.template.execute(this.operation, ResultCodec.none(), () -> null));
+		this.store.recoverFrom(StoreCall.CLAIM);
+		IdempotentOperation other = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
+		assertThatExceptionOfType(IllegalStateException.class)
+			.isThrownBy(() -> this.template.execute(other, ResultCodec.none(), () -> {
+				throw new IllegalStateException("handler");
+			}));
+		assertThat(pending()).isEmpty();
+		assertThat(this.listener.completions()).isEmpty();
+	}
+
+	/**
+	 * How a handler may be run.
+	 */
+	enum Way {
+
+		SINGLE {
+
+			@Override
+			void run(UnrecordedCompletionTests test) {
+				assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+					.isThrownBy(() -> test.template.execute(test.operation, new TextCodec(), () -> "paid"));
+			}
+
+		},
+
+		BATCH {
+
+			@Override
+			void run(UnrecordedCompletionTests test) {
+				test.template.executeAll(List.of(new BatchItem(test.operation, 0)), new TextCodec(),
+						(due) -> List.of("paid"));
+			}
+
+		},
+
+		ASYNC {
+
+			@Override
+			void run(UnrecordedCompletionTests test) {
+				test.template.executeAsync(test.operation, new TextCodec(),
+						() -> CompletableFuture.completedFuture("paid"));
+			}
+
+		},
+
+		DEFERRED {
+
+			@Override
+			void run(UnrecordedCompletionTests test) {
+				List<PendingCompletion> pending = new ArrayList<>();
+				test.template.execute(test.operation, new TextCodec(), Boundary.deferred(pending::add), () -> "paid");
+				pending.forEach(PendingCompletion::complete);
+			}
+
+		};
+
+		abstract void run(UnrecordedCompletionTests test);
+
+	}
+
+}
