@@ -8,15 +8,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.context.event.EventListener;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.Settlement;
-import dev.idempotency.template.CompletionFailedEvent;
-import dev.idempotency.template.CompletionSettledEvent;
+import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.ResultCodec;
@@ -28,27 +26,26 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for {@link IdempotencyEventsAutoConfiguration}.
+ * Tests for the notifications of an {@link IdempotencyListener} bean about completions.
  */
-class CompletionEventsTests {
+class CompletionNotificationTests {
 
 	private static final IdempotencyKey KEY = TestDatabase.newKey();
 
 	@Test
 	@Tag("promise-6")
-	void completionThatFailsAndIsSettledIsPublishedAndCounted() {
+	void listenersAreNotifiedWhenACompletionFailsAndWhenItIsSettled() {
 		Contexts.all().withUserConfiguration(Beans.class).run((context) -> {
 			UnreliableStore store = context.getBean(UnreliableStore.class);
 			IdempotencyTemplate template = context.getBean(IdempotencyTemplate.class);
-			List<Object> events = context.getBean(Beans.class).events;
+			List<String> notifications = context.getBean(Beans.class).notifications;
 			store.fail(StoreCall.COMPLETE);
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(
 					() -> template.execute(TestDatabase.operation(KEY, Mode.LEASED), ResultCodec.none(), () -> null));
-			assertThat(events).containsExactly(new CompletionFailedEvent("payments", KEY));
+			assertThat(notifications).containsExactly("failed " + KEY);
 			store.recover();
 			template.settle();
-			assertThat(events).containsExactly(new CompletionFailedEvent("payments", KEY),
-					new CompletionSettledEvent("payments", KEY, Settlement.SETTLED));
+			assertThat(notifications).containsExactly("failed " + KEY, "settled " + KEY + " " + Settlement.SETTLED);
 			assertThat(context.getBean(MeterRegistry.class)
 				.get("idempotency.completion.failed")
 				.tag("listener", "payments")
@@ -60,16 +57,28 @@ class CompletionEventsTests {
 	@Configuration(proxyBeanMethods = false)
 	static class Beans {
 
-		private final List<Object> events = new CopyOnWriteArrayList<>();
+		private final List<String> notifications = new CopyOnWriteArrayList<>();
 
 		@Bean
 		UnreliableStore unreliableStore() {
 			return new UnreliableStore(new InMemoryIdempotencyStore());
 		}
 
-		@EventListener({ CompletionFailedEvent.class, CompletionSettledEvent.class })
-		void on(Object event) {
-			this.events.add(event);
+		@Bean
+		IdempotencyListener notificationListener() {
+			return new IdempotencyListener() {
+
+				@Override
+				public void completionFailed(String listener, IdempotencyKey key) {
+					Beans.this.notifications.add("failed " + key);
+				}
+
+				@Override
+				public void completionSettled(String listener, IdempotencyKey key, Settlement settlement) {
+					Beans.this.notifications.add("settled " + key + " " + settlement);
+				}
+
+			};
 		}
 
 	}
