@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Base64;
 import java.util.List;
-import java.util.Set;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonInclude.Include;
@@ -40,18 +39,16 @@ public final class Descriptors {
 	 * @param complete whether all records were counted
 	 * @param estimate about how many there are, if not all were counted
 	 * @param scopes the scopes
-	 * @param bypassed the scopes whose completed operations this instance processes again
 	 * @param completionsPending how many completions of this instance the store did not
 	 * take yet
 	 */
 	@JsonInclude(Include.NON_NULL)
 	public record Overview(String store, boolean complete, @Nullable Long estimate, List<ScopeDescriptor> scopes,
-			Set<String> bypassed, int completionsPending) {
+			int completionsPending) {
 
 		static Overview of(IdempotencyOperator operator, IdempotencyRecords.Overview overview) {
 			return new Overview(operator.store().name(), overview.complete(), overview.estimate(),
-					overview.scopes().stream().map(ScopeDescriptor::of).toList(), operator.bypassed(),
-					operator.unrecorded().size());
+					overview.scopes().stream().map(ScopeDescriptor::of).toList(), operator.unrecorded().size());
 		}
 
 	}
@@ -201,15 +198,6 @@ public final class Descriptors {
 	 * @param outcome what came of it
 	 */
 	public record Changed(String scope, String key, Change outcome) {
-
-	}
-
-	/**
-	 * The bypass of this instance.
-	 *
-	 * @param bypassed the scopes whose completed operations it processes again
-	 */
-	public record Bypassed(Set<String> bypassed) {
 
 	}
 

@@ -11,7 +11,6 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.actuate.Descriptors.Bypassed;
 import dev.idempotency.actuate.Descriptors.Changed;
 import dev.idempotency.actuate.Descriptors.Overview;
 import dev.idempotency.actuate.Descriptors.RecordDescriptor;
@@ -102,26 +101,23 @@ public final class IdempotencyEndpoint {
 
 	/**
 	 * Change something.
-	 * @param action {@code release}, {@code evict} or {@code bypass}
+	 * @param action {@code release} or {@code evict}
 	 * @param scope the scope
-	 * @param key the key; none for a bypass
+	 * @param key the key
 	 * @param force whether to change a claim that is alive
-	 * @param enabled of a bypass, whether it begins
 	 * @return what came of it, {@code null} if there is nothing to change
 	 */
 	@WriteOperation
-	public @Nullable Object change(@Selector String action, String scope, @Nullable String key, @Nullable Boolean force,
-			@Nullable Boolean enabled) {
-		return change(action, scope, key, force, enabled, null);
+	public @Nullable Object change(@Selector String action, String scope, @Nullable String key,
+			@Nullable Boolean force) {
+		return change(action, scope, key, force, null);
 	}
 
-	@Nullable Object change(String action, String scope, @Nullable String key, @Nullable Boolean force, @Nullable Boolean enabled,
-			@Nullable String who) {
+	@Nullable Object change(String action, String scope, @Nullable String key, @Nullable Boolean force, @Nullable String who) {
 		boolean forced = Boolean.TRUE.equals(force);
 		return switch (action) {
 			case "release" -> changed(key(scope, key), (id) -> this.operator.release(id, forced, who));
 			case "evict" -> changed(key(scope, key), (id) -> this.operator.evict(id, forced, who));
-			case "bypass" -> bypass(scope, enabled, who);
 			default -> null;
 		};
 	}
@@ -131,19 +127,10 @@ public final class IdempotencyEndpoint {
 		return new Changed(key.scope(), key.value(), action.apply(key));
 	}
 
-	private Bypassed bypass(String scope, @Nullable Boolean enabled, @Nullable String who) {
-		if (enabled == null) {
-			throw new IllegalArgumentException("'enabled' is missing; true begins a bypass, and false ends it");
-		}
-		this.operator.bypass(scope, enabled, who);
-		return new Bypassed(this.operator.bypassed());
-	}
-
 	private IdempotencyRecords records() {
 		return this.operator.records()
-			.orElseThrow(
-					() -> new UnsupportedOperationException("The idempotency store '" + this.operator.store().name()
-							+ "' has no IdempotencyRecords; only 'record' and 'bypass' work with it"));
+			.orElseThrow(() -> new UnsupportedOperationException("The idempotency store '"
+					+ this.operator.store().name() + "' has no IdempotencyRecords; only 'record' works with it"));
 	}
 
 	private static IdempotencyKey key(@Nullable String scope, @Nullable String key) {

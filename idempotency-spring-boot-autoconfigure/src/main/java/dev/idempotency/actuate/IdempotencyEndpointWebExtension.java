@@ -15,7 +15,6 @@ import org.springframework.boot.actuate.endpoint.web.annotation.EndpointWebExten
 
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.actuate.Descriptors.Bypassed;
 import dev.idempotency.actuate.Descriptors.Changed;
 import dev.idempotency.actuate.Descriptors.Overview;
 import dev.idempotency.actuate.Descriptors.Problem;
@@ -30,7 +29,7 @@ import dev.idempotency.template.IdempotencyOperator;
  * @since 0.1.0
  */
 @EndpointWebExtension(endpoint = IdempotencyEndpoint.class)
-@RegisterReflectionForBinding({ Overview.class, RecordList.class, RecordDescriptor.class, Changed.class, Bypassed.class,
+@RegisterReflectionForBinding({ Overview.class, RecordList.class, RecordDescriptor.class, Changed.class,
 		Problem.class })
 public final class IdempotencyEndpointWebExtension {
 
@@ -82,14 +81,13 @@ public final class IdempotencyEndpointWebExtension {
 
 	@WriteOperation
 	public WebEndpointResponse<?> change(@Selector String action, @Nullable String scope, @Nullable String key,
-			@Nullable Boolean force, @Nullable Boolean enabled, SecurityContext context) {
+			@Nullable Boolean force, SecurityContext context) {
 		return Answers.of(() -> {
 			if (scope == null) {
 				throw new IllegalArgumentException("'scope' is needed");
 			}
 			Principal principal = context.getPrincipal();
-			return this.delegate.change(action, scope, key, force, enabled,
-					(principal != null) ? principal.getName() : null);
+			return this.delegate.change(action, scope, key, force, (principal != null) ? principal.getName() : null);
 		}, IdempotencyEndpointWebExtension::status);
 	}
 

@@ -21,8 +21,6 @@ final class Attempt<T, E extends Throwable> {
 
 	private boolean started;
 
-	private boolean bypassed;
-
 	private int number;
 
 	private @Nullable Throwable failure;
@@ -43,16 +41,6 @@ final class Attempt<T, E extends Throwable> {
 	// In an earlier delivery to this process.
 	void hasRun() {
 		this.started = true;
-	}
-
-	// A completed operation is processed again.
-	boolean bypassed() {
-		return this.bypassed;
-	}
-
-	@Nullable T runAgain(IdempotentExecution execution) throws E {
-		this.bypassed = true;
-		return run(execution);
 	}
 
 	// 0 before the handler has run under a claim.

@@ -22,24 +22,16 @@ final class BatchPart {
 	// The first part with the same key, if it is not this one.
 	private final @Nullable BatchPart origin;
 
-	private final Bypass bypass;
-
 	private @Nullable Claim claim;
 
 	// Nobody can say whose the key is.
 	private @Nullable OperationBlockedException blocked;
 
-	// Completed, and to be processed again.
-	private boolean bypassed;
-
-	private boolean hasRun;
-
 	private Fate fate = Fate.DUE;
 
 	private @Nullable OperationBlockedException reason;
 
-	BatchPart(int index, BatchItem item, @Nullable BatchPart origin, Bypass bypass) {
-		this.bypass = bypass;
+	BatchPart(int index, BatchItem item, @Nullable BatchPart origin) {
 		this.index = index;
 		this.item = item;
 		this.origin = origin;
@@ -72,16 +64,6 @@ final class BatchPart {
 
 	void answer(Claim answer) {
 		this.claim = answer;
-		this.bypassed = !this.hasRun && this.bypass.applies(answer, operation().key());
-	}
-
-	// In an earlier delivery to this process, whose completion has been made up for.
-	void hasRun() {
-		this.hasRun = true;
-	}
-
-	boolean isBypassed() {
-		return this.bypassed;
 	}
 
 	@Nullable Claim claim() {
@@ -119,7 +101,7 @@ final class BatchPart {
 		if (this.origin != null) {
 			return decideAsCopy(this.origin);
 		}
-		this.fate = (isProtected() && !isClaimed() && this.claim != null && !this.bypassed) ? Fate.ANSWERED : Fate.DUE;
+		this.fate = (isProtected() && !isClaimed() && this.claim != null) ? Fate.ANSWERED : Fate.DUE;
 		return (this.fate == Fate.ANSWERED) ? this.claim : null;
 	}
 

@@ -37,7 +37,7 @@ final class BatchPlan<T> {
 
 	private @Nullable Throwable failure;
 
-	BatchPlan(List<BatchItem> items, ResultCodec<T> codec, Bypass bypass) {
+	BatchPlan(List<BatchItem> items, ResultCodec<T> codec) {
 		this.codec = codec;
 		this.answers = new ArrayList<>(Collections.nCopies(items.size(), null));
 		this.end = items.size();
@@ -45,7 +45,7 @@ final class BatchPlan<T> {
 		for (BatchItem item : items) {
 			IdempotentOperation operation = item.operation();
 			BatchPart origin = (operation != null) ? known.get(operation.key()) : null;
-			BatchPart part = new BatchPart(this.parts.size(), item, origin, bypass);
+			BatchPart part = new BatchPart(this.parts.size(), item, origin);
 			if (operation != null && origin == null) {
 				known.put(operation.key(), part);
 			}

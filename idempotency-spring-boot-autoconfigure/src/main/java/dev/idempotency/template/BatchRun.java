@@ -33,8 +33,8 @@ final class BatchRun<T> {
 
 	private boolean started;
 
-	BatchRun(List<BatchItem> items, ResultCodec<T> codec, BatchHandler<T> handler, Bypass bypass, Results results) {
-		this.plan = new BatchPlan<>(items, codec, bypass);
+	BatchRun(List<BatchItem> items, ResultCodec<T> codec, BatchHandler<T> handler, Results results) {
+		this.plan = new BatchPlan<>(items, codec);
 		this.codec = codec;
 		this.handler = handler;
 		this.results = results;

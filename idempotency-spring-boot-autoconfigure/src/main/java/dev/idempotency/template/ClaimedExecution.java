@@ -7,8 +7,6 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.Fingerprint;
-import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 
 /**
  * The execution of a handler whose key was claimed.
@@ -29,20 +27,6 @@ final class ClaimedExecution implements IdempotentExecution {
 	ClaimedExecution(IdempotencyKey key, Claim.Acquired claim) {
 		this.key = key;
 		this.claim = claim;
-	}
-
-	/**
-	 * Describe an operation that has completed and is processed again.
-	 * @param operation the operation
-	 * @param store where its key is completed
-	 * @param calls calls the store
-	 * @return an execution with the fence and the attempt of the last claim
-	 */
-	static ClaimedExecution again(IdempotentOperation operation, IdempotencyStore store, StoreCalls calls) {
-		Claim.Acquired last = calls.call(StoreCall.FIND, operation, () -> store.find(operation.key()))
-			.map((record) -> new Claim.Acquired(record.fence(), record.attempt()))
-			.orElse(new Claim.Acquired(1, 1));
-		return new ClaimedExecution(operation.key(), last);
 	}
 
 	Claim.Acquired claim() {

@@ -220,11 +220,6 @@ public interface IdempotencyListener {
 		EVICT,
 
 		/**
-		 * The completed operations of a scope are processed again, or no more.
-		 */
-		BYPASS,
-
-		/**
 		 * A message of the outbox that was set aside is published all the same.
 		 */
 		RETRY,

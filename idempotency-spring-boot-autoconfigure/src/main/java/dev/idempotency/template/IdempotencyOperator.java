@@ -3,13 +3,11 @@ package dev.idempotency.template;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Function;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.IdempotencyRecords;
@@ -32,17 +30,14 @@ public final class IdempotencyOperator {
 
 	private final LocalCompletions cache;
 
-	private final Bypass bypass;
-
 	private final Settlements settlements;
 
 	private final IdempotencyListener listener;
 
-	IdempotencyOperator(IdempotencyStore store, LocalCompletions cache, Bypass bypass, Settlements settlements,
+	IdempotencyOperator(IdempotencyStore store, LocalCompletions cache, Settlements settlements,
 			IdempotencyListener listener) {
 		this.store = store;
 		this.cache = cache;
-		this.bypass = bypass;
 		this.settlements = settlements;
 		this.listener = listener;
 	}
@@ -124,40 +119,6 @@ public final class IdempotencyOperator {
 			IdempotencyRecords records) {
 		this.cache.remove(key);
 		return action.apply(records);
-	}
-
-	/**
-	 * Process completed operations of a scope again, in this process, or stop that. What
-	 * is not completed stays protected and is recorded. Each run is told as
-	 * {@link IdempotencyListener.Outcome#UNPROTECTED}.
-	 * @param scope the scope
-	 * @param on whether to process them again
-	 * @param who who asks for it, if that is known
-	 */
-	public void bypass(String scope, boolean on, @Nullable String who) {
-		String problem = IdempotencyKey.problem(scope);
-		Assert.isTrue(problem == null, () -> "'scope' " + problem);
-		String what = Intervention.BYPASS.describe("of the scope '" + scope + "'", who);
-		boolean news = this.bypass.turn(scope, on);
-		if (news && on) {
-			logger.warn("Intervention: " + what
-					+ "; this instance processes its completed operations again, until it is turned off");
-		}
-		else if (news) {
-			logger.info("Intervention: no more " + what);
-		}
-		else {
-			logger.info("Refused: " + what + "; it is already " + (on ? "on" : "off"));
-		}
-		this.listener.intervened(Intervention.BYPASS, news);
-	}
-
-	/**
-	 * The scopes whose completed operations are processed again, in this process.
-	 * @return the scopes
-	 */
-	public Set<String> bypassed() {
-		return this.bypass.scopes();
 	}
 
 }

@@ -310,8 +310,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			BatchHandler<T> handler) {
 		ObservedBatch observed = new ObservedBatch(this.listener, this.context, items, mode);
 		try {
-			return executeAll(new BatchRun<>(items, codec, handler, this.protocols.bypass(), this.protocols.results()),
-					boundary, observed);
+			return executeAll(new BatchRun<>(items, codec, handler, this.protocols.results()), boundary, observed);
 		}
 		finally {
 			observed.leave();
@@ -333,7 +332,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			}
 		}
 		BatchExecuted<T> executed = plan.result();
-		observed.tell(executed, (index) -> plan.part(index).isBypassed());
+		observed.tell(executed);
 		return executed;
 	}
 

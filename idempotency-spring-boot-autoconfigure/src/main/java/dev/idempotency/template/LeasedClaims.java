@@ -7,12 +7,10 @@ import java.util.Map;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.IdempotentExecution;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
@@ -36,15 +34,11 @@ final class LeasedClaims {
 
 	private final Settlements settlements;
 
-	private final Bypass bypass;
-
-	LeasedClaims(IdempotencyStore store, StoreCalls calls, CompletionCache cache, Settlements settlements,
-			Bypass bypass) {
+	LeasedClaims(IdempotencyStore store, StoreCalls calls, CompletionCache cache, Settlements settlements) {
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
 		this.settlements = settlements;
-		this.bypass = bypass;
 	}
 
 	/**
@@ -77,20 +71,6 @@ final class LeasedClaims {
 
 	private void cache(IdempotentOperation operation, Claim.Completed completed) {
 		this.cache.add(operation.key(), operation.fingerprint(), completed.result(), operation.retention());
-	}
-
-	/**
-	 * Look up the execution that has completed, if its operation is to be processed
-	 * again.
-	 * @param attempt the attempt; one whose own completion was pending until now is not
-	 * processed again
-	 * @param claim what the store has answered
-	 * @return the execution, {@code null} if the operation is not to be processed again
-	 */
-	@Nullable IdempotentExecution bypass(Attempt<?, ?> attempt, Claim claim) {
-		IdempotentOperation operation = attempt.operation();
-		return (!attempt.started() && this.bypass.applies(claim, operation.key()))
-				? ClaimedExecution.again(operation, this.store, this.calls) : null;
 	}
 
 	/**
@@ -150,10 +130,7 @@ final class LeasedClaims {
 		requests.keySet().removeIf((index) -> {
 			BatchPart part = run.plan().part(index);
 			try {
-				this.settlements.settlePending(part.operation(), () -> {
-					run.hasRun();
-					part.hasRun();
-				});
+				this.settlements.settlePending(part.operation(), run::hasRun);
 				return false;
 			}
 			catch (IdempotencyStoreUnavailableException ex) {

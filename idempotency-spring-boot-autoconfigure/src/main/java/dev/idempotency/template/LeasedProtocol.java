@@ -7,7 +7,6 @@ import java.util.concurrent.CompletionStage;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
@@ -46,9 +45,7 @@ final class LeasedProtocol {
 		long start = System.nanoTime();
 		Claim claim = this.claims.claim(attempt, request);
 		if (!(claim instanceof Claim.Acquired acquired)) {
-			IdempotentExecution again = this.claims.bypass(attempt, claim);
-			return (again != null) ? new Executed<>(attempt.runAgain(again), false)
-					: Answers.answer(operation, claim, codec);
+			return Answers.answer(operation, claim, codec);
 		}
 		OwnedClaim owned = this.settlements.keep(operation, request, acquired, start);
 		boolean deferred = false;
@@ -83,9 +80,7 @@ final class LeasedProtocol {
 		long start = System.nanoTime();
 		Claim claim = this.claims.claim(attempt, request);
 		if (!(claim instanceof Claim.Acquired acquired)) {
-			IdempotentExecution again = this.claims.bypass(attempt, claim);
-			return (again != null) ? AsyncSettlements.unprotected(attempt.runAgain(again))
-					: CompletableFuture.completedFuture(Answers.answer(operation, claim, codec));
+			return CompletableFuture.completedFuture(Answers.answer(operation, claim, codec));
 		}
 		OwnedClaim owned = this.settlements.keep(operation, request, acquired, start);
 		boolean running = false;

@@ -10,8 +10,8 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 
 /**
- * A cache of completed keys that does not answer for bypassed scopes, and that can be
- * made to forget: what a duplicate has read in the store before that comes too late.
+ * A cache of completed keys that stays without a key for a while after its removal: a
+ * duplicate that read the record before the removal must not add it again.
  */
 final class LocalCompletions implements CompletionCache {
 
@@ -20,18 +20,15 @@ final class LocalCompletions implements CompletionCache {
 
 	private final CompletionCache cache;
 
-	private final Bypass bypass;
-
 	private final Map<IdempotencyKey, Long> forgotten = new ConcurrentHashMap<>();
 
-	LocalCompletions(CompletionCache cache, Bypass bypass) {
+	LocalCompletions(CompletionCache cache) {
 		this.cache = cache;
-		this.bypass = bypass;
 	}
 
 	@Override
 	public Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
-		return this.bypass.isOn(key) ? null : this.cache.find(key, fingerprint);
+		return this.cache.find(key, fingerprint);
 	}
 
 	@Override

@@ -99,8 +99,7 @@ final class Observed {
 			return;
 		}
 		Execution execution = new Execution(this.attempt.operation().name(), this.attempt.operation().mode(),
-				this.attempt.operation().key(),
-				(this.unprotected || this.attempt.bypassed()) ? Outcome.UNPROTECTED : this.outcome,
+				this.attempt.operation().key(), this.unprotected ? Outcome.UNPROTECTED : this.outcome,
 				Duration.ofNanos(System.nanoTime() - this.start), this.attempt.number());
 		this.listener.executed(execution);
 		if (this.scope != null) {

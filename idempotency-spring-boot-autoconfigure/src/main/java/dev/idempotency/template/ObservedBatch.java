@@ -5,7 +5,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import java.util.function.IntPredicate;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
@@ -31,8 +30,6 @@ final class ObservedBatch {
 	private final long start = System.nanoTime();
 
 	private boolean unprotected;
-
-	private IntPredicate bypassed = (index) -> false;
 
 	// Parts whose completion is deferred each for itself.
 	private final Set<Integer> waiting = new HashSet<>();
@@ -107,14 +104,8 @@ final class ObservedBatch {
 	/**
 	 * Tell what came of the batch, now or when the transaction of the caller has ended.
 	 * @param executed what came of it
-	 * @param again which parts were processed although they had completed
 	 */
-	void tell(BatchExecuted<?> executed, IntPredicate again) {
-		this.bypassed = again;
-		tell(executed);
-	}
-
-	private void tell(BatchExecuted<?> executed) {
+	void tell(BatchExecuted<?> executed) {
 		this.executed = executed;
 		if (this.deferred) {
 			return;
@@ -143,19 +134,16 @@ final class ObservedBatch {
 	private @Nullable Outcome outcome(int index, BatchExecuted<?> executed) {
 		Executed<?> answer = executed.answers().get(index);
 		if (answer != null) {
-			return answer.duplicate() ? Outcome.DUPLICATE
-					: ((this.unprotected || this.bypassed.test(index)) ? Outcome.UNPROTECTED : this.done);
+			return answer.duplicate() ? Outcome.DUPLICATE : (this.unprotected ? Outcome.UNPROTECTED : this.done);
 		}
 		Throwable error = executed.waiting().get(index);
 		if (error == null && executed.failedAt() == index) {
 			error = executed.failure();
 		}
-		Outcome failed = this.bypassed.test(index) ? Outcome.UNPROTECTED : Outcome.FAILED;
 		if (error != null) {
-			Outcome outcome = Observed.outcome(error);
-			return (outcome == Outcome.FAILED) ? failed : outcome;
+			return Observed.outcome(error);
 		}
-		return (executed.failure() != null && executed.failedAt() < 0) ? failed : null;
+		return (executed.failure() != null && executed.failedAt() < 0) ? Outcome.FAILED : null;
 	}
 
 }

@@ -18,8 +18,6 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
  */
 final class Protocols implements AutoCloseable {
 
-	private final Bypass bypass = new Bypass();
-
 	private final Results results = new Results();
 
 	private final LocalCompletions cache;
@@ -41,30 +39,26 @@ final class Protocols implements AutoCloseable {
 	private final boolean leasesSupported;
 
 	Protocols(IdempotencyStore store, TemplateSettings settings, IdempotencyListener listener) {
-		this.cache = new LocalCompletions(settings.cache(), this.bypass);
+		this.cache = new LocalCompletions(settings.cache());
 		this.leasesSupported = store.supportsLeases();
 		StoreCalls calls = new StoreCalls(store.name(), listener, settings.circuit(), settings.failOpen());
 		this.leases = new Leases(store, calls, Looks.threads("leases"));
 		this.settlements = new Settlements(store, calls, this.cache, this.leases, listener, Looks.threads("pending"));
-		this.operator = new IdempotencyOperator(store, this.cache, this.bypass, this.settlements, listener);
+		this.operator = new IdempotencyOperator(store, this.cache, this.settlements, listener);
 		this.asynchronous = new AsyncSettlements(this.settlements, this.results, Looks.threads("settlements"),
 				Looks.threads("answers"));
-		LeasedClaims claims = new LeasedClaims(store, calls, this.cache, this.settlements, this.bypass);
+		LeasedClaims claims = new LeasedClaims(store, calls, this.cache, this.settlements);
 		this.leased = new LeasedProtocol(claims, this.settlements, this.asynchronous, this.results);
 		this.notes = new FailureNotes(calls, Looks.threads("failure-notes"));
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
 				? new TransactionalProtocol(transactionalStore, calls, this.cache,
-						new Transactions(calls, transactionalStore, manager), this.bypass, this.notes, this.results)
+						new Transactions(calls, transactionalStore, manager), this.notes, this.results)
 				: null;
 	}
 
 	IdempotencyOperator operator() {
 		return this.operator;
-	}
-
-	Bypass bypass() {
-		return this.bypass;
 	}
 
 	Results results() {

@@ -6,7 +6,6 @@ import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
-import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
@@ -39,17 +38,14 @@ final class TransactionalProtocol {
 
 	private final Transactions transactions;
 
-	private final Bypass bypass;
-
 	private final FailureNotes notes;
 
 	private final Results results;
 
 	TransactionalProtocol(TransactionalIdempotencyStore store, StoreCalls calls, CompletionCache cache,
-			Transactions transactions, Bypass bypass, FailureNotes notes, Results results) {
+			Transactions transactions, FailureNotes notes, Results results) {
 		this.notes = notes;
 		this.results = results;
-		this.bypass = bypass;
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
@@ -80,11 +76,6 @@ final class TransactionalProtocol {
 			if (claim instanceof Claim.Completed completed) {
 				this.cache.add(operation.key(), operation.fingerprint(), completed.result(), operation.retention());
 			}
-		}
-		if (this.bypass.applies(claim, operation.key())) {
-			IdempotentExecution again = ClaimedExecution.again(operation, this.store, this.calls);
-			return new Executed<>(this.transactions.runUnprotected(operation, boundary, () -> attempt.runAgain(again)),
-					false);
 		}
 		return Answers.answer(operation, claim, codec);
 	}

@@ -63,7 +63,7 @@ class EndpointDocumentTests {
 			.map((block) -> block.group(1))
 			.collect(Collectors.joining("\n"));
 		assertThat(URL.matcher(commands).results().map((url) -> url.group(1).replaceAll("\\?.*", "")).distinct())
-			.containsExactlyInAnyOrder("", "/record", "/stuck", "/failed", "/release", "/evict", "/bypass", "outbox",
+			.containsExactlyInAnyOrder("", "/record", "/stuck", "/failed", "/release", "/evict", "outbox",
 					"outbox/set-aside", "outbox/retry", "outbox/discard");
 	}
 

@@ -18,14 +18,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.Mode;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.Settlement;
-import dev.idempotency.template.Executed;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -162,14 +159,12 @@ class IdempotencyEndpointTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "release", "evict", "bypass" })
+	@ValueSource(strings = { "release", "evict" })
 	void writingIsNotAllowedByDefault(String action) {
 		reader.stuck(this.key);
 		String row = database.row(this.key);
-		assertThat(reader.post("/" + action, EndpointApp.body(this.key, ",\"enabled\":true")).statusCode())
-			.isEqualTo(405);
+		assertThat(reader.post("/" + action, EndpointApp.body(this.key, "")).statusCode()).isEqualTo(405);
 		assertThat(database.row(this.key)).isEqualTo(row);
-		assertThat(reader.template().operator().bypassed()).isEmpty();
 	}
 
 	@Test
@@ -204,25 +199,8 @@ class IdempotencyEndpointTests {
 		assertThat(writer.post("/evict", EndpointApp.body(this.key, "")).statusCode()).isEqualTo(404);
 	}
 
-	@Test
-	void scopeIsBypassedUntilThatIsTurnedOff() {
-		writer.completed(this.key);
-		HttpResponse<String> on = writer.post("/bypass", EndpointApp.body(this.key, ",\"enabled\":true"));
-		assertThat(EndpointApp.json(on).path("bypassed").valueStream().map(JsonNode::asString))
-			.containsExactly(this.key.scope());
-		assertThat(EndpointApp.json(writer.get("")).at("/bypassed/0").asString()).isEqualTo(this.key.scope());
-		assertThat(run()).isEqualTo(new Executed<>("again", false));
-		writer.post("/bypass", EndpointApp.body(this.key, ",\"enabled\":false"));
-		assertThat(run()).isEqualTo(new Executed<>(EndpointApp.RESULT, true));
-	}
-
-	private Executed<String> run() {
-		return writer.template().execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(), () -> "again");
-	}
-
 	@ParameterizedTest
-	@CsvSource(delimiter = ' ', value = { "release {\"key\":\"a\"}", "evict {\"scope\":\"a\"}",
-			"bypass {\"scope\":\"a\"}", "bypass {\"enabled\":true}" })
+	@CsvSource(delimiter = ' ', value = { "release {\"key\":\"a\"}", "evict {\"scope\":\"a\"}" })
 	void incompleteRequestIsRefusedWithASentence(String action, String body) {
 		HttpResponse<String> response = writer.post("/" + action, body);
 		assertThat(response.statusCode()).isEqualTo(400);

@@ -29,7 +29,6 @@ import dev.idempotency.test.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
@@ -133,11 +132,6 @@ class IdempotencyOperatorTests {
 			assertThatIllegalStateException().isThrownBy(() -> other.operator().evict(this.key, true, null))
 				.withMessageContaining("'unreliable' has no IdempotencyRecords");
 		}
-	}
-
-	@Test
-	void bypassOfNoScopeIsRefused() {
-		assertThatIllegalArgumentException().isThrownBy(() -> this.operator.bypass(" ", true, null));
 	}
 
 	/**

@@ -10,7 +10,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
@@ -84,26 +83,6 @@ class UnrecordedCompletionTests {
 		this.store.recover();
 		this.template.settle();
 		assertThat(operator.release(this.key, false, null)).isEqualTo(Change.COMPLETED);
-	}
-
-	@ParameterizedTest
-	@ValueSource(booleans = { true, false })
-	@Tag("promise-3")
-	void bypassDoesNotRepeatWhatHasJustBeenMadeUpFor(boolean batch) {
-		this.template.operator().bypass(this.key.scope(), true, null);
-		this.store.fail(StoreCall.COMPLETE);
-		Way way = batch ? Way.BATCH : Way.SINGLE;
-		way.run(this);
-		this.store.recover();
-		if (batch) {
-			BatchExecuted<String> again = this.template.executeAll(List.of(new BatchItem(this.operation, 0)),
-					new TextCodec(), (due) -> List.of("again"));
-			assertThat(again.answers()).singleElement().satisfies((one) -> assertThat(one.result()).isEqualTo("paid"));
-		}
-		else {
-			assertThat(this.template.execute(this.operation, new TextCodec(), () -> "again").result())
-				.isEqualTo("paid");
-		}
 	}
 
 	@Test
