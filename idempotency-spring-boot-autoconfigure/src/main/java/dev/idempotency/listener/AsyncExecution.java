@@ -7,8 +7,8 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.springframework.aop.ProxyMethodInvocation;
 
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.template.Executed;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.IdempotentResult;
 
 /**
  * Runs a method that is done when its answer arrives. Spring Kafka acknowledges the
@@ -51,7 +51,8 @@ record AsyncExecution(ListenerSettings settings, AsyncResult result) implements 
 	}
 
 	// Before the adapter, which waits for the value, acknowledges.
-	private static CompletableFuture<Object> value(Delivery delivery, CompletableFuture<Executed<Object>> answer) {
+	private static CompletableFuture<Object> value(Delivery delivery,
+			CompletableFuture<IdempotentResult<Object>> answer) {
 		CompletableFuture<Object> value = new CompletableFuture<>();
 		answer.whenComplete((executed, error) -> {
 			if (error != null) {

@@ -11,7 +11,7 @@ import org.springframework.kafka.KafkaException;
 import org.springframework.kafka.listener.BatchListenerFailedException;
 
 import dev.idempotency.OperationRejectedException;
-import dev.idempotency.template.BatchExecuted;
+import dev.idempotency.template.BatchResult;
 
 /**
  * Tells the container what came of a batch.
@@ -22,7 +22,7 @@ final class BatchEnd {
 
 	private final Delivery delivery;
 
-	private final BatchExecuted<Object> executed;
+	private final BatchResult<Object> executed;
 
 	private final @Nullable OperationRejectedException rejection;
 
@@ -39,7 +39,7 @@ final class BatchEnd {
 	 * @param call the call of the method
 	 * @param transactional whether everything comes again after an error
 	 */
-	BatchEnd(Delivery delivery, BatchExecuted<Object> executed, @Nullable OperationRejectedException rejection,
+	BatchEnd(Delivery delivery, BatchResult<Object> executed, @Nullable OperationRejectedException rejection,
 			BatchCall call, boolean transactional) {
 		this.delivery = delivery;
 		this.executed = executed;
@@ -59,7 +59,7 @@ final class BatchEnd {
 	void throwIfUndone() throws Throwable {
 		BatchAcknowledgment acknowledgment = this.call.acknowledgment();
 		Throwable failure = this.executed.failure();
-		if (!this.executed.waiting().isEmpty()) {
+		if (!this.executed.blocked().isEmpty()) {
 			throw heldBack(acknowledgment, failure);
 		}
 		if (failure instanceof NackedException) {
@@ -70,7 +70,7 @@ final class BatchEnd {
 			throw failed(failure, this.executed.failedAt());
 		}
 		else if (this.rejection != null) {
-			throw failed(this.rejection, this.executed.answers().size());
+			throw failed(this.rejection, this.executed.results().size());
 		}
 		else {
 			// A method that did not run could not acknowledge them.
@@ -86,15 +86,15 @@ final class BatchEnd {
 		if (acknowledgment != null) {
 			acknowledgment.heldBack();
 		}
-		HeldBackException held = new HeldBackException(this.executed.waiting().values().iterator().next(),
+		HeldBackException held = new HeldBackException(this.executed.blocked().values().iterator().next(),
 				acknowledged);
 		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
 		for (int i = 0; i < records.size(); i++) {
-			if (i >= this.executed.answers().size() || this.executed.answers().get(i) == null) {
+			if (i >= this.executed.results().size() || this.executed.results().get(i) == null) {
 				held.addUndone(records.get(i));
 			}
 		}
-		this.executed.waiting().forEach((index, reason) -> held.addWaiting(records.get(index), reason));
+		this.executed.blocked().forEach((index, reason) -> held.addWaiting(records.get(index), reason));
 		if (failure != null && !(failure instanceof NackedException)) {
 			logger.warn(
 					"A batch failed of which other records wait; what is not done comes again: " + held.getMessage(),
@@ -118,8 +118,8 @@ final class BatchEnd {
 
 	private List<? extends ConsumerRecord<?, ?>> done() {
 		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
-		return IntStream.range(0, this.executed.answers().size())
-			.filter((index) -> this.executed.answers().get(index) != null)
+		return IntStream.range(0, this.executed.results().size())
+			.filter((index) -> this.executed.results().get(index) != null)
 			.mapToObj(records::get)
 			.toList();
 	}

@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.template.Executed;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.IdempotentResult;
 
 /**
  * Of a method that is done when it returns.
@@ -23,7 +23,7 @@ record DirectExecution(ListenerSettings settings, @Nullable AcknowledgmentCheck 
 			throws Throwable {
 		delivery.begin(operation.key());
 		try {
-			Executed<Object> executed = this.settings.template()
+			IdempotentResult<Object> executed = this.settings.template()
 				.execute(operation, this.settings.codec(), this.settings.boundary(),
 						() -> proceed(operation, invocation, delivery));
 			delivery.completed(executed.duplicate());

@@ -6,11 +6,11 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.template.Boundary;
 import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.Serialization;
+import dev.idempotency.template.TransactionBoundary;
 
 /**
  * What the annotation, the properties and the method say, read once.
@@ -30,10 +30,10 @@ import dev.idempotency.template.Serialization;
  * @param template the protocol
  * @param listener who is told
  */
-record ListenerSettings(String name, ListenerParameters parameters, Mode mode, Boundary boundary, Duration lease,
-		Duration retention, KeyResolver keys, MissingKeyPolicy onMissingKey, @Nullable RecordExpression fingerprint,
-		@Nullable RecordExpression condition, ResultCodec<Object> codec, Serialization serialization,
-		IdempotencyTemplate template, IdempotencyListener listener) {
+record ListenerSettings(String name, ListenerParameters parameters, Mode mode, TransactionBoundary boundary,
+		Duration lease, Duration retention, KeyResolver keys, MissingKeyPolicy onMissingKey,
+		@Nullable RecordExpression fingerprint, @Nullable RecordExpression condition, ResultCodec<Object> codec,
+		Serialization serialization, IdempotencyTemplate template, IdempotencyListener listener) {
 
 	/**
 	 * Of methods that return nothing.

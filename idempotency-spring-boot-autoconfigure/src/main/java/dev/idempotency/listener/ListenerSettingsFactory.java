@@ -19,11 +19,11 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.template.Boundary;
 import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.Serialization;
+import dev.idempotency.template.TransactionBoundary;
 
 /**
  * Reads the annotation of a listener method.
@@ -126,12 +126,13 @@ public final class ListenerSettingsFactory {
 	}
 
 	// Joining a transaction ignores what the inner one asks for, so the outer one asks.
-	private static Boundary boundary(@Nullable TransactionAttribute attribute, ListenerShape shape, Mode mode) {
+	private static TransactionBoundary boundary(@Nullable TransactionAttribute attribute, ListenerShape shape,
+			Mode mode) {
 		if (shape.kafkaTransaction()) {
-			return Boundary.deferred(KafkaTransactionCompletions::hold);
+			return TransactionBoundary.deferred(KafkaTransactionCompletions::hold);
 		}
 		if (mode == Mode.LEASED && shape.acknowledging() && !shape.batch() && shape.async() == null) {
-			return Boundary.deferred(UnacknowledgedRecords.DEFERRAL);
+			return TransactionBoundary.deferred(UnacknowledgedRecords.DEFERRAL);
 		}
 		DefaultTransactionDefinition definition = new DefaultTransactionDefinition();
 		definition.setName("idempotent");
@@ -139,7 +140,7 @@ public final class ListenerSettingsFactory {
 			definition.setIsolationLevel(attribute.getIsolationLevel());
 			definition.setTimeout(attribute.getTimeout());
 		}
-		return Boundary.of(definition, Delivery::takeRollbackOnly);
+		return TransactionBoundary.of(definition, Delivery::takeRollbackOnly);
 	}
 
 	private DurationSetting duration(String text, String attribute, Duration fallback, String where) {

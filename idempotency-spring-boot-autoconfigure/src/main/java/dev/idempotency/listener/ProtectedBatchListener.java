@@ -11,8 +11,8 @@ import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.OperationRejectedException;
-import dev.idempotency.template.BatchExecuted;
 import dev.idempotency.template.BatchItem;
+import dev.idempotency.template.BatchResult;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 
 /**
@@ -94,7 +94,7 @@ final class ProtectedBatchListener implements ProtectedListener {
 	private @Nullable Object execute(BatchCall call, Delivery delivery, List<BatchItem> items, boolean[] unprotected,
 			@Nullable OperationRejectedException rejection) throws Throwable {
 		long start = System.nanoTime();
-		BatchExecuted<Object> executed = this.settings.template()
+		BatchResult<Object> executed = this.settings.template()
 			.executeAll(items, this.settings.mode(), this.settings.codec(), this.settings.boundary(), call);
 		tellUnprotected(executed, unprotected, System.nanoTime() - start);
 		BatchEnd end = new BatchEnd(delivery, executed, rejection, call, hasKafkaTransaction());
@@ -106,22 +106,22 @@ final class ProtectedBatchListener implements ProtectedListener {
 		return this.settings.boundary().deferral() != null;
 	}
 
-	private void tellUnprotected(BatchExecuted<Object> executed, boolean[] unprotected, long nanos) {
-		for (int i = 0; i < executed.answers().size(); i++) {
-			if (unprotected[i] && executed.answers().get(i) != null) {
+	private void tellUnprotected(BatchResult<Object> executed, boolean[] unprotected, long nanos) {
+		for (int i = 0; i < executed.results().size(); i++) {
+			if (unprotected[i] && executed.results().get(i) != null) {
 				this.operations.executed(Outcome.UNPROTECTED, Duration.ofNanos(nanos / unprotected.length));
 			}
 		}
 	}
 
 	// The stored results of duplicates, in their places.
-	private @Nullable Object answer(BatchExecuted<Object> executed, BatchCall call) {
-		boolean duplicates = executed.answers().stream().anyMatch((one) -> one != null && one.duplicate());
+	private @Nullable Object answer(BatchResult<Object> executed, BatchCall call) {
+		boolean duplicates = executed.results().stream().anyMatch((one) -> one != null && one.duplicate());
 		if (!duplicates || this.settings.codec() == ListenerSettings.NO_RESULT) {
 			return call.returned();
 		}
 		return new ArrayList<>(
-				Arrays.asList(executed.answers().stream().map((one) -> (one != null) ? one.result() : null).toArray()));
+				Arrays.asList(executed.results().stream().map((one) -> (one != null) ? one.result() : null).toArray()));
 	}
 
 }

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Settlement;
-import dev.idempotency.template.Deferral;
 import dev.idempotency.template.PendingCompletion;
+import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
  * The records of one container whose method has returned without acknowledging them, in

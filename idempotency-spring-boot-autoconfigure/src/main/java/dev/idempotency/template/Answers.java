@@ -15,9 +15,9 @@ final class Answers {
 	private Answers() {
 	}
 
-	static <T> Executed<T> answer(IdempotentOperation operation, Claim claim, ResultCodec<T> codec) {
+	static <T> IdempotentResult<T> answer(IdempotentOperation operation, Claim claim, ResultCodec<T> codec) {
 		if (claim instanceof Claim.Completed completed) {
-			return new Executed<>(read(operation, completed.result(), codec), true);
+			return new IdempotentResult<>(read(operation, completed.result(), codec), true);
 		}
 		if (claim instanceof Claim.InProgress inProgress) {
 			throw new OperationInProgressException(

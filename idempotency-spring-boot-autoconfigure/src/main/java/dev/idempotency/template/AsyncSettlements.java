@@ -80,8 +80,9 @@ final class AsyncSettlements implements AutoCloseable {
 	 * @return the answer, once it is recorded; as long as the store does not take it,
 	 * there is none. Cancelling it cancels the handler
 	 */
-	<T> CompletableFuture<Executed<T>> settle(CompletionStage<T> stage, OwnedClaim claim, ResultCodec<T> codec) {
-		CompletableFuture<Executed<T>> answer = new CompletableFuture<>();
+	<T> CompletableFuture<IdempotentResult<T>> settle(CompletionStage<T> stage, OwnedClaim claim,
+			ResultCodec<T> codec) {
+		CompletableFuture<IdempotentResult<T>> answer = new CompletableFuture<>();
 		stage.whenComplete((result, error) -> {
 			Runnable settlement = () -> {
 				try {
@@ -155,7 +156,7 @@ final class AsyncSettlements implements AutoCloseable {
 	}
 
 	private <T> void settle(@Nullable T result, @Nullable Throwable error, OwnedClaim claim, ResultCodec<T> codec,
-			CompletableFuture<Executed<T>> answer) {
+			CompletableFuture<IdempotentResult<T>> answer) {
 		try {
 			if (error != null) {
 				Throwable cause = cause(error);
@@ -163,7 +164,7 @@ final class AsyncSettlements implements AutoCloseable {
 				fail(answer, cause);
 				return;
 			}
-			Executed<T> executed = new Executed<>(result, false);
+			IdempotentResult<T> executed = new IdempotentResult<>(result, false);
 			claim.whenPendingEnds((settlement) -> {
 				if (settlement == Settlement.SETTLED) {
 					complete(answer, executed);
@@ -186,7 +187,7 @@ final class AsyncSettlements implements AutoCloseable {
 		}
 	}
 
-	private <T> void complete(CompletableFuture<Executed<T>> answer, Executed<T> executed) {
+	private <T> void complete(CompletableFuture<IdempotentResult<T>> answer, IdempotentResult<T> executed) {
 		answer(() -> answer.complete(executed));
 	}
 
@@ -205,17 +206,17 @@ final class AsyncSettlements implements AutoCloseable {
 		}
 	}
 
-	static <T> CompletableFuture<Executed<T>> unprotected(@Nullable CompletionStage<T> stage) {
+	static <T> CompletableFuture<IdempotentResult<T>> unprotected(@Nullable CompletionStage<T> stage) {
 		if (stage == null) {
-			return CompletableFuture.completedFuture(new Executed<>(null, false));
+			return CompletableFuture.completedFuture(new IdempotentResult<>(null, false));
 		}
-		CompletableFuture<Executed<T>> answer = new CompletableFuture<>();
+		CompletableFuture<IdempotentResult<T>> answer = new CompletableFuture<>();
 		stage.whenComplete((result, error) -> {
 			if (error != null) {
 				answer.completeExceptionally(cause(error));
 			}
 			else {
-				answer.complete(new Executed<>(result, false));
+				answer.complete(new IdempotentResult<>(result, false));
 			}
 		});
 		return cancelling(stage, answer);
@@ -229,14 +230,15 @@ final class AsyncSettlements implements AutoCloseable {
 	 * @param <T> the type of the result
 	 * @return the answer. Cancelling it cancels the execution that is running
 	 */
-	<T> CompletableFuture<Executed<T>> untilCompleted(CompletableFuture<Executed<T>> first, Again<T> again) {
-		CompletableFuture<Executed<T>> answer = new CompletableFuture<>();
+	<T> CompletableFuture<IdempotentResult<T>> untilCompleted(CompletableFuture<IdempotentResult<T>> first,
+			Again<T> again) {
+		CompletableFuture<IdempotentResult<T>> answer = new CompletableFuture<>();
 		follow(first, again, answer);
 		return answer;
 	}
 
-	private <T> void follow(CompletableFuture<Executed<T>> execution, Again<T> again,
-			CompletableFuture<Executed<T>> answer) {
+	private <T> void follow(CompletableFuture<IdempotentResult<T>> execution, Again<T> again,
+			CompletableFuture<IdempotentResult<T>> answer) {
 		execution.whenComplete((executed, error) -> {
 			OperationBlockedException blocked = OperationBlockedException.in(error);
 			if (blocked != null) {
@@ -257,7 +259,7 @@ final class AsyncSettlements implements AutoCloseable {
 	}
 
 	private <T> void executeLater(OperationBlockedException reason, Again<T> again,
-			CompletableFuture<Executed<T>> answer) {
+			CompletableFuture<IdempotentResult<T>> answer) {
 		long wait = Math.max(SHORTEST_WAIT.toMillis(),
 				Math.min(LONGEST_WAIT.toMillis(), reason.retryAfter().toMillis()));
 		try {
@@ -271,7 +273,7 @@ final class AsyncSettlements implements AutoCloseable {
 		}
 	}
 
-	private <T> void execute(Again<T> again, CompletableFuture<Executed<T>> answer) {
+	private <T> void execute(Again<T> again, CompletableFuture<IdempotentResult<T>> answer) {
 		if (answer.isDone()) {
 			return;
 		}
@@ -311,8 +313,9 @@ final class AsyncSettlements implements AutoCloseable {
 	}
 
 	// The caller that waits for the answer may end the observation of the record.
-	static <T> CompletableFuture<Executed<T>> told(CompletableFuture<Executed<T>> answer, Observed observed) {
-		CompletableFuture<Executed<T>> told = new CompletableFuture<>();
+	static <T> CompletableFuture<IdempotentResult<T>> told(CompletableFuture<IdempotentResult<T>> answer,
+			Observed observed) {
+		CompletableFuture<IdempotentResult<T>> told = new CompletableFuture<>();
 		answer.whenComplete((executed, error) -> {
 			observed.signalled(executed, error);
 			if (error != null) {
@@ -338,7 +341,7 @@ final class AsyncSettlements implements AutoCloseable {
 	@FunctionalInterface
 	interface Again<T> {
 
-		CompletableFuture<Executed<T>> execute() throws Throwable;
+		CompletableFuture<IdempotentResult<T>> execute() throws Throwable;
 
 	}
 

@@ -17,7 +17,7 @@ final class Attempt<T, E extends Throwable> {
 
 	private final IdempotentOperation operation;
 
-	private final IdempotencyTemplate.Handler<T, E> handler;
+	private final OperationHandler<T, E> handler;
 
 	private boolean started;
 
@@ -25,7 +25,7 @@ final class Attempt<T, E extends Throwable> {
 
 	private @Nullable Throwable failure;
 
-	Attempt(IdempotentOperation operation, IdempotencyTemplate.Handler<T, E> handler) {
+	Attempt(IdempotentOperation operation, OperationHandler<T, E> handler) {
 		this.operation = operation;
 		this.handler = handler;
 	}

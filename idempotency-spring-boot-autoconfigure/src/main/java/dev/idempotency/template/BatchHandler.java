@@ -9,57 +9,58 @@ import dev.idempotency.Mode;
 import dev.idempotency.store.Claim;
 
 /**
- * What is done for the parts of a batch that are due.
+ * The code that an {@link IdempotencyTemplate} runs for the items of a batch that are
+ * due.
  *
- * @param <T> the type of the result of a part
+ * @param <T> the type of the result of an item
  * @since 0.1.0
  */
 public interface BatchHandler<T> {
 
 	/**
-	 * Handle parts. {@link IdempotentExecution#currentBatch()} has their executions.
-	 * @param due the indexes of the parts, in the order of the batch
+	 * Process items. {@link IdempotentExecution#currentBatch()} returns their executions.
+	 * @param due the indexes of the items, in the order of the batch
 	 * @return a result for each of them, {@code null} if there are none
-	 * @throws Throwable when it fails
+	 * @throws Throwable if processing fails
 	 */
 	@Nullable List<@Nullable T> handle(List<Integer> due) throws Throwable;
 
 	/**
-	 * Say how far a handler came that failed.
-	 * @param error what it threw
-	 * @return the position, among those that were due, of the part that failed, if
-	 * everything before it has been done; -1 if nobody knows
+	 * Return the item at which the handler failed.
+	 * @param error the exception that the handler threw
+	 * @return the position of the failed item among those that were due, if all items
+	 * before it are done; -1 if it is unknown
 	 */
 	default int failedAt(Throwable error) {
 		return -1;
 	}
 
 	/**
-	 * Say whether a transaction of the caller commits although the handler failed.
-	 * @param error what it threw
-	 * @return whether what was done before the part that failed holds
+	 * Whether a transaction of the caller commits although the handler failed.
+	 * @param error the exception that the handler threw
+	 * @return whether the effects of the items before the failed one are committed
 	 */
 	default boolean isCommitted(Throwable error) {
 		return false;
 	}
 
 	/**
-	 * Look up a part whose operation has run before, and whose completion waits with that
-	 * of a part which {@link #defer} got. Asked in {@link Mode#LEASED}, before the keys
+	 * Look up an item whose operation has run before, and whose completion was passed to
+	 * {@link #defer} and is still pending. Called in {@link Mode#LEASED}, before the keys
 	 * are claimed.
-	 * @param part the index of the part
+	 * @param item the index of the item
 	 * @param operation its operation
-	 * @return the answer of that operation, {@code null} if there is none
+	 * @return the completion of that operation, {@code null} if there is none
 	 */
-	default Claim.@Nullable Completed known(int part, IdempotentOperation operation) {
+	default Claim.@Nullable Completed known(int item, IdempotentOperation operation) {
 		return null;
 	}
 
 	/**
-	 * Say how many parts are completed now that the handler has returned. The completions
-	 * of those behind them wait. Asked in {@link Mode#LEASED}, without a transaction of
-	 * the caller.
-	 * @param count how many parts the handler got
+	 * Return how many items are completed now that the handler has returned. The
+	 * completions of the items after them are passed to {@link #defer}. Called in
+	 * {@link Mode#LEASED}, without a transaction of the caller.
+	 * @param count the number of items that the handler processed
 	 * @return how many of them, from the first, are completed at once
 	 */
 	default int completed(int count) {
@@ -67,11 +68,11 @@ public interface BatchHandler<T> {
 	}
 
 	/**
-	 * Keep completions until it is known whether they hold. Must not throw.
-	 * @param parts the indexes of the parts
-	 * @param pending the completion of each
+	 * Keep completions until their outcome is known. Must not throw.
+	 * @param items the indexes of the items
+	 * @param pending the completion of each item
 	 */
-	default void defer(List<Integer> parts, List<? extends PendingCompletion> pending) {
+	default void defer(List<Integer> items, List<? extends PendingCompletion> pending) {
 		pending.forEach(PendingCompletion::complete);
 	}
 

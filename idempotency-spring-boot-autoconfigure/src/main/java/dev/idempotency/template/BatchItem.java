@@ -3,12 +3,12 @@ package dev.idempotency.template;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One part of a batch.
+ * One item of a batch.
  *
- * @param operation the operation, {@code null} for a part that is handled without
+ * @param operation the operation, or {@code null} for an item that is handled without
  * protection
- * @param lane what has to stay in order: a part is not handled while an earlier one of
- * the same lane has to wait
+ * @param lane the sequence in which order is kept, such as a partition: an item is not
+ * handled while an earlier item of the same lane is blocked
  * @since 0.1.0
  */
 public record BatchItem(@Nullable IdempotentOperation operation, Object lane) {

@@ -29,7 +29,7 @@ final class BatchPlan<T> {
 
 	private final ResultCodec<T> codec;
 
-	private final List<@Nullable Executed<T>> answers;
+	private final List<@Nullable IdempotentResult<T>> answers;
 
 	private int end;
 
@@ -170,7 +170,7 @@ final class BatchPlan<T> {
 	}
 
 	void done(int index, @Nullable T result) {
-		this.answers.set(index, new Executed<>(result, false));
+		this.answers.set(index, new IdempotentResult<>(result, false));
 	}
 
 	/**
@@ -190,20 +190,21 @@ final class BatchPlan<T> {
 		this.parts.forEach(BatchPart::unclaim);
 	}
 
-	BatchExecuted<T> result() {
+	BatchResult<T> result() {
 		SortedMap<Integer, OperationBlockedException> waiting = new TreeMap<>();
 		for (BatchPart part : this.parts) {
 			BatchPart origin = part.origin();
 			if (origin != null && part.isCopy()) {
-				Executed<T> original = this.answers.get(origin.index());
-				this.answers.set(part.index(), (original != null) ? new Executed<>(original.result(), true) : null);
+				IdempotentResult<T> original = this.answers.get(origin.index());
+				this.answers.set(part.index(),
+						(original != null) ? new IdempotentResult<>(original.result(), true) : null);
 			}
 			BatchPart source = (origin != null && part.isCopy()) ? origin : part;
 			if (source.isWaiting()) {
 				waiting.put(part.index(), source.reason());
 			}
 		}
-		return new BatchExecuted<>(Collections.unmodifiableList(this.answers), waiting, this.failedAt, this.failure);
+		return new BatchResult<>(Collections.unmodifiableList(this.answers), waiting, this.failedAt, this.failure);
 	}
 
 }

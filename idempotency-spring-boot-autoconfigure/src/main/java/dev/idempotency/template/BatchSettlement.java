@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Settlement;
+import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
  * Settles the claims of a batch in {@link Mode#LEASED}, each kind with one call, and

@@ -100,9 +100,9 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * now
 	 * @throws OperationRejectedException when it never can
 	 */
-	public <T, E extends Throwable> Executed<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
-			Handler<T, E> handler) throws E {
-		return execute(operation, codec, Boundary.DEFAULT, handler);
+	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
+			OperationHandler<T, E> handler) throws E {
+		return execute(operation, codec, TransactionBoundary.DEFAULT, handler);
 	}
 
 	/**
@@ -122,12 +122,12 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * now
 	 * @throws OperationRejectedException when it never can
 	 */
-	public <T, E extends Throwable> Executed<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
-			Boundary boundary, Handler<T, E> handler) throws E {
+	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
+			TransactionBoundary boundary, OperationHandler<T, E> handler) throws E {
 		Attempt<T, E> attempt = new Attempt<>(operation, handler);
 		Observed observed = new Observed(this.listener, this.context, attempt);
 		try {
-			Executed<T> executed = this.protocols.execute(attempt, codec, boundary, observed);
+			IdempotentResult<T> executed = this.protocols.execute(attempt, codec, boundary, observed);
 			observed.ended(executed);
 			return executed;
 		}
@@ -149,10 +149,10 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	// Without a transaction the handler has not run, and the record waits.
-	private <T, E extends Throwable> Executed<T> unprotected(IdempotentOperation operation, Boundary boundary,
-			Handler<T, E> handler, Observed observed) throws E {
+	private <T, E extends Throwable> IdempotentResult<T> unprotected(IdempotentOperation operation,
+			TransactionBoundary boundary, OperationHandler<T, E> handler, Observed observed) throws E {
 		try {
-			return new Executed<>(executeUnprotected(operation, operation.mode(), boundary, () -> {
+			return new IdempotentResult<>(executeUnprotected(operation, operation.mode(), boundary, () -> {
 				observed.unprotected();
 				return handler.handle();
 			}), false);
@@ -178,8 +178,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @throws IdempotencyStoreUnavailableException when no transaction can be begun; the
 	 * handler has not run then
 	 */
-	public <T, E extends Throwable> @Nullable T executeUnprotected(Object subject, Mode mode, Boundary boundary,
-			Handler<T, E> handler) throws E {
+	public <T, E extends Throwable> @Nullable T executeUnprotected(Object subject, Mode mode,
+			TransactionBoundary boundary, OperationHandler<T, E> handler) throws E {
 		return this.protocols.executeUnprotected(subject, mode, boundary, handler);
 	}
 
@@ -204,8 +204,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * now
 	 * @throws OperationRejectedException when it never can
 	 */
-	public <T, E extends Throwable> CompletableFuture<Executed<T>> executeAsync(IdempotentOperation operation,
-			ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler) throws E {
+	public <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(IdempotentOperation operation,
+			ResultCodec<T> codec, OperationHandler<CompletionStage<T>, E> handler) throws E {
 		return executeAsync(operation, codec, handler, this.failOpen);
 	}
 
@@ -230,19 +230,20 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * at first
 	 * @throws OperationRejectedException when it never can
 	 */
-	public <T, E extends Throwable> CompletableFuture<Executed<T>> executeAsyncUntilCompleted(
-			IdempotentOperation operation, ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler) throws E {
+	public <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsyncUntilCompleted(
+			IdempotentOperation operation, ResultCodec<T> codec, OperationHandler<CompletionStage<T>, E> handler)
+			throws E {
 		// The handler has run, so that it must not run again without protection.
 		return this.protocols.untilCompleted(executeAsync(operation, codec, handler),
 				() -> executeAsync(operation, codec, handler, false));
 	}
 
-	private <T, E extends Throwable> CompletableFuture<Executed<T>> executeAsync(IdempotentOperation operation,
-			ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler, boolean mayFailOpen) throws E {
+	private <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(IdempotentOperation operation,
+			ResultCodec<T> codec, OperationHandler<CompletionStage<T>, E> handler, boolean mayFailOpen) throws E {
 		Assert.isTrue(operation.mode() == Mode.LEASED, "A transaction ends when its method returns; use leased mode");
 		Attempt<CompletionStage<T>, E> attempt = new Attempt<>(operation, handler);
 		Observed observed = new Observed(this.listener, this.context, attempt);
-		CompletableFuture<Executed<T>> answer = null;
+		CompletableFuture<IdempotentResult<T>> answer = null;
 		try {
 			answer = this.protocols.executeAsync(attempt, codec);
 		}
@@ -275,8 +276,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @param <T> the type of the result of a part
 	 * @return what came of each part
 	 */
-	public <T> BatchExecuted<T> executeAll(List<BatchItem> items, ResultCodec<T> codec, BatchHandler<T> handler) {
-		return executeAll(items, mode(items), codec, Boundary.DEFAULT, handler);
+	public <T> BatchResult<T> executeAll(List<BatchItem> items, ResultCodec<T> codec, BatchHandler<T> handler) {
+		return executeAll(items, mode(items), codec, TransactionBoundary.DEFAULT, handler);
 	}
 
 	private static Mode mode(List<BatchItem> items) {
@@ -306,8 +307,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * synchronization is active on this thread, as a Kafka transaction is: its outcome
 	 * cannot be observed
 	 */
-	public <T> BatchExecuted<T> executeAll(List<BatchItem> items, Mode mode, ResultCodec<T> codec, Boundary boundary,
-			BatchHandler<T> handler) {
+	public <T> BatchResult<T> executeAll(List<BatchItem> items, Mode mode, ResultCodec<T> codec,
+			TransactionBoundary boundary, BatchHandler<T> handler) {
 		ObservedBatch observed = new ObservedBatch(this.listener, this.context, items, mode);
 		try {
 			return executeAll(new BatchRun<>(items, codec, handler, this.protocols.results()), boundary, observed);
@@ -317,7 +318,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		}
 	}
 
-	private <T> BatchExecuted<T> executeAll(BatchRun<T> run, Boundary boundary, ObservedBatch observed) {
+	private <T> BatchResult<T> executeAll(BatchRun<T> run, TransactionBoundary boundary, ObservedBatch observed) {
 		BatchPlan<T> plan = run.plan();
 		try {
 			this.protocols.executeAll(run, boundary, observed);
@@ -331,12 +332,12 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				plan.blockRest(ex);
 			}
 		}
-		BatchExecuted<T> executed = plan.result();
+		BatchResult<T> executed = plan.result();
 		observed.tell(executed);
 		return executed;
 	}
 
-	private <T> void executeAllUnprotected(BatchRun<T> run, Boundary boundary, ObservedBatch observed) {
+	private <T> void executeAllUnprotected(BatchRun<T> run, TransactionBoundary boundary, ObservedBatch observed) {
 		try {
 			this.protocols.executeAllUnprotected(run, observed.mode(), boundary);
 			observed.unprotected();
@@ -360,24 +361,6 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	@Override
 	public void close() {
 		this.protocols.close();
-	}
-
-	/**
-	 * What an operation does.
-	 *
-	 * @param <T> the type of the result
-	 * @param <E> what it throws
-	 */
-	@FunctionalInterface
-	public interface Handler<T, E extends Throwable> {
-
-		/**
-		 * Do it.
-		 * @return the result
-		 * @throws E when it fails
-		 */
-		@Nullable T handle() throws E;
-
 	}
 
 }

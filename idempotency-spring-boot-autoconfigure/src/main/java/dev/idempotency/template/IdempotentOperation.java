@@ -15,14 +15,16 @@ import dev.idempotency.store.Fingerprint;
  * A business operation that is to take effect once.
  *
  * @param key the key
- * @param name the name of the operation's listener, from a bounded set; used for meters
- * @param origin where the operation comes from; its text is part of error messages and
- * must not hold a payload; it is kept while a completion is pending
- * @param mode how the operation is protected; not {@link Mode#AUTO}
+ * @param name the name of the operation's listener, from a bounded set; used as a tag of
+ * meters
+ * @param origin the source of the operation, such as a record. Its text is part of error
+ * messages and must not contain a payload. It is kept while a completion is pending
+ * @param mode the mode of protection; not {@link Mode#AUTO}
  * @param fingerprint the {@link Fingerprint} of the content that the key stands for,
  * {@code null} to compare nothing
- * @param lease how long a claim lives; more than zero
- * @param retention how long a completed key is remembered; more than the lease
+ * @param lease the time for which a claim lives without renewal; at least a millisecond
+ * @param retention the time for which a completed key is remembered; longer than the
+ * lease
  * @since 0.1.0
  */
 public record IdempotentOperation(IdempotencyKey key, String name, Object origin, Mode mode,

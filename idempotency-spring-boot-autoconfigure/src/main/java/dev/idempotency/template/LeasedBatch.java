@@ -10,6 +10,7 @@ import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
  * One delivery of a batch in {@link Mode#LEASED}: one call claims, one completes.

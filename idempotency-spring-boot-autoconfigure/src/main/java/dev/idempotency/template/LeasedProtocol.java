@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.Mode;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
  * The protocol of {@link Mode#LEASED}:
@@ -38,7 +39,7 @@ final class LeasedProtocol {
 		this.results = results;
 	}
 
-	<T, E extends Throwable> Executed<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec,
+	<T, E extends Throwable> IdempotentResult<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec,
 			@Nullable Deferral deferral) throws E {
 		IdempotentOperation operation = attempt.operation();
 		ClaimRequest request = operation.newRequest();
@@ -64,7 +65,7 @@ final class LeasedProtocol {
 			else {
 				this.settlements.complete(owned, bytes);
 			}
-			return new Executed<>(result, false);
+			return new IdempotentResult<>(result, false);
 		}
 		finally {
 			if (!deferred) {
@@ -73,7 +74,7 @@ final class LeasedProtocol {
 		}
 	}
 
-	<T, E extends Throwable> CompletableFuture<Executed<T>> executeAsync(Attempt<CompletionStage<T>, E> attempt,
+	<T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(Attempt<CompletionStage<T>, E> attempt,
 			ResultCodec<T> codec) throws E {
 		IdempotentOperation operation = attempt.operation();
 		ClaimRequest request = operation.newRequest();
@@ -86,7 +87,7 @@ final class LeasedProtocol {
 		boolean running = false;
 		try {
 			CompletionStage<T> stage = run(attempt, owned);
-			CompletableFuture<Executed<T>> answer = this.asynchronous
+			CompletableFuture<IdempotentResult<T>> answer = this.asynchronous
 				.settle((stage != null) ? stage : CompletableFuture.completedFuture(null), owned, codec);
 			running = true;
 			return answer;

@@ -12,6 +12,7 @@ import dev.idempotency.OperationRejectedException;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
  * Tells how the handling of one operation ended.
@@ -38,7 +39,7 @@ final class Observed {
 		this.scope = context.begin(attempt.operation());
 	}
 
-	void ended(Executed<?> executed) {
+	void ended(IdempotentResult<?> executed) {
 		this.outcome = executed.duplicate() ? Outcome.DUPLICATE : Outcome.PROCESSED;
 	}
 
@@ -84,7 +85,7 @@ final class Observed {
 	 * @param executed what came of it
 	 * @param error why it failed
 	 */
-	void signalled(@Nullable Executed<?> executed, @Nullable Throwable error) {
+	void signalled(@Nullable IdempotentResult<?> executed, @Nullable Throwable error) {
 		if (executed != null) {
 			ended(executed);
 		}

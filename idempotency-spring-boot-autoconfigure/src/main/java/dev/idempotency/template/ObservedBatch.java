@@ -12,6 +12,7 @@ import org.springframework.util.Assert;
 import dev.idempotency.Mode;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
  * Tells how the handling of each operation of a batch ended. Its time is an equal share
@@ -38,7 +39,7 @@ final class ObservedBatch {
 
 	private Outcome done = Outcome.PROCESSED;
 
-	private @Nullable BatchExecuted<?> executed;
+	private @Nullable BatchResult<?> executed;
 
 	ObservedBatch(IdempotencyListener listener, OperationContext context, List<BatchItem> items, Mode mode) {
 		this.listener = listener;
@@ -105,7 +106,7 @@ final class ObservedBatch {
 	 * Tell what came of the batch, now or when the transaction of the caller has ended.
 	 * @param executed what came of it
 	 */
-	void tell(BatchExecuted<?> executed) {
+	void tell(BatchResult<?> executed) {
 		this.executed = executed;
 		if (this.deferred) {
 			return;
@@ -131,12 +132,12 @@ final class ObservedBatch {
 	}
 
 	// None for a part whose turn has not come.
-	private @Nullable Outcome outcome(int index, BatchExecuted<?> executed) {
-		Executed<?> answer = executed.answers().get(index);
+	private @Nullable Outcome outcome(int index, BatchResult<?> executed) {
+		IdempotentResult<?> answer = executed.results().get(index);
 		if (answer != null) {
 			return answer.duplicate() ? Outcome.DUPLICATE : (this.unprotected ? Outcome.UNPROTECTED : this.done);
 		}
-		Throwable error = executed.waiting().get(index);
+		Throwable error = executed.blocked().get(index);
 		if (error == null && executed.failedAt() == index) {
 			error = executed.failure();
 		}

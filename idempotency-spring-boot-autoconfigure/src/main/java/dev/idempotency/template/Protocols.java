@@ -73,9 +73,9 @@ final class Protocols implements AutoCloseable {
 		return this.transactional != null;
 	}
 
-	<T, E extends Throwable> Executed<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec, Boundary boundary,
-			Observed observed) throws E {
-		Executed<T> known = known(attempt.operation(), codec);
+	<T, E extends Throwable> IdempotentResult<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec,
+			TransactionBoundary boundary, Observed observed) throws E {
+		IdempotentResult<T> known = known(attempt.operation(), codec);
 		if (known != null) {
 			return known;
 		}
@@ -83,8 +83,8 @@ final class Protocols implements AutoCloseable {
 				: transactional().execute(attempt, codec, boundary);
 	}
 
-	private <T, E extends Throwable> Executed<T> executeLeased(Attempt<T, E> attempt, ResultCodec<T> codec,
-			Boundary boundary, Observed observed) throws E {
+	private <T, E extends Throwable> IdempotentResult<T> executeLeased(Attempt<T, E> attempt, ResultCodec<T> codec,
+			TransactionBoundary boundary, Observed observed) throws E {
 		TransactionCompletions transaction = transaction(boundary);
 		if (transaction == null) {
 			return leased().execute(attempt, codec, observed.deferred(boundary.deferral()));
@@ -104,7 +104,7 @@ final class Protocols implements AutoCloseable {
 	}
 
 	// The transaction of the caller, unless the boundary names another one.
-	private @Nullable TransactionCompletions transaction(Boundary boundary) {
+	private @Nullable TransactionCompletions transaction(TransactionBoundary boundary) {
 		if (boundary.deferral() != null) {
 			return null;
 		}
@@ -112,27 +112,27 @@ final class Protocols implements AutoCloseable {
 		return TransactionCompletions.current(this.asynchronous);
 	}
 
-	<T, E extends Throwable> CompletableFuture<Executed<T>> executeAsync(Attempt<CompletionStage<T>, E> attempt,
+	<T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(Attempt<CompletionStage<T>, E> attempt,
 			ResultCodec<T> codec) throws E {
 		Assert.state(!TransactionCompletions.isTransactionActive(),
 				"An asynchronous operation cannot wait for the transaction that is active on this thread; call it "
 						+ "outside of the transaction, or after its commit");
 		TransactionCompletions.checkObservable();
-		Executed<T> known = known(attempt.operation(), codec);
+		IdempotentResult<T> known = known(attempt.operation(), codec);
 		return (known != null) ? CompletableFuture.completedFuture(known) : leased().executeAsync(attempt, codec);
 	}
 
-	<T> CompletableFuture<Executed<T>> untilCompleted(CompletableFuture<Executed<T>> first,
+	<T> CompletableFuture<IdempotentResult<T>> untilCompleted(CompletableFuture<IdempotentResult<T>> first,
 			AsyncSettlements.Again<T> again) {
 		return this.asynchronous.untilCompleted(first, again);
 	}
 
-	private <T> @Nullable Executed<T> known(IdempotentOperation operation, ResultCodec<T> codec) {
+	private <T> @Nullable IdempotentResult<T> known(IdempotentOperation operation, ResultCodec<T> codec) {
 		Claim.Completed known = this.cache.find(operation.key(), operation.fingerprint());
 		return (known != null) ? Answers.answer(operation, known, codec) : null;
 	}
 
-	<T> void executeAll(BatchRun<T> run, Boundary boundary, ObservedBatch observed) {
+	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary, ObservedBatch observed) {
 		run.answerFrom(this.cache::find);
 		if (observed.mode() == Mode.LEASED) {
 			TransactionCompletions transaction = transaction(boundary);
@@ -150,13 +150,13 @@ final class Protocols implements AutoCloseable {
 		}
 	}
 
-	<T, E extends Throwable> @Nullable T executeUnprotected(Object subject, Mode mode, Boundary boundary,
-			IdempotencyTemplate.Handler<T, E> handler) throws E {
+	<T, E extends Throwable> @Nullable T executeUnprotected(Object subject, Mode mode, TransactionBoundary boundary,
+			OperationHandler<T, E> handler) throws E {
 		return (mode == Mode.LEASED) ? handler.handle()
 				: transactional().executeUnprotected(subject, boundary, handler);
 	}
 
-	<T> void executeAllUnprotected(BatchRun<T> run, Mode mode, Boundary boundary) {
+	<T> void executeAllUnprotected(BatchRun<T> run, Mode mode, TransactionBoundary boundary) {
 		if (mode == Mode.LEASED) {
 			run.executeUnprotected();
 		}

@@ -46,10 +46,10 @@ final class TransactionalBatch<T> {
 
 	private final TransactionalBatchClaims claims;
 
-	private final Boundary boundary;
+	private final TransactionBoundary boundary;
 
 	TransactionalBatch(TransactionalIdempotencyStore store, StoreCalls calls, CompletionCache cache,
-			Transactions transactions, BatchRun<T> run, Boundary boundary, boolean isProtected) {
+			Transactions transactions, BatchRun<T> run, TransactionBoundary boundary, boolean isProtected) {
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;

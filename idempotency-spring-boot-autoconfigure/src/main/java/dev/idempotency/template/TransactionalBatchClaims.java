@@ -42,7 +42,7 @@ final class TransactionalBatchClaims {
 	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
 
 	TransactionalBatchClaims(TransactionalIdempotencyStore store, StoreCalls calls, Transactions transactions,
-			BatchRun<?> run, Boundary boundary, boolean isProtected) {
+			BatchRun<?> run, TransactionBoundary boundary, boolean isProtected) {
 		this.store = store;
 		this.calls = calls;
 		this.transactions = transactions;

@@ -52,8 +52,8 @@ final class TransactionalProtocol {
 		this.transactions = transactions;
 	}
 
-	<T, E extends Throwable> Executed<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec, Boundary boundary)
-			throws E {
+	<T, E extends Throwable> IdempotentResult<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec,
+			TransactionBoundary boundary) throws E {
 		IdempotentOperation operation = attempt.operation();
 		TransactionDefinition definition = boundary.definition();
 		ClaimRequest request = operation.newRequest();
@@ -80,16 +80,16 @@ final class TransactionalProtocol {
 		return Answers.answer(operation, claim, codec);
 	}
 
-	<T, E extends Throwable> @Nullable T executeUnprotected(Object subject, Boundary boundary,
-			IdempotencyTemplate.Handler<T, E> handler) throws E {
+	<T, E extends Throwable> @Nullable T executeUnprotected(Object subject, TransactionBoundary boundary,
+			OperationHandler<T, E> handler) throws E {
 		return this.transactions.runUnprotected(subject, boundary, handler);
 	}
 
-	<T> void executeAll(BatchRun<T> run, Boundary boundary) {
+	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary) {
 		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary, true).execute();
 	}
 
-	<T> void executeAllUnprotected(BatchRun<T> run, Boundary boundary) {
+	<T> void executeAllUnprotected(BatchRun<T> run, TransactionBoundary boundary) {
 		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary, false).execute();
 	}
 
@@ -116,8 +116,9 @@ final class TransactionalProtocol {
 		}
 	}
 
-	private <T, E extends Throwable> Executed<T> run(Attempt<T, E> attempt, ResultCodec<T> codec, ClaimRequest request,
-			Claim.Acquired acquired, TransactionStatus transaction, Boundary boundary) throws E {
+	private <T, E extends Throwable> IdempotentResult<T> run(Attempt<T, E> attempt, ResultCodec<T> codec,
+			ClaimRequest request, Claim.Acquired acquired, TransactionStatus transaction, TransactionBoundary boundary)
+			throws E {
 		IdempotentOperation operation = attempt.operation();
 		T result;
 		byte[] bytes;
@@ -149,7 +150,7 @@ final class TransactionalProtocol {
 		if (transaction.isNewTransaction()) {
 			this.cache.add(operation.key(), operation.fingerprint(), bytes, operation.retention());
 		}
-		return new Executed<>(result, false);
+		return new IdempotentResult<>(result, false);
 	}
 
 	private void store(IdempotentOperation operation, ClaimRequest request, byte @Nullable [] result) {

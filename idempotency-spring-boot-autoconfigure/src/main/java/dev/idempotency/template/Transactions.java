@@ -76,8 +76,8 @@ final class Transactions {
 	 * @throws IdempotencyStoreUnavailableException if no transaction can be begun; the
 	 * handler has not run then
 	 */
-	<T, E extends Throwable> @Nullable T runUnprotected(Object subject, Boundary boundary,
-			IdempotencyTemplate.Handler<T, E> handler) throws E {
+	<T, E extends Throwable> @Nullable T runUnprotected(Object subject, TransactionBoundary boundary,
+			OperationHandler<T, E> handler) throws E {
 		TransactionStatus transaction = beginUnprotected(subject, boundary.definition());
 		try {
 			T result = handler.handle();
@@ -147,7 +147,7 @@ final class Transactions {
 	 * @param boundary knows what the handler wants
 	 * @return whether to roll back
 	 */
-	static boolean isRollbackOnly(TransactionStatus transaction, Boundary boundary) {
+	static boolean isRollbackOnly(TransactionStatus transaction, TransactionBoundary boundary) {
 		return transaction.isNewTransaction() && boundary.rollbackOnly().getAsBoolean();
 	}
 

@@ -34,8 +34,8 @@ import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.Settlement;
-import dev.idempotency.template.Executed;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotentResult;
 import dev.idempotency.template.TemplateSettings;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
@@ -83,7 +83,7 @@ class H2StoreTests {
 		this.database.close();
 	}
 
-	private Executed<String> run(Mode mode) {
+	private IdempotentResult<String> run(Mode mode) {
 		return this.template.execute(TestDatabase.operation(this.key, mode), new TextCodec(), this::effect);
 	}
 
@@ -108,8 +108,8 @@ class H2StoreTests {
 	@Tag("promise-3")
 	@Tag("promise-8")
 	void duplicateGetsTheFirstResultWithoutRunning(Mode mode) {
-		assertThat(run(mode)).isEqualTo(new Executed<>("done", false));
-		assertThat(run(mode)).isEqualTo(new Executed<>("done", true));
+		assertThat(run(mode)).isEqualTo(new IdempotentResult<>("done", false));
+		assertThat(run(mode)).isEqualTo(new IdempotentResult<>("done", true));
 		assertThat(effects()).isOne();
 	}
 

@@ -30,9 +30,9 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.Boundary;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.ResultCodec;
+import dev.idempotency.template.TransactionBoundary;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;
@@ -289,7 +289,7 @@ class KafkaTransactionTests {
 		TransactionExecution transaction = new SimpleTransactionStatus();
 		KafkaTransactionCompletions.LISTENER.afterBegin(transaction, null);
 		keys.forEach((key) -> template.execute(TestDatabase.operation(key, Mode.LEASED), ResultCodec.none(),
-				Boundary.deferred(KafkaTransactionCompletions::hold), () -> null));
+				TransactionBoundary.deferred(KafkaTransactionCompletions::hold), () -> null));
 		KafkaTransactionCompletions.LISTENER.beforeCommit(transaction);
 		KafkaTransactionCompletions.LISTENER.afterCommit(transaction, null);
 		assertThat(keys)

@@ -14,9 +14,9 @@ import dev.idempotency.Mode;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.template.BatchItem;
 import dev.idempotency.template.CompletionCache;
-import dev.idempotency.template.Executed;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.IdempotentResult;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.StoreCircuit;
 import dev.idempotency.template.TemplateSettings;
@@ -92,7 +92,7 @@ class MdcOperationContextTests {
 	@Test
 	void asynchronousHandlerSeesThemUntilItReturns() {
 		CompletableFuture<Map<String, String>> handler = new CompletableFuture<>();
-		CompletableFuture<Executed<Map<String, String>>> answer = this.template.executeAsync(operation("a"),
+		CompletableFuture<IdempotentResult<Map<String, String>>> answer = this.template.executeAsync(operation("a"),
 				ResultCodec.none(), () -> {
 					assertThat(now()).isEqualTo(OF_A);
 					return handler;
@@ -108,9 +108,9 @@ class MdcOperationContextTests {
 		List<@Nullable Map<String, String>> seen = this.template
 			.executeAll(List.of(new BatchItem(operation("a"), "lane"), new BatchItem(operation("b"), "lane")),
 					ResultCodec.<Map<String, String>>none(), (due) -> List.of(now(), now()))
-			.answers()
+			.results()
 			.stream()
-			.map(Executed::result)
+			.map(IdempotentResult::result)
 			.toList();
 		assertThat(seen).hasSize(2).containsOnly(Map.of("idempotency.scope", "payments"));
 		assertThat(now()).isEmpty();

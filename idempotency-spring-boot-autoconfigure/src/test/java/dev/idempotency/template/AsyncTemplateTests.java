@@ -74,11 +74,12 @@ class AsyncTemplateTests {
 		this.template.close();
 	}
 
-	private CompletableFuture<Executed<String>> run() {
+	private CompletableFuture<IdempotentResult<String>> run() {
 		return run(this.operation, this.handler);
 	}
 
-	private CompletableFuture<Executed<String>> run(IdempotentOperation someOperation, CompletionStage<String> stage) {
+	private CompletableFuture<IdempotentResult<String>> run(IdempotentOperation someOperation,
+			CompletionStage<String> stage) {
 		return this.template.executeAsync(someOperation, new TextCodec(), () -> {
 			this.runs.incrementAndGet();
 			return stage;
@@ -106,12 +107,12 @@ class AsyncTemplateTests {
 	@Test
 	@Tag("promise-1")
 	void keyIsCompletedOnlyWhenTheSignalArrives() {
-		CompletableFuture<Executed<String>> answer = run();
+		CompletableFuture<IdempotentResult<String>> answer = run();
 		assertThat(answer).isNotDone();
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
 		assertThat(this.listener.outcomes()).isEmpty();
 		this.handler.complete("paid");
-		assertThat(answer.join()).isEqualTo(new Executed<>("paid", false));
+		assertThat(answer.join()).isEqualTo(new IdempotentResult<>("paid", false));
 		assertThat(state()).isEqualTo(State.COMPLETED);
 		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED));
 	}
@@ -124,14 +125,15 @@ class AsyncTemplateTests {
 
 	@Test
 	void noStageIsACompletionWithoutResult() {
-		assertThat(run(this.operation, null).join()).isEqualTo(new Executed<>(null, false));
+		assertThat(run(this.operation, null).join()).isEqualTo(new IdempotentResult<>(null, false));
 		assertThat(state()).isEqualTo(State.COMPLETED);
 	}
 
 	@Test
 	@Tag("promise-1")
 	void failureOfTheStageIsRecordedAndHandedOn() {
-		CompletableFuture<Executed<String>> answer = run(this.operation, this.handler.thenApply((value) -> value));
+		CompletableFuture<IdempotentResult<String>> answer = run(this.operation,
+				this.handler.thenApply((value) -> value));
 		this.handler.completeExceptionally(new IOException("no route"));
 		assertThat(failure(answer)).isInstanceOf(IOException.class);
 		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::failure)
@@ -153,7 +155,7 @@ class AsyncTemplateTests {
 
 	@Test
 	void cancellationReachesTheHandlerAndFreesTheKey() {
-		CompletableFuture<Executed<String>> answer = run();
+		CompletableFuture<IdempotentResult<String>> answer = run();
 		answer.cancel(true);
 		assertThat(this.handler).isCancelled();
 		await().until(() -> state() == State.FAILED);
@@ -165,7 +167,7 @@ class AsyncTemplateTests {
 	@Test
 	@Tag("promise-2")
 	void leaseIsRenewedUntilTheSignal() {
-		CompletableFuture<Executed<String>> answer = run(shortOperation(), this.handler);
+		CompletableFuture<IdempotentResult<String>> answer = run(shortOperation(), this.handler);
 		long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
 		await().pollDelay(Duration.ZERO).atMost(LEASE.multipliedBy(10)).until(() -> {
 			assertThat(isFree()).isFalse();
@@ -187,8 +189,8 @@ class AsyncTemplateTests {
 	void duplicateGetsTheStoredResultAtOnce() {
 		this.handler.complete("paid");
 		run().join();
-		CompletableFuture<Executed<String>> duplicate = run(this.operation, new CompletableFuture<>());
-		assertThat(duplicate).isCompletedWithValue(new Executed<>("paid", true));
+		CompletableFuture<IdempotentResult<String>> duplicate = run(this.operation, new CompletableFuture<>());
+		assertThat(duplicate).isCompletedWithValue(new IdempotentResult<>("paid", true));
 		assertThat(this.runs).hasValue(1);
 		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactlyInAnyOrder(Outcome.PROCESSED,
 				Outcome.DUPLICATE));
@@ -206,7 +208,7 @@ class AsyncTemplateTests {
 	@Test
 	@Tag("promise-4")
 	void handlerThatLostItsKeyIsToldSoAndChangesNothing() {
-		CompletableFuture<Executed<String>> answer = run();
+		CompletableFuture<IdempotentResult<String>> answer = run();
 		database.endLease(this.key);
 		assertThat(isFree()).isTrue();
 		this.handler.complete("zombie");
@@ -219,7 +221,7 @@ class AsyncTemplateTests {
 	@Test
 	@Tag("promise-4")
 	void handlerThatLostItsKeyAndFailedIsToldBoth() {
-		CompletableFuture<Executed<String>> answer = run();
+		CompletableFuture<IdempotentResult<String>> answer = run();
 		database.endLease(this.key);
 		assertThat(isFree()).isTrue();
 		this.handler.completeExceptionally(new IllegalStateException("handler"));
@@ -231,12 +233,12 @@ class AsyncTemplateTests {
 	@Tag("promise-11")
 	void thereIsNoAnswerUntilTheStoreHasTheCompletion() {
 		this.store.fail(StoreCall.COMPLETE);
-		CompletableFuture<Executed<String>> answer = run();
+		CompletableFuture<IdempotentResult<String>> answer = run();
 		this.handler.complete("paid");
 		await().until(() -> this.store.completions().size() >= 2);
 		assertThat(answer).isNotDone();
 		this.store.recover();
-		assertThat(answer.join()).isEqualTo(new Executed<>("paid", false));
+		assertThat(answer.join()).isEqualTo(new IdempotentResult<>("paid", false));
 		assertThat(state()).isEqualTo(State.COMPLETED);
 		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED));
 	}
@@ -246,7 +248,7 @@ class AsyncTemplateTests {
 	@Tag("promise-11")
 	void completionThatIsTooLateFailsTheAnswer() {
 		this.store.fail(StoreCall.COMPLETE);
-		CompletableFuture<Executed<String>> answer = run();
+		CompletableFuture<IdempotentResult<String>> answer = run();
 		this.handler.complete("paid");
 		await().until(() -> !this.store.completions().isEmpty());
 		database.endLease(this.key);
@@ -260,7 +262,7 @@ class AsyncTemplateTests {
 	@Tag("promise-11")
 	void failureThatTheStoreDoesNotTakeIsAnsweredAndMadeUpFor() {
 		this.store.fail(StoreCall.FAIL);
-		CompletableFuture<Executed<String>> answer = run();
+		CompletableFuture<IdempotentResult<String>> answer = run();
 		this.handler.completeExceptionally(new CompletionException(new IOException("no route")));
 		assertThat(failure(answer)).isInstanceOf(IOException.class);
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
@@ -271,7 +273,7 @@ class AsyncTemplateTests {
 	@Test
 	@Tag("promise-7")
 	void signalAfterTheEndLeavesTheKeyToItsLease() {
-		CompletableFuture<Executed<String>> answer = run(shortOperation(), this.handler);
+		CompletableFuture<IdempotentResult<String>> answer = run(shortOperation(), this.handler);
 		this.template.close();
 		this.handler.complete("too late");
 		await().until(this::isFree);
@@ -314,7 +316,7 @@ class AsyncTemplateTests {
 			cached.executeAsync(this.operation, new TextCodec(), () -> this.handler).join();
 			int calls = this.listener.storeCalls().size();
 			assertThat(cached.executeAsync(this.operation, new TextCodec(), () -> this.handler))
-				.isCompletedWithValue(new Executed<>("paid", true));
+				.isCompletedWithValue(new IdempotentResult<>("paid", true));
 			assertThat(this.listener.storeCalls()).hasSize(calls);
 		}
 	}

@@ -106,7 +106,7 @@ final class BatchOf {
 		return items;
 	}
 
-	BatchExecuted<String> run(String letters) {
+	BatchResult<String> run(String letters) {
 		return run(letters, (seen) -> null);
 	}
 
@@ -117,11 +117,12 @@ final class BatchOf {
 	 * where
 	 * @return what came of it
 	 */
-	BatchExecuted<String> run(String letters, Function<List<String>, @Nullable Exception> failure) {
-		return run(letters, Boundary.DEFAULT, failure);
+	BatchResult<String> run(String letters, Function<List<String>, @Nullable Exception> failure) {
+		return run(letters, TransactionBoundary.DEFAULT, failure);
 	}
 
-	BatchExecuted<String> run(String letters, Boundary boundary, Function<List<String>, @Nullable Exception> failure) {
+	BatchResult<String> run(String letters, TransactionBoundary boundary,
+			Function<List<String>, @Nullable Exception> failure) {
 		List<String> all = Arrays.stream(letters.split(" ")).filter((letter) -> !letter.equals("|")).toList();
 		return this.template.executeAll(items(letters), this.mode, new TextCodec(), boundary,
 				new BatchHandler<String>() {
@@ -177,12 +178,12 @@ final class BatchOf {
 	 * @param executed what came of a batch
 	 * @return a text
 	 */
-	static String text(BatchExecuted<String> executed) {
+	static String text(BatchResult<String> executed) {
 		return String.join(" ",
-				executed.answers().stream().map(BatchOf::text).map((text) -> text.replace("result ", "")).toList());
+				executed.results().stream().map(BatchOf::text).map((text) -> text.replace("result ", "")).toList());
 	}
 
-	private static String text(@Nullable Executed<String> one) {
+	private static String text(@Nullable IdempotentResult<String> one) {
 		if (one == null) {
 			return "-";
 		}

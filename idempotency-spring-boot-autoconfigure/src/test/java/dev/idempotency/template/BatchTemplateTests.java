@@ -104,10 +104,10 @@ class BatchTemplateTests {
 	void whatSomebodyElseProcessesHoldsBackOnlyItsLane(Mode mode) {
 		BatchOf batch = batch(mode);
 		ClaimRequest other = batch.hold("b");
-		BatchExecuted<String> executed = batch.run("a b c | x b y | z");
+		BatchResult<String> executed = batch.run("a b c | x b y | z");
 		assertThat(BatchOf.text(executed)).isEqualTo("a - - x - - z");
 		assertThat(batch.runs()).containsExactly("a x z");
-		assertThat(executed.waiting()).containsOnlyKeys(1, 4);
+		assertThat(executed.blocked()).containsOnlyKeys(1, 4);
 		assertThat(executed.failure()).isNull();
 		assertThat(batch.effects()).containsExactly("a", "x", "z");
 		database.store().release(other);
@@ -126,9 +126,9 @@ class BatchTemplateTests {
 			TransactionSynchronizationManager.bindResource(database.pool(), new ConnectionHolder(connection));
 			database.store().insert(TestDatabase.request(batch.key("b")));
 			TransactionSynchronizationManager.unbindResource(database.pool());
-			BatchExecuted<String> executed = batch.run("a b c | x");
+			BatchResult<String> executed = batch.run("a b c | x");
 			assertThat(BatchOf.text(executed)).isEqualTo("a - - x");
-			assertThat(executed.waiting()).containsOnlyKeys(1);
+			assertThat(executed.blocked()).containsOnlyKeys(1);
 			connection.commit();
 		}
 		assertThat(BatchOf.text(batch.run("b c"))).isEqualTo("[null] c");
@@ -141,12 +141,12 @@ class BatchTemplateTests {
 	void whatComesBeforeAFailureIsCompletedAndTheRestReleased(Mode mode) {
 		BatchOf batch = batch(mode);
 		batch.complete("b", "old b");
-		BatchExecuted<String> executed = batch.run("a b c d e",
+		BatchResult<String> executed = batch.run("a b c d e",
 				(seen) -> seen.contains("d") ? new IndexFailure(2) : null);
 		assertThat(executed.failedAt()).isEqualTo(3);
 		assertThat(executed.failure()).isInstanceOf(IndexFailure.class);
-		assertThat(executed.answers().get(0)).isNotNull();
-		assertThat(executed.answers().subList(3, 5)).containsExactly(null, null);
+		assertThat(executed.results().get(0)).isNotNull();
+		assertThat(executed.results().subList(3, 5)).containsExactly(null, null);
 		assertThat(batch.record("a").state()).isEqualTo(State.COMPLETED);
 		assertThat(batch.record("c").state()).isEqualTo(State.COMPLETED);
 		assertThat(batch.record("d").state()).isEqualTo(State.FAILED);
@@ -165,7 +165,7 @@ class BatchTemplateTests {
 	void failureSomewhereFailsAllOfThem(Mode mode) {
 		BatchOf batch = batch(mode);
 		batch.complete("b", "old b");
-		BatchExecuted<String> executed = batch.run("a b c", (seen) -> new IllegalStateException("all"));
+		BatchResult<String> executed = batch.run("a b c", (seen) -> new IllegalStateException("all"));
 		assertThat(executed.failedAt()).isEqualTo(-1);
 		assertThat(executed.failure()).hasMessage("all");
 		assertThat(batch.record("a").state()).isEqualTo(State.FAILED);
@@ -187,7 +187,7 @@ class BatchTemplateTests {
 			.map((letter) -> new BatchItem(new IdempotentOperation(batch.key(letter), "payments", "origin", mode,
 					Fingerprint.of(new byte[] { 1 }), TestDatabase.LEASE, TestDatabase.RETENTION), 0))
 			.toList();
-		BatchExecuted<String> executed = batch.template().executeAll(items, ResultCodec.none(), (due) -> {
+		BatchResult<String> executed = batch.template().executeAll(items, ResultCodec.none(), (due) -> {
 			assertThat(due).containsExactly(0);
 			return null;
 		});
@@ -215,7 +215,7 @@ class BatchTemplateTests {
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
 	void resultsThatDoNotMatchAreNotStored(Mode mode) {
 		BatchOf batch = batch(mode);
-		BatchExecuted<String> executed = batch.template()
+		BatchResult<String> executed = batch.template()
 			.executeAll(batch.items("a b"), new dev.idempotency.test.TextCodec(), (due) -> List.of("one"));
 		assertThat(BatchOf.text(executed)).isEqualTo("null null");
 		assertThat(BatchOf.text(batch.run("a b"))).isEqualTo("[null] [null]");
@@ -226,13 +226,13 @@ class BatchTemplateTests {
 	@Tag("promise-4")
 	void whatSomebodyElseHasTakenOverIsToldAndComesAgain(Mode mode) {
 		BatchOf batch = batch(mode);
-		BatchExecuted<String> executed = batch.run("a b c", (seen) -> {
+		BatchResult<String> executed = batch.run("a b c", (seen) -> {
 			database.endLease(batch.key("b"));
 			batch.hold("b");
 			return null;
 		});
 		assertThat(BatchOf.text(executed)).isEqualTo("a - c");
-		assertThat(executed.waiting().get(1)).isInstanceOf(OwnershipLostException.class);
+		assertThat(executed.blocked().get(1)).isInstanceOf(OwnershipLostException.class);
 		assertThat(batch.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.LOST, Outcome.PROCESSED);
 	}
 
@@ -242,8 +242,8 @@ class BatchTemplateTests {
 	void completionsThatTheStoreDidNotTakeAreMadeUpFor(Mode mode) {
 		BatchOf batch = batch(mode);
 		batch.store().fail(StoreCall.COMPLETE);
-		BatchExecuted<String> executed = batch.run("a b");
-		assertThat(executed.waiting().values())
+		BatchResult<String> executed = batch.run("a b");
+		assertThat(executed.blocked().values())
 			.allSatisfy((reason) -> assertThat(reason).isInstanceOf(IdempotencyStoreUnavailableException.class));
 		assertThat(BatchOf.text(executed)).isEqualTo("- -");
 		assertThat(BatchOf.text(batch.run("a b"))).isEqualTo("- -");
@@ -258,7 +258,7 @@ class BatchTemplateTests {
 	void storeThatIsDownHoldsEverythingBackOrNothing(Mode mode) {
 		BatchOf closed = batch(mode);
 		closed.store().fail(StoreCall.CLAIM);
-		assertThat(closed.run("a | b").waiting()).containsOnlyKeys(0, 1);
+		assertThat(closed.run("a | b").blocked()).containsOnlyKeys(0, 1);
 		assertThat(closed.outcomes()).containsOnly(Outcome.UNAVAILABLE);
 		BatchOf open = new BatchOf(database, mode, true);
 		open.store().fail(StoreCall.CLAIM);
@@ -303,7 +303,7 @@ class BatchTemplateTests {
 	}
 
 	private static void runUntilDone(BatchOf batch, String letters) {
-		while (batch.run(letters).answers().contains(null)) {
+		while (batch.run(letters).results().contains(null)) {
 			Thread.onSpinWait();
 		}
 	}

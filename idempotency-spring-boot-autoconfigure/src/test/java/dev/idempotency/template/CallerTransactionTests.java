@@ -75,7 +75,7 @@ class CallerTransactionTests {
 		this.template.close();
 	}
 
-	private Executed<String> run() {
+	private IdempotentResult<String> run() {
 		return this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
 	}
 
@@ -100,13 +100,13 @@ class CallerTransactionTests {
 	@Test
 	void completionIsRecordedWhenTheTransactionHasCommitted() {
 		transaction().executeWithoutResult((status) -> {
-			assertThat(run()).isEqualTo(new Executed<>("run 1", false));
+			assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", false));
 			assertThat(state()).isEqualTo(State.IN_PROGRESS);
 			assertThat(this.listener.outcomes()).isEmpty();
 		});
 		await().until(() -> state() == State.COMPLETED);
 		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED));
-		assertThat(run()).isEqualTo(new Executed<>("run 1", true));
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", true));
 	}
 
 	@Test
@@ -116,7 +116,7 @@ class CallerTransactionTests {
 			status.setRollbackOnly();
 		});
 		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED));
-		assertThat(run()).isEqualTo(new Executed<>("run 2", false));
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 2", false));
 	}
 
 	@Test
@@ -141,10 +141,10 @@ class CallerTransactionTests {
 	void secondCallInTheSameTransactionIsADuplicate() {
 		transaction().executeWithoutResult((status) -> {
 			run();
-			assertThat(run()).isEqualTo(new Executed<>("run 1", true));
-			BatchExecuted<String> batch = this.template.executeAll(List.of(new BatchItem(this.operation, 0)),
+			assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", true));
+			BatchResult<String> batch = this.template.executeAll(List.of(new BatchItem(this.operation, 0)),
 					new TextCodec(), (due) -> List.of("again"));
-			assertThat(batch.answers()).containsExactly(new Executed<>("run 1", true));
+			assertThat(batch.results()).containsExactly(new IdempotentResult<>("run 1", true));
 		});
 		assertThat(this.runs).hasValue(1);
 	}
@@ -156,10 +156,10 @@ class CallerTransactionTests {
 				run();
 				nested.setRollbackOnly();
 			});
-			assertThat(run()).isEqualTo(new Executed<>("run 2", false));
+			assertThat(run()).isEqualTo(new IdempotentResult<>("run 2", false));
 		});
 		await().until(() -> state() == State.COMPLETED);
-		assertThat(run()).isEqualTo(new Executed<>("run 2", true));
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 2", true));
 	}
 
 	@Test
@@ -169,7 +169,7 @@ class CallerTransactionTests {
 			await().until(() -> state() == State.COMPLETED);
 			outer.setRollbackOnly();
 		});
-		assertThat(run()).isEqualTo(new Executed<>("run 1", true));
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", true));
 	}
 
 	@Test
@@ -177,12 +177,12 @@ class CallerTransactionTests {
 		List<BatchItem> items = List.of(new BatchItem(this.operation, 0),
 				new BatchItem(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), 0));
 		transaction().executeWithoutResult((status) -> {
-			assertThat(this.template.executeAll(items, new TextCodec(), (due) -> List.of("one", "two")).answers())
-				.containsExactly(new Executed<>("one", false), new Executed<>("two", false));
+			assertThat(this.template.executeAll(items, new TextCodec(), (due) -> List.of("one", "two")).results())
+				.containsExactly(new IdempotentResult<>("one", false), new IdempotentResult<>("two", false));
 			status.setRollbackOnly();
 		});
-		assertThat(this.template.executeAll(items, new TextCodec(), (due) -> List.of("three", "four")).answers())
-			.containsExactly(new Executed<>("three", false), new Executed<>("four", false));
+		assertThat(this.template.executeAll(items, new TextCodec(), (due) -> List.of("three", "four")).results())
+			.containsExactly(new IdempotentResult<>("three", false), new IdempotentResult<>("four", false));
 	}
 
 	@Test
@@ -206,7 +206,7 @@ class CallerTransactionTests {
 				CompletableFuture.runAsync(this::run).join();
 			}));
 		await().untilAsserted(() -> assertThat(this.listener.outcomes()).contains(Outcome.PROCESSED, Outcome.FAILED));
-		assertThat(run()).isEqualTo(new Executed<>("run 2", true));
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 2", true));
 	}
 
 	@Test
@@ -237,7 +237,7 @@ class CallerTransactionTests {
 		finally {
 			producers.destroy();
 		}
-		assertThat(run()).isEqualTo(new Executed<>("run 1", false));
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", false));
 	}
 
 	private static void assertUnobservable(ThrowingCallable call) {
@@ -254,16 +254,16 @@ class CallerTransactionTests {
 		List<State> states = new ArrayList<>();
 		assertThatExceptionOfType(OwnershipLostException.class)
 			.isThrownBy(() -> transaction().executeWithoutResult((status) -> {
-				BatchExecuted<String> executed = this.template.executeAll(items, new TextCodec(), (due) -> {
+				BatchResult<String> executed = this.template.executeAll(items, new TextCodec(), (due) -> {
 					takeOver(IdempotentExecution.currentBatch().get(0));
 					return List.of("one", "two");
 				});
-				assertThat(executed.waiting().get(0)).isInstanceOf(OwnershipLostException.class);
+				assertThat(executed.blocked().get(0)).isInstanceOf(OwnershipLostException.class);
 				states.add(database.record(kept).state());
 			}));
 		assertThat(states).containsExactly(State.IN_PROGRESS);
 		assertThat(this.template.execute(TestDatabase.operation(kept, Mode.LEASED), new TextCodec(), () -> "again"))
-			.isEqualTo(new Executed<>("again", false));
+			.isEqualTo(new IdempotentResult<>("again", false));
 	}
 
 	@Test
@@ -311,7 +311,7 @@ class CallerTransactionTests {
 			}
 		});
 		returned.countDown();
-		assertThat(run()).isEqualTo(new Executed<>(committed ? "run 1" : "run 2", committed));
+		assertThat(run()).isEqualTo(new IdempotentResult<>(committed ? "run 1" : "run 2", committed));
 		assertThat(hasReturned).isTrue();
 	}
 

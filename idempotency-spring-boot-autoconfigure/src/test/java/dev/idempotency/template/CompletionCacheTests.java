@@ -62,7 +62,7 @@ class CompletionCacheTests {
 				TestDatabase.RETENTION);
 	}
 
-	private Executed<String> run(IdempotencyTemplate someTemplate, IdempotentOperation operation) {
+	private IdempotentResult<String> run(IdempotencyTemplate someTemplate, IdempotentOperation operation) {
 		return someTemplate.execute(operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
 	}
 
@@ -73,7 +73,7 @@ class CompletionCacheTests {
 	void duplicateOfACompletionOfThisProcessCostsNoCallAndReplaysItsResult(Mode mode) {
 		run(this.template, operation(mode, null));
 		int calls = this.listener.storeCalls().size();
-		assertThat(run(this.template, operation(mode, null))).isEqualTo(new Executed<>("run 1", true));
+		assertThat(run(this.template, operation(mode, null))).isEqualTo(new IdempotentResult<>("run 1", true));
 		assertThat(this.listener.storeCalls()).hasSize(calls);
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.DUPLICATE);
 	}
@@ -84,7 +84,7 @@ class CompletionCacheTests {
 		run(template(database.store()), operation(mode, null));
 		run(this.template, operation(mode, null));
 		int calls = this.listener.storeCalls().size();
-		assertThat(run(this.template, operation(mode, null))).isEqualTo(new Executed<>("run 1", true));
+		assertThat(run(this.template, operation(mode, null))).isEqualTo(new IdempotentResult<>("run 1", true));
 		assertThat(this.listener.storeCalls()).hasSize(calls);
 	}
 
@@ -129,7 +129,8 @@ class CompletionCacheTests {
 			run(this.template, operation(Mode.TRANSACTIONAL, null));
 			transaction.setRollbackOnly();
 		});
-		assertThat(run(this.template, operation(Mode.TRANSACTIONAL, null))).isEqualTo(new Executed<>("run 2", false));
+		assertThat(run(this.template, operation(Mode.TRANSACTIONAL, null)))
+			.isEqualTo(new IdempotentResult<>("run 2", false));
 	}
 
 	@Test
@@ -148,7 +149,7 @@ class CompletionCacheTests {
 			.isThrownBy(() -> this.template.execute(operation(Mode.LEASED, null), new TextCodec(), () -> {
 				throw new IllegalStateException("handler");
 			}));
-		assertThat(run(this.template, operation(Mode.LEASED, null))).isEqualTo(new Executed<>("run 1", false));
+		assertThat(run(this.template, operation(Mode.LEASED, null))).isEqualTo(new IdempotentResult<>("run 1", false));
 	}
 
 }

@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link Boundary#deferred}: a transaction of the caller decides.
+ * Tests for {@link TransactionBoundary#deferred}: a transaction of the caller decides.
  */
 @Isolated("It reads the log")
 class DeferredCompletionTests {
@@ -62,15 +62,16 @@ class DeferredCompletionTests {
 		this.template.close();
 	}
 
-	private Executed<String> run() {
+	private IdempotentResult<String> run() {
 		return run(TestDatabase.LEASE);
 	}
 
-	private Executed<String> run(Duration lease) {
+	private IdempotentResult<String> run(Duration lease) {
 		return this.template.execute(
 				new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null, lease,
 						TestDatabase.RETENTION),
-				new TextCodec(), Boundary.deferred(this.pending::add), () -> "run " + this.runs.incrementAndGet());
+				new TextCodec(), TransactionBoundary.deferred(this.pending::add),
+				() -> "run " + this.runs.incrementAndGet());
 	}
 
 	private PendingCompletion pending() {
@@ -96,12 +97,12 @@ class DeferredCompletionTests {
 	@Test
 	@Tag("promise-1")
 	void nothingIsCompletedBeforeTheTransactionHasCommitted() {
-		assertThat(run()).isEqualTo(new Executed<>("run 1", false));
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", false));
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
 		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run);
 		pending().complete();
 		assertThat(state()).isEqualTo(State.COMPLETED);
-		assertThat(run()).isEqualTo(new Executed<>("run 1", true));
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", true));
 		assertThat(this.pending).hasSize(1);
 	}
 
@@ -111,7 +112,7 @@ class DeferredCompletionTests {
 		run();
 		pending().release();
 		assertThat(state()).isEqualTo(State.FAILED);
-		assertThat(run()).isEqualTo(new Executed<>("run 2", false));
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 2", false));
 	}
 
 	@Test
@@ -185,7 +186,7 @@ class DeferredCompletionTests {
 		this.store.fail(StoreCall.RELEASE);
 		pending().release();
 		this.store.recover();
-		assertThat(run()).isEqualTo(new Executed<>("run 2", false));
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 2", false));
 	}
 
 	@Test
@@ -206,7 +207,7 @@ class DeferredCompletionTests {
 	void failingHandlerHasNothingToComplete() {
 		assertThatIllegalStateException()
 			.isThrownBy(() -> this.template.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(),
-					Boundary.deferred(this.pending::add), () -> {
+					TransactionBoundary.deferred(this.pending::add), () -> {
 						throw new IllegalStateException("handler");
 					}));
 		assertThat(this.pending).isEmpty();

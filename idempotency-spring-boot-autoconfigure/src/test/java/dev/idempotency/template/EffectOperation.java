@@ -60,18 +60,18 @@ final class EffectOperation {
 				Named.of("DataSource", new DataSourceTransactionManager(dataSource)));
 	}
 
-	Executed<String> run() {
+	IdempotentResult<String> run() {
 		return this.<RuntimeException>run((jdbc) -> {
 		});
 	}
 
-	<E extends Exception> Executed<String> run(Handler<E> handler) throws E {
+	<E extends Exception> IdempotentResult<String> run(Handler<E> handler) throws E {
 		return run(new DefaultTransactionDefinition(), handler);
 	}
 
-	<E extends Exception> Executed<String> run(TransactionDefinition definition, Handler<E> handler) throws E {
+	<E extends Exception> IdempotentResult<String> run(TransactionDefinition definition, Handler<E> handler) throws E {
 		IdempotentOperation operation = TestDatabase.operation(this.key, Mode.TRANSACTIONAL);
-		return this.template.execute(operation, new TextCodec(), Boundary.of(definition), () -> {
+		return this.template.execute(operation, new TextCodec(), TransactionBoundary.of(definition), () -> {
 			writeEffect();
 			handler.handle(this.jdbc);
 			return "run " + this.runs.incrementAndGet();

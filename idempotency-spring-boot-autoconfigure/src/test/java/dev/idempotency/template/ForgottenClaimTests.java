@@ -63,7 +63,7 @@ class ForgottenClaimTests {
 		assertThat(database.store().find(someKey)).isEmpty();
 	}
 
-	private Executed<String> runAndForget() {
+	private IdempotentResult<String> runAndForget() {
 		return this.template.execute(this.operation, new TextCodec(), () -> {
 			forget(this.key);
 			return "run " + this.runs.incrementAndGet();
@@ -82,11 +82,11 @@ class ForgottenClaimTests {
 			.isThrownBy(() -> this.template.execute(this.operation, new TextCodec(), () -> {
 				throw new IllegalStateException("first attempt");
 			}));
-		assertThat(runAndForget()).isEqualTo(new Executed<>("run 1", false));
+		assertThat(runAndForget()).isEqualTo(new IdempotentResult<>("run 1", false));
 		assertThat(database.record(this.key))
 			.extracting(IdempotencyRecord::state, IdempotencyRecord::fence, IdempotencyRecord::attempt)
 			.containsExactly(State.COMPLETED, 2, 2);
-		assertThat(runAndForget()).isEqualTo(new Executed<>("run 1", true));
+		assertThat(runAndForget()).isEqualTo(new IdempotentResult<>("run 1", true));
 		assertThat(this.runs).hasValue(1);
 	}
 
@@ -133,16 +133,16 @@ class ForgottenClaimTests {
 	@Tag("promise-3")
 	void forgottenKeyOfABatchIsCompletedWithTheOthers() {
 		IdempotencyKey other = TestDatabase.newKey();
-		BatchExecuted<String> executed = this.template.executeAll(
+		BatchResult<String> executed = this.template.executeAll(
 				List.of(new BatchItem(this.operation, 0), new BatchItem(TestDatabase.operation(other, Mode.LEASED), 0)),
 				new TextCodec(), (due) -> {
 					forget(this.key);
 					return List.of("one", "two");
 				});
-		assertThat(executed.waiting()).isEmpty();
+		assertThat(executed.blocked()).isEmpty();
 		assertThat(state()).isEqualTo(State.COMPLETED);
 		assertThat(database.record(other).state()).isEqualTo(State.COMPLETED);
-		assertThat(runAndForget()).isEqualTo(new Executed<>("one", true));
+		assertThat(runAndForget()).isEqualTo(new IdempotentResult<>("one", true));
 	}
 
 	@Test
@@ -150,7 +150,7 @@ class ForgottenClaimTests {
 	@Tag("promise-11")
 	void pendingCompletionOfAForgottenKeyIsRecordedWhenTheStoreIsBack() {
 		this.store.fail(StoreCall.COMPLETE);
-		CompletableFuture<Executed<String>> answer = this.template.executeAsync(this.operation, new TextCodec(),
+		CompletableFuture<IdempotentResult<String>> answer = this.template.executeAsync(this.operation, new TextCodec(),
 				() -> CompletableFuture.completedFuture("paid"));
 		await().until(() -> !this.template.operator().unrecorded().isEmpty());
 		forget(this.key);

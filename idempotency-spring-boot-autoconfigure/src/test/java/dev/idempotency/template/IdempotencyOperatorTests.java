@@ -59,7 +59,7 @@ class IdempotencyOperatorTests {
 		this.template.close();
 	}
 
-	private Executed<String> run(Mode mode) {
+	private IdempotentResult<String> run(Mode mode) {
 		return this.template.execute(TestDatabase.operation(this.key, mode), new TextCodec(),
 				() -> "run " + this.runs.incrementAndGet());
 	}
@@ -70,7 +70,7 @@ class IdempotencyOperatorTests {
 		run(mode);
 		assertThat(run(mode).duplicate()).isTrue();
 		assertThat(this.operator.evict(this.key, false, null)).isEqualTo(Change.DONE);
-		assertThat(run(mode)).isEqualTo(new Executed<>("run 2", false));
+		assertThat(run(mode)).isEqualTo(new IdempotentResult<>("run 2", false));
 	}
 
 	@Test

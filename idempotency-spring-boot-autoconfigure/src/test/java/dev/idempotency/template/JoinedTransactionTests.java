@@ -54,7 +54,7 @@ class JoinedTransactionTests {
 		template = new IdempotencyTemplate(database.store(), new TemplateSettings(manager, false, List.of()));
 	}
 
-	private Executed<String> run() {
+	private IdempotentResult<String> run() {
 		return template.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), new TextCodec(), this::effect);
 	}
 
@@ -99,7 +99,7 @@ class JoinedTransactionTests {
 	void duplicateLeavesTheTransactionOfTheCallerUsable() {
 		run();
 		outer.executeWithoutResult((status) -> {
-			assertThat(run()).isEqualTo(new Executed<>("done", true));
+			assertThat(run()).isEqualTo(new IdempotentResult<>("done", true));
 			effect();
 		});
 		assertThat(effects()).isEqualTo(2);

@@ -69,7 +69,7 @@ class JpaTransactionTests {
 		database.close();
 	}
 
-	private Executed<String> run(Runnable handler) {
+	private IdempotentResult<String> run(Runnable handler) {
 		return template.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), new TextCodec(), () -> {
 			entityManager.persist(new Effect(this.value));
 			handler.run();
@@ -103,9 +103,9 @@ class JpaTransactionTests {
 	@Tag("promise-8")
 	void duplicateGetsTheFirstResult() {
 		assertThat(run(() -> {
-		})).isEqualTo(new Executed<>("done", false));
+		})).isEqualTo(new IdempotentResult<>("done", false));
 		assertThat(run(() -> {
-		})).isEqualTo(new Executed<>("done", true));
+		})).isEqualTo(new IdempotentResult<>("done", true));
 	}
 
 	@Test

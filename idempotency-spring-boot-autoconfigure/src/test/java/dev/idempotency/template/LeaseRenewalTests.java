@@ -74,7 +74,7 @@ class LeaseRenewalTests {
 		return new IdempotentOperation(key, "payments", "topic-0@7", Mode.LEASED, null, lease, TestDatabase.RETENTION);
 	}
 
-	private <E extends Exception> void run(Duration lease, IdempotencyTemplate.Handler<String, E> handler) throws E {
+	private <E extends Exception> void run(Duration lease, OperationHandler<String, E> handler) throws E {
 		this.template.execute(operation(this.key, lease), ResultCodec.none(), handler);
 	}
 
@@ -120,7 +120,7 @@ class LeaseRenewalTests {
 	void olderClaimOfTheProcessIsLostWhenAnotherThreadTakesTheKeyOver() {
 		CountDownLatch end = new CountDownLatch(1);
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> this.template
-			.execute(operation(this.key, SHORT), ResultCodec.none(), Boundary.deferred((pending) -> {
+			.execute(operation(this.key, SHORT), ResultCodec.none(), TransactionBoundary.deferred((pending) -> {
 				throw new AssertionError("Its Kafka transaction would be committed");
 			}), () -> {
 				database.endLease(this.key);

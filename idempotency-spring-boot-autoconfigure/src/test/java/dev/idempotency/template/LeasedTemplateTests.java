@@ -47,7 +47,7 @@ class LeasedTemplateTests {
 
 	private final AtomicInteger runs = new AtomicInteger();
 
-	private Executed<String> run() {
+	private IdempotentResult<String> run() {
 		return this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
 	}
 
@@ -78,7 +78,7 @@ class LeasedTemplateTests {
 
 	@Test
 	void keyIsCompletedAfterTheHandler() {
-		assertThat(run()).isEqualTo(new Executed<>("run 1", false));
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", false));
 		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED);
 	}

@@ -92,8 +92,9 @@ class NextKeyTests {
 	void executionAfterAnEvictionGetsTheSameKeys() {
 		String first = run(this.key);
 		this.template.operator().evict(this.key, false, null);
-		Executed<String> again = this.template.execute(operation(this.key), new TextCodec(), NextKeyTests::threeKeys);
-		assertThat(again).isEqualTo(new Executed<>(first, false));
+		IdempotentResult<String> again = this.template.execute(operation(this.key), new TextCodec(),
+				NextKeyTests::threeKeys);
+		assertThat(again).isEqualTo(new IdempotentResult<>(first, false));
 	}
 
 	@Test
@@ -202,14 +203,14 @@ class NextKeyTests {
 		List<BatchItem> items = Stream.of("a", "b")
 			.map((value) -> new BatchItem(operation(IdempotencyKey.of("ledger", value)), 0))
 			.toList();
-		BatchExecuted<String> executed = this.template.executeAll(items, new TextCodec(), (due) -> {
+		BatchResult<String> executed = this.template.executeAll(items, new TextCodec(), (due) -> {
 			assertThat(IdempotentExecution.ifCurrent()).isNull();
 			assertThatIllegalStateException().isThrownBy(IdempotentExecution::current)
 				.withMessage("A batch runs on this thread; use currentBatch()");
 			return IdempotentExecution.currentBatch().stream().map(IdempotentExecution::nextKey).toList();
 		});
 		assertThat(executed.failure()).isNull();
-		assertThat(executed.answers()).extracting(Executed::result)
+		assertThat(executed.results()).extracting(IdempotentResult::result)
 			.containsExactly(IdempotencyKey.of("ledger", "a").id() + "-0",
 					IdempotencyKey.of("ledger", "b").id() + "-0");
 	}

@@ -64,12 +64,12 @@ class SignalThreadTests {
 		store.before(StoreCall.FAIL, (claim) -> pass(this.events));
 		try (IdempotencyTemplate template = new IdempotencyTemplate(store,
 				new TemplateSettings(null, false, List.of(this.listener)))) {
-			CompletableFuture<Executed<String>> answer = template.executeAsync(this.operation, new TextCodec(),
+			CompletableFuture<IdempotentResult<String>> answer = template.executeAsync(this.operation, new TextCodec(),
 					() -> this.handler);
 			this.events.execute(() -> this.handler.complete("paid"));
 			await().until(answer::isDone);
 			assertThat(answer.join().result()).isEqualTo("paid");
-			CompletableFuture<Executed<String>> failure = template.executeAsync(
+			CompletableFuture<IdempotentResult<String>> failure = template.executeAsync(
 					TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), new TextCodec(),
 					() -> CompletableFuture.supplyAsync(() -> {
 						throw new IllegalStateException("handler");
@@ -104,7 +104,7 @@ class SignalThreadTests {
 				RedisConnection connection = redis.factory().getConnection()) {
 			RedisClusterAsyncCommands<byte[], byte[]> commands = ((LettuceConnection) connection).getNativeConnection();
 			CompletableFuture<String> thread = new CompletableFuture<>();
-			CompletableFuture<Executed<String>> answer = template.executeAsync(this.operation, new TextCodec(),
+			CompletableFuture<IdempotentResult<String>> answer = template.executeAsync(this.operation, new TextCodec(),
 					() -> this.handler);
 			// The answer does not come before somebody waits for it.
 			commands.blpop(0.3, "nothing".getBytes(StandardCharsets.US_ASCII)).thenAccept((nothing) -> {

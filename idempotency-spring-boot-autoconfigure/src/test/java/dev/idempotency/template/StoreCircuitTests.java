@@ -160,12 +160,12 @@ class StoreCircuitTests {
 	void batchOfTransactionalModeDoesNotRunWithoutATransaction() {
 		IdempotencyTemplate template = deadTemplate(true);
 		List<BatchItem> items = List.of(new BatchItem(null, 0), new BatchItem(null, 1));
-		BatchExecuted<String> executed = template.executeAll(items, Mode.TRANSACTIONAL, ResultCodec.none(),
-				Boundary.DEFAULT, (due) -> {
+		BatchResult<String> executed = template.executeAll(items, Mode.TRANSACTIONAL, ResultCodec.none(),
+				TransactionBoundary.DEFAULT, (due) -> {
 					this.runs.incrementAndGet();
 					return null;
 				});
-		assertThat(executed.waiting()).containsOnlyKeys(0, 1);
+		assertThat(executed.blocked()).containsOnlyKeys(0, 1);
 		assertThat(this.runs).hasValue(0);
 	}
 
@@ -186,12 +186,12 @@ class StoreCircuitTests {
 		IdempotencyTemplate template = transactionalTemplateWithOpenCircuit();
 		List<BatchItem> items = List
 			.of(new BatchItem(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL), 0));
-		BatchExecuted<String> executed = template.executeAll(items, ResultCodec.none(),
+		BatchResult<String> executed = template.executeAll(items, ResultCodec.none(),
 				(due) -> List.of(failAfterEffect("batch")));
 		assertThat(executed.failure()).isInstanceOf(IllegalStateException.class);
 		assertThat(effects("batch")).isZero();
 		executed = template.executeAll(items, ResultCodec.none(), (due) -> List.of(effect("batch")));
-		assertThat(executed.answers()).containsExactly(new Executed<>("batch", false));
+		assertThat(executed.results()).containsExactly(new IdempotentResult<>("batch", false));
 		assertThat(effects("batch")).isOne();
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED, Outcome.UNPROTECTED);
 	}

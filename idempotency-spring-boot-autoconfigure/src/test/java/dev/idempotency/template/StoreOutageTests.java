@@ -47,7 +47,7 @@ class StoreOutageTests {
 		return new IdempotencyTemplate(this.store, new TemplateSettings(null, failOpen, List.of(this.listener)));
 	}
 
-	private Executed<String> run(IdempotencyTemplate template) {
+	private IdempotentResult<String> run(IdempotencyTemplate template) {
 		return template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
 	}
 
@@ -73,7 +73,7 @@ class StoreOutageTests {
 	@Test
 	void handlerRunsUnprotectedWhenThatIsAllowed() {
 		this.store.fail(StoreCall.CLAIM);
-		assertThat(run(template(true))).isEqualTo(new Executed<>("run 1", false));
+		assertThat(run(template(true))).isEqualTo(new IdempotentResult<>("run 1", false));
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.UNPROTECTED);
 	}
 
@@ -102,7 +102,7 @@ class StoreOutageTests {
 		IdempotencyTemplate template = template(false);
 		assertUnavailable(template);
 		this.store.recover();
-		assertThat(run(template)).isEqualTo(new Executed<>("run 1", true));
+		assertThat(run(template)).isEqualTo(new IdempotentResult<>("run 1", true));
 		assertThat(this.runs).hasValue(1);
 		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
 	}
@@ -113,7 +113,7 @@ class StoreOutageTests {
 		IdempotencyTemplate template = template(false);
 		assertThatExceptionOfType(OperationBlockedException.class).isThrownBy(() -> run(template));
 		this.store.recover();
-		assertThat(run(template)).isEqualTo(new Executed<>("run 1", true));
+		assertThat(run(template)).isEqualTo(new IdempotentResult<>("run 1", true));
 		assertThat(this.runs).hasValue(1);
 	}
 
@@ -157,7 +157,7 @@ class StoreOutageTests {
 		assertUnavailable(template);
 		this.store.recover();
 		run(template);
-		assertThat(run(template)).isEqualTo(new Executed<>("run 1", true));
+		assertThat(run(template)).isEqualTo(new IdempotentResult<>("run 1", true));
 		assertThat(this.store.completions()).hasSize(2);
 	}
 
@@ -172,7 +172,7 @@ class StoreOutageTests {
 		database.store().claim(owner);
 		database.store().complete(owner, "other".getBytes(StandardCharsets.UTF_8));
 		this.store.recover();
-		assertThat(run(template)).isEqualTo(new Executed<>("other", true));
+		assertThat(run(template)).isEqualTo(new IdempotentResult<>("other", true));
 	}
 
 	@Test

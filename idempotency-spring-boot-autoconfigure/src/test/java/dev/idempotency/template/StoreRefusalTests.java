@@ -124,7 +124,7 @@ class StoreRefusalTests {
 		return this.template;
 	}
 
-	private Executed<String> run(IdempotencyKey key, Mode mode) {
+	private IdempotentResult<String> run(IdempotencyKey key, Mode mode) {
 		return this.template.execute(TestDatabase.operation(key, mode), new TextCodec(),
 				() -> "run " + this.runs.incrementAndGet());
 	}
@@ -176,9 +176,10 @@ class StoreRefusalTests {
 			DefaultTransactionDefinition serializable = new DefaultTransactionDefinition();
 			serializable.setIsolationLevel(TransactionDefinition.ISOLATION_SERIALIZABLE);
 			for (int i = 0; i < TIMES; i++) {
-				assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(
-						() -> this.template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL),
-								new TextCodec(), Boundary.of(serializable), () -> "x"))
+				assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+					.isThrownBy(() -> this.template.execute(
+							TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL), new TextCodec(),
+							TransactionBoundary.of(serializable), () -> "x"))
 					.withMessageContainingAll("25004", "READ COMMITTED");
 			}
 			assertThat(run(TestDatabase.newKey(), Mode.TRANSACTIONAL).result()).isEqualTo("run 1");
@@ -209,7 +210,7 @@ class StoreRefusalTests {
 			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
 				.isThrownBy(
 						() -> this.template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL),
-								new TextCodec(), Boundary.of(readOnly), () -> "x"))
+								new TextCodec(), TransactionBoundary.of(readOnly), () -> "x"))
 				.withMessageContaining("25006");
 		}
 		assertThatTheCircuitIsClosed();
@@ -237,7 +238,7 @@ class StoreRefusalTests {
 		assertThat(this.listener.completions()).containsExactly("failed " + key.value());
 		assertThat(this.listener.storeCalls()).contains("jdbc COMPLETE refused");
 		grantAll();
-		assertThat(run(key, Mode.LEASED)).isEqualTo(new Executed<>("run 1", true));
+		assertThat(run(key, Mode.LEASED)).isEqualTo(new IdempotentResult<>("run 1", true));
 		assertThat(this.runs).hasValue(1);
 		assertThat(database.record(key).state()).isEqualTo(State.COMPLETED);
 	}
@@ -254,9 +255,9 @@ class StoreRefusalTests {
 					+ " FOR EACH ROW EXECUTE FUNCTION refuse()");
 		try {
 			BatchOf batch = new BatchOf(database, mode, false);
-			BatchExecuted<String> executed = batch.run("a x b | c");
+			BatchResult<String> executed = batch.run("a x b | c");
 			assertThat(BatchOf.text(executed)).isEqualTo("a - - c");
-			assertThat(executed.waiting().get(1)).isInstanceOf(IdempotencyStoreRefusedException.class);
+			assertThat(executed.blocked().get(1)).isInstanceOf(IdempotencyStoreRefusedException.class);
 			assertThat(batch.runs()).containsExactly("a c");
 			assertThat(batch.outcomes()).contains(Outcome.PROCESSED, Outcome.REFUSED);
 			batch.template().close();

@@ -46,7 +46,7 @@ class StoredResultTests {
 
 	private final AtomicInteger runs = new AtomicInteger();
 
-	private Executed<String> run() {
+	private IdempotentResult<String> run() {
 		return this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
 	}
 
@@ -54,22 +54,22 @@ class StoredResultTests {
 	@Tag("promise-3")
 	void duplicateGetsTheFirstResult() {
 		run();
-		assertThat(run()).isEqualTo(new Executed<>("run 1", true));
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", true));
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.DUPLICATE);
 	}
 
 	@Test
 	void resultThatCannotBeWrittenLeavesTheKeyCompletedWithoutOne() {
-		Executed<String> executed = this.template.execute(this.operation, new BrokenCodec(), () -> "done");
-		assertThat(executed).isEqualTo(new Executed<>("done", false));
-		assertThat(run()).isEqualTo(new Executed<>(null, true));
+		IdempotentResult<String> executed = this.template.execute(this.operation, new BrokenCodec(), () -> "done");
+		assertThat(executed).isEqualTo(new IdempotentResult<>("done", false));
+		assertThat(run()).isEqualTo(new IdempotentResult<>(null, true));
 	}
 
 	@ParameterizedTest
 	@ValueSource(classes = { NoClassDefFoundError.class, StackOverflowError.class })
 	@Tag("promise-2")
 	void errorOfTheCodecDoesNotRepeatTheHandler(Class<? extends Error> type) {
-		Executed<String> executed = this.template.execute(this.operation, new BrokenCodec() {
+		IdempotentResult<String> executed = this.template.execute(this.operation, new BrokenCodec() {
 
 			@Override
 			public byte[] write(@Nullable String result) {
@@ -77,9 +77,9 @@ class StoredResultTests {
 			}
 
 		}, () -> "run " + this.runs.incrementAndGet());
-		assertThat(executed).isEqualTo(new Executed<>("run 1", false));
+		assertThat(executed).isEqualTo(new IdempotentResult<>("run 1", false));
 		database.endLease(this.key);
-		assertThat(run()).isEqualTo(new Executed<>(null, true));
+		assertThat(run()).isEqualTo(new IdempotentResult<>(null, true));
 		assertThat(this.runs).hasValue(1);
 	}
 

@@ -135,18 +135,18 @@ class ThreadShortageTests {
 		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements, new Results(), threads,
 				new FailingThreads(1))) {
 			CompletableFuture<String> handler = new CompletableFuture<>();
-			CompletableFuture<Executed<String>> answer = settle(asynchronous, this.first, handler);
+			CompletableFuture<IdempotentResult<String>> answer = settle(asynchronous, this.first, handler);
 			handler.complete("paid");
-			assertThat(answer).isCompletedWithValue(new Executed<>("paid", false));
+			assertThat(answer).isCompletedWithValue(new IdempotentResult<>("paid", false));
 			assertThat(state(this.first)).isEqualTo(State.COMPLETED);
 			int renewals = this.store.renewals().size();
 			await().during(LEASE).atMost(LEASE.multipliedBy(5)).until(() -> this.store.renewals().size() == renewals);
 			assertThat(settle(asynchronous, this.second, CompletableFuture.completedFuture("again")).join())
-				.isEqualTo(new Executed<>("again", false));
+				.isEqualTo(new IdempotentResult<>("again", false));
 		}
 	}
 
-	private CompletableFuture<Executed<String>> settle(AsyncSettlements asynchronous, ClaimRequest request,
+	private CompletableFuture<IdempotentResult<String>> settle(AsyncSettlements asynchronous, ClaimRequest request,
 			CompletableFuture<String> handler) {
 		return asynchronous.settle(handler, keep(request), new TextCodec());
 	}

@@ -48,7 +48,8 @@ class TransactionalErrorTests {
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
-	private static final Boundary WITHOUT_EFFECT = Boundary.of(new DefaultTransactionDefinition(), () -> true);
+	private static final TransactionBoundary WITHOUT_EFFECT = TransactionBoundary.of(new DefaultTransactionDefinition(),
+			() -> true);
 
 	private final IdempotencyKey key = TestDatabase.newKey();
 
@@ -84,7 +85,7 @@ class TransactionalErrorTests {
 		return new HikariDataSource(config);
 	}
 
-	private Executed<String> run() {
+	private IdempotentResult<String> run() {
 		return this.template.execute(this.operation, ResultCodec.none(), () -> null);
 	}
 
@@ -105,12 +106,12 @@ class TransactionalErrorTests {
 		throw new IllegalStateException("handler");
 	}
 
-	private BatchExecuted<String> runBatch(BatchHandler<String> handler) {
+	private BatchResult<String> runBatch(BatchHandler<String> handler) {
 		return this.template.executeAll(List.of(new BatchItem(this.operation, 0)), ResultCodec.none(), handler);
 	}
 
 	private String lostBatch(BatchHandler<String> handler) {
-		OperationBlockedException waiting = runBatch(handler).waiting().get(0);
+		OperationBlockedException waiting = runBatch(handler).blocked().get(0);
 		assertThat(waiting).isInstanceOf(OwnershipLostException.class);
 		return waiting.getMessage();
 	}
@@ -203,10 +204,10 @@ class TransactionalErrorTests {
 	@Test
 	@Tag("promise-3")
 	void rollbackThatTheHandlerWantsCompletesWithItsResult() {
-		assertThat(runWithoutEffect()).isEqualTo(new Executed<>("undone", false));
+		assertThat(runWithoutEffect()).isEqualTo(new IdempotentResult<>("undone", false));
 		assertThat(record()).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
 			.containsExactly(State.COMPLETED, 1);
-		assertThat(runWithoutEffect()).isEqualTo(new Executed<>("undone", true));
+		assertThat(runWithoutEffect()).isEqualTo(new IdempotentResult<>("undone", true));
 	}
 
 	@Test
@@ -220,13 +221,13 @@ class TransactionalErrorTests {
 	@Test
 	void rollbackThatABatchWantsAndAfterWhichAnotherCompletesIsBlocked() {
 		this.manager.afterRollback = this::completeElsewhere;
-		BatchExecuted<String> executed = this.template.executeAll(List.of(new BatchItem(this.operation, 0)),
+		BatchResult<String> executed = this.template.executeAll(List.of(new BatchItem(this.operation, 0)),
 				Mode.TRANSACTIONAL, new TextCodec(), WITHOUT_EFFECT, (due) -> List.of("undone"));
-		assertThat(executed.waiting().get(0)).isInstanceOf(OwnershipLostException.class);
+		assertThat(executed.blocked().get(0)).isInstanceOf(OwnershipLostException.class);
 		assertThat(this.pool.getHikariPoolMXBean().getActiveConnections()).isZero();
 	}
 
-	private Executed<String> runWithoutEffect() {
+	private IdempotentResult<String> runWithoutEffect() {
 		return this.template.execute(this.operation, new TextCodec(), WITHOUT_EFFECT, () -> "undone");
 	}
 

@@ -80,8 +80,8 @@ class TransactionalTemplateTests {
 	@Tag("promise-3")
 	@Tag("promise-8")
 	void duplicateGetsTheFirstResultWithoutRunning() {
-		assertThat(this.operation.run()).isEqualTo(new Executed<>("run 1", false));
-		assertThat(this.operation.run()).isEqualTo(new Executed<>("run 1", true));
+		assertThat(this.operation.run()).isEqualTo(new IdempotentResult<>("run 1", false));
+		assertThat(this.operation.run()).isEqualTo(new IdempotentResult<>("run 1", true));
 		assertThat(this.operation.effects()).isOne();
 	}
 
@@ -96,7 +96,7 @@ class TransactionalTemplateTests {
 	void isolationOfTheDefinitionApplies() {
 		DefaultTransactionDefinition serializable = new DefaultTransactionDefinition();
 		serializable.setIsolationLevel(TransactionDefinition.ISOLATION_SERIALIZABLE);
-		Executed<String> first = this.operation.<RuntimeException>run(serializable,
+		IdempotentResult<String> first = this.operation.<RuntimeException>run(serializable,
 				(jdbc) -> assertThat(jdbc.queryForObject("SHOW transaction_isolation", String.class))
 					.isEqualTo("serializable"));
 		assertThat(first.duplicate()).isFalse();
@@ -109,7 +109,7 @@ class TransactionalTemplateTests {
 		serializable.setIsolationLevel(TransactionDefinition.ISOLATION_SERIALIZABLE);
 		this.operation.run();
 		assertThat(this.operation.<RuntimeException>run(serializable, (jdbc) -> {
-		})).isEqualTo(new Executed<>("run 1", true));
+		})).isEqualTo(new IdempotentResult<>("run 1", true));
 	}
 
 	// Who waits too long for the winner is delivered again.

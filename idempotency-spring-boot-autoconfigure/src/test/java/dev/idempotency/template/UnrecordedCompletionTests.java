@@ -153,7 +153,8 @@ class UnrecordedCompletionTests {
 			@Override
 			void run(UnrecordedCompletionTests test) {
 				List<PendingCompletion> pending = new ArrayList<>();
-				test.template.execute(test.operation, new TextCodec(), Boundary.deferred(pending::add), () -> "paid");
+				test.template.execute(test.operation, new TextCodec(), TransactionBoundary.deferred(pending::add),
+						() -> "paid");
 				pending.forEach(PendingCompletion::complete);
 			}
 

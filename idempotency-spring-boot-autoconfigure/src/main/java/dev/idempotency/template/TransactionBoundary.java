@@ -1,0 +1,86 @@
+package dev.idempotency.template;
+
+import java.util.function.BooleanSupplier;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
+
+/**
+ * The transaction in which a handler runs.
+ *
+ * @param definition the transaction that transactional mode begins or joins
+ * @param deferral in leased mode, the receiver of the completion when a transaction of
+ * the caller or an acknowledgment decides whether the completion is valid. {@code null}
+ * records the completion at once, or after the commit of the Spring transaction that is
+ * active on the thread
+ * @param rollbackOnly in transactional mode, whether the handler that has just returned
+ * on this thread requests a rollback of its writes. The operation is then completed
+ * without effect. Not called when the transaction belongs to the caller, because the
+ * caller decides
+ * @since 0.1.0
+ */
+public record TransactionBoundary(TransactionDefinition definition, @Nullable Deferral deferral,
+		BooleanSupplier rollbackOnly) {
+
+	/**
+	 * A transaction with default settings, if the mode needs one.
+	 */
+	public static final TransactionBoundary DEFAULT = of(new DefaultTransactionDefinition());
+
+	/**
+	 * Create a boundary for transactional mode.
+	 * @param definition the settings of the transaction
+	 * @return the boundary
+	 */
+	public static TransactionBoundary of(TransactionDefinition definition) {
+		return of(definition, () -> false);
+	}
+
+	/**
+	 * Create a boundary for transactional mode whose handler may request a rollback.
+	 * @param definition the settings of the transaction
+	 * @param rollbackOnly whether the handler that has just returned requests a rollback
+	 * @return the boundary
+	 */
+	public static TransactionBoundary of(TransactionDefinition definition, BooleanSupplier rollbackOnly) {
+		return new TransactionBoundary(definition, null, rollbackOnly);
+	}
+
+	/**
+	 * Create a boundary for leased mode inside a transaction of the caller, or with an
+	 * acknowledgment.
+	 * @param deferral receives the completions
+	 * @return the boundary
+	 */
+	public static TransactionBoundary deferred(Deferral deferral) {
+		return new TransactionBoundary(new DefaultTransactionDefinition(), deferral, () -> false);
+	}
+
+	/**
+	 * Receives the completion of a handler that has returned, until the caller's
+	 * transaction or an acknowledgment decides whether the completion is valid.
+	 *
+	 * @since 0.1.0
+	 */
+	@FunctionalInterface
+	public interface Deferral {
+
+		/**
+		 * Whether the completion of the handler that has just returned on this thread has
+		 * to wait. If not, it is recorded at once.
+		 * @return whether {@link #defer} is to be called
+		 */
+		default boolean isNeeded() {
+			return true;
+		}
+
+		/**
+		 * Keep a completion until its outcome is known. Must not throw.
+		 * @param pending the completion
+		 */
+		void defer(PendingCompletion pending);
+
+	}
+
+}
