@@ -6,13 +6,17 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.datasource.DataSourceUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.autoconfigure.IdempotencyProperties.OnUnavailable;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.CompletionCache;
 import dev.idempotency.template.IdempotencyListener;
@@ -29,7 +33,6 @@ import dev.idempotency.template.TemplateSettings;
 @AutoConfiguration(after = IdempotencyJdbcAutoConfiguration.class)
 @ConditionalOnIdempotency
 @EnableConfigurationProperties(IdempotencyProperties.class)
-@Import(IdempotencyTransactionsConfiguration.class)
 public final class IdempotencyAutoConfiguration {
 
 	@Bean
@@ -42,9 +45,9 @@ public final class IdempotencyAutoConfiguration {
 		IdempotencyStore store = stores.getIfUnique();
 		if (store == null) {
 			throw new IdempotencyConfigurationException(
-					"There are several idempotency stores: "
+					"There are several IdempotencyStore beans: "
 							+ List.of(beanFactory.getBeanNamesForType(IdempotencyStore.class)) + ".",
-					"Keep one, make one @Primary, or choose one with 'idempotency.store.type'.");
+					"Keep one of them, mark one as @Primary, or set 'idempotency.store.type'.");
 		}
 		StoreTransactions storeTransactions = transactions.getIfAvailable(() -> new StoreTransactions(null));
 		return new IdempotencyTemplate(store,
@@ -59,6 +62,65 @@ public final class IdempotencyAutoConfiguration {
 	@ConditionalOnBean(IdempotencyTemplate.class)
 	TemplateLifecycle idempotencyTemplateLifecycle(IdempotencyTemplate template) {
 		return new TemplateLifecycle(template);
+	}
+
+	/**
+	 * The transaction manager of the store's own {@link javax.sql.DataSource}, for the
+	 * JDBC store of this library and for one that the application declares.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(DataSourceUtils.class)
+	static class Transactions {
+
+		@Bean
+		StoreTransactions idempotencyStoreTransactions(ListableBeanFactory beanFactory,
+				ObjectProvider<IdempotencyStore> stores, IdempotencyProperties properties) {
+			return (stores.getIfUnique() instanceof JdbcIdempotencyStore store)
+					? new StoreTransactions(JdbcTransactionManagers.findOrWarn(beanFactory, store.dataSource(),
+							properties.jdbc().transactionManager()))
+					: new StoreTransactions(null);
+		}
+
+	}
+
+	/**
+	 * Records pending completions when the application stops, after the listener
+	 * containers have stopped and before the connections of the store close.
+	 */
+	static final class TemplateLifecycle implements SmartLifecycle {
+
+		// Containers stop at Integer.MAX_VALUE - 100, a Redis connection factory at 0.
+		private static final int PHASE = Integer.MAX_VALUE / 2;
+
+		private final IdempotencyTemplate template;
+
+		private volatile boolean running;
+
+		TemplateLifecycle(IdempotencyTemplate template) {
+			this.template = template;
+		}
+
+		@Override
+		public void start() {
+			this.running = true;
+		}
+
+		@Override
+		public void stop() {
+			this.running = false;
+			this.template.settle();
+		}
+
+		@Override
+		public boolean isRunning() {
+			return this.running;
+		}
+
+		@Override
+		public int getPhase() {
+			return PHASE;
+		}
+
 	}
 
 }

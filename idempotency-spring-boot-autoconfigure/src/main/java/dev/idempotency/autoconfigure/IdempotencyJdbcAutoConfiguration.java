@@ -62,9 +62,7 @@ public final class IdempotencyJdbcAutoConfiguration {
 		prepare(beanFactory, dataSource, table, properties);
 		PlatformTransactionManager manager = JdbcTransactionManagers.find(beanFactory, dataSource,
 				jdbc.transactionManager());
-		// The very object that the manager binds connections to.
-		DataSource managed = (manager != null) ? JdbcTransactionManagers.dataSource(manager) : null;
-		DataSource used = (managed != null) ? managed : dataSource;
+		DataSource used = JdbcTransactionManagers.managed(manager, dataSource);
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, table, properties.store().timeout(), jdbc.layout(),
 				jdbc.partitionInterval(), RenewalDataSource.beside(used, properties.store().timeout()));
 		if (!store.supportsLeases()) {

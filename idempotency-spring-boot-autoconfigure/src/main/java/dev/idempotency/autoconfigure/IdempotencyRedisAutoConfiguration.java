@@ -1,35 +1,52 @@
 package dev.idempotency.autoconfigure;
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.resource.Delay;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.AnnotatedBeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionMessage;
+import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.data.redis.autoconfigure.ClientResourcesBuilderCustomizer;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.ConfigurationCondition;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
+import org.springframework.core.type.AnnotatedTypeMetadata;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.autoconfigure.IdempotencyProperties.OnEvictionPolicy;
 import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 import dev.idempotency.redis.RedisIdempotencyStore;
+import dev.idempotency.redis.RedisServerCheck;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListeners;
 
 /**
- * {@link AutoConfiguration Auto-configuration} for the store in Redis.
+ * {@link AutoConfiguration Auto-configuration} for the Redis store and for the checks of
+ * its servers. The servers of a {@link RedisIdempotencyStore} that the application
+ * declares are checked as well.
  *
  * @since 0.1.0
  */
@@ -37,59 +54,117 @@ import dev.idempotency.redis.RedisIdempotencyStore;
 		afterName = "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration")
 @ConditionalOnClass({ RedisConnectionFactory.class, AbstractRedisClient.class })
 @ConditionalOnIdempotency
-@ConditionalOnStoreType(StoreType.REDIS)
-@ConditionalOnBean(RedisConnectionFactory.class)
-@Conditional(OnNoOtherStoreCondition.class)
 @EnableConfigurationProperties(IdempotencyProperties.class)
 public final class IdempotencyRedisAutoConfiguration {
 
+	// The application may declare its Redis store as an IdempotencyStore, so only the
+	// object shows whether there are servers to check.
 	@Bean
-	RedisIdempotencyStore redisIdempotencyStore(ListableBeanFactory beanFactory,
-			ObjectProvider<RedisConnectionFactory> factories, IdempotencyProperties properties,
-			Environment environment) {
-		StoreCandidates.requireOne(beanFactory);
-		RedisConnectionFactory factory = factories.getIfUnique();
-		if (factory == null) {
-			throw new IdempotencyConfigurationException(
-					"There are several RedisConnectionFactory beans for the idempotency store: "
-							+ List.of(beanFactory.getBeanNamesForType(RedisConnectionFactory.class)) + ".",
-					"Make one @Primary.");
-		}
-		if (!(factory instanceof LettuceConnectionFactory lettuce)) {
-			throw new IdempotencyConfigurationException(
-					"The Redis idempotency store needs Lettuce, but the RedisConnectionFactory is a "
-							+ factory.getClass().getSimpleName() + ".",
-					"Set 'spring.data.redis.client-type' to 'lettuce', or define a LettuceConnectionFactory bean.");
-		}
-		// Its client has no address to open the connection to that WAIT needs.
-		if (properties.redis().replicas() > 0 && Binder.get(environment)
-			.bind("spring.data.redis.masterreplica.nodes", Bindable.listOf(String.class))
-			.isBound()) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.redis.replicas' does not work with 'spring.data.redis.masterreplica.nodes'.",
-					"Remove 'idempotency.redis.replicas', or use Sentinel or a cluster.");
-		}
-		return new RedisIdempotencyStore(lettuce, properties.redis().keyPrefix(), properties.redis().replicas(),
-				properties.store().timeout());
+	@ConditionalOnBean(IdempotencyStore.class)
+	LifecycleGroup redisIdempotencyServerCheck(ObjectProvider<IdempotencyStore> stores,
+			IdempotencyProperties properties, ObjectProvider<IdempotencyListener> listeners) {
+		IdempotencyListener listener = new IdempotencyListeners(listeners.orderedStream().toList());
+		List<RedisServerCheck> checks = (stores.getIfUnique() instanceof RedisIdempotencyStore store)
+				? List.of(new RedisServerCheck(store, properties.redis().onEvictionPolicy() == OnEvictionPolicy.REFUSE,
+						(evictable) -> listener.evictionChecked(store.name(), evictable)))
+				: List.of();
+		return new LifecycleGroup(RedisServerCheck.PHASE, checks);
 	}
 
 	/**
-	 * By default the client doubles the time between two attempts to connect, up to half
-	 * a minute: that is how long consumption would wait for nothing when the server is
-	 * back.
+	 * The store of this library.
 	 */
 	@Configuration(proxyBeanMethods = false)
-	@ConditionalOnClass(ClientResourcesBuilderCustomizer.class)
-	static class Reconnection {
+	@ConditionalOnStoreType(StoreType.REDIS)
+	@ConditionalOnBean(RedisConnectionFactory.class)
+	@Conditional(NoOtherStore.class)
+	static class Store {
 
-		private static final Duration LONGEST = Duration.ofSeconds(1);
-
-		// First, so that the application's own customizers have the last word.
 		@Bean
-		@Order(Ordered.HIGHEST_PRECEDENCE)
-		ClientResourcesBuilderCustomizer idempotencyRedisReconnection() {
-			return (builder) -> builder
-				.reconnectDelay(Delay.exponential(Duration.ZERO, LONGEST, 2, TimeUnit.MILLISECONDS));
+		RedisIdempotencyStore redisIdempotencyStore(ListableBeanFactory beanFactory,
+				ObjectProvider<RedisConnectionFactory> factories, IdempotencyProperties properties,
+				Environment environment) {
+			StoreCandidates.requireOne(beanFactory);
+			RedisConnectionFactory factory = factories.getIfUnique();
+			if (factory == null) {
+				throw new IdempotencyConfigurationException(
+						"There are several RedisConnectionFactory beans for the idempotency store: "
+								+ List.of(beanFactory.getBeanNamesForType(RedisConnectionFactory.class)) + ".",
+						"Mark one of them as @Primary.");
+			}
+			if (!(factory instanceof LettuceConnectionFactory lettuce)) {
+				throw new IdempotencyConfigurationException(
+						"The Redis idempotency store requires Lettuce, but the RedisConnectionFactory bean is a "
+								+ factory.getClass().getSimpleName() + ".",
+						"Set 'spring.data.redis.client-type' to 'lettuce', or declare a LettuceConnectionFactory bean.");
+			}
+			// WAIT needs a connection of its own, and the client of a master/replica
+			// setup has no single address to open it to.
+			if (properties.redis().replicas() > 0 && Binder.get(environment)
+				.bind("spring.data.redis.masterreplica.nodes", Bindable.listOf(String.class))
+				.isBound()) {
+				throw new IdempotencyConfigurationException(
+						"'idempotency.redis.replicas' cannot be combined with "
+								+ "'spring.data.redis.masterreplica.nodes'.",
+						"Remove 'idempotency.redis.replicas', or use Sentinel or a cluster.");
+			}
+			return new RedisIdempotencyStore(lettuce, properties.redis().keyPrefix(), properties.redis().replicas(),
+					properties.store().timeout());
+		}
+
+		/**
+		 * Limits the delay between two attempts to reconnect. By default the client
+		 * doubles it up to 30 seconds, and consumption would stay paused for that long
+		 * after the server is available again.
+		 */
+		@Configuration(proxyBeanMethods = false)
+		@ConditionalOnClass(ClientResourcesBuilderCustomizer.class)
+		static class Reconnection {
+
+			private static final Duration MAX_DELAY = Duration.ofSeconds(1);
+
+			// Applied first, so that customizers of the application can override it.
+			@Bean
+			@Order(Ordered.HIGHEST_PRECEDENCE)
+			ClientResourcesBuilderCustomizer idempotencyRedisReconnection() {
+				return (builder) -> builder
+					.reconnectDelay(Delay.exponential(Duration.ZERO, MAX_DELAY, 2, TimeUnit.MILLISECONDS));
+			}
+
+		}
+
+	}
+
+	/**
+	 * Matches unless the application declares an {@link IdempotencyStore}. The JDBC store
+	 * of this library is identified by the class that declares it, because a bean of the
+	 * application may have the same type and name.
+	 */
+	static final class NoOtherStore extends SpringBootCondition implements ConfigurationCondition {
+
+		@Override
+		public ConfigurationPhase getConfigurationPhase() {
+			return ConfigurationPhase.REGISTER_BEAN;
+		}
+
+		@Override
+		public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
+			ConfigurableListableBeanFactory beanFactory = Objects.requireNonNull(context.getBeanFactory());
+			List<String> others = Arrays.stream(beanFactory.getBeanNamesForType(IdempotencyStore.class, true, false))
+				.filter((name) -> !isAutoConfigured(beanFactory, name))
+				.toList();
+			ConditionMessage.Builder message = ConditionMessage.forCondition("No other IdempotencyStore");
+			return others.isEmpty() ? ConditionOutcome.match(message.because("there is none"))
+					: ConditionOutcome.noMatch(message.found("store", "stores").items(others));
+		}
+
+		private static boolean isAutoConfigured(ConfigurableListableBeanFactory beanFactory, String name) {
+			return beanFactory.containsBeanDefinition(name)
+					&& beanFactory.getBeanDefinition(name) instanceof AnnotatedBeanDefinition definition
+					&& definition.getFactoryMethodMetadata() != null
+					&& definition.getFactoryMethodMetadata()
+						.getDeclaringClassName()
+						.equals(IdempotencyJdbcAutoConfiguration.class.getName());
 		}
 
 	}

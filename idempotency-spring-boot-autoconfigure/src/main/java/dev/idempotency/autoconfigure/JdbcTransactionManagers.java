@@ -117,12 +117,19 @@ final class JdbcTransactionManagers {
 	}
 
 	/**
-	 * The {@link DataSource} of a manager: JDBC and JPA managers share no type that has
-	 * one.
+	 * Return the object that a transaction manager binds connections to.
 	 * @param manager the manager
-	 * @return its {@link DataSource}, if it has one
+	 * @param dataSource the {@link DataSource} that the manager was found for
+	 * @return the {@link DataSource} of the manager, which may be wrapped differently, or
+	 * the given one
 	 */
-	static @Nullable DataSource dataSource(PlatformTransactionManager manager) {
+	static DataSource managed(@Nullable PlatformTransactionManager manager, DataSource dataSource) {
+		DataSource managed = (manager != null) ? dataSource(manager) : null;
+		return (managed != null) ? managed : dataSource;
+	}
+
+	// JDBC and JPA transaction managers share no type that has a DataSource.
+	private static @Nullable DataSource dataSource(PlatformTransactionManager manager) {
 		if (manager instanceof ResourceTransactionManager resources
 				&& resources.getResourceFactory() instanceof DataSource found) {
 			return found;

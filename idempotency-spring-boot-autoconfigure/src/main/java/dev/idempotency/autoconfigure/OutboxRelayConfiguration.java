@@ -11,16 +11,17 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.Lifecycle;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.format.annotation.DurationFormat;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.util.ClassUtils;
 
-import dev.idempotency.autoconfigure.IdempotencyOutboxAutoConfiguration.OutboxProducers;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Cleanup;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Outbox;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Relay;
+import dev.idempotency.autoconfigure.OutboxConfiguration.OutboxProducers;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jdbc.JdbcOutboxStore;
 import dev.idempotency.outbox.OutboxListener;
@@ -36,14 +37,15 @@ import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyListeners;
 
 /**
- * Who publishes the messages of the outbox.
+ * The publishing side of the outbox: a relay in this instance or notifications to other
+ * instances, and the background work that both need.
  */
 @Configuration(proxyBeanMethods = false)
 class OutboxRelayConfiguration {
 
 	private static final Log logger = LogFactory.getLog(OutboxRelayConfiguration.class);
 
-	// What is no class path's business: not every DataSource is PostgreSQL's.
+	// Absent when the application uses another database.
 	private static final String DRIVER = "org.postgresql.PGConnection";
 
 	@Bean
@@ -52,41 +54,43 @@ class OutboxRelayConfiguration {
 		return new OutboxNotifier(store);
 	}
 
-	// Whoever publishes, rows that are published have to go.
+	// Published rows have to be deleted in every mode, also when another instance or a
+	// connector publishes them.
 	@Bean
-	OutboxLifecycle idempotencyOutboxLifecycle(OutboxStore any, ObjectProvider<JdbcOutboxStore> stores,
+	LifecycleGroup idempotencyOutboxLifecycle(OutboxStore outboxStore, ObjectProvider<JdbcOutboxStore> stores,
 			IdempotencyProperties properties, ObjectProvider<IdempotencyListener> listeners,
 			ObjectProvider<OutboxListener> outboxListeners, ObjectProvider<OutboxRelay> relay) {
 		List<Lifecycle> parts = new ArrayList<>();
-		parts.add(new OutboxObserver(any, outboxListeners.orderedStream().toList()));
+		parts.add(new OutboxObserver(outboxStore, outboxListeners.orderedStream().toList()));
 		Cleanup cleanup = properties.cleanup();
 		Outbox outbox = properties.outbox();
-		logger.info("Outbox '" + any.table() + "': " + who(outbox.relay()) + "; published messages are kept for "
+		logger.info("Outbox '" + outboxStore.table() + "': " + publisher(outbox.relay())
+				+ " Published messages are kept for "
 				+ DurationFormatterUtils.print(outbox.retention(), DurationFormat.Style.COMPOSITE));
 		stores.ifAvailable((store) -> {
 			if (cleanup.enabled()) {
 				parts.add(new CleanupJob(store.expired(), cleanup.settings(),
 						new IdempotencyListeners(listeners.orderedStream().toList())));
 			}
-			relay.ifAvailable((woken) -> {
+			relay.ifAvailable((target) -> {
 				if (outbox.listen() && ClassUtils.isPresent(DRIVER, null)) {
-					store.notifications(woken::wake).ifPresent(parts::add);
+					store.notifications(target::wake).ifPresent(parts::add);
 				}
 			});
 		});
-		return new OutboxLifecycle(parts);
+		return new LifecycleGroup(SmartLifecycle.DEFAULT_PHASE, parts);
 	}
 
-	private static String who(Relay relay) {
+	private static String publisher(Relay relay) {
 		return switch (relay) {
-			case EMBEDDED -> "relay embedded";
-			case NONE -> "relay none, so that another instance has to publish";
-			case DEBEZIUM -> "relay debezium, so that a connector has to publish";
+			case EMBEDDED -> "this instance publishes messages (relay 'embedded').";
+			case NONE -> "another instance must publish messages (relay 'none').";
+			case DEBEZIUM -> "a connector must publish messages (relay 'debezium').";
 		};
 	}
 
 	/**
-	 * A relay in this instance.
+	 * The relay of this instance.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnProperty(name = "idempotency.outbox.relay", havingValue = "embedded", matchIfMissing = true)
@@ -99,7 +103,8 @@ class OutboxRelayConfiguration {
 					keyHeaders(properties.key().headers()));
 		}
 
-		// Where listeners that are configured as those of this application look for it.
+		// Listeners with the same configuration as this application read the key from
+		// these headers.
 		private static Set<String> keyHeaders(List<String> headers) {
 			return headers.contains(OutboxRow.KEY_HEADER) ? Set.of()
 					: headers.stream().filter((name) -> !name.contains("+")).limit(1).collect(Collectors.toSet());

@@ -12,6 +12,7 @@ import io.lettuce.core.RedisCommandExecutionException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+import org.springframework.context.Lifecycle;
 import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -30,7 +31,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
  *
  * @since 0.1.0
  */
-public final class RedisServerCheck {
+public final class RedisServerCheck implements Lifecycle {
 
 	/**
 	 * The phase of the check: after the connection factories, which start at 0, and
@@ -86,6 +87,7 @@ public final class RedisServerCheck {
 	 * @throws IdempotencyConfigurationException if a server refuses what the store needs,
 	 * or may evict keys and that is to be refused
 	 */
+	@Override
 	public void start() {
 		try {
 			Findings findings = this.store.inspect(FIRST);
@@ -193,6 +195,7 @@ public final class RedisServerCheck {
 	/**
 	 * End the checks.
 	 */
+	@Override
 	public void stop() {
 		ScheduledExecutorService scheduler = this.executor;
 		this.executor = null;
@@ -205,6 +208,7 @@ public final class RedisServerCheck {
 	 * Whether the servers are being checked.
 	 * @return whether this has been started and not stopped
 	 */
+	@Override
 	public boolean isRunning() {
 		return this.executor != null;
 	}

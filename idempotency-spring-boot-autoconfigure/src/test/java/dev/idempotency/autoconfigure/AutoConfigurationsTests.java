@@ -16,7 +16,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.Idempotent;
 import dev.idempotency.test.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -62,7 +62,7 @@ class AutoConfigurationsTests {
 	}
 
 	static Stream<Package> packages() {
-		String root = IdempotencyTemplate.class.getPackageName();
+		String root = Idempotent.class.getPackageName();
 		return new ClassFileImporter().withImportOption(new ImportOption.DoNotIncludeTests())
 			.importPackages(root)
 			.stream()

@@ -32,7 +32,7 @@ class IdempotencyAutoConfigurationTests {
 	private final ApplicationContextRunner runner = Contexts.all();
 
 	@Test
-	void templateUsesTheStoreInItsTransactions() {
+	void templateUsesTheStoreAndItsTransactionManager() {
 		this.runner.run((context) -> {
 			assertThat(context.getBean(IdempotencyTemplate.class).store())
 				.isSameAs(context.getBean(JdbcIdempotencyStore.class));
@@ -41,13 +41,13 @@ class IdempotencyAutoConfigurationTests {
 	}
 
 	@Test
-	void usersTemplateIsUsed() {
+	void templateOfTheApplicationIsUsed() {
 		this.runner.withUserConfiguration(UsersTemplate.class)
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class).hasBean("usersTemplate"));
 	}
 
 	@Test
-	void usersStoreIsUsed() {
+	void storeOfTheApplicationIsUsed() {
 		this.runner.withUserConfiguration(UsersStore.class).run((context) -> {
 			assertThat(context).hasSingleBean(IdempotencyStore.class).hasSingleBean(IdempotencyTemplate.class);
 			assertThat(context.getBean(IdempotencyTemplate.class).store()).isSameAs(context.getBean("usersStore"));
@@ -59,13 +59,13 @@ class IdempotencyAutoConfigurationTests {
 	void twoStoresAreRefused() {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(UsersStore.class, SecondStore.class));
 		assertThat(analysis.getDescription())
-			.isEqualTo("There are several idempotency stores: [usersStore, secondStore].");
-		assertThat(analysis.getAction()).startsWith("Keep one, make one @Primary");
+			.isEqualTo("There are several IdempotencyStore beans: [usersStore, secondStore].");
+		assertThat(analysis.getAction()).startsWith("Keep one of them, mark one as @Primary");
 	}
 
 	@Test
 	@Tag("promise-12")
-	void listenerWithoutStoreIsRefused() {
+	void listenerIsRefusedWithoutAStore() {
 		FailureAnalysis analysis = failure(
 				Contexts.without(DataSourceAutoConfiguration.class).withUserConfiguration(Listener.class));
 		assertThat(analysis.getDescription()).isEqualTo("There are idempotent listeners, but no idempotency store.");
@@ -74,7 +74,7 @@ class IdempotencyAutoConfigurationTests {
 
 	@Test
 	@Tag("promise-12")
-	void policyThatNamesNoneIsRefused() {
+	void missingKeyPolicyDefaultIsRefusedAsAProperty() {
 		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.key.on-missing=default")
 			.withUserConfiguration(Listener.class));
 		assertThat(analysis.getDescription())

@@ -52,7 +52,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests for {@link IdempotencyRedisAutoConfiguration}.
  */
-@Isolated("It reads the log")
+@Isolated("The tests read the log")
 class IdempotencyRedisAutoConfigurationTests {
 
 	private final ApplicationContextRunner runner = Contexts.without(DataSourceAutoConfiguration.class)
@@ -66,7 +66,7 @@ class IdempotencyRedisAutoConfigurationTests {
 
 	@Test
 	@Tag("promise-12")
-	void transactionalModeIsRefused() {
+	void transactionalListenerIsRefusedWithRedis() {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TransactionalListener.class));
 		assertThat(analysis.getDescription()).isEqualTo("The idempotent listener "
 				+ "IdempotencyRedisAutoConfigurationTests.TransactionalListener.listen asks for transactional mode, but "
@@ -75,7 +75,7 @@ class IdempotencyRedisAutoConfigurationTests {
 	}
 
 	@Test
-	void autoModeIsLeased() {
+	void modeAutoIsLeasedWithRedis() {
 		try (Logs logs = new Logs()) {
 			this.runner.withUserConfiguration(AutoListener.class).run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("INFO")).anyMatch((message) -> message.contains("mode LEASED"));
@@ -84,11 +84,11 @@ class IdempotencyRedisAutoConfigurationTests {
 
 	@Test
 	@Tag("promise-7")
-	void completionIsMadeUpForBeforeTheConnectionsAreClosed() {
+	void pendingCompletionIsRecordedAtStopBeforeTheConnectionsClose() {
 		RedisProcess server = RedisProcess.create();
 		IdempotencyKey key = TestDatabase.newKey();
 		this.runner.withPropertyValues("spring.data.redis.port=" + server.port(), "idempotency.store.timeout=500ms",
-				// No look of its own may come first.
+				// Keeps the circuit open, so that only the stop records the completion.
 				"idempotency.circuit-breaker.minimum-number-of-calls=1",
 				"idempotency.circuit-breaker.wait-duration-in-open-state=1h")
 			.run((context) -> {
@@ -111,35 +111,35 @@ class IdempotencyRedisAutoConfigurationTests {
 
 	@Test
 	@Tag("promise-12")
-	void replicasOfAClientWithoutAnAddressAreRefused() {
+	void replicasAreRefusedWithAMasterReplicaClient() {
 		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.redis.replicas=1",
 				"spring.data.redis.masterreplica.nodes=127.0.0.1:1,127.0.0.1:2"));
 		assertThat(analysis.getDescription())
-			.isEqualTo("'idempotency.redis.replicas' does not work with 'spring.data.redis.masterreplica.nodes'.");
+			.isEqualTo("'idempotency.redis.replicas' cannot be combined with 'spring.data.redis.masterreplica.nodes'.");
 		assertThat(analysis.getAction())
 			.isEqualTo("Remove 'idempotency.redis.replicas', or use Sentinel or a cluster.");
 	}
 
 	@Test
 	@Tag("promise-12")
-	void anotherClientThanLettuceIsRefused() {
+	void connectionFactoryOtherThanLettuceIsRefused() {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(OtherFactory.class));
 		assertThat(analysis.getDescription())
-			.startsWith("The Redis idempotency store needs Lettuce, but the RedisConnectionFactory is a ");
+			.startsWith("The Redis idempotency store requires Lettuce, but the RedisConnectionFactory bean is a ");
 		assertThat(analysis.getAction()).startsWith("Set 'spring.data.redis.client-type' to 'lettuce'");
 	}
 
 	@Test
 	@Tag("promise-12")
-	void twoFactoriesAreRefused() {
+	void twoConnectionFactoriesAreRefused() {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TwoFactories.class));
 		assertThat(analysis.getDescription()).isEqualTo(
 				"There are several RedisConnectionFactory beans for the idempotency store: [firstFactory, secondFactory].");
-		assertThat(analysis.getAction()).isEqualTo("Make one @Primary.");
+		assertThat(analysis.getAction()).isEqualTo("Mark one of them as @Primary.");
 	}
 
 	@Test
-	void primaryFactoryIsUsed() {
+	void primaryConnectionFactoryIsUsed() {
 		this.runner.withUserConfiguration(OtherFactory.class, PrimaryFactory.class)
 			.run((context) -> assertThat(context).hasSingleBean(RedisIdempotencyStore.class));
 	}
@@ -148,14 +148,14 @@ class IdempotencyRedisAutoConfigurationTests {
 	@ValueSource(strings = { "idempotency.redis.key-prefix=a b", "idempotency.redis.replicas=-1",
 			"idempotency.store.timeout=1ms" })
 	@Tag("promise-12")
-	void settingThatCannotBeIsRefused(String property) {
+	void invalidSettingIsRefused(String property) {
 		FailureAnalysis analysis = failure(this.runner.withPropertyValues(property));
 		assertThat(analysis.getAction()).startsWith("Set '" + property.substring(0, property.indexOf('=')) + "' to ");
 	}
 
 	@Test
 	@Tag("promise-15")
-	void serverThatEvictsIsAMeterAndADetailOfTheHealth() {
+	void evictingServerIsReportedByMeterAndHealthOrRefused() {
 		RedisProcess server = RedisProcess.create("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
 		ApplicationContextRunner evicting = this.runner.withPropertyValues("spring.data.redis.port=" + server.port());
 		evicting.run((context) -> {
@@ -173,7 +173,7 @@ class IdempotencyRedisAutoConfigurationTests {
 
 	@Test
 	@Tag("promise-15")
-	void serverOfAStoreThatTheApplicationDeclaresByTheInterfaceIsChecked() {
+	void serverIsCheckedWhenTheApplicationDeclaresTheStoreByItsInterface() {
 		RedisProcess server = RedisProcess.create("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(OwnStore.class)
 			.withPropertyValues("spring.data.redis.port=" + server.port(),
@@ -183,7 +183,7 @@ class IdempotencyRedisAutoConfigurationTests {
 	}
 
 	@Test
-	void settingsReachTheStore() {
+	void keyPrefixIsUsedForKeys() {
 		this.runner.withPropertyValues("idempotency.redis.key-prefix=shop:").run((context) -> {
 			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 			context.getBean(RedisIdempotencyStore.class).claim(request);
@@ -195,7 +195,7 @@ class IdempotencyRedisAutoConfigurationTests {
 	}
 
 	@Test
-	void storeHasHealthAndNoCleanup() {
+	void redisStoreHasHealthAndNoCleanup() {
 		this.runner.withPropertyValues("idempotency.cleanup.enabled=true").run((context) -> {
 			assertThat(context.getBean(IdempotencyStoreHealthIndicator.class).health().getStatus())
 				.isEqualTo(Status.UP);
@@ -205,7 +205,7 @@ class IdempotencyRedisAutoConfigurationTests {
 
 	@Test
 	@Tag("promise-11")
-	void applicationStartsWhileRedisIsDown() {
+	void applicationStartsWhenRedisIsUnavailable() {
 		this.runner.withPropertyValues("spring.data.redis.port=1")
 			.withUserConfiguration(AutoListener.class)
 			.run((context) -> {
@@ -217,13 +217,13 @@ class IdempotencyRedisAutoConfigurationTests {
 
 	@Test
 	@Tag("promise-11")
-	void lostConnectionIsTriedAgainEverySecond() {
+	void reconnectDelayIsAtMostOneSecond() {
 		this.runner.run((context) -> assertThat(context.getBean(ClientResources.class).reconnectDelay().createDelay(30))
 			.isEqualTo(Duration.ofSeconds(1)));
 	}
 
 	@Test
-	void reconnectionOfTheApplicationGoesFirst() {
+	void reconnectDelayOfTheApplicationIsUsed() {
 		this.runner
 			.withBean(ClientResourcesBuilderCustomizer.class,
 					() -> (builder) -> builder.reconnectDelay(Delay.constant(Duration.ofMinutes(1))))
@@ -232,7 +232,7 @@ class IdempotencyRedisAutoConfigurationTests {
 	}
 
 	@Test
-	void withoutTheRedisStoreTheReconnectionIsTheClients() {
+	void reconnectDelayIsUnchangedWhenTheLibraryIsDisabled() {
 		this.runner.withPropertyValues("idempotency.enabled=false")
 			.run((context) -> assertThat(context).doesNotHaveBean(ClientResourcesBuilderCustomizer.class));
 	}

@@ -41,9 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link IdempotencyJacksonAutoConfiguration},
  * {@link IdempotencyMetricsAutoConfiguration},
  * {@link IdempotencyHealthAutoConfiguration},
- * {@link IdempotencyEndpointAutoConfiguration},
- * {@link IdempotencyOutboxMetricsAutoConfiguration},
- * {@link IdempotencyOutboxEndpointAutoConfiguration} and
+ * {@link IdempotencyEndpointAutoConfiguration} and
  * {@link IdempotencyCleanupAutoConfiguration}.
  */
 class OptionalTechnologiesTests {

@@ -37,9 +37,9 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class OutboxAutoConfigurationTests {
 
-	private final ApplicationContextRunner off = Contexts.all();
+	private final ApplicationContextRunner disabled = Contexts.all();
 
-	private final ApplicationContextRunner runner = this.off.withPropertyValues("idempotency.outbox.enabled=true");
+	private final ApplicationContextRunner runner = this.disabled.withPropertyValues("idempotency.outbox.enabled=true");
 
 	private void assertRefused(ApplicationContextRunner application, String description) {
 		application.run((context) -> assertThat(context).hasFailed()
@@ -50,25 +50,25 @@ class OutboxAutoConfigurationTests {
 	}
 
 	@Test
-	void thereIsNoOutboxUnlessItIsAskedFor() {
-		this.off.run((context) -> assertThat(context).doesNotHaveBean(Outbox.class)
+	void outboxIsAbsentByDefault() {
+		this.disabled.run((context) -> assertThat(context).doesNotHaveBean(Outbox.class)
 			.doesNotHaveBean(OutboxStore.class)
 			.doesNotHaveBean(OutboxRelay.class));
 	}
 
 	@Test
-	void thereIsNoneIfEverythingIsSwitchedOff() {
+	void outboxIsAbsentWhenTheLibraryIsDisabled() {
 		this.runner.withPropertyValues("idempotency.enabled=false")
 			.run((context) -> assertThat(context).doesNotHaveBean(Outbox.class).doesNotHaveBean(OutboxRelay.class));
 	}
 
 	@Test
-	void outboxHasARelay() {
+	void outboxHasARelayByDefault() {
 		this.runner.run((context) -> assertThat(context).hasSingleBean(Outbox.class).hasSingleBean(OutboxRelay.class));
 	}
 
 	@Test
-	void othersMayRelay() {
+	void relayIsAbsentWhenAnotherProcessPublishes() {
 		for (String relay : List.of("none", "debezium")) {
 			this.runner.withPropertyValues("idempotency.outbox.relay=" + relay)
 				.run((context) -> assertThat(context).hasSingleBean(Outbox.class)
@@ -84,36 +84,36 @@ class OutboxAutoConfigurationTests {
 	}
 
 	@Test
-	void withoutTheDriverOfPostgresItStarts() {
+	void applicationStartsWithoutThePostgresqlDriver() {
 		this.runner.withClassLoader(new FilteredClassLoader("org.postgresql.PGConnection"))
 			.run((context) -> assertThat(context).hasSingleBean(OutboxRelay.class));
 	}
 
 	@Test
-	void withoutKafkaOrJdbcItSaysWhatIsMissing() {
+	void enabledOutboxIsRefusedWhenKafkaOrJdbcIsMissing() {
 		ApplicationContextRunner inMemory = this.runner.withPropertyValues("idempotency.store.type=in-memory");
 		assertRefused(inMemory.withClassLoader(new FilteredClassLoader(KafkaTemplate.class)),
-				"'idempotency.outbox.enabled' is 'true', but there is no Spring Kafka on the class path.");
+				"'idempotency.outbox.enabled' is 'true', but Spring Kafka is not on the class path.");
 		assertRefused(inMemory.withClassLoader(new FilteredClassLoader(DataSourceUtils.class)),
-				"'idempotency.outbox.enabled' is 'true', but there is no Spring JDBC on the class path.");
+				"'idempotency.outbox.enabled' is 'true', but Spring JDBC is not on the class path.");
 	}
 
 	@Test
-	void withoutKafkaOrJdbcWhoeverSendsHearsWhatIsMissing() {
+	void senderIsRefusedWithTheSameExplanationWhenKafkaIsMissing() {
 		ApplicationContextRunner sending = this.runner.withUserConfiguration(Sending.class)
 			.withPropertyValues("idempotency.store.type=in-memory");
 		for (String lazy : List.of("true", "false")) {
 			assertRefused(
 					sending.withPropertyValues("spring.main.lazy-initialization=" + lazy)
 						.withClassLoader(new FilteredClassLoader(KafkaTemplate.class)),
-					"but there is no Spring Kafka on the class path.");
+					"but Spring Kafka is not on the class path.");
 		}
 	}
 
 	@Test
-	void withoutKafkaOrJdbcAnOutboxThatNobodyAskedForIsNotMissed() {
+	void applicationStartsWithoutKafkaOrJdbcWhenTheOutboxIsDisabledOrReplaced() {
 		for (Class<?> missing : List.of(KafkaTemplate.class, DataSourceUtils.class)) {
-			ApplicationContextRunner without = this.off.withPropertyValues("idempotency.store.type=in-memory")
+			ApplicationContextRunner without = this.disabled.withPropertyValues("idempotency.store.type=in-memory")
 				.withClassLoader(new FilteredClassLoader(missing));
 			without.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(Outbox.class));
 			without.withPropertyValues("idempotency.outbox.enabled=true", "idempotency.enabled=false")
@@ -125,7 +125,7 @@ class OutboxAutoConfigurationTests {
 	}
 
 	@Test
-	void dataSourceIsNeeded() {
+	void outboxIsRefusedWithoutADataSource() {
 		assertRefused(new ApplicationContextRunner()
 			.withConfiguration(
 					AutoConfigurations.of(KafkaAutoConfiguration.class, IdempotencyOutboxAutoConfiguration.class))
@@ -133,19 +133,19 @@ class OutboxAutoConfigurationTests {
 	}
 
 	@Test
-	void transactionManagerIsNeeded() {
+	void outboxIsRefusedWithoutATransactionManager() {
 		assertRefused(this.runner.withPropertyValues("spring.kafka.producer.transaction-id-prefix=tx-"),
 				"has no transaction manager");
 	}
 
 	@Test
-	void templateHasToBeThere() {
+	void namedKafkaTemplateThatDoesNotExistIsRefused() {
 		assertRefused(this.runner.withPropertyValues("idempotency.outbox.kafka-template=other"),
-				"There is no KafkaTemplate 'other' for the outbox.");
+				"'idempotency.outbox.kafka-template' is 'other', but there is no bean with this name.");
 	}
 
 	@Test
-	void reasonWhyThereIsNoTransactionManagerIsNotTheListeners() {
+	void refusalWithoutATransactionManagerDoesNotMentionListenerModes() {
 		try (Logs logs = Logs.ofThisThread()) {
 			assertRefused(
 					this.runner.withPropertyValues("idempotency.store.type=in-memory",
@@ -156,14 +156,14 @@ class OutboxAutoConfigurationTests {
 	}
 
 	@Test
-	void beansOfTheApplicationMayHaveTheNamesOfClasses() {
+	void applicationBeansMayHaveTheNamesOfLibraryClasses() {
 		this.runner.withUserConfiguration(Scanning.class)
 			.run((context) -> assertThat(context).hasNotFailed().hasSingleBean(Outbox.class));
 	}
 
 	@Test
 	@Tag("promise-12")
-	void tableThatIsInNoPublicationIsToldOfWithDebezium() {
+	void debeziumRelayWarnsWhenNoPublicationContainsTheTable() {
 		String table = Servers.unique("outbox");
 		ApplicationContextRunner debezium = this.runner.withPropertyValues("idempotency.outbox.relay=debezium",
 				"idempotency.outbox.table=" + table);
@@ -171,17 +171,17 @@ class OutboxAutoConfigurationTests {
 			debezium.run((context) -> context.getBean(JdbcTemplate.class)
 				.execute("CREATE PUBLICATION %1$s FOR TABLE %1$s".formatted(table)));
 			assertThat(logs.messages("WARN")).singleElement(InstanceOfAssertFactories.STRING)
-				.contains("no publication of the database has the table");
+				.contains("no publication of the database contains the table");
 			debezium.run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("WARN")).hasSize(1);
 		}
 	}
 
 	@Test
-	void startUpLineTellsWhoPublishes() {
-		Map<String, String> lines = Map.of("embedded", "relay embedded", "none",
-				"relay none, so that another instance has to publish", "debezium",
-				"relay debezium, so that a connector has to publish");
+	void startUpIsLoggedWithThePublisherAndTheRetention() {
+		Map<String, String> lines = Map.of("embedded", "this instance publishes messages (relay 'embedded').", "none",
+				"another instance must publish messages (relay 'none').", "debezium",
+				"a connector must publish messages (relay 'debezium').");
 		lines.forEach((relay, line) -> {
 			String table = Servers.unique("outbox");
 			try (Logs logs = Logs.about(table)) {
@@ -190,13 +190,13 @@ class OutboxAutoConfigurationTests {
 							"idempotency.outbox.retention=36h")
 					.run((context) -> assertThat(context).hasNotFailed());
 				assertThat(logs.messages("INFO")).filteredOn((message) -> message.contains("relay"))
-					.containsExactly("Outbox '" + table + "': " + line + "; published messages are kept for 1d12h");
+					.containsExactly("Outbox '" + table + "': " + line + " Published messages are kept for 1d12h");
 			}
 		});
 	}
 
 	@Test
-	void settingsHaveRanges() {
+	void settingOutOfRangeIsRefused() {
 		assertRefused(this.runner.withPropertyValues("idempotency.outbox.batch-size=0"), "claims 0 messages at once");
 		assertRefused(this.runner.withPropertyValues("idempotency.outbox.retention=-1s"),
 				"keeps published messages for");
@@ -204,7 +204,7 @@ class OutboxAutoConfigurationTests {
 	}
 
 	/**
-	 * A component that sends, made before what is found automatically.
+	 * A component that sends a message and is created before auto-configured beans.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	static class Sending {
@@ -216,7 +216,7 @@ class OutboxAutoConfigurationTests {
 	}
 
 	/**
-	 * An outbox of the application's own.
+	 * An outbox that the application declares.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	static class UsersOutbox {
@@ -230,7 +230,7 @@ class OutboxAutoConfigurationTests {
 	}
 
 	/**
-	 * An application whose components have the names of classes of the library.
+	 * An application whose components have the same bean names as classes of the library.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@ComponentScan(useDefaultFilters = false, includeFilters = @Filter(type = FilterType.ASSIGNABLE_TYPE,

@@ -1,0 +1,178 @@
+package dev.idempotency.autoconfigure;
+
+import javax.sql.DataSource;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.slf4j.MDC;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Lazy;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.kafka.core.KafkaTemplate;
+import org.springframework.kafka.core.ProducerFactory;
+import org.springframework.kafka.core.RoutingKafkaTemplate;
+import org.springframework.transaction.PlatformTransactionManager;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Jdbc;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Relay;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Schema;
+import dev.idempotency.jdbc.JdbcOutboxStore;
+import dev.idempotency.jdbc.JdbcSchemaMigration;
+import dev.idempotency.jdbc.JdbcSchemaValidation;
+import dev.idempotency.jdbc.TableName;
+import dev.idempotency.outbox.Outbox;
+import dev.idempotency.outbox.OutboxContext;
+import dev.idempotency.outbox.OutboxNotifier;
+import dev.idempotency.outbox.OutboxRelay;
+import dev.idempotency.outbox.OutboxSerializer;
+import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.outbox.TransactionalOutbox;
+import dev.idempotency.producer.KafkaOutboxSerializer;
+import dev.idempotency.slf4j.OutboxMdc;
+
+/**
+ * The sending side of the outbox: its table and the serialization of messages.
+ */
+@Configuration(proxyBeanMethods = false)
+@ConditionalOnClass({ DataSourceUtils.class, KafkaTemplate.class })
+@Import(OutboxRelayConfiguration.class)
+class OutboxConfiguration {
+
+	private static final Log logger = LogFactory.getLog(OutboxConfiguration.class);
+
+	@Bean
+	@ConditionalOnMissingBean(OutboxStore.class)
+	@DependsOnDatabaseInitialization
+	JdbcOutboxStore idempotencyOutboxStore(ConfigurableListableBeanFactory beanFactory,
+			ObjectProvider<DataSource> dataSources, IdempotencyProperties properties) {
+		Jdbc jdbc = properties.jdbc();
+		if (dataSources.stream().findAny().isEmpty()) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.outbox.enabled' is 'true', but there is no DataSource bean.",
+					"Set 'spring.datasource.url', or set 'idempotency.outbox.enabled' to 'false'.");
+		}
+		DataSource dataSource = Database.find(beanFactory, dataSources, jdbc.dataSource());
+		TableName table = TableName.of(properties.outbox().table());
+		if (jdbc.schema() == Schema.MIGRATE) {
+			JdbcSchemaMigration.migrateOutbox(dataSource, Database.migrations(beanFactory, dataSource), table);
+		}
+		boolean onlySends = properties.outbox().relay() != Relay.EMBEDDED && !properties.cleanup().enabled();
+		if (jdbc.schema() == Schema.NONE) {
+			JdbcSchemaValidation.requireOutboxPrivileges(dataSource, table, onlySends);
+		}
+		else {
+			JdbcSchemaValidation.validateOutbox(dataSource, table, onlySends);
+		}
+		PlatformTransactionManager manager = JdbcTransactionManagers.require(beanFactory, dataSource,
+				jdbc.transactionManager());
+		boolean logged = properties.outbox().relay() == Relay.DEBEZIUM;
+		JdbcOutboxStore store = new JdbcOutboxStore(JdbcTransactionManagers.managed(manager, dataSource), manager,
+				table, properties.store().timeout(), properties.outbox().retention(), logged,
+				properties.outbox().onRefused());
+		if (logged) {
+			checkConnector(store);
+		}
+		return store;
+	}
+
+	private static void checkConnector(JdbcOutboxStore store) {
+		if (store.status().pending() + store.status().setAside() > 0) {
+			logger.warn("The outbox '" + store.table()
+					+ "' contains messages from before 'idempotency.outbox.relay' was set to 'debezium'. "
+					+ "No connector publishes them. Run an instance with 'embedded' until they are published");
+		}
+		if (!store.isInPublication()) {
+			logger.warn(
+					"'idempotency.outbox.relay' is 'debezium', but no publication of the database contains the table '"
+							+ store.table()
+							+ "'. A connector with 'pgoutput' will never publish messages that are sent "
+							+ "now. Create the publication and the connector before the application sends messages");
+		}
+	}
+
+	@Bean
+	@ConditionalOnMissingBean
+	OutboxSerializer idempotencyOutboxSerializer(OutboxProducers producers) {
+		return new KafkaOutboxSerializer(producers.factory());
+	}
+
+	// Lazy, because an application that declares an OutboxSerializer and an
+	// OutboxPublisher needs no KafkaTemplate.
+	@Bean
+	@Lazy
+	OutboxProducers idempotencyOutboxProducers(ConfigurableListableBeanFactory beanFactory,
+			ObjectProvider<KafkaTemplate<?, ?>> templates, ObjectProvider<ProducerFactory<?, ?>> factories,
+			IdempotencyProperties properties) {
+		String name = properties.outbox().kafkaTemplate();
+		if (name != null && !beanFactory.containsBean(name)) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.outbox.kafka-template' is '" + name + "', but there is no bean with this name.",
+					"Set 'idempotency.outbox.kafka-template' to the name of a KafkaTemplate bean.");
+		}
+		KafkaTemplate<?, ?> template = (name != null) ? beanFactory.getBean(name, KafkaTemplate.class)
+				: templates.getIfUnique();
+		if (template == null || template instanceof RoutingKafkaTemplate) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.outbox.enabled' is 'true', but there is no KafkaTemplate bean with one ProducerFactory, "
+							+ "or there are several.",
+					"Set 'idempotency.outbox.kafka-template', or mark one KafkaTemplate bean as @Primary.");
+		}
+		ProducerFactory<?, ?> factory = template.getProducerFactory();
+		// A mock of the application's tests has no ProducerFactory.
+		return new OutboxProducers((factory != null) ? factory : unique(factories));
+	}
+
+	private static ProducerFactory<?, ?> unique(ObjectProvider<ProducerFactory<?, ?>> factories) {
+		ProducerFactory<?, ?> factory = factories.getIfUnique();
+		if (factory == null) {
+			throw new IdempotencyConfigurationException(
+					"The KafkaTemplate of the outbox has no ProducerFactory (a mock has none), and there is no "
+							+ "ProducerFactory bean, or there are several.",
+					"Declare one ProducerFactory bean, mark one as @Primary, or declare an OutboxSerializer and an "
+							+ "OutboxPublisher bean.");
+		}
+		return factory;
+	}
+
+	@Bean
+	@ConditionalOnMissingBean
+	Outbox idempotencyOutbox(OutboxStore store, OutboxSerializer serializer, ObjectProvider<OutboxContext> contexts,
+			ObjectProvider<OutboxRelay> relay, ObjectProvider<OutboxNotifier> notifier) {
+		return new TransactionalOutbox(store, serializer, contexts.orderedStream().toList(),
+				new OutboxWakeUp(relay, notifier));
+	}
+
+	/**
+	 * Copies the selected keys of the sender's diagnostic context (MDC) into headers.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(MDC.class)
+	static class DiagnosticContext {
+
+		@Bean
+		@ConditionalOnMissingBean
+		OutboxMdc idempotencyOutboxMdc(IdempotencyProperties properties) {
+			return new OutboxMdc(properties.outbox().mdcKeys());
+		}
+
+	}
+
+	/**
+	 * The producer factory of the application, which serializes and publishes the
+	 * messages.
+	 *
+	 * @param factory the factory
+	 */
+	record OutboxProducers(ProducerFactory<?, ?> factory) {
+
+	}
+
+}
