@@ -55,11 +55,12 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * A database of one's own.
+	 * Create an empty database: of PostgreSQL, or of H2 when the system property
+	 * {@code test.database} is {@code h2}, as it is in the profile {@code mutation}.
 	 * @return the database
 	 */
 	public static TestDatabase create() {
-		return create(Layout.SINGLE);
+		return "h2".equals(System.getProperty("test.database")) ? h2() : create(Layout.SINGLE);
 	}
 
 	/**
