@@ -30,6 +30,7 @@ import org.springframework.util.StringUtils;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.listener.key.ListenerScope;
 
 /**
  * Prepares the container of an endpoint that has {@code @Idempotent} methods; every other
@@ -105,14 +106,14 @@ public final class ContainerProtection {
 				ListenerScope mainScope = (main != container) ? mainScopes(endpoint.getMainListenerId()).get(method)
 						: null;
 				boolean deadLetter = main != container && mainScope == null;
-				ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass,
-						ListenerShape.of(method, container), deadLetter);
 				String explicit = this.settings.resolve(annotation.scope());
 				ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null,
 						(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
-						container, deadLetter, listenerSettings.name());
+						container, deadLetter, ListenerSettingsFactory.where(method, targetClass));
+				ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass,
+						ListenerShape.of(method, container), scope);
 				if (mainScope != null) {
-					mainScope.retry();
+					mainScope.markRetried();
 				}
 				else if (main == container) {
 					checkHandlerName(scope, readers);
@@ -173,7 +174,7 @@ public final class ContainerProtection {
 					+ "acknowledges a record whose processing fails before it retries it, so a crash in between loses "
 					+ "that record. Return the result itself if that must not happen");
 		}
-		return shape.protect(listenerSettings, scope);
+		return shape.protect(listenerSettings);
 	}
 
 	// Several beans of one class are one listener.

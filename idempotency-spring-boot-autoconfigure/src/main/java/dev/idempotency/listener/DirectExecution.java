@@ -56,7 +56,7 @@ record DirectExecution(ListenerSettings settings, @Nullable AcknowledgmentCheck 
 	}
 
 	@Override
-	public @Nullable Object executeUnprotected(Origin origin, MethodInvocation invocation, Delivery delivery)
+	public @Nullable Object executeUnprotected(Object origin, MethodInvocation invocation, Delivery delivery)
 			throws Throwable {
 		if (this.settings.mode() == Mode.LEASED) {
 			return invocation.proceed();

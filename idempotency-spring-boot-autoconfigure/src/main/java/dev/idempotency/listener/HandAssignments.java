@@ -17,6 +17,7 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.TopicPartitionOffset;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.listener.key.ListenerScope;
 
 /**
  * Finds listeners that get the same records under one default scope. Kafka delivers a

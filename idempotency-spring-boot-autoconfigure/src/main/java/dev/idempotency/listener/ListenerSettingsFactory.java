@@ -6,7 +6,6 @@ import java.time.Duration;
 import java.util.function.BiFunction;
 
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.interceptor.TransactionAttribute;
@@ -19,6 +18,9 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.listener.key.ListenerExpressions;
+import dev.idempotency.listener.key.ListenerScope;
+import dev.idempotency.listener.key.OperationResolver;
 import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.ResultCodec;
@@ -78,51 +80,30 @@ public final class ListenerSettingsFactory {
 	}
 
 	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass, ListenerShape shape,
-			boolean deadLetter) {
-		String where = where(method, targetClass);
-		ListenerParameters parameters = new ListenerParameters(method);
-		DeclaredTypes types = new DeclaredTypes(method, targetClass, parameters, shape.batch());
-		TransactionAttribute attribute = this.transactions.getTransactionAttribute(method, targetClass);
-		Mode asked = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
-		Mode mode = this.modes.choose(asked, where, targetClass, attribute, shape);
-		DurationSetting lease = duration(annotation.lease(), "lease", this.defaults.lease(), where);
-		DurationSetting retention = duration(annotation.retention(), "retention", this.defaults.retention(), where);
-		DurationSetting.check(lease, retention, where);
-		// The key of a dead letter is its coordinates, which no other content has.
-		RecordExpression key = deadLetter ? null
-				: expression(annotation.key(), "key", where, parameters, types, method);
-		RecordExpression fingerprint = deadLetter ? null
-				: expression(annotation.fingerprint(), "fingerprint", where, parameters, types, method);
-		return new ListenerSettings(where, parameters, mode, boundary(attribute, shape, mode), lease.value(),
-				retention.value(), new KeyResolver(key, this.defaults.keyHeaders()),
-				(annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) ? annotation.onMissingKey()
-						: this.defaults.onMissingKey(),
-				fingerprint, expression(annotation.condition(), "condition", where, parameters, types, method),
-				codec(shape.resultType(method, targetClass), where),
-				serialization(fingerprint != null, "declares a fingerprint", where), this.template, this.listener);
+			ListenerScope scope) {
+		String name = where(method, targetClass);
+		TransactionAttribute transaction = this.transactions.getTransactionAttribute(method, targetClass);
+		Mode requested = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
+		Mode mode = this.modes.choose(requested, name, targetClass, transaction, shape);
+		DurationSetting lease = duration(annotation.lease(), "lease", this.defaults.lease(), name);
+		DurationSetting retention = duration(annotation.retention(), "retention", this.defaults.retention(), name);
+		DurationSetting.check(lease, retention, name);
+		ListenerExpressions expressions = new ListenerExpressions(annotation, this.placeholders, method, targetClass,
+				name, shape.batch(), scope.isDeadLetter());
+		if (expressions.hasFingerprint()) {
+			requireSerialization("declares a fingerprint", name);
+		}
+		MissingKeyPolicy onMissingKey = (annotation.onMissingKey() != MissingKeyPolicy.DEFAULT)
+				? annotation.onMissingKey() : this.defaults.onMissingKey();
+		OperationResolver operations = new OperationResolver(new OperationResolver.Settings(name, mode, lease.value(),
+				retention.value(), this.defaults.keyHeaders(), onMissingKey), expressions, scope, this.serialization,
+				this.listener);
+		return new ListenerSettings(name, mode, boundary(transaction, shape, mode), lease.value(), retention.value(),
+				operations, codec(shape.resultType(method, targetClass), name), this.template);
 	}
 
 	static String where(Method method, Class<?> targetClass) {
 		return ClassUtils.getShortName(targetClass) + "." + method.getName();
-	}
-
-	private @Nullable RecordExpression expression(String text, String attribute, String where,
-			ListenerParameters parameters, DeclaredTypes types, Method method) {
-		try {
-			RecordExpression expression = RecordExpression.parse(resolve(text), attribute, where, parameters);
-			if (expression != null) {
-				expression.check(types, attribute, where);
-			}
-			return expression;
-		}
-		catch (IdempotencyConfigurationException ex) {
-			if (AnnotatedElementUtils.hasAnnotation(method, Idempotent.class)) {
-				throw ex;
-			}
-			// The expression may well be right for the other methods of the class.
-			throw new IdempotencyConfigurationException(String.valueOf(ex.getMessage()), ex.action()
-					+ " If the expression is meant for other methods of the class, give this one an @Idempotent of its own.");
-		}
 	}
 
 	// Joining a transaction ignores what the inner one asks for, so the outer one asks.
@@ -162,7 +143,7 @@ public final class ListenerSettingsFactory {
 		if (result == null) {
 			return ListenerSettings.NO_RESULT;
 		}
-		Serialization used = serialization(true, "returns a value", where);
+		Serialization used = requireSerialization("returns a value", where);
 		try {
 			return used.codec(result);
 		}
@@ -175,16 +156,13 @@ public final class ListenerSettingsFactory {
 		}
 	}
 
-	private Serialization serialization(boolean needed, String why, String where) {
-		if (this.serialization != null) {
-			return this.serialization;
+	private Serialization requireSerialization(String reason, String where) {
+		if (this.serialization == null) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " " + reason + ", but there is no Jackson to write it.",
+					"Add 'spring-boot-starter-jackson', or declare a Serialization bean.");
 		}
-		if (!needed) {
-			return new NoSerialization();
-		}
-		throw new IdempotencyConfigurationException(
-				"The idempotent listener " + where + " " + why + ", but there is no Jackson to write it.",
-				"Add 'spring-boot-starter-jackson', or declare a Serialization bean.");
+		return this.serialization;
 	}
 
 }

@@ -77,15 +77,14 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 				? ResolvableType.forType(wildcard.getLowerBounds()[0]) : type;
 	}
 
-	ProtectedListener protect(ListenerSettings settings, ListenerScope scope) {
-		OperationResolver operations = new OperationResolver(settings, scope);
+	ProtectedListener protect(ListenerSettings settings) {
 		AcknowledgmentCheck check = (this.acknowledging && settings.mode() == Mode.TRANSACTIONAL)
 				? new AcknowledgmentCheck(settings.name()) : null;
 		if (this.batch) {
-			return new ProtectedBatchListener(settings, operations, check,
+			return new ProtectedBatchListener(settings, check,
 					this.acknowledging && settings.mode() == Mode.LEASED && !this.kafkaTransaction);
 		}
-		return new ProtectedRecordListener(settings, operations,
+		return new ProtectedRecordListener(settings,
 				(this.async != null) ? new AsyncExecution(settings, this.async) : new DirectExecution(settings, check));
 	}
 

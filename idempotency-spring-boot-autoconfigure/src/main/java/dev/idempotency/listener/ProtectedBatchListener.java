@@ -22,8 +22,6 @@ final class ProtectedBatchListener implements ProtectedListener {
 
 	private final ListenerSettings settings;
 
-	private final OperationResolver operations;
-
 	private final @Nullable AcknowledgmentCheck check;
 
 	private final boolean deferring;
@@ -31,17 +29,14 @@ final class ProtectedBatchListener implements ProtectedListener {
 	/**
 	 * Create a listener.
 	 * @param settings what the annotation says
-	 * @param operations resolves the operation of a record
 	 * @param check refuses that the method returns without acknowledging its records,
 	 * {@code null} if it may
 	 * @param deferring whether the completion of a record waits for its acknowledgment
 	 */
-	ProtectedBatchListener(ListenerSettings settings, OperationResolver operations, @Nullable AcknowledgmentCheck check,
-			boolean deferring) {
+	ProtectedBatchListener(ListenerSettings settings, @Nullable AcknowledgmentCheck check, boolean deferring) {
 		this.check = check;
 		this.deferring = deferring;
 		this.settings = settings;
-		this.operations = operations;
 	}
 
 	@Override
@@ -62,11 +57,8 @@ final class ProtectedBatchListener implements ProtectedListener {
 			if (lane == null || lane.partition() != record.partition() || !lane.topic().equals(record.topic())) {
 				lane = new TopicPartition(record.topic(), record.partition());
 			}
-			RecordContext context = new RecordContext(this.settings.parameters(), record, arguments, i);
-			Origin origin = Origin.of(this.settings.name(), record);
 			try {
-				BatchItem item = new BatchItem(
-						this.operations.isExcluded(context, origin) ? null : this.operations.resolve(context, origin),
+				BatchItem item = new BatchItem(this.settings.operations().resolve(record, arguments, i).operation(),
 						lane);
 				unprotected[i] = item.operation() == null;
 				items.add(item);
@@ -109,7 +101,8 @@ final class ProtectedBatchListener implements ProtectedListener {
 	private void tellUnprotected(BatchResult<Object> executed, boolean[] unprotected, long nanos) {
 		for (int i = 0; i < executed.results().size(); i++) {
 			if (unprotected[i] && executed.results().get(i) != null) {
-				this.operations.executed(Outcome.UNPROTECTED, Duration.ofNanos(nanos / unprotected.length));
+				this.settings.operations()
+					.reportWithoutKey(Outcome.UNPROTECTED, Duration.ofNanos(nanos / unprotected.length));
 			}
 		}
 	}

@@ -11,6 +11,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
 
+import dev.idempotency.listener.key.ListenerScope;
+
 /**
  * The protected methods of one endpoint.
  */
@@ -44,9 +46,7 @@ final class ProtectedListeners {
 	 * @param record the record
 	 */
 	void failed(ConsumerRecord<?, ?> record) {
-		if (this.scopes.stream().anyMatch(ListenerScope::isRetried)) {
-			RecordCoordinates.note(record);
-		}
+		this.scopes.forEach((scope) -> scope.recordFailed(record));
 	}
 
 	/**

@@ -6,6 +6,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.listener.key.OperationResolver.Resolution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentOperation;
 
@@ -16,30 +17,25 @@ final class ProtectedRecordListener implements ProtectedListener {
 
 	private final ListenerSettings settings;
 
-	private final OperationResolver operations;
-
 	private final RecordExecution execution;
 
-	ProtectedRecordListener(ListenerSettings settings, OperationResolver operations, RecordExecution execution) {
+	ProtectedRecordListener(ListenerSettings settings, RecordExecution execution) {
 		this.settings = settings;
-		this.operations = operations;
 		this.execution = execution;
 	}
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {
-		RecordContext context = new RecordContext(this.settings.parameters(), delivery.record(),
-				invocation.getArguments());
-		Origin origin = Origin.of(this.settings.name(), delivery.record());
-		if (this.operations.isExcluded(context, origin)) {
-			return this.execution.executeUnprotected(origin, invocation, delivery);
+		Resolution resolution = this.settings.operations().resolve(delivery.record(), invocation.getArguments());
+		if (resolution.excluded()) {
+			return this.execution.executeUnprotected(resolution.origin(), invocation, delivery);
 		}
-		IdempotentOperation operation = this.operations.resolve(context, origin);
+		IdempotentOperation operation = resolution.operation();
 		return (operation != null) ? this.execution.execute(operation, invocation, delivery)
-				: unprotected(origin, invocation, delivery);
+				: unprotected(resolution.origin(), invocation, delivery);
 	}
 
-	private @Nullable Object unprotected(Origin origin, MethodInvocation invocation, Delivery delivery)
+	private @Nullable Object unprotected(Object origin, MethodInvocation invocation, Delivery delivery)
 			throws Throwable {
 		long start = System.nanoTime();
 		Outcome outcome = Outcome.UNPROTECTED;
@@ -51,7 +47,7 @@ final class ProtectedRecordListener implements ProtectedListener {
 			throw ex;
 		}
 		finally {
-			this.operations.executed(outcome, Duration.ofNanos(System.nanoTime() - start));
+			this.settings.operations().reportWithoutKey(outcome, Duration.ofNanos(System.nanoTime() - start));
 		}
 	}
 

@@ -28,7 +28,7 @@ interface RecordExecution {
 	 * @return what the method returned
 	 * @throws Throwable when the method failed, or the record has to be redelivered
 	 */
-	default @Nullable Object executeUnprotected(Origin origin, MethodInvocation invocation, Delivery delivery)
+	default @Nullable Object executeUnprotected(Object origin, MethodInvocation invocation, Delivery delivery)
 			throws Throwable {
 		return invocation.proceed();
 	}

@@ -86,10 +86,10 @@ class KeyPolicyTests {
 				Outcome.PROCESSED, Outcome.DUPLICATE, Outcome.DUPLICATE);
 		assertThat(warnings(this.coordinates)).singleElement()
 			.asString()
-			.contains("no usable idempotency key, no source has one",
+			.contains("no usable idempotency key: neither the expression nor a header has one",
 					"listener KeyPolicyTests.Listeners.coordinates, topic " + this.coordinates
 							+ ", partition 0, offset 0",
-					"its coordinates are the key")
+					"Its coordinates are used as the key")
 			.doesNotContain("secret");
 	}
 
@@ -106,7 +106,7 @@ class KeyPolicyTests {
 				.isEqualTo(IdempotencyKeyMissingException.class.getName());
 			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_STACKTRACE))
 				.contains("listener KeyPolicyTests.Listeners.reject, topic " + this.reject
-						+ ", partition 0, offset 0; it is rejected")
+						+ ", partition 0, offset 0). The record is rejected")
 				.doesNotContain("secret");
 		});
 		assertThat(this.dead.outcomes("KeyPolicyTests.Listeners.reject")).containsExactly(Outcome.REJECTED,
@@ -122,7 +122,7 @@ class KeyPolicyTests {
 		assertThat(this.listeners.process).hasSize(4);
 		assertThat(this.dead.outcomes("KeyPolicyTests.Listeners.process")).hasSize(4).containsOnly(Outcome.UNPROTECTED);
 		assertThat(warnings(this.process)).hasSize(2)
-			.allSatisfy((warning) -> assertThat(warning).contains("it is processed without protection")
+			.allSatisfy((warning) -> assertThat(warning).contains("The record is processed without protection")
 				.doesNotContain("secret"));
 	}
 

@@ -29,6 +29,7 @@ import org.springframework.messaging.handler.annotation.Header;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.listener.key.ListenerScope;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;

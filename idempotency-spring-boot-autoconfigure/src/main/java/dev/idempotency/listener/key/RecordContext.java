@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.key;
 
 import java.util.List;
 
@@ -56,7 +56,7 @@ final class RecordContext implements EvaluationContext {
 		return switch (name) {
 			case "record" -> this.record;
 			case "payload" -> payload();
-			case "headers" -> RecordHeaders.asMap(this.record.headers());
+			case "headers" -> TextHeaders.asMap(this.record.headers());
 			default -> argument(this.parameters.index(name));
 		};
 	}

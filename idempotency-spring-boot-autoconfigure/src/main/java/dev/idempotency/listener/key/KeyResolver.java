@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.key;
 
 import java.util.List;
 import java.util.StringJoiner;
@@ -44,22 +44,22 @@ final class KeyResolver {
 			key = join(this.headers.get(i), recordHeaders);
 		}
 		if (key == null) {
-			throw new UnusableKeyException("no source has one", null);
+			throw new UnusableKeyException("neither the expression nor a header has one", null);
 		}
 		String problem = IdempotencyKey.problem(key);
 		if (problem != null) {
-			throw new UnusableKeyException("it " + problem, null);
+			throw new UnusableKeyException("the key " + problem, null);
 		}
 		return key;
 	}
 
 	private static @Nullable String join(String[] names, Headers headers) {
 		if (names.length == 1) {
-			return RecordHeaders.text(headers, names[0]);
+			return TextHeaders.text(headers, names[0]);
 		}
 		StringJoiner key = new StringJoiner(" ");
 		for (String name : names) {
-			String text = RecordHeaders.text(headers, name);
+			String text = TextHeaders.text(headers, name);
 			if (text == null) {
 				return null;
 			}
@@ -72,7 +72,7 @@ final class KeyResolver {
 	// only in where they are joined.
 	private static String part(String name, String text) {
 		if (!StringUtils.hasText(text)) {
-			throw new UnusableKeyException("header '" + name + "' is blank", null);
+			throw new UnusableKeyException("the header '" + name + "' is blank", null);
 		}
 		return text.replace("%", "%25").replace(" ", "%20");
 	}

@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.key;
 
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;

@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.key;
 
 import java.nio.charset.StandardCharsets;
 import java.time.LocalDate;
@@ -54,7 +54,7 @@ class KeyResolverTests {
 	@ValueSource(strings = { "source", "id" })
 	void blankPartIsUnusable(String blank) {
 		header("source".equals(blank) ? "id" : "source", "a").header(blank, " ");
-		assertUnusable(null, Map.of(), "header '" + blank + "' is blank");
+		assertUnusable(null, Map.of(), "the header '" + blank + "' is blank");
 	}
 
 	@Test
@@ -68,19 +68,19 @@ class KeyResolverTests {
 
 	@Test
 	void noHeaderIsUnusable() {
-		assertUnusable(null, Map.of(), "no source has one");
+		assertUnusable(null, Map.of(), "neither the expression nor a header has one");
 	}
 
 	@Test
 	void blankHeaderIsUnusableThoughAnotherIsThere() {
 		header("first", "  ").header("last", "c");
-		assertUnusable(null, Map.of(), "it is blank");
+		assertUnusable(null, Map.of(), "the key is blank");
 	}
 
 	@Test
 	void overLongHeaderIsUnusable() {
 		header("first", "x".repeat(513));
-		assertUnusable(null, Map.of(), "it has 513 characters, more than 512");
+		assertUnusable(null, Map.of(), "the key has 513 characters, more than 512");
 	}
 
 	@Test
@@ -92,7 +92,7 @@ class KeyResolverTests {
 	@Test
 	void headerWithNulIsUnusable() {
 		header("first", "a\0b");
-		assertUnusable(null, Map.of(), "it has a control character");
+		assertUnusable(null, Map.of(), "the key has a control character");
 	}
 
 	@Test
@@ -111,7 +111,7 @@ class KeyResolverTests {
 	@ValueSource(strings = { "'order-' + #payload['id']", "#payload['id'] + '-order'", "'a' + ('b' + #payload['id'])",
 			"'a' + #payload['id'] + 'b'" })
 	void sumWithNullPartIsNoKey(String expression) {
-		assertUnusable(expression, Map.of(), "no source has one");
+		assertUnusable(expression, Map.of(), "neither the expression nor a header has one");
 	}
 
 	@Test
@@ -164,7 +164,7 @@ class KeyResolverTests {
 	@Test
 	void malformedHeaderIsNoKeyOfAnExpression() {
 		this.headers.add("raw", new byte[] { 'c', 'a', 'f', (byte) 0xE9 });
-		assertUnusable("#headers['raw']", Map.of(), "no source has one");
+		assertUnusable("#headers['raw']", Map.of(), "neither the expression nor a header has one");
 	}
 
 	@Test
@@ -194,8 +194,8 @@ class KeyResolverTests {
 		}
 		ConsumerRecord<String, Object> record = new ConsumerRecord<>("topic", 1, 2, 3, TimestampType.CREATE_TIME, 0, 0,
 				null, payload, this.headers, Optional.empty());
-		RecordExpression parsed = RecordExpression.parse((expression != null) ? expression : "", "key", "X.listen",
-				PARAMETERS);
+		RecordExpression parsed = (expression != null)
+				? RecordExpression.parse(expression, "key", "X.listen", PARAMETERS) : null;
 		return new KeyResolver(parsed, this.names)
 			.resolve(new RecordContext(PARAMETERS, record, new Object[] { payload, record }), this.headers);
 	}

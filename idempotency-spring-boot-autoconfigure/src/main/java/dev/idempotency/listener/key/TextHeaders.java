@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.key;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads headers of a record as text.
  */
-final class RecordHeaders {
+final class TextHeaders {
 
 	// Those of an outbox, and of its connector.
 	private static final String FINGERPRINT = "Idempotency-Fingerprint";
@@ -23,7 +23,7 @@ final class RecordHeaders {
 
 	private static final char REPLACEMENT = '\uFFFD';
 
-	private RecordHeaders() {
+	private TextHeaders() {
 	}
 
 	/**
@@ -38,8 +38,7 @@ final class RecordHeaders {
 		byte[] value = null;
 		for (Header header : headers.headers(name)) {
 			if (value != null && !Arrays.equals(value, header.value())) {
-				throw new UnusableKeyException("header '" + name + "' is there several times with different values",
-						null);
+				throw new UnusableKeyException("the header '" + name + "' is repeated with different values", null);
 			}
 			value = header.value();
 		}
@@ -56,7 +55,7 @@ final class RecordHeaders {
 			return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(value)).toString();
 		}
 		catch (CharacterCodingException ex) {
-			throw new UnusableKeyException("header '" + name + "' is not UTF-8 text", ex);
+			throw new UnusableKeyException("the header '" + name + "' is not UTF-8 text", ex);
 		}
 	}
 

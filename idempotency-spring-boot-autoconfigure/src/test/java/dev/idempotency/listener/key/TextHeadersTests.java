@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.key;
 
 import java.nio.charset.StandardCharsets;
 
@@ -11,10 +11,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for {@link dev.idempotency.listener.RecordHeaders}.
+ * Tests for {@link TextHeaders}.
  */
 @Tag("promise-10")
-class RecordHeadersTests {
+class TextHeadersTests {
 
 	private final Headers headers = new RecordHeaders();
 
@@ -39,7 +39,7 @@ class RecordHeadersTests {
 	void bytesThatAreNotUtf8AreUnusable() {
 		this.headers.add("key", new byte[] { (byte) 0xC3, (byte) 0x28 });
 		assertThatExceptionOfType(UnusableKeyException.class).isThrownBy(this::text)
-			.withMessage("header 'key' is not UTF-8 text");
+			.withMessage("the header 'key' is not UTF-8 text");
 	}
 
 	@Test
@@ -58,17 +58,17 @@ class RecordHeadersTests {
 	void headerThatIsRepeatedWithAnotherValueIsUnusable() {
 		this.headers.add("key", "a".getBytes(StandardCharsets.UTF_8)).add("key", "b".getBytes(StandardCharsets.UTF_8));
 		assertThatExceptionOfType(UnusableKeyException.class).isThrownBy(this::text)
-			.withMessage("header 'key' is there several times with different values");
+			.withMessage("the header 'key' is repeated with different values");
 	}
 
 	@Test
 	void mapLeavesOutHeadersWithoutValue() {
 		this.headers.add("key", "a".getBytes(StandardCharsets.UTF_8)).add("empty", null);
-		assertThat(dev.idempotency.listener.RecordHeaders.asMap(this.headers)).containsOnlyKeys("key");
+		assertThat(TextHeaders.asMap(this.headers)).containsOnlyKeys("key");
 	}
 
 	private String text() {
-		return dev.idempotency.listener.RecordHeaders.text(this.headers, "key");
+		return TextHeaders.text(this.headers, "key");
 	}
 
 }

@@ -1,10 +1,9 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.key;
 
 import java.lang.reflect.Method;
 import java.util.AbstractMap.SimpleEntry;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -108,12 +107,12 @@ class DeclaredTypesTests {
 
 	@ParameterizedTest
 	@CsvSource(delimiter = '|', quoteCharacter = '"', textBlock = """
-			payment | #payload                      | dev.idempotency.listener.DeclaredTypesTests$Payment
+			payment | #payload                      | dev.idempotency.listener.key.DeclaredTypesTests$Payment
 			payment | #payload.lines                | java.util.List
 			payment | #payload.totals               | java.util.Map
 			payment | #payload.tags                 | java.lang.String[]
 			payment | #payload.id.bytes             | byte[]
-			payment | #payload.id + ':' + #payload.customer | dev.idempotency.listener.DeclaredTypesTests$Customer
+			payment | #payload.id + ':' + #payload.customer | dev.idempotency.listener.key.DeclaredTypesTests$Customer
 			payment | #payload.maybe                | java.util.Optional
 			payment | #payload.lines.![sku]         | java.util.List
 			payment | {#payload.id}                 | java.util.List
@@ -164,8 +163,7 @@ class DeclaredTypesTests {
 			.orElseThrow();
 		ListenerParameters parameters = new ListenerParameters(method);
 		boolean batch = name.equals("batch") || name.equals("records");
-		RecordExpression parsed = Objects
-			.requireNonNull(RecordExpression.parse(expression, attribute, "X.listen", parameters));
+		RecordExpression parsed = RecordExpression.parse(expression, attribute, "X.listen", parameters);
 		parsed.check(new DeclaredTypes(method, Listeners.class, parameters, batch), attribute, "X.listen");
 	}
 

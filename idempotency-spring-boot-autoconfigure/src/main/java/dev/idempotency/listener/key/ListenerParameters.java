@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.key;
 
 import java.lang.reflect.Method;
 import java.util.HashMap;

@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.key;
 
 import java.time.temporal.TemporalAccessor;
 import java.util.ArrayList;
@@ -53,19 +53,15 @@ final class RecordExpression {
 
 	/**
 	 * Parse an expression.
-	 * @param text the text, may be empty
+	 * @param text the text
 	 * @param attribute the attribute of the annotation
 	 * @param where the listener method
 	 * @param parameters the parameters of the listener method
-	 * @return the expression, {@code null} for an empty text
+	 * @return the expression
 	 * @throws IdempotencyConfigurationException if the text is no expression, or uses a
 	 * variable that does not exist
 	 */
-	static @Nullable RecordExpression parse(String text, String attribute, String where,
-			ListenerParameters parameters) {
-		if (text.isEmpty()) {
-			return null;
-		}
+	static RecordExpression parse(String text, String attribute, String where, ListenerParameters parameters) {
 		try {
 			RecordExpression expression = new RecordExpression(PARSER.parseRaw(text), attribute.equals("key"));
 			Set<String> unknown = new TreeSet<>();

@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.key;
 
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -26,8 +26,10 @@ import dev.idempotency.IdempotencyKey;
  * annotation names, else {@code <group>/<topic>} of the main endpoint. Nothing of it
  * comes from the code, so that refactoring and rolling updates keep the memory. A topic
  * contains neither {@code /} nor {@code #}, so the text can be parsed from its end.
+ *
+ * @since 0.1.0
  */
-final class ListenerScope {
+public final class ListenerScope {
 
 	/**
 	 * Follows the topic in the scope of a dead-letter handler; not a method name in Java.
@@ -79,7 +81,7 @@ final class ListenerScope {
 	 * @return the scope
 	 * @throws IdempotencyConfigurationException if no usable scope results
 	 */
-	static ListenerScope of(@Nullable String explicit, @Nullable String handler, MessageListenerContainer main,
+	public static ListenerScope of(@Nullable String explicit, @Nullable String handler, MessageListenerContainer main,
 			MessageListenerContainer container, boolean deadLetter, String where) {
 		String group = main.getGroupId();
 		if (explicit == null && group == null) {
@@ -139,7 +141,7 @@ final class ListenerScope {
 	 * The scopes that are known before a record is delivered.
 	 * @return the scopes; none for a topic pattern
 	 */
-	Set<String> names() {
+	public Set<String> names() {
 		if (this.explicit != null) {
 			return Set.of(this.explicit);
 		}
@@ -153,7 +155,7 @@ final class ListenerScope {
 	 * @param scope the name of a stored scope
 	 * @return whether a record may have that scope
 	 */
-	boolean includes(String scope) {
+	public boolean includes(String scope) {
 		if (this.explicit != null || this.topicPattern == null) {
 			return names().contains(scope);
 		}
@@ -163,7 +165,7 @@ final class ListenerScope {
 				&& this.topicPattern.matcher(scope.substring(prefix.length(), end)).matches();
 	}
 
-	boolean isOfGroup(String name) {
+	public boolean isOfGroup(String name) {
 		return name.equals(this.group);
 	}
 
@@ -172,12 +174,12 @@ final class ListenerScope {
 	 * @param scope the name of a scope
 	 * @return its group, {@code null} if it is not like a default scope
 	 */
-	static @Nullable String group(String scope) {
+	public static @Nullable String group(String scope) {
 		int slash = scope.lastIndexOf('/');
 		return (slash > 0) ? scope.substring(0, slash) : null;
 	}
 
-	boolean isExplicit() {
+	public boolean isExplicit() {
 		return this.explicit != null;
 	}
 
@@ -187,7 +189,7 @@ final class ListenerScope {
 	 * @param other the other one
 	 * @return whether both are default scopes of one group and one handler
 	 */
-	boolean isSameDefault(ListenerScope other) {
+	public boolean isSameDefault(ListenerScope other) {
 		return this.explicit == null && other.explicit == null && Objects.equals(this.group, other.group)
 				&& this.suffix.equals(other.suffix);
 	}
@@ -198,7 +200,7 @@ final class ListenerScope {
 	 * one of them. {@link HandAssignments} finds those that get a partition each.
 	 * @return whether the annotation or the name of a method is part of it
 	 */
-	boolean isNamed() {
+	public boolean isNamed() {
 		return !this.deadLetter && (this.explicit != null || !this.suffix.isEmpty());
 	}
 
@@ -206,17 +208,20 @@ final class ListenerScope {
 	 * This is the scope of a main endpoint, and its method gets the records of a retry
 	 * topic too.
 	 */
-	void retry() {
+	public void markRetried() {
 		this.retried = true;
 	}
 
 	/**
-	 * Whether records that fail may come again on a retry topic with all their headers,
-	 * also if they fail before the method is called.
-	 * @return whether this is the scope of a main endpoint that has retry topics
+	 * Note the coordinates of a record that failed, because its error handler may publish
+	 * the record to a retry topic. The copy on the retry topic is then recognized as this
+	 * record even if its producer has copied headers of another record.
+	 * @param record the failed record
 	 */
-	boolean isRetried() {
-		return this.retried;
+	public void recordFailed(ConsumerRecord<?, ?> record) {
+		if (this.retried) {
+			RecordCoordinates.note(record);
+		}
 	}
 
 	/**
@@ -224,7 +229,7 @@ final class ListenerScope {
 	 * its own, which its coordinates name.
 	 * @return whether they are
 	 */
-	boolean isDeadLetter() {
+	public boolean isDeadLetter() {
 		return this.deadLetter;
 	}
 

@@ -1,0 +1,102 @@
+package dev.idempotency.listener.key;
+
+import java.lang.reflect.Method;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.util.StringValueResolver;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.Idempotent;
+
+/**
+ * The expressions of the {@link Idempotent} annotation of one listener method, parsed and
+ * checked once at startup.
+ *
+ * @since 0.1.0
+ */
+public final class ListenerExpressions {
+
+	private final Method method;
+
+	private final String listener;
+
+	private final ListenerParameters parameters;
+
+	private final DeclaredTypes types;
+
+	private final @Nullable RecordExpression key;
+
+	private final @Nullable RecordExpression fingerprint;
+
+	private final @Nullable RecordExpression condition;
+
+	/**
+	 * Parse and check the expressions.
+	 * @param annotation the annotation
+	 * @param placeholders resolves placeholders in the expressions
+	 * @param method the listener method
+	 * @param targetClass the class of the listener
+	 * @param listener the name of the listener for messages
+	 * @param batch whether the method receives batches
+	 * @param deadLetter whether the method handles dead letters; their key is their
+	 * coordinates, so the expressions for key and fingerprint are ignored
+	 * @throws IdempotencyConfigurationException if an expression cannot be parsed or can
+	 * never yield a usable value
+	 */
+	public ListenerExpressions(Idempotent annotation, StringValueResolver placeholders, Method method,
+			Class<?> targetClass, String listener, boolean batch, boolean deadLetter) {
+		this.method = method;
+		this.listener = listener;
+		this.parameters = new ListenerParameters(method);
+		this.types = new DeclaredTypes(method, targetClass, this.parameters, batch);
+		this.key = deadLetter ? null : parse(placeholders.resolveStringValue(annotation.key()), "key");
+		this.fingerprint = deadLetter ? null
+				: parse(placeholders.resolveStringValue(annotation.fingerprint()), "fingerprint");
+		this.condition = parse(placeholders.resolveStringValue(annotation.condition()), "condition");
+	}
+
+	private @Nullable RecordExpression parse(@Nullable String text, String attribute) {
+		if (text == null || text.isEmpty()) {
+			return null;
+		}
+		try {
+			RecordExpression expression = RecordExpression.parse(text, attribute, this.listener, this.parameters);
+			expression.check(this.types, attribute, this.listener);
+			return expression;
+		}
+		catch (IdempotencyConfigurationException ex) {
+			if (AnnotatedElementUtils.hasAnnotation(this.method, Idempotent.class)) {
+				throw ex;
+			}
+			throw new IdempotencyConfigurationException(String.valueOf(ex.getMessage()), ex.action()
+					+ " The annotation of the class applies to all its listener methods: if the expression is meant for "
+					+ "the other methods, annotate this method with @Idempotent of its own.");
+		}
+	}
+
+	/**
+	 * Whether the annotation declares a fingerprint.
+	 * @return whether the content of the fingerprint must be serialized
+	 */
+	public boolean hasFingerprint() {
+		return this.fingerprint != null;
+	}
+
+	ListenerParameters parameters() {
+		return this.parameters;
+	}
+
+	@Nullable RecordExpression key() {
+		return this.key;
+	}
+
+	@Nullable RecordExpression fingerprint() {
+		return this.fingerprint;
+	}
+
+	@Nullable RecordExpression condition() {
+		return this.condition;
+	}
+
+}

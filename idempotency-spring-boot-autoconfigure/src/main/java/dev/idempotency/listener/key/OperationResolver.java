@@ -1,0 +1,256 @@
+package dev.idempotency.listener.key;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.expression.EvaluationException;
+
+import dev.idempotency.IdempotencyFingerprintException;
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyKeyMissingException;
+import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.Mode;
+import dev.idempotency.store.Fingerprint;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListener.Execution;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.Serialization;
+
+/**
+ * Resolves a record to the operation that it requests:
+ * <ol>
+ * <li>A record that the condition excludes has no operation.</li>
+ * <li>The scope comes from the {@link ListenerScope}, the key from the expression or from
+ * the headers. The key of a dead letter is its coordinates.</li>
+ * <li>The fingerprint comes from the expression, else from the header of the
+ * producer.</li>
+ * <li>A record without a usable key is handled by the {@link MissingKeyPolicy}.</li>
+ * </ol>
+ *
+ * @since 0.1.0
+ */
+public final class OperationResolver {
+
+	private final Settings settings;
+
+	private final ListenerExpressions expressions;
+
+	private final KeyResolver keys;
+
+	private final ListenerScope scope;
+
+	private final @Nullable Serialization serialization;
+
+	private final IdempotencyListener notifications;
+
+	private final RateLimitedWarnings warnings = new RateLimitedWarnings();
+
+	/**
+	 * Create a resolver for a listener method.
+	 * @param settings the settings of the method
+	 * @param expressions the expressions of the method
+	 * @param scope the scope of the records
+	 * @param serialization serializes the content of the fingerprint; required if the
+	 * expressions have a fingerprint
+	 * @param notifications notified of missing keys and of records that are rejected
+	 */
+	public OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
+			@Nullable Serialization serialization, IdempotencyListener notifications) {
+		this.settings = settings;
+		this.expressions = expressions;
+		this.keys = new KeyResolver(expressions.key(), settings.keyHeaders());
+		this.scope = scope;
+		this.serialization = serialization;
+		this.notifications = notifications;
+	}
+
+	/**
+	 * Resolve a record that is delivered on its own.
+	 * @param record the record
+	 * @param arguments the arguments of the listener method
+	 * @return the resolution
+	 * @throws IdempotencyKeyMissingException if the record has no usable key and the
+	 * policy rejects it
+	 * @throws IdempotencyFingerprintException if the fingerprint cannot be computed
+	 */
+	public Resolution resolve(ConsumerRecord<?, ?> record, @Nullable Object[] arguments) {
+		return resolve(record, new RecordContext(this.expressions.parameters(), record, arguments));
+	}
+
+	/**
+	 * Resolve a record of a batch.
+	 * @param record the record
+	 * @param arguments the arguments of the listener method
+	 * @param index the index of the record in the batch
+	 * @return the resolution
+	 * @throws IdempotencyKeyMissingException if the record has no usable key and the
+	 * policy rejects it
+	 * @throws IdempotencyFingerprintException if the fingerprint cannot be computed
+	 */
+	public Resolution resolve(ConsumerRecord<?, ?> record, @Nullable Object[] arguments, int index) {
+		return resolve(record, new RecordContext(this.expressions.parameters(), record, arguments, index));
+	}
+
+	private Resolution resolve(ConsumerRecord<?, ?> record, RecordContext context) {
+		Origin origin = new Origin(this.settings.listener(), record.topic(), record.partition(), record.offset());
+		if (isExcluded(context, origin)) {
+			return new Resolution(origin, null, true);
+		}
+		String key;
+		byte[] fingerprint = null;
+		try {
+			if (this.scope.isDeadLetter()) {
+				key = RecordCoordinates.key(record);
+			}
+			else {
+				key = this.keys.resolve(context, record.headers());
+				fingerprint = fingerprint(context, origin);
+			}
+		}
+		catch (UnusableKeyException ex) {
+			key = applyPolicy(ex, record, origin);
+		}
+		return new Resolution(origin, (key != null)
+				? new IdempotentOperation(IdempotencyKey.of(this.scope.of(record), key), this.settings.listener(),
+						origin, this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention())
+				: null, false);
+	}
+
+	// A condition that fails excludes nothing, because protection is the safer choice.
+	private boolean isExcluded(RecordContext context, Origin origin) {
+		RecordExpression condition = this.expressions.condition();
+		if (condition == null) {
+			return false;
+		}
+		try {
+			return Boolean.FALSE.equals(condition.evaluate(context));
+		}
+		catch (EvaluationException ex) {
+			this.warnings.warn("condition", "The condition '" + condition + "' failed, so the record is protected ("
+					+ origin + "). Correct the expression", ex);
+			return false;
+		}
+	}
+
+	private @Nullable String applyPolicy(UnusableKeyException problem, ConsumerRecord<?, ?> record, Origin origin) {
+		MissingKeyPolicy policy = this.settings.onMissingKey();
+		this.notifications.keyMissing(this.settings.listener(), policy);
+		String reason = String.valueOf(problem.getMessage());
+		String description = "The record has no usable idempotency key: " + reason + " (" + origin + "). ";
+		String action = (problem.getCause() instanceof EvaluationException) ? "Correct the expression"
+				: "Make the producer send a key";
+		switch (policy) {
+			case REJECT -> {
+				reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
+				throw new IdempotencyKeyMissingException(description + "The record is rejected. " + action,
+						problem.getCause());
+			}
+			case PROCESS -> {
+				this.warnings.warn(reason, description + "The record is processed without protection: neither a "
+						+ "redelivery nor a copy is recognized. " + action, problem.getCause());
+				return null;
+			}
+			default -> {
+				this.warnings.warn(reason, description + "Its coordinates are used as the key: a redelivery is "
+						+ "recognized, but a copy that is sent again is not. " + action, problem.getCause());
+				return this.scope.coordinates(record);
+			}
+		}
+	}
+
+	private byte @Nullable [] fingerprint(RecordContext context, Origin origin) {
+		RecordExpression expression = this.expressions.fingerprint();
+		if (expression == null) {
+			byte[] sent = TextHeaders.fingerprint(context.record().headers());
+			return (sent != null) ? Fingerprint.ofMessage(sent) : null;
+		}
+		Object content = null;
+		try {
+			content = expression.evaluate(context);
+			Serialization serializer = Objects.requireNonNull(this.serialization);
+			return Fingerprint.of(serializer.canonicalVersion(), serializer.canonical(content));
+		}
+		catch (RuntimeException ex) {
+			reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
+			throw new IdempotencyFingerprintException("The fingerprint '" + expression + "' "
+					+ ((content != null) ? "yields a " + content.getClass().getName() + " that cannot be serialized"
+							: "failed")
+					+ ": " + describe(ex) + " (" + origin + "). The record is rejected. Change the fingerprint of "
+					+ "@Idempotent so that it yields values that can be written as JSON", ex);
+		}
+	}
+
+	// The messages of exceptions of other libraries and of the application are left out,
+	// because they may quote the payload.
+	private static String describe(RuntimeException failure) {
+		if (failure instanceof EvaluationException) {
+			return String.valueOf(failure.getMessage());
+		}
+		Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
+		String type = failure.getClass().getName();
+		return (root != failure) ? type + " caused by " + root.getClass().getName() : type;
+	}
+
+	/**
+	 * Report the execution of a record that has no operation.
+	 * @param outcome the outcome
+	 * @param duration the duration of the execution
+	 */
+	public void reportWithoutKey(Outcome outcome, Duration duration) {
+		this.notifications
+			.executed(new Execution(this.settings.listener(), this.settings.mode(), null, outcome, duration));
+	}
+
+	/**
+	 * The settings of a listener method that apply to each of its operations.
+	 *
+	 * @param listener the name of the listener
+	 * @param mode the mode, not {@link Mode#AUTO}
+	 * @param lease the lease of a claim
+	 * @param retention the retention of a completed key
+	 * @param keyHeaders the names of the headers that may hold the key, in order;
+	 * {@code a+b} is a key of two headers
+	 * @param onMissingKey the policy for records without a usable key
+	 */
+	public record Settings(String listener, Mode mode, Duration lease, Duration retention, List<String> keyHeaders,
+			MissingKeyPolicy onMissingKey) {
+
+	}
+
+	/**
+	 * A record with its operation.
+	 *
+	 * @param origin the listener, topic, partition and offset for messages
+	 * @param operation the operation, {@code null} if the record is processed without
+	 * protection
+	 * @param excluded whether the condition excludes the record
+	 */
+	public record Resolution(Object origin, @Nullable IdempotentOperation operation, boolean excluded) {
+
+	}
+
+	/**
+	 * The origin of an operation for messages. It does not hold the record, because a
+	 * pending completion keeps it.
+	 *
+	 * @param listener the name of the listener
+	 * @param topic the topic of the record
+	 * @param partition the partition of the record
+	 * @param offset the offset of the record
+	 */
+	private record Origin(String listener, String topic, int partition, long offset) {
+
+		@Override
+		public String toString() {
+			return "listener " + this.listener + ", topic " + this.topic + ", partition " + this.partition + ", offset "
+					+ this.offset;
+		}
+
+	}
+
+}
