@@ -17,7 +17,7 @@ import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
 
 /**
- * The database of the store and of the outbox.
+ * Finds the {@link DataSource} of the store and of the outbox.
  */
 final class Database {
 
@@ -33,9 +33,9 @@ final class Database {
 				: dataSources.getIfUnique();
 		if (dataSource == null) {
 			throw new IdempotencyConfigurationException(
-					"There are several DataSources for the idempotency store or the outbox: "
+					"There are several DataSource beans for the idempotency store or the outbox: "
 							+ List.of(beanFactory.getBeanNamesForType(DataSource.class)) + ".",
-					"Name one with 'idempotency.jdbc.data-source', or make one @Primary.");
+					"Set 'idempotency.jdbc.data-source' to one of them, or mark one as @Primary.");
 		}
 		JdbcSchemaValidation.requireTarget(dataSource);
 		return dataSource;
@@ -46,17 +46,18 @@ final class Database {
 			throw new IdempotencyConfigurationException(
 					"'" + property + "' is '" + name + "', but there is no " + type.getSimpleName()
 							+ " bean with this name.",
-					"Name one of these beans: " + List.of(beanFactory.getBeanNamesForType(type)) + ".");
+					"Set '" + property + "' to one of these beans: " + List.of(beanFactory.getBeanNamesForType(type))
+							+ ".");
 		}
 		return beanFactory.getBean(name, type);
 	}
 
 	/**
-	 * Find the {@link DataSource} of the user who runs migrations.
-	 * @param beanFactory the beans
-	 * @param dataSource the database as the store uses it
-	 * @return the bean that is annotated with Boot's {@code @FlywayDataSource}, if it
-	 * leads to the same database, else the given one
+	 * Return the {@link DataSource} with which migrations run.
+	 * @param beanFactory the bean factory
+	 * @param dataSource the {@link DataSource} of the store
+	 * @return the bean that is annotated with Boot's {@code @FlywayDataSource} if it
+	 * connects to the same database, otherwise the given one
 	 */
 	static DataSource migrations(ConfigurableListableBeanFactory beanFactory, DataSource dataSource) {
 		requireFlyway(beanFactory.getBeanClassLoader());
@@ -76,8 +77,8 @@ final class Database {
 	private static void requireFlyway(@Nullable ClassLoader classLoader) {
 		if (!ClassUtils.isPresent("org.flywaydb.core.Flyway", classLoader)) {
 			throw new IdempotencyConfigurationException(
-					"'idempotency.jdbc.schema' is 'migrate', but there is no Flyway on the class path.",
-					"Add 'flyway-core' and its module for your database, or create the table yourself and set "
+					"'idempotency.jdbc.schema' is 'migrate', but Flyway is not on the class path.",
+					"Add 'flyway-core' and its module for your database, or create the table by hand and set "
 							+ "'idempotency.jdbc.schema' to 'validate'.");
 		}
 	}

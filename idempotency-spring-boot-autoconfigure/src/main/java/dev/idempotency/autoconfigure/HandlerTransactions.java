@@ -14,10 +14,10 @@ import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.util.StringUtils;
 
 /**
- * Finds out whether {@code @Transactional} of a handler uses the transaction manager of
+ * Determines whether {@code @Transactional} of a handler uses the transaction manager of
  * the store. It follows the rules of {@link TransactionAspectSupport}: the qualifier of
- * the annotation, that of the class, the manager that the interceptor was given, and at
- * last the only or primary manager.
+ * the annotation, the qualifier of the class, the transaction manager of the interceptor,
+ * and finally the only or primary transaction manager.
  */
 final class HandlerTransactions implements BiFunction<TransactionAttribute, Class<?>, @Nullable String> {
 
@@ -31,11 +31,11 @@ final class HandlerTransactions implements BiFunction<TransactionAttribute, Clas
 	}
 
 	/**
-	 * Describe a manager that is not that of the store.
+	 * Describe the transaction manager of a handler if it is not that of the store.
 	 * @param attribute the transaction attribute of the handler
-	 * @param handler its class
-	 * @return the manager in words, {@code null} if it is that of the store or if no
-	 * interceptor obeys the attribute
+	 * @param handler the class of the handler
+	 * @return the description, {@code null} if the handler uses the transaction manager
+	 * of the store or if no interceptor evaluates the attribute
 	 */
 	@Override
 	public @Nullable String apply(TransactionAttribute attribute, Class<?> handler) {
@@ -52,7 +52,7 @@ final class HandlerTransactions implements BiFunction<TransactionAttribute, Clas
 			return null;
 		}
 		return (manager != null) ? "the application's default transaction manager, a " + manager.getClass().getName()
-				: "a transaction manager that its @Transactional does not name, and there are several";
+				: "a transaction manager that its @Transactional does not specify (there are several)";
 	}
 
 	private TransactionManager qualified(String qualifier) {
@@ -66,7 +66,7 @@ final class HandlerTransactions implements BiFunction<TransactionAttribute, Clas
 				return qualified(qualifier);
 			}
 			catch (NoSuchBeanDefinitionException ex) {
-				// A qualifier of the handler for other purposes.
+				// The qualifier of the class does not name a transaction manager.
 			}
 		}
 		return this.beanFactory.getBeanProvider(TransactionAspectSupport.class)

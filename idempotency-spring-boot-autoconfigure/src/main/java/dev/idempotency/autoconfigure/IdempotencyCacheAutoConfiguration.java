@@ -24,21 +24,21 @@ import dev.idempotency.template.CompletionCache;
 @EnableConfigurationProperties(IdempotencyProperties.class)
 public final class IdempotencyCacheAutoConfiguration {
 
-	// Asked for by name, so a missing library is a mistake and no condition.
+	// The application has enabled the cache, so a missing library is an error.
 	@Bean
 	@ConditionalOnMissingBean
 	CompletionCache idempotencyCompletionCache(IdempotencyProperties properties, ConfigurableBeanFactory beanFactory) {
 		Cache cache = properties.cache();
 		if (!ClassUtils.isPresent("com.github.benmanes.caffeine.cache.Caffeine", beanFactory.getBeanClassLoader())) {
 			throw new IdempotencyConfigurationException(
-					"'idempotency.cache.enabled' is 'true', but there is no Caffeine on the class path.",
+					"'idempotency.cache.enabled' is 'true', but Caffeine is not on the class path.",
 					"Add 'com.github.ben-manes.caffeine:caffeine', or remove the property.");
 		}
 		if (cache.maximumSize().toBytes() <= 0 || cache.timeToLive().toMillis() <= 0) {
 			throw new IdempotencyConfigurationException(
-					"The local cache of completed keys has the size " + cache.maximumSize() + " and the time to live "
-							+ cache.timeToLive() + ".",
-					"Set 'idempotency.cache.maximum-size' and 'idempotency.cache.time-to-live' to more than zero.");
+					"The local cache of completed keys has the maximum size " + cache.maximumSize()
+							+ " and the time to live " + cache.timeToLive() + ".",
+					"Set 'idempotency.cache.maximum-size' and 'idempotency.cache.time-to-live' to positive values.");
 		}
 		return new CaffeineCompletionCache(cache.maximumSize().toBytes(), cache.timeToLive());
 	}

@@ -25,7 +25,8 @@ import dev.idempotency.template.StoreCircuit;
 @EnableConfigurationProperties(IdempotencyProperties.class)
 public final class IdempotencyCircuitBreakerAutoConfiguration {
 
-	// The breaker itself is no bean: the application's own registry stays its own.
+	// The circuit breaker itself is not a bean, so that it does not interfere with the
+	// registry of the application.
 	@Bean
 	@ConditionalOnMissingBean(StoreCircuit.class)
 	Resilience4jStoreCircuit idempotencyStoreCircuit(IdempotencyProperties properties) {
@@ -45,7 +46,7 @@ public final class IdempotencyCircuitBreakerAutoConfiguration {
 		}
 		catch (IllegalArgumentException ex) {
 			throw new IdempotencyConfigurationException(
-					"The circuit breaker of the idempotency store cannot be built: " + ex.getMessage() + ".",
+					"The circuit breaker of the idempotency store cannot be created: " + ex.getMessage() + ".",
 					"Correct 'idempotency.circuit-breaker.*', or set 'idempotency.circuit-breaker.enabled' to 'false'.");
 		}
 	}

@@ -13,7 +13,8 @@ import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyListeners;
 
 /**
- * {@link AutoConfiguration Auto-configuration} for the deletion of expired records.
+ * {@link AutoConfiguration Auto-configuration} for the job that deletes expired records
+ * periodically.
  *
  * @since 0.1.0
  */

@@ -6,7 +6,7 @@ import org.springframework.boot.diagnostics.FailureAnalysis;
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
- * Shows a mistake in the use of the library as a sentence with an action.
+ * Reports configuration errors of the library with a description and an action.
  */
 final class IdempotencyConfigurationFailureAnalyzer extends AbstractFailureAnalyzer<IdempotencyConfigurationException> {
 

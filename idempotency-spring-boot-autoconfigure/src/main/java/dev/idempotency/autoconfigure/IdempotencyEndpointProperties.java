@@ -7,11 +7,11 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * Properties of the endpoint.
+ * Properties of the actuator endpoints.
  *
- * @param showValues When to show messages of errors and stored results.
- * @param roles Roles of those who are shown messages and results when authorized. When
- * empty, all authenticated users are.
+ * @param showValues When to show error messages and stored results.
+ * @param roles Roles that a user needs to be authorized to see error messages and stored
+ * results. When empty, every authenticated user is authorized.
  * @since 0.1.0
  */
 @ConfigurationProperties("management.endpoint.idempotency")

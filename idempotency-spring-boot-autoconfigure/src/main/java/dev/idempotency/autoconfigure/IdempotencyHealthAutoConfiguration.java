@@ -13,7 +13,7 @@ import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
 import dev.idempotency.template.IdempotencyTemplate;
 
 /**
- * {@link AutoConfiguration Auto-configuration} for the health of the store.
+ * {@link AutoConfiguration Auto-configuration} for the health indicator of the store.
  *
  * @since 0.1.0
  */

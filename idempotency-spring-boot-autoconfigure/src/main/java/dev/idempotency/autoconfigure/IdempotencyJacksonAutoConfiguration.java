@@ -11,7 +11,7 @@ import dev.idempotency.jackson.JacksonSerialization;
 import dev.idempotency.template.Serialization;
 
 /**
- * {@link AutoConfiguration Auto-configuration} for results and fingerprints as JSON.
+ * {@link AutoConfiguration Auto-configuration} for results and fingerprints in JSON.
  *
  * @since 0.1.0
  */

@@ -47,14 +47,14 @@ public final class IdempotencyJdbcAutoConfiguration {
 
 	private static final Log logger = LogFactory.getLog(IdempotencyJdbcAutoConfiguration.class);
 
-	// After the application's own migrations: a table of ours in an otherwise empty
-	// schema would make the first of them fail.
+	// The migrations of the application run first. Flyway refuses to run them in a schema
+	// that already contains a table of this library.
 	@Bean
 	@ConditionalOnMissingBean
 	@DependsOnDatabaseInitialization
 	JdbcIdempotencyStore jdbcIdempotencyStore(ConfigurableListableBeanFactory beanFactory,
 			ObjectProvider<DataSource> dataSources, IdempotencyProperties properties) {
-		// Before anything touches the database.
+		// Checked before the database is changed.
 		StoreCandidates.requireOne(beanFactory);
 		Jdbc jdbc = properties.jdbc();
 		TableName table = TableName.of(jdbc.table());
@@ -66,10 +66,11 @@ public final class IdempotencyJdbcAutoConfiguration {
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, table, properties.store().timeout(), jdbc.layout(),
 				jdbc.partitionInterval(), RenewalDataSource.beside(used, properties.store().timeout()));
 		if (!store.supportsLeases()) {
-			logger.warn("The DataSource of the idempotency store chooses its database by the thread "
-					+ "(AbstractRoutingDataSource): only transactional mode is possible, a key is known in one of the "
-					+ "databases only, and migration, cleanup, health and the endpoint see the default database only. Create "
-					+ "the table '" + table + "' in each database and delete its expired records there");
+			logger.warn("The DataSource of the idempotency store selects its database by thread "
+					+ "(AbstractRoutingDataSource). Only transactional mode is possible, a key is stored in one of the "
+					+ "databases only, and migration, cleanup, health and the endpoint use the default database only. "
+					+ "Create the table '" + table
+					+ "' in each database, and delete expired records there periodically");
 		}
 		return store;
 	}

@@ -98,7 +98,7 @@ public final class IdempotencyKafkaAutoConfiguration {
 		return new ManualAcknowledgments();
 	}
 
-	// Lazy: an application without idempotent listeners needs no store.
+	// Lazy, because an application without idempotent listeners needs no store.
 	@Bean
 	@Lazy
 	ContainerProtection idempotentContainerProtection(ObjectProvider<IdempotencyTemplate> templates,
@@ -112,8 +112,8 @@ public final class IdempotencyKafkaAutoConfiguration {
 		}
 		if (properties.key().onMissing() == MissingKeyPolicy.DEFAULT) {
 			throw new IdempotencyConfigurationException(
-					"'idempotency.key.on-missing' is 'default', which names no policy.",
-					"Set it to 'record-coordinates', 'reject' or 'process'.");
+					"'idempotency.key.on-missing' is 'default', which is valid for listeners only.",
+					"Set 'idempotency.key.on-missing' to 'record-coordinates', 'reject' or 'process'.");
 		}
 		ListenerDefaults defaults = new ListenerDefaults(properties.mode(), properties.lease(), properties.retention(),
 				properties.store().timeout(), properties.key().headers(), properties.key().onMissing());

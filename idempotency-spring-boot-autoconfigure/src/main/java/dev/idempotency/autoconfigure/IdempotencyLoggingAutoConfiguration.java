@@ -10,7 +10,8 @@ import org.springframework.context.annotation.Bean;
 import dev.idempotency.slf4j.MdcOperationContext;
 
 /**
- * {@link AutoConfiguration Auto-configuration} for the key and the scope in log lines.
+ * {@link AutoConfiguration Auto-configuration} for the key and the scope of an operation
+ * in the logging context (MDC).
  *
  * @since 0.1.0
  */

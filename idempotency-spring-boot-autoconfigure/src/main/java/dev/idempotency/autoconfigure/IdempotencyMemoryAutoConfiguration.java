@@ -11,8 +11,8 @@ import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
 
 /**
- * {@link AutoConfiguration Auto-configuration} for the store in memory, which is used
- * only where it is asked for.
+ * {@link AutoConfiguration Auto-configuration} for the in-memory store, which is used
+ * only when {@code idempotency.store.type} names it.
  *
  * @since 0.1.0
  */
@@ -26,8 +26,8 @@ public final class IdempotencyMemoryAutoConfiguration {
 
 	@Bean
 	InMemoryIdempotencyStore inMemoryIdempotencyStore() {
-		logger.warn("Idempotency keys are kept in memory: they are forgotten at the end of this process and unknown to "
-				+ "other instances. 'idempotency.store.type=in-memory' is for tests");
+		logger.warn("The idempotency store is in memory. Its records are lost when this process ends, and other "
+				+ "instances do not see them. Use 'idempotency.store.type=in-memory' for tests only");
 		return new InMemoryIdempotencyStore();
 	}
 

@@ -12,8 +12,8 @@ import dev.idempotency.micrometer.ObservationTags;
 import dev.idempotency.micrometer.OutboxTrace;
 
 /**
- * {@link AutoConfiguration Auto-configuration} for the tags of observations, and for the
- * trace of messages in an outbox.
+ * {@link AutoConfiguration Auto-configuration} for the tags of observations and for the
+ * tracing of outbox messages.
  *
  * @since 0.1.0
  */

@@ -15,17 +15,17 @@ import dev.idempotency.jdbc.Layout;
 import dev.idempotency.outbox.OnRefused;
 
 /**
- * Properties of idempotent listeners.
+ * Properties of the library.
  *
  * @param enabled Whether idempotent listeners are protected.
- * @param mode Mode of listeners that do not name one.
- * @param lease Life of a claim without renewal. Running handlers renew theirs, so it is
- * how long the record of a crashed process waits. Should be shorter than the session
- * time-out of the consumers.
- * @param retention Memory of a completed key, counted from its claim. Should exceed the
- * retention of the topics.
- * @param store Store settings.
- * @param key Key settings.
+ * @param mode Mode of listeners that do not specify one.
+ * @param lease Lease duration of a claim. Running handlers renew their leases, so it is
+ * the time until another consumer can take over the record of a crashed process. Should
+ * be shorter than the session time-out of the consumers.
+ * @param retention Duration for which the key of a completed operation is stored, counted
+ * from its claim. Should exceed the retention of the topics.
+ * @param store Settings of the store, whatever its type.
+ * @param key Settings of the idempotency key.
  * @param jdbc Settings of the JDBC store.
  * @param redis Settings of the Redis store.
  * @param circuitBreaker Settings of the circuit breaker around the store.
@@ -42,12 +42,12 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 		@DefaultValue Outbox outbox) {
 
 	/**
-	 * Settings of every store.
+	 * Settings of the store, whatever its type.
 	 *
-	 * @param type Store to use. Needed when there are several candidates.
-	 * @param onUnavailable What happens to records while the store is unavailable.
-	 * @param timeout Longest time that a call of the store may take once it has a
-	 * connection. Should be a fifth of the lease at most.
+	 * @param type Type of the store. Required when there are several candidates.
+	 * @param onUnavailable Treatment of records while the store is unavailable.
+	 * @param timeout Maximum duration of a call to the store after it has obtained a
+	 * connection. Should not exceed a fifth of the lease.
 	 */
 	public record Store(@Nullable StoreType type, @DefaultValue("wait") OnUnavailable onUnavailable,
 			@DefaultValue("2s") Duration timeout) {
@@ -57,15 +57,16 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	/**
 	 * Settings of the idempotency key.
 	 *
-	 * @param headers Names of record headers that hold the key, in order. A plus sign
-	 * joins headers that make up a key together.
-	 * @param onMissing What happens to a record without a usable key.
+	 * @param headers Names of record headers that contain the key, in order of
+	 * precedence. A plus sign joins headers that form the key together.
+	 * @param onMissing Treatment of records without a usable key.
 	 */
 	public record Key(List<String> headers, MissingKeyPolicy onMissing) {
 
 		private static final List<String> DEFAULT_HEADERS = List.of("Idempotency-Key", "ce_source+ce_id");
 
-		// Written out in full: what the component says is not the parameter's.
+		// Not a compact constructor, because the parameter is nullable and the component
+		// is not.
 		public Key(@Nullable List<String> headers, @DefaultValue("record-coordinates") MissingKeyPolicy onMissing) {
 			this.headers = (headers != null) ? List.copyOf(headers) : DEFAULT_HEADERS;
 			this.onMissing = onMissing;
@@ -77,16 +78,16 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * Settings of the JDBC store.
 	 *
 	 * @param table Name of the table, with or without a schema.
-	 * @param schema What is done about the schema at start-up.
-	 * @param dataSource Name of the DataSource bean. Needed when there are several and
+	 * @param schema Treatment of the database schema at start-up.
+	 * @param dataSource Name of the DataSource bean. Required when there are several and
 	 * none is primary.
-	 * @param transactionManager Name of the transaction manager bean. Needed when several
-	 * manage the store's DataSource.
-	 * @param layout How the records are kept in the database.
-	 * @param partitionInterval How long a partition is filled, with the partitioned
+	 * @param transactionManager Name of the transaction manager bean. Required when
+	 * several beans manage the store's DataSource.
+	 * @param layout Layout of the table.
+	 * @param partitionInterval Period that one partition covers, with the partitioned
 	 * layout.
-	 * @param convert Whether a single table is converted to the partitioned layout, which
-	 * cannot be undone.
+	 * @param convert Whether an existing single table is converted to the partitioned
+	 * layout. The conversion cannot be undone.
 	 */
 	public record Jdbc(@DefaultValue("idempotency_record") String table, @DefaultValue("migrate") Schema schema,
 			@Nullable String dataSource, @Nullable String transactionManager, @DefaultValue("single") Layout layout,
@@ -97,10 +98,10 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	/**
 	 * Settings of the Redis store.
 	 *
-	 * @param keyPrefix Beginning of the names of all keys.
-	 * @param replicas Replicas that must confirm a completion.
-	 * @param onEvictionPolicy What happens at start-up when a server may evict keys
-	 * before their retention ends.
+	 * @param keyPrefix Prefix of all key names in Redis.
+	 * @param replicas Number of replicas that must confirm a completion.
+	 * @param onEvictionPolicy Reaction at start-up when a server may evict keys before
+	 * their retention ends.
 	 */
 	public record Redis(@DefaultValue("idempotency:") String keyPrefix, @DefaultValue("0") int replicas,
 			@DefaultValue("warn") OnEvictionPolicy onEvictionPolicy) {
@@ -110,12 +111,15 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	/**
 	 * Settings of the circuit breaker around the store.
 	 *
-	 * @param enabled Whether a store that fails is left alone for a while.
-	 * @param slidingWindowSize Number of latest calls that are looked at.
-	 * @param minimumNumberOfCalls Number of calls before the failure rate counts.
+	 * @param enabled Whether calls to a failing store are suspended for some time.
+	 * @param slidingWindowSize Number of most recent calls that the failure rate is
+	 * calculated from.
+	 * @param minimumNumberOfCalls Number of calls before the failure rate is calculated.
 	 * @param failureRateThreshold Percentage of failed calls that opens the circuit.
-	 * @param waitDurationInOpenState Time until the store is tried again.
-	 * @param permittedNumberOfCallsInHalfOpenState Number of claims that try it.
+	 * @param waitDurationInOpenState Time for which the circuit stays open before the
+	 * store is called again.
+	 * @param permittedNumberOfCallsInHalfOpenState Number of claims that are permitted
+	 * while the circuit is half-open.
 	 */
 	public record CircuitBreaker(@DefaultValue("true") boolean enabled, @DefaultValue("10") int slidingWindowSize,
 			@DefaultValue("5") int minimumNumberOfCalls, @DefaultValue("50") float failureRateThreshold,
@@ -127,9 +131,9 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	/**
 	 * Settings of the local cache of completed keys.
 	 *
-	 * @param enabled Whether completed keys are remembered in this process too.
-	 * @param maximumSize Memory that the entries may take, about.
-	 * @param timeToLive Longest time that an entry is used.
+	 * @param enabled Whether completed keys are also cached in this process.
+	 * @param maximumSize Approximate memory limit for the entries.
+	 * @param timeToLive Maximum age of an entry.
 	 */
 	public record Cache(@DefaultValue("false") boolean enabled, @DefaultValue("16MB") DataSize maximumSize,
 			@DefaultValue("10m") Duration timeToLive) {
@@ -137,13 +141,13 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	}
 
 	/**
-	 * Settings of the cleanup.
+	 * Settings of the job that deletes expired records.
 	 *
 	 * @param enabled Whether expired records are deleted.
-	 * @param interval Time between two runs, give or take a fifth.
-	 * @param timeBudget Longest time that a run may take.
-	 * @param batchSize Records that a statement deletes at most.
-	 * @param pause Time before each statement in which the database is left alone.
+	 * @param interval Time between two runs, varied at random by up to a fifth.
+	 * @param timeBudget Maximum duration of a run.
+	 * @param batchSize Maximum number of records that one statement deletes.
+	 * @param pause Pause before each statement, which limits the load on the database.
 	 */
 	public record Cleanup(@DefaultValue("true") boolean enabled, @DefaultValue("10m") Duration interval,
 			@DefaultValue("5m") Duration timeBudget, @DefaultValue("500") int batchSize,
@@ -158,29 +162,30 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	/**
 	 * Settings of the transactional outbox.
 	 *
-	 * @param enabled Whether there is an outbox.
-	 * @param relay Who publishes its messages.
-	 * @param table Name of its table, with or without a schema.
+	 * @param enabled Whether the outbox is enabled.
+	 * @param relay Process that publishes the messages.
+	 * @param table Name of the outbox table, with or without a schema.
 	 * @param kafkaTemplate Name of the KafkaTemplate bean whose serializers and producer
-	 * settings are used. Needed when there are several and none is primary.
-	 * @param mdcKeys Keys of the sender's diagnostic context (MDC) whose values travel
-	 * with its messages, each in a header of that name.
-	 * @param retention How long a published message is kept. With 0 it is deleted at
-	 * once.
-	 * @param batchSize Messages that the relay claims at once, about.
-	 * @param pollInterval Longest time between two looks at the outbox.
-	 * @param sendTimeout Longest time that the broker may take for a message, 2 minutes
-	 * at most.
-	 * @param maxAttempts How often the broker may refuse a message before it is set
-	 * aside.
-	 * @param onRefused Whether messages wait while an earlier one with their topic and
-	 * key is set aside. The same in all instances.
-	 * @param maxBackOff Longest time between two tries, while the broker does not answer
-	 * and after a refusal.
-	 * @param stopTimeout How long the relay, when the application stops, goes on with
-	 * messages that were sent before. With 0 it only waits for the broker's answers.
-	 * @param listen Whether the relay keeps a connection on which it hears of messages of
-	 * other instances. PostgreSQL only.
+	 * settings are used. Required when there are several and none is primary.
+	 * @param mdcKeys Keys of the sender's diagnostic context (MDC) whose values are sent
+	 * with its messages, each in a header of the same name.
+	 * @param retention Duration for which published messages are stored. Set to 0 to
+	 * delete them immediately.
+	 * @param batchSize Approximate number of messages that the relay claims at a time.
+	 * @param pollInterval Maximum time between two queries of the relay for new messages.
+	 * @param sendTimeout Maximum time for the broker to acknowledge a message. Must not
+	 * exceed 2 minutes.
+	 * @param maxAttempts Number of rejections by the broker after which a message becomes
+	 * a dead letter.
+	 * @param onRefused Treatment of messages with the topic and key of an earlier dead
+	 * letter. Must be the same in all instances.
+	 * @param maxBackOff Maximum back-off between two attempts, while the broker is
+	 * unavailable and after a rejection.
+	 * @param stopTimeout Time for which the relay keeps publishing messages that were
+	 * sent before the application stops. With 0 it waits for the acknowledgments of
+	 * pending messages only.
+	 * @param listen Whether the relay holds a connection on which it is notified of
+	 * messages of other instances. PostgreSQL only.
 	 */
 	public record Outbox(@DefaultValue("false") boolean enabled, @DefaultValue("embedded") Relay relay,
 			@DefaultValue("idempotency_outbox") String table, @Nullable String kafkaTemplate,
@@ -193,29 +198,29 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	}
 
 	/**
-	 * Who publishes the messages of an outbox.
+	 * Processes that publish the messages of an outbox.
 	 */
 	public enum Relay {
 
 		/**
-		 * This instance, and others with this setting.
+		 * This instance and all others with this setting.
 		 */
 		EMBEDDED,
 
 		/**
-		 * Other instances.
+		 * Other instances only.
 		 */
 		NONE,
 
 		/**
-		 * A connector that reads the log of the database, such as Debezium's.
+		 * A connector that reads the transaction log of the database, such as Debezium.
 		 */
 		DEBEZIUM
 
 	}
 
 	/**
-	 * Stores.
+	 * Types of stores.
 	 */
 	public enum StoreType {
 
@@ -230,14 +235,15 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 		REDIS,
 
 		/**
-		 * The memory of this process, for tests: forgotten at its end, unknown to others.
+		 * The memory of this process, for tests. Its records are lost when the process
+		 * ends, and other instances do not see them.
 		 */
 		IN_MEMORY
 
 	}
 
 	/**
-	 * What happens at start-up when a server of the store may evict keys.
+	 * Reactions at start-up to a server that may evict keys.
 	 */
 	public enum OnEvictionPolicy {
 
@@ -254,39 +260,39 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	}
 
 	/**
-	 * What happens while the store is unavailable.
+	 * Treatments of records while the store is unavailable.
 	 */
 	public enum OnUnavailable {
 
 		/**
-		 * Consumption waits.
+		 * Consumption is paused until the store is available.
 		 */
 		WAIT,
 
 		/**
-		 * Records are processed without protection, and counted.
+		 * Records are processed without protection and counted.
 		 */
 		PROCESS
 
 	}
 
 	/**
-	 * What is done about the schema at start-up.
+	 * Treatments of the database schema at start-up.
 	 */
 	public enum Schema {
 
 		/**
-		 * It is brought up to date.
+		 * The schema is migrated to the current version.
 		 */
 		MIGRATE,
 
 		/**
-		 * It is checked.
+		 * The schema is validated.
 		 */
 		VALIDATE,
 
 		/**
-		 * Nothing.
+		 * The schema is neither migrated nor validated.
 		 */
 		NONE
 

@@ -10,7 +10,7 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * What the library reads by name or calls by reflection.
+ * Registers the resources and methods that the library accesses by name.
  */
 final class IdempotencyRuntimeHints implements RuntimeHintsRegistrar {
 

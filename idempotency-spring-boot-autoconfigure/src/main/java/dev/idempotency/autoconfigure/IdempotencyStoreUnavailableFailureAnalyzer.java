@@ -9,7 +9,7 @@ import org.springframework.boot.diagnostics.FailureAnalysis;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 
 /**
- * Shows a database that is down at start-up as a sentence with an action.
+ * Reports a database that is unavailable at start-up with a description and an action.
  */
 final class IdempotencyStoreUnavailableFailureAnalyzer
 		extends AbstractFailureAnalyzer<IdempotencyStoreUnavailableException> {

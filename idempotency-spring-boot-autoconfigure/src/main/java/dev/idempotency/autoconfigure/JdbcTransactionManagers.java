@@ -22,8 +22,8 @@ import org.springframework.util.ReflectionUtils;
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
- * Finds the transaction manager of a {@link DataSource}. By type there may be several, or
- * only that of Kafka.
+ * Finds the transaction manager of a {@link DataSource}. A search by type would not
+ * suffice: there may be several transaction managers, or only the one of Kafka.
  */
 final class JdbcTransactionManagers {
 
@@ -41,8 +41,8 @@ final class JdbcTransactionManagers {
 			@Nullable String name) {
 		Found found = search(beanFactory, dataSource, name);
 		if (found.manager() == null) {
-			logger.warn(found.problem() + ". Listeners in mode AUTO take leased mode; define a JdbcTransactionManager "
-					+ "bean for transactional mode");
+			logger.warn(found.problem() + ". Listeners in mode AUTO use leased mode. Declare a JdbcTransactionManager "
+					+ "bean to use transactional mode");
 		}
 		return found.manager();
 	}
@@ -52,9 +52,8 @@ final class JdbcTransactionManagers {
 		Found found = search(beanFactory, dataSource, name);
 		if (found.manager() == null) {
 			throw new IdempotencyConfigurationException(
-					"The outbox has no transaction manager for its DataSource, so that nothing could be sent with it. "
-							+ found.problem() + ".",
-					"Define a JdbcTransactionManager bean.");
+					"The outbox has no transaction manager for its DataSource. " + found.problem() + ".",
+					"Declare a JdbcTransactionManager bean.");
 		}
 		return found.manager();
 	}
@@ -71,19 +70,21 @@ final class JdbcTransactionManagers {
 			throw new IdempotencyConfigurationException(
 					"Several transaction managers manage the DataSource of the idempotency store or the outbox: "
 							+ matching.keySet() + ".",
-					"Name one with 'idempotency.jdbc.transaction-manager'.");
+					"Set 'idempotency.jdbc.transaction-manager' to one of them.");
 		}
 		if (matching.isEmpty()) {
 			return new Found(null,
 					"No transaction manager manages the DataSource of the idempotency store or the outbox"
-							+ (all.isEmpty() ? "" : ", only something else: " + all.keySet())
-							+ ". With 'spring.kafka.producer.transaction-id-prefix' Boot creates no JDBC transaction manager at "
-							+ "all and @Transactional silently means Kafka");
+							+ (all.isEmpty() ? "" : ". Other transaction managers: " + all.keySet())
+							+ ". When 'spring.kafka.producer.transaction-id-prefix' is set, Spring Boot creates no JDBC "
+							+ "transaction manager and @Transactional uses the one of Kafka");
 		}
 		Map.Entry<String, PlatformTransactionManager> found = matching.entrySet().iterator().next();
 		if (!bindsConnection(found.getValue())) {
-			return new Found(null, "The transaction manager '" + found.getKey() + "' binds no JDBC connection of the "
-					+ "DataSource of the idempotency store or the outbox; a JPA dialect that exposes its connection does");
+			return new Found(null, "The transaction manager '" + found.getKey()
+					+ "' does not bind a JDBC connection of the "
+					+ "DataSource of the idempotency store or the outbox. With JPA, the dialect must expose its "
+					+ "connection");
 		}
 		return new Found(found.getValue(), "");
 	}
@@ -96,14 +97,14 @@ final class JdbcTransactionManagers {
 			throw new IdempotencyConfigurationException(
 					"The transaction manager '" + name
 							+ "' does not manage the DataSource of the idempotency store or the outbox.",
-					"Name another with 'idempotency.jdbc.transaction-manager', or the DataSource with "
-							+ "'idempotency.jdbc.data-source'.");
+					"Correct 'idempotency.jdbc.transaction-manager', or set 'idempotency.jdbc.data-source' to the "
+							+ "DataSource of this transaction manager.");
 		}
 		return manager;
 	}
 
-	// A record on any other connection would commit by itself, before the handler's
-	// writes.
+	// A record that is written on another connection would commit on its own, before the
+	// writes of the handler.
 	private static boolean bindsConnection(PlatformTransactionManager manager) {
 		DataSource dataSource = dataSource(manager);
 		TransactionStatus probe = manager
@@ -148,10 +149,10 @@ final class JdbcTransactionManagers {
 	}
 
 	/**
-	 * What came of a search.
+	 * The result of a search.
 	 *
-	 * @param manager the manager, if there is one that can be used
-	 * @param problem why there is none
+	 * @param manager the transaction manager, if there is a usable one
+	 * @param problem the reason why there is none
 	 */
 	private record Found(@Nullable PlatformTransactionManager manager, String problem) {
 

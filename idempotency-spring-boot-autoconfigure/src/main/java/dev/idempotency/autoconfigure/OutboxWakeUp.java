@@ -6,10 +6,10 @@ import dev.idempotency.outbox.OutboxNotifier;
 import dev.idempotency.outbox.OutboxRelay;
 
 /**
- * Has messages that have just been committed published, by whoever does so.
+ * Requests the publication of messages that have just been committed.
  *
  * @param relay the relay of this instance, if it has one
- * @param notifier tells those of others
+ * @param notifier the notifier of the relays of other instances, if this one has no relay
  */
 record OutboxWakeUp(ObjectProvider<OutboxRelay> relay, ObjectProvider<OutboxNotifier> notifier) implements Runnable {
 

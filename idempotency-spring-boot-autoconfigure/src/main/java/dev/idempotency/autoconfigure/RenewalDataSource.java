@@ -18,10 +18,10 @@ import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.util.ClassUtils;
 
 /**
- * The connection with which leases are renewed. Handlers may hold all connections of the
- * pool for longer than a lease, so renewals have one of their own, made from the
- * configuration of the pool. It is opened by the first renewal and closed when none is
- * due any more; if it cannot be opened, the renewal takes one of the pool.
+ * Provides a dedicated connection for the renewal of leases. Handlers may hold all
+ * connections of the application's pool for longer than a lease. The connection has the
+ * configuration of that pool. It is opened by the first renewal and closed when it is
+ * idle. If it cannot be opened, renewals use a connection of the pool.
  */
 final class RenewalDataSource extends AbstractDataSource implements AutoCloseable {
 
@@ -44,32 +44,33 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 	}
 
 	/**
-	 * Create the connection beside a pool.
+	 * Create a {@link DataSource} for renewals with the configuration of a pool.
 	 * @param pool the pool of the application
-	 * @param timeout how long to wait for the connection
-	 * @return the connection, {@code null} if the configuration of the pool cannot be
-	 * copied: renewals share the pool then
+	 * @param timeout the maximum time to wait for the connection
+	 * @return the {@link DataSource}, {@code null} if the configuration of the pool
+	 * cannot be copied and renewals must share the pool
 	 */
 	static @Nullable RenewalDataSource beside(DataSource pool, Duration timeout) {
 		DataSource target = target(pool);
 		if (target instanceof AbstractRoutingDataSource) {
-			// It has no leases.
+			// Such a store supports transactional mode only.
 			return null;
 		}
-		// A subclass may change what its connections may do.
+		// A subclass of the pool may change the properties of its connections.
 		if (!ClassUtils.isPresent("com.zaxxer.hikari.HikariDataSource", RenewalDataSource.class.getClassLoader())
 				|| !(target instanceof HikariDataSource hikari) || target.getClass() != HikariDataSource.class) {
-			logger.info("Renewals of leases share the pool of the application, because the store's DataSource is not a "
-					+ "HikariDataSource itself but a " + target.getClass().getName()
-					+ ". In leased mode, make the pool larger "
-					+ "than the number of connections that handlers hold at the same time: else leases expire while "
-					+ "their handlers run");
+			logger.info(
+					"Lease renewals share the connection pool of the application, because the store's DataSource is a "
+							+ target.getClass().getName()
+							+ " and not a HikariDataSource. In leased mode, make the pool larger than the number of "
+							+ "connections that handlers hold at the same time. Otherwise leases expire while their "
+							+ "handlers run");
 			return null;
 		}
 		return new RenewalDataSource(copy(hikari, timeout), hikari, pool);
 	}
 
-	// Another wrapper may change what its connections may do.
+	// Any other wrapper may change the properties of the connections.
 	private static DataSource target(DataSource pool) {
 		DataSource target = pool;
 		while (target instanceof DelegatingDataSource delegating && isTransparent(delegating)
@@ -84,7 +85,7 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 		return type == TransactionAwareDataSourceProxy.class || type == LazyConnectionDataSourceProxy.class;
 	}
 
-	// Without meters: two pools would register the same.
+	// Without meters, because both pools would register the same ones.
 	private static HikariDataSource copy(HikariDataSource pool, Duration timeout) {
 		HikariDataSource copy = new HikariDataSource();
 		pool.copyStateTo(copy);
@@ -108,29 +109,29 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 
 	@Override
 	public Connection getConnection() throws SQLException {
-		// They may be changed while the pool runs.
+		// The credentials of the pool can change while it is in use.
 		this.own.setCredentials(this.model.getCredentials());
 		Connection connection;
 		try {
 			connection = this.own.getConnection();
 		}
 		catch (SQLException ex) {
-			tell(ex);
+			report(ex);
 			return this.pool.getConnection();
 		}
 		this.shared = false;
 		return connection;
 	}
 
-	private void tell(SQLException error) {
+	private void report(SQLException error) {
 		if (!this.shared && !this.own.isClosed()) {
-			logger.warn("The connection for renewals of leases could not be opened (SQL state " + error.getSQLState()
-					+ "), so they take one of the pool of the application until it can. If the database is up, let "
-					+ "it accept one connection more for each instance: else leases may expire while handlers hold "
-					+ "all connections of the pool");
+			logger.warn("The connection for lease renewals could not be opened (SQL state " + error.getSQLState()
+					+ "). Renewals use the connection pool of the application until it can be opened. If the "
+					+ "database is available, allow one additional connection per instance. Otherwise leases may "
+					+ "expire while handlers hold all connections of the pool");
 		}
 		this.shared = true;
-		logger.debug("No connection of its own could be opened for the renewal of leases", error);
+		logger.debug("The connection for lease renewals could not be opened", error);
 	}
 
 	@Override

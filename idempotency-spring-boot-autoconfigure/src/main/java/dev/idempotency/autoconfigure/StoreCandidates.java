@@ -7,7 +7,7 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 
 /**
- * Which store is meant, where there are several candidates or none.
+ * Reports stores that cannot be selected, because there are two candidates or none.
  */
 final class StoreCandidates {
 
@@ -18,7 +18,7 @@ final class StoreCandidates {
 	private StoreCandidates() {
 	}
 
-	// Before either of them has touched its server.
+	// Called by both stores before they connect to their servers.
 	static void requireOne(BeanFactory beanFactory) {
 		if (beanFactory.containsBean(JDBC) && beanFactory.containsBean(REDIS)) {
 			throw new IdempotencyConfigurationException(
@@ -30,18 +30,19 @@ final class StoreCandidates {
 	static IdempotencyConfigurationException missing(@Nullable StoreType type) {
 		if (type == StoreType.JDBC) {
 			return new IdempotencyConfigurationException(
-					"'idempotency.store.type' is 'jdbc', but there is no DataSource with Spring JDBC.",
+					"'idempotency.store.type' is 'jdbc', but there is no DataSource bean, or Spring JDBC is missing.",
 					"Add 'spring-boot-starter-jdbc' and a JDBC driver, and configure a DataSource.");
 		}
 		if (type == StoreType.REDIS) {
 			return new IdempotencyConfigurationException(
-					"'idempotency.store.type' is 'redis', but there is no RedisConnectionFactory of Lettuce.",
-					"Add 'spring-boot-starter-data-redis' and configure 'spring.data.redis', or define a "
+					"'idempotency.store.type' is 'redis', but there is no RedisConnectionFactory bean of Lettuce.",
+					"Add 'spring-boot-starter-data-redis' and set 'spring.data.redis.*', or declare a "
 							+ "LettuceConnectionFactory bean.");
 		}
-		return new IdempotencyConfigurationException("There are idempotent listeners, but no idempotency store.",
+		return new IdempotencyConfigurationException(
+				"The application has idempotent listeners, but no idempotency store.",
 				"Add 'spring-boot-starter-jdbc' and configure a DataSource, add 'spring-boot-starter-data-redis' and "
-						+ "configure 'spring.data.redis', or declare an IdempotencyStore bean.");
+						+ "set 'spring.data.redis.*', or declare an IdempotencyStore bean.");
 	}
 
 }

@@ -4,9 +4,9 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.PlatformTransactionManager;
 
 /**
- * How the transactions of the store's database are managed.
+ * The transaction manager of the store's database.
  *
- * @param manager the manager, {@code null} if there is none
+ * @param manager the transaction manager, {@code null} if there is none
  */
 record StoreTransactions(@Nullable PlatformTransactionManager manager) {
 

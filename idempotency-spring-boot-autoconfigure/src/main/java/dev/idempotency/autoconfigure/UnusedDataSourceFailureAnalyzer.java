@@ -12,13 +12,13 @@ import org.springframework.core.env.Environment;
 import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 
 /**
- * Explains why an application that keeps its idempotency records in Redis fails for want
- * of a database. It goes before the analyzer of Spring Boot, which cannot know that.
+ * Explains why an application with the Redis store fails to start without a database. It
+ * precedes the analyzer of Spring Boot, which does not know that the database is unused.
  */
 @Order(Ordered.HIGHEST_PRECEDENCE)
 final class UnusedDataSourceFailureAnalyzer extends AbstractFailureAnalyzer<BeanCreationException> {
 
-	// Not visible outside of its package.
+	// The exception class is package-private.
 	private static final String NOT_CONFIGURED = "org.springframework.boot.jdbc.autoconfigure.DataSourceProperties"
 			+ "$DataSourceBeanCreationException";
 
@@ -34,8 +34,8 @@ final class UnusedDataSourceFailureAnalyzer extends AbstractFailureAnalyzer<Bean
 				"'idempotency.store.type' is 'redis' and no database is configured, but Spring JDBC is on the class "
 						+ "path, so Spring Boot creates a DataSource.",
 				"If the application uses no relational database, replace the dependency "
-						+ "'idempotency-spring-boot-starter' by 'idempotency-spring-boot-starter-redis', which brings "
-						+ "no JDBC. If it does, set 'spring.datasource.url'.",
+						+ "'idempotency-spring-boot-starter' with 'idempotency-spring-boot-starter-redis', which does "
+						+ "not contain JDBC. Otherwise set 'spring.datasource.url'.",
 				cause) : null;
 	}
 

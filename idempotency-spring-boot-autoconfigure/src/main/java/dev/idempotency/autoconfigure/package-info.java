@@ -1,5 +1,5 @@
 /**
- * The wiring: properties, one auto-configuration for each concern, and failure analysis.
+ * Auto-configuration: the properties, one class per concern and the failure analyzers.
  */
 @NullMarked
 package dev.idempotency.autoconfigure;

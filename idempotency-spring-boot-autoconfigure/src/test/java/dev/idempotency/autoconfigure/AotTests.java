@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link IdempotencyRuntimeHints}.
  */
-@Isolated("Spring keeps the classes that it generates meanwhile for the whole JVM")
+@Isolated("Spring keeps classes that it generates during the test for the whole JVM")
 class AotTests {
 
 	private final RuntimeHints hints = new RuntimeHints();
@@ -44,22 +44,22 @@ class AotTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "postgresql", "h2" })
-	void migrationsAreKept(String database) {
+	void hintsContainTheMigrations(String database) {
 		String script = "dev/idempotency/jdbc/" + database + "/V1__idempotency_record.sql";
 		assertThat(getClass().getClassLoader().getResource(script)).isNotNull();
 		assertThat(RuntimeHintsPredicates.resource().forResource(script)).accepts(this.hints);
 	}
 
 	@Test
-	void methodsThatAreCalledByNameAreKept() throws NoSuchMethodException {
+	void hintsContainMethodsThatAreCalledByName() throws NoSuchMethodException {
 		assertThat(RuntimeHintsPredicates.reflection()
 			.onMethodInvocation(JpaTransactionManager.class.getMethod("getDataSource"))).accepts(this.hints);
 	}
 
-	// Spring Kafka does that for what listeners get and return, so the library need not.
+	// Spring Kafka registers the parameter and return types of listeners.
 	@ParameterizedTest
 	@MethodSource
-	void typesOfListenersAreKept(Class<?> type) {
+	void hintsContainTheTypesOfListeners(Class<?> type) {
 		DefaultGenerationContext generation = new DefaultGenerationContext(
 				new ClassNameGenerator(ClassName.get(AotTests.class)), new InMemoryGeneratedFiles());
 		GenericApplicationContext context = new GenericApplicationContext();
@@ -68,7 +68,7 @@ class AotTests {
 		assertThat(RuntimeHintsPredicates.reflection().onType(type)).accepts(generation.getRuntimeHints());
 	}
 
-	static Stream<Class<?>> typesOfListenersAreKept() {
+	static Stream<Class<?>> hintsContainTheTypesOfListeners() {
 		return Stream.of(Command.class, Receipt.class, Line.class);
 	}
 

@@ -22,7 +22,7 @@ import dev.idempotency.test.Contexts;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for what all auto-configurations and properties have in common.
+ * Tests for rules that apply to all auto-configurations and properties.
  */
 class AutoConfigurationsTests {
 
@@ -46,7 +46,7 @@ class AutoConfigurationsTests {
 
 	private static boolean isOfBoot(String name) {
 		try {
-			// Liquibase's is not on the class path of the tests.
+			// Liquibase is not on the class path of the tests.
 			return name.endsWith(".LiquibaseAutoConfiguration")
 					|| Class.forName(name).isAnnotationPresent(AutoConfiguration.class);
 		}

@@ -32,7 +32,7 @@ import dev.idempotency.test.Contexts;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for the library as a guest: no bean of the application or of Boot is displaced.
+ * Tests that the library replaces no bean of the application or of Spring Boot.
  */
 @Tag("promise-13")
 class GuestTests {
@@ -41,7 +41,7 @@ class GuestTests {
 	@ValueSource(classes = { RecordInterceptor.class, BatchInterceptor.class, RecordFilterStrategy.class,
 			CommonErrorHandler.class, ObjectMapper.class, TransactionTemplate.class, PlatformTransactionManager.class,
 			TaskScheduler.class, Clock.class, Flyway.class, DataSource.class })
-	void bootsBeansAreTheSame(Class<?> type) {
+	void beansOfSpringBootAreUnchanged(Class<?> type) {
 		assertThat(names(Contexts.all(), type)).isEqualTo(names(Contexts.boot(), type));
 	}
 
@@ -49,13 +49,13 @@ class GuestTests {
 	@ValueSource(classes = { RecordInterceptor.class, BatchInterceptor.class, RecordFilterStrategy.class,
 			CommonErrorHandler.class, ObjectMapper.class, TransactionTemplate.class, PlatformTransactionManager.class,
 			TaskScheduler.class, Clock.class, Flyway.class, DataSource.class })
-	void usersBeansAreTheSame(Class<?> type) {
+	void beansOfTheApplicationAreUnchanged(Class<?> type) {
 		assertThat(names(Contexts.all().withUserConfiguration(Beans.class), type)).isNotEmpty()
 			.isEqualTo(names(Contexts.boot().withUserConfiguration(Beans.class), type));
 	}
 
 	@Test
-	void everyBeanOfOursHasANameAndATypeOfOurs() {
+	void everyBeanOfTheLibraryHasAnOwnNameAndType() {
 		Contexts.all().run((context) -> {
 			Set<String> added = new TreeSet<>(Set.of(context.getBeanDefinitionNames()));
 			added.removeAll(allNames(Contexts.boot()));
@@ -65,15 +65,14 @@ class GuestTests {
 	}
 
 	@Test
-	void disabledLibraryLeavesNoBean() {
+	void disabledLibraryHasNoBeans() {
 		ApplicationContextRunner disabled = Contexts.all().withPropertyValues("idempotency.enabled=false");
 		Set<String> names = allNames(disabled);
-		// The classes of the conditions themselves are no beans.
 		assertThat(names).isEqualTo(allNames(Contexts.boot()));
 	}
 
 	@Test
-	void disabledLibraryForcesNoProxyCreator() {
+	void disabledLibraryRegistersNoProxyCreator() {
 		ApplicationContextRunner runner = new ApplicationContextRunner()
 			.withConfiguration(AutoConfigurations.of(Contexts.autoConfigurations().toArray(Class<?>[]::new)));
 		String creator = "org.springframework.aop.config.internalAutoProxyCreator";

@@ -20,7 +20,7 @@ class H2AutoConfigurationTests {
 
 	@Test
 	@Tag("promise-12")
-	void partitionsOnH2AreRefused() {
+	void partitionedLayoutIsRefusedOnH2() {
 		assertThat(IdempotencyAutoConfigurationTests
 			.failure(Contexts.all()
 				.withPropertyValues("spring.datasource.url=jdbc:h2:mem:partitioned", "spring.datasource.username=sa",
@@ -29,7 +29,7 @@ class H2AutoConfigurationTests {
 	}
 
 	@Test
-	void storeOnH2IsTransactional() {
+	void storeOnH2SupportsTransactions() {
 		Contexts.all()
 			.withPropertyValues("spring.datasource.url=jdbc:h2:mem:auto", "spring.datasource.username=sa",
 					"spring.datasource.password=")

@@ -68,7 +68,8 @@ class IdempotencyAutoConfigurationTests {
 	void listenerIsRefusedWithoutAStore() {
 		FailureAnalysis analysis = failure(
 				Contexts.without(DataSourceAutoConfiguration.class).withUserConfiguration(Listener.class));
-		assertThat(analysis.getDescription()).isEqualTo("There are idempotent listeners, but no idempotency store.");
+		assertThat(analysis.getDescription())
+			.isEqualTo("The application has idempotent listeners, but no idempotency store.");
 		assertThat(analysis.getAction()).contains("'spring-boot-starter-jdbc'", "IdempotencyStore bean");
 	}
 
@@ -78,7 +79,7 @@ class IdempotencyAutoConfigurationTests {
 		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.key.on-missing=default")
 			.withUserConfiguration(Listener.class));
 		assertThat(analysis.getDescription())
-			.isEqualTo("'idempotency.key.on-missing' is 'default', which names no policy.");
+			.isEqualTo("'idempotency.key.on-missing' is 'default', which is valid for listeners only.");
 		assertThat(analysis.getAction()).contains("'record-coordinates', 'reject' or 'process'");
 	}
 

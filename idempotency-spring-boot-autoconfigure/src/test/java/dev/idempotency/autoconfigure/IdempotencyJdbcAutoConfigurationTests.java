@@ -41,13 +41,13 @@ class IdempotencyJdbcAutoConfigurationTests {
 	}
 
 	@Test
-	void schemaIsMigrated() {
+	void schemaIsMigratedByDefault() {
 		start(this.runner);
 		assertThat(tables("public")).contains("idempotency_record", "idempotency_record_schema_history");
 	}
 
 	@Test
-	void secondStartFindsTheSchema() {
+	void secondStartDoesNotMigrateAgain() {
 		start(this.runner);
 		start(this.runner);
 		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2");
@@ -55,7 +55,7 @@ class IdempotencyJdbcAutoConfigurationTests {
 
 	@Test
 	@Tag("promise-13")
-	void usersMigrationsRunFirstAndAreAloneInTheirHistory() {
+	void migrationsOfTheApplicationRunFirstWithTheirOwnHistory() {
 		start(this.runner.withUserConfiguration(NeedsStore.class)
 			.withPropertyValues("spring.flyway.enabled=true", "spring.flyway.locations=classpath:users/migrations"));
 		assertThat(history("flyway_schema_history")).containsExactly("1");
@@ -64,13 +64,13 @@ class IdempotencyJdbcAutoConfigurationTests {
 	}
 
 	@Test
-	void tableHasTheGivenName() {
+	void tableHasTheConfiguredName() {
 		start(this.runner.withPropertyValues("idempotency.jdbc.table=dedup"));
 		assertThat(tables("public")).containsExactlyInAnyOrder("dedup", "dedup_schema_history");
 	}
 
 	@Test
-	void tableIsInTheGivenSchema() {
+	void tableIsInTheConfiguredSchema() {
 		this.jdbc.execute("CREATE SCHEMA billing");
 		start(this.runner.withPropertyValues("idempotency.jdbc.table=billing.dedup"));
 		assertThat(tables("billing")).containsExactlyInAnyOrder("dedup", "dedup_schema_history");
@@ -78,7 +78,7 @@ class IdempotencyJdbcAutoConfigurationTests {
 	}
 
 	@Test
-	void twoApplicationsShareADatabase() {
+	void twoApplicationsCanShareADatabase() {
 		start(this.runner.withPropertyValues("idempotency.jdbc.table=one"));
 		start(this.runner.withPropertyValues("idempotency.jdbc.table=two"));
 		assertThat(tables("public")).containsExactlyInAnyOrder("one", "one_schema_history", "two",
@@ -86,20 +86,20 @@ class IdempotencyJdbcAutoConfigurationTests {
 	}
 
 	@Test
-	void validationAcceptsTheTable() {
+	void validationAcceptsAMigratedTable() {
 		start(this.runner);
 		start(this.runner.withPropertyValues("idempotency.jdbc.schema=validate"));
 	}
 
 	@Test
-	void noSchemaHandlingReadsNoColumn() {
+	void columnsAreNotCheckedWhenTheSchemaIsNeitherMigratedNorValidated() {
 		start(this.runner);
 		this.jdbc.execute("ALTER TABLE idempotency_record DROP COLUMN fence");
 		start(this.runner.withPropertyValues("idempotency.jdbc.schema=none"));
 	}
 
 	@Test
-	void tableIsPartitionedOnRequest() {
+	void tableIsPartitionedWhenTheLayoutIsPartitioned() {
 		start(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
 				"idempotency.jdbc.partition-interval=6h"));
 		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2", "1000", "1001");
@@ -112,7 +112,7 @@ class IdempotencyJdbcAutoConfigurationTests {
 
 	@Test
 	@Tag("promise-12")
-	void existingTableIsConvertedOnRequestOnly() {
+	void existingTableIsConvertedOnlyWhenConvertIsSet() {
 		start(this.runner);
 		ApplicationContextRunner partitioned = this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned");
 		FailureAnalysis analysis = failure(partitioned);
@@ -126,7 +126,7 @@ class IdempotencyJdbcAutoConfigurationTests {
 
 	@Test
 	@Tag("promise-12")
-	void partitionIntervalOfNothingIsRefused() {
+	void partitionIntervalOfZeroIsRefused() {
 		assertThat(failure(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
 				"idempotency.jdbc.partition-interval=0s"))
 			.getAction()).contains("Set 'idempotency.jdbc.partition-interval'");
@@ -155,7 +155,7 @@ class IdempotencyJdbcAutoConfigurationTests {
 	void migrationWithoutFlywayIsRefused() {
 		FailureAnalysis analysis = failure(withoutFlyway());
 		assertThat(analysis.getDescription())
-			.isEqualTo("'idempotency.jdbc.schema' is 'migrate', but there is no Flyway on the class path.");
+			.isEqualTo("'idempotency.jdbc.schema' is 'migrate', but Flyway is not on the class path.");
 		assertThat(analysis.getAction()).contains("Add 'flyway-core'");
 	}
 
@@ -188,7 +188,7 @@ class IdempotencyJdbcAutoConfigurationTests {
 	}
 
 	/**
-	 * Asks for the store before anything else is there.
+	 * Injects the store before any other bean is created.
 	 */
 	static class NeedsStore {
 

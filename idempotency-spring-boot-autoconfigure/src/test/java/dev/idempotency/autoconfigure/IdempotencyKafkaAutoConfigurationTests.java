@@ -19,14 +19,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 class IdempotencyKafkaAutoConfigurationTests {
 
 	@Test
-	void listenersCanBeProtected() {
+	void listenerInfrastructureIsPresent() {
 		Contexts.all()
 			.run((context) -> assertThat(context).hasSingleBean(IdempotentAdvisor.class)
 				.hasSingleBean(ContainerProtection.class));
 	}
 
 	@Test
-	void applicationWithoutKafkaHasTheTemplateOnly() {
+	void applicationWithoutKafkaHasOnlyTheTemplate() {
 		Contexts.without(KafkaAutoConfiguration.class)
 			.withClassLoader(new FilteredClassLoader("org.springframework.kafka"))
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)

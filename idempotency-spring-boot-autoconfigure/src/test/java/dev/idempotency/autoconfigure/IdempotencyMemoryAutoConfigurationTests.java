@@ -29,14 +29,14 @@ class IdempotencyMemoryAutoConfigurationTests {
 		.withPropertyValues("idempotency.store.type=in-memory");
 
 	@Test
-	void storeIsUsedWhereItIsAskedFor() {
+	void storeIsUsedWhenThePropertyNamesIt() {
 		this.withoutDatabase.withPropertyValues("idempotency.store.type=in-memory")
 			.run((context) -> assertThat(context.getBean(IdempotencyTemplate.class).store())
 				.isInstanceOf(InMemoryIdempotencyStore.class));
 	}
 
 	@Test
-	void storeMayBeAskedForByAnEnvironmentVariable() {
+	void storeIsUsedWhenAnEnvironmentVariableNamesIt() {
 		this.withoutDatabase.withSystemProperties("idempotency.store.type=IN_MEMORY")
 			.run((context) -> assertThat(context).hasSingleBean(InMemoryIdempotencyStore.class));
 	}
@@ -58,29 +58,29 @@ class IdempotencyMemoryAutoConfigurationTests {
 
 	@Test
 	@Tag("promise-12")
-	void storeIsNoCandidateWhereItIsNotAskedFor() {
+	void storeIsNotUsedWithoutTheProperty() {
 		this.withoutDatabase.run((context) -> assertThat(context).doesNotHaveBean(IdempotencyStore.class));
 		Contexts.all().run((context) -> assertThat(context).doesNotHaveBean(InMemoryIdempotencyStore.class));
 	}
 
 	@Test
 	@Tag("promise-12")
-	void startWarnsThatKeysAreForgotten() {
+	void startUpWarnsThatRecordsAreLost() {
 		try (Logs logs = new Logs()) {
 			this.runner.run((context) -> assertThat(logs.messages("WARN")).singleElement()
 				.asString()
-				.contains("forgotten at the end of this process", "unknown to other instances", "for tests"));
+				.contains("lost when this process ends", "other instances do not see them", "for tests only"));
 		}
 	}
 
 	@Test
-	void expiredRecordsAreCleanedUp() {
+	void cleanupJobIsPresentWhenEnabled() {
 		this.runner.withPropertyValues("idempotency.cleanup.enabled=true")
 			.run((context) -> assertThat(context).hasSingleBean(CleanupJob.class));
 	}
 
 	@Test
-	void usersStoreIsUsed() {
+	void storeOfTheApplicationIsUsed() {
 		this.runner.withUserConfiguration(UsersStore.class).run((context) -> {
 			assertThat(context).hasSingleBean(IdempotencyStore.class);
 			assertThat(context.getBean(IdempotencyTemplate.class).store()).isSameAs(context.getBean("usersStore"));
@@ -89,7 +89,7 @@ class IdempotencyMemoryAutoConfigurationTests {
 
 	@Test
 	@Tag("promise-13")
-	void nothingIsThereWhenTheLibraryIsOff() {
+	void storeIsAbsentWhenTheLibraryIsDisabled() {
 		this.runner.withPropertyValues("idempotency.enabled=false")
 			.run((context) -> assertThat(context).doesNotHaveBean(IdempotencyStore.class));
 	}

@@ -49,8 +49,8 @@ import static org.mockito.BDDMockito.given;
 import static org.mockito.Mockito.mock;
 
 /**
- * Tests for what the JDBC store and the outbox need from the database: what is missing is
- * found at start-up, and explained.
+ * Tests for the requirements of the JDBC store and the outbox, which are checked at
+ * start-up.
  */
 @Tag("promise-12")
 @Tag("promise-14")
@@ -82,7 +82,7 @@ class JdbcStartupTests {
 	void createDatabase() {
 		this.database = Servers.newDatabase();
 		this.jdbc = Servers.jdbc(this.database);
-		// As on a server before PostgreSQL 15 that has been made safe, and on later ones.
+		// The default since PostgreSQL 15.
 		this.jdbc.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC");
 		this.runner = Contexts.all().withPropertyValues("spring.datasource.url=" + this.database);
 	}
@@ -109,7 +109,7 @@ class JdbcStartupTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "migrate", "validate", "none" })
-	void tableWithoutAPrivilegeIsRefused(String schema) {
+	void tableIsRefusedWhenThePrivilegesAreIncomplete(String schema) {
 		JdbcSchemaMigration.migrate(owner(), TABLE);
 		this.jdbc.execute("GRANT SELECT, INSERT ON idempotency_record TO " + LOGIN);
 		this.jdbc.execute("GRANT SELECT ON idempotency_record_schema_history TO " + LOGIN);
@@ -123,7 +123,7 @@ class JdbcStartupTests {
 	}
 
 	@Test
-	void privilegesOnColumnsAreEnough() {
+	void privilegesOnColumnsAreSufficient() {
 		JdbcSchemaMigration.migrate(owner(), TABLE);
 		this.jdbc
 			.execute("GRANT SELECT, INSERT, DELETE, UPDATE (state, fence, attempt, token, fingerprint, lease_until, "
@@ -138,7 +138,7 @@ class JdbcStartupTests {
 	}
 
 	@Test
-	void outboxWithoutAPrivilegeIsRefused() {
+	void outboxIsRefusedWhenThePrivilegesAreIncomplete() {
 		JdbcSchemaMigration.migrate(owner(), TABLE);
 		JdbcSchemaMigration.migrateOutbox(owner(), OUTBOX);
 		this.jdbc.execute("GRANT ALL ON idempotency_record TO " + LOGIN);
@@ -152,7 +152,7 @@ class JdbcStartupTests {
 	}
 
 	@Test
-	void partitionedTableThatTheUserCannotUseIsRefused() {
+	void partitionedTableIsRefusedWhenThePrivilegesAreIncomplete() {
 		JdbcSchemaMigration.migrate(owner(), TABLE, Layout.PARTITIONED);
 		this.jdbc.execute("GRANT ALL ON idempotency_record TO " + LOGIN);
 		this.jdbc.execute("REVOKE EXECUTE ON FUNCTION idempotency_record_restore FROM PUBLIC");
@@ -171,7 +171,7 @@ class JdbcStartupTests {
 	}
 
 	@Test
-	void partitionsThatTheUserCannotMaintainAreRefused() {
+	void cleanupIsRefusedWhenTheUserCannotMaintainPartitions() {
 		String owner = Servers.postgres().username();
 		JdbcSchemaMigration.migrate(owner(), TABLE, Layout.PARTITIONED);
 		this.jdbc.execute("GRANT ALL ON idempotency_record, idempotency_record_period TO " + LOGIN);
@@ -189,7 +189,7 @@ class JdbcStartupTests {
 
 	@ParameterizedTest
 	@CsvSource({ "validate,''", "none,''", "none,outbox" })
-	void tableThatIsMissingIsRefused(String schema, String outbox) {
+	void missingTableIsRefused(String schema, String outbox) {
 		boolean isOutbox = !outbox.isEmpty();
 		if (isOutbox) {
 			JdbcSchemaMigration.migrate(owner(), TABLE);
@@ -202,7 +202,7 @@ class JdbcStartupTests {
 	}
 
 	@Test
-	void userWhoMayNotCreateTablesIsRefusedAtOnce() {
+	void migrationIsRefusedWhenTheUserCannotCreateTables() {
 		long start = System.nanoTime();
 		assertRefused(login(),
 				"The database user '" + LOGIN
@@ -215,7 +215,7 @@ class JdbcStartupTests {
 	}
 
 	@Test
-	void schemaThatIsMissingIsRefused() {
+	void missingSchemaIsRefused() {
 		FailureAnalysis analysis = IdempotencyAutoConfigurationTests
 			.failure(this.runner.withPropertyValues("idempotency.jdbc.table=billing.dedup"));
 		assertThat(analysis.getDescription())
@@ -224,7 +224,7 @@ class JdbcStartupTests {
 	}
 
 	@Test
-	void migrationsRunWithTheUserOfTheFlywayDataSource() {
+	void migrationRunsWithTheUserOfTheFlywayDataSource() {
 		this.jdbc.execute(
 				"ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO " + LOGIN);
 		assertStarts(login().withUserConfiguration(Migrating.class));
@@ -233,9 +233,9 @@ class JdbcStartupTests {
 			.isEqualTo(Servers.postgres().username());
 	}
 
-	// Of a version that did not know the annotation.
+	// The tables were created by a version that did not support the annotation.
 	@Test
-	void tablesThatTheUserOfTheStoreOwnsAreMigratedByThatUser() {
+	void migrationRunsWithTheUserOfTheStoreWhenThatUserOwnsTheTables() {
 		String migrator = Servers.unique("migrator");
 		this.jdbc.execute("CREATE ROLE " + migrator + " LOGIN PASSWORD '" + migrator + "'");
 		this.jdbc.execute("GRANT CREATE ON SCHEMA public TO " + migrator + ", " + LOGIN);
@@ -249,7 +249,7 @@ class JdbcStartupTests {
 	}
 
 	@Test
-	void instanceThatOnlySendsNeedsNoMoreThanItDoes() {
+	void sendingInstanceNeedsOnlyThePrivilegesToSend() {
 		JdbcSchemaMigration.migrate(owner(), TABLE);
 		JdbcSchemaMigration.migrateOutbox(owner(), OUTBOX);
 		this.jdbc.execute("GRANT ALL ON idempotency_record TO " + LOGIN);
@@ -262,7 +262,7 @@ class JdbcStartupTests {
 	}
 
 	@Test
-	void flywayDataSourceOfADatabaseThatTheStoreDoesNotKnowIsNotUsed() {
+	void flywayDataSourceOfAnUnknownDatabaseIsNotUsed() {
 		assertStarts(this.runner.withUserConfiguration(MigratingAnother.class));
 	}
 
@@ -276,23 +276,23 @@ class JdbcStartupTests {
 	}
 
 	@Test
-	void dataSourceThatIsMissingIsRefused() {
+	void missingDataSourceIsRefused() {
 		assertRefused(this.runner.withPropertyValues("idempotency.jdbc.data-source=ledger"),
 				"'idempotency.jdbc.data-source' is 'ledger', but there is no DataSource bean with this name.",
-				"Name one of these beans: [dataSource].");
+				"Set 'idempotency.jdbc.data-source' to one of these beans: [dataSource].");
 	}
 
 	@Test
-	void transactionManagerThatIsMissingIsRefused() {
+	void missingTransactionManagerIsRefused() {
 		assertRefused(this.runner.withPropertyValues("idempotency.jdbc.transaction-manager=ledger"),
 				"'idempotency.jdbc.transaction-manager' is 'ledger', but there is no PlatformTransactionManager bean with "
 						+ "this name.",
-				"Name one of these beans: [transactionManager].");
+				"Set 'idempotency.jdbc.transaction-manager' to one of these beans: [transactionManager].");
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "migrate", "validate", "none" })
-	void databaseThatIsDownIsRefused(String schema) {
+	void unavailableDatabaseIsReported(String schema) {
 		FailureAnalysis analysis = IdempotencyAutoConfigurationTests.failure(this.runner.withPropertyValues(
 				"spring.datasource.url=jdbc:postgresql://localhost:1/app", "idempotency.jdbc.schema=" + schema));
 		assertThat(analysis.getDescription())
@@ -304,7 +304,7 @@ class JdbcStartupTests {
 	}
 
 	@Test
-	void otherIsolationIsRefusedForATransactionalListenerOfPartitions() {
+	void repeatableReadIsRefusedForATransactionalListenerWithPartitions() {
 		ApplicationContextRunner repeatable = this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
 				"spring.datasource.hikari.transaction-isolation=TRANSACTION_REPEATABLE_READ");
 		assertRefused(repeatable.withUserConfiguration(AutoListener.class),
@@ -318,7 +318,7 @@ class JdbcStartupTests {
 	}
 
 	@Test
-	void ownIsolationOfAListenerIsRefusedForPartitions() {
+	void serializableListenerIsRefusedWithPartitions() {
 		FailureAnalysis analysis = IdempotencyAutoConfigurationTests
 			.failure(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned")
 				.withUserConfiguration(SerializableListener.class));
@@ -328,7 +328,7 @@ class JdbcStartupTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { OtherTypedStore.class, OtherStore.class })
-	void storeOfTheUserInAnotherDataSourceTakesNoPartInTransactionsOfTheFirst(Class<?> configuration) {
+	void applicationStoreDoesNotJoinTransactionsOfAnotherDataSource(Class<?> configuration) {
 		try (Logs logs = new Logs()) {
 			this.runner.withUserConfiguration(configuration).run((context) -> {
 				IdempotencyTemplate template = context.getBean(IdempotencyTemplate.class);
@@ -343,7 +343,7 @@ class JdbcStartupTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { ManagedTypedStore.class, ManagedStore.class })
-	void storeOfTheUserTakesPartInTheTransactionsOfItsOwnDataSource(Class<?> configuration) {
+	void applicationStoreJoinsTransactionsOfItsOwnDataSource(Class<?> configuration) {
 		this.runner.withUserConfiguration(configuration).run((context) -> {
 			IdempotencyTemplate template = context.getBean(IdempotencyTemplate.class);
 			assertThat(context.getBean(StoreTransactions.class).manager()).isSameAs(context.getBean("secondManager"));

@@ -33,11 +33,11 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link IdempotencyConfigurationFailureAnalyzer}: which database and which
- * transaction manager.
+ * Tests for {@link IdempotencyConfigurationFailureAnalyzer} and for the selection of the
+ * {@link DataSource} and the transaction manager.
  */
 @Tag("promise-12")
-@Isolated("It reads the log")
+@Isolated("The tests read the log")
 class MisconfigurationTests {
 
 	private static final String KAFKA_TRANSACTION = "spring.kafka.producer.transaction-id-prefix=tx";
@@ -48,8 +48,8 @@ class MisconfigurationTests {
 	void twoDataSourcesAreRefused() {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TwoDataSources.class));
 		assertThat(analysis.getDescription())
-			.isEqualTo("There are several DataSources for the idempotency store or the outbox: [first, second].");
-		assertThat(analysis.getAction()).startsWith("Name one with 'idempotency.jdbc.data-source'");
+			.isEqualTo("There are several DataSource beans for the idempotency store or the outbox: [first, second].");
+		assertThat(analysis.getAction()).startsWith("Set 'idempotency.jdbc.data-source' to one of them");
 	}
 
 	@Test
@@ -64,15 +64,15 @@ class MisconfigurationTests {
 	}
 
 	@Test
-	void twoManagersOfTheDataSourceAreRefused() {
+	void twoTransactionManagersOfTheDataSourceAreRefused() {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TwoManagers.class));
 		assertThat(analysis.getDescription()).isEqualTo(
 				"Several transaction managers manage the DataSource of the idempotency store or the outbox: [one, two].");
-		assertThat(analysis.getAction()).isEqualTo("Name one with 'idempotency.jdbc.transaction-manager'.");
+		assertThat(analysis.getAction()).isEqualTo("Set 'idempotency.jdbc.transaction-manager' to one of them.");
 	}
 
 	@Test
-	void namedManagerIsUsed() {
+	void namedTransactionManagerIsUsed() {
 		this.runner.withUserConfiguration(TwoManagers.class)
 			.withPropertyValues("idempotency.jdbc.transaction-manager=two")
 			.run((context) -> assertThat(context.getBean(StoreTransactions.class).manager())
@@ -80,20 +80,20 @@ class MisconfigurationTests {
 	}
 
 	@Test
-	void managerOfAProxyOfTheDataSourceIsFound() {
+	void transactionManagerOfAProxyOfTheDataSourceIsFound() {
 		this.runner.withUserConfiguration(ProxiedManager.class)
 			.run((context) -> assertThat(context.getBean(StoreTransactions.class).manager())
 				.isSameAs(context.getBean("proxied")));
 	}
 
 	@Test
-	void managerThatBindsNoConnectionIsNotUsed() {
+	void transactionManagerWithoutABoundConnectionIsNotUsed() {
 		this.runner.withUserConfiguration(UnboundManager.class)
 			.run((context) -> assertThat(context.getBean(StoreTransactions.class).manager()).isNull());
 	}
 
 	@Test
-	void namedManagerThatBindsNoConnectionIsRefused() {
+	void namedTransactionManagerWithoutABoundConnectionIsRefused() {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(UnboundManager.class)
 			.withPropertyValues("idempotency.jdbc.transaction-manager=unbound"));
 		assertThat(analysis.getDescription()).isEqualTo(
@@ -101,7 +101,7 @@ class MisconfigurationTests {
 	}
 
 	@Test
-	void transactionalModeWithoutJdbcManagerIsRefused() {
+	void transactionalListenerIsRefusedWithoutAJdbcTransactionManager() {
 		FailureAnalysis analysis = failure(this.runner.withPropertyValues(KAFKA_TRANSACTION)
 			.withUserConfiguration(PlainFactory.class, TransactionalListener.class));
 		assertThat(analysis.getDescription()).contains("TransactionalListener.listen asks for transactional mode",
@@ -110,28 +110,28 @@ class MisconfigurationTests {
 	}
 
 	@Test
-	void autoModeWithoutJdbcManagerIsLeasedWithAWarning() {
+	void modeAutoIsLeasedWithAWarningWithoutAJdbcTransactionManager() {
 		try (Logs logs = new Logs()) {
 			this.runner.withPropertyValues(KAFKA_TRANSACTION)
 				.withUserConfiguration(PlainFactory.class, AutoListener.class)
 				.run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("WARN")).singleElement()
 				.asString()
-				.contains("only something else: [kafkaTransactionManager]",
-						"@Transactional silently means Kafka. Listeners in mode AUTO take leased mode");
+				.contains("Other transaction managers: [kafkaTransactionManager]",
+						"@Transactional uses the one of Kafka. Listeners in mode AUTO use leased mode");
 			assertThat(logs.messages("INFO")).anyMatch((message) -> message.contains("mode LEASED"));
 		}
 	}
 
 	@Test
-	void usersJdbcManagerNextToThatOfKafkaIsFound() {
+	void jdbcTransactionManagerIsFoundNextToThatOfKafka() {
 		this.runner.withPropertyValues(KAFKA_TRANSACTION)
 			.withUserConfiguration(PlainFactory.class, TransactionalListener.class, UsersManager.class)
 			.run((context) -> assertThat(context.getBean(IdempotencyTemplate.class).supportsTransactions()).isTrue());
 	}
 
 	@Test
-	void tableThatIsNoNameIsRefused() {
+	void invalidTableNameIsRefused() {
 		FailureAnalysis analysis = failure(
 				this.runner.withPropertyValues("idempotency.jdbc.table=x; DROP TABLE users"));
 		assertThat(analysis.getDescription())
@@ -155,7 +155,7 @@ class MisconfigurationTests {
 	}
 
 	@Test
-	void headerOfTheOutboxIsRefusedAsKeyOfTheDiagnosticContext() {
+	void outboxHeaderIsRefusedAsAnMdcKey() {
 		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.outbox.enabled=true",
 				"idempotency.outbox.mdc-keys=tenant,Idempotency-Key"));
 		assertThat(analysis.getDescription()).isEqualTo(
@@ -216,7 +216,7 @@ class MisconfigurationTests {
 
 		@Bean
 		PlatformTransactionManager unbound(DataSource dataSource) {
-			// Like a JPA dialect that keeps its connection to itself.
+			// Like a JPA dialect that does not expose its connection.
 			return new JdbcTransactionManager(dataSource) {
 
 				@Override
@@ -256,7 +256,7 @@ class MisconfigurationTests {
 	}
 
 	/**
-	 * Containers without a Kafka transaction.
+	 * A container factory without a Kafka transaction manager.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	static class PlainFactory {

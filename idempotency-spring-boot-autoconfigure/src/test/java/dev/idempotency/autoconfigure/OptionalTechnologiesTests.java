@@ -49,12 +49,12 @@ class OptionalTechnologiesTests {
 	private final ApplicationContextRunner runner = Contexts.all();
 
 	@Test
-	void jacksonSerializes() {
+	void resultsAreSerializedWithJackson() {
 		this.runner.run((context) -> assertThat(context).hasSingleBean(JacksonSerialization.class));
 	}
 
 	@Test
-	void jacksonSerializesWithoutAMapperOfBoot() {
+	void resultsAreSerializedWithJacksonWithoutAJsonMapperBean() {
 		Contexts.without(JacksonAutoConfiguration.class)
 			.run((context) -> assertThat(context).hasSingleBean(JacksonSerialization.class)
 				.doesNotHaveBean(JsonMapper.class));
@@ -69,13 +69,13 @@ class OptionalTechnologiesTests {
 	}
 
 	@Test
-	void usersSerializationIsUsed() {
+	void serializationOfTheApplicationIsUsed() {
 		this.runner.withUserConfiguration(UsersSerialization.class)
 			.run((context) -> assertThat(context).hasSingleBean(Serialization.class).hasBean("usersSerialization"));
 	}
 
 	@Test
-	void meterRegistryGetsMeters() {
+	void metersAreRegisteredWhenThereIsAMeterRegistry() {
 		this.runner.run((context) -> assertThat(context).hasSingleBean(MicrometerIdempotencyListener.class));
 	}
 
@@ -99,7 +99,7 @@ class OptionalTechnologiesTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { MeterRegistry.class, ConditionalOnAvailableEndpoint.class })
-	void outboxWithoutAnOptionalTechnologyStarts(Class<?> missing) {
+	void applicationWithAnOutboxStartsWithoutAnOptionalTechnology(Class<?> missing) {
 		Contexts.without(MetricsAutoConfiguration.class, SimpleMetricsExportAutoConfiguration.class)
 			.withPropertyValues("management.endpoints.web.exposure.include=*", "idempotency.outbox.enabled=true")
 			.withClassLoader(new FilteredClassLoader(missing))
@@ -122,7 +122,7 @@ class OptionalTechnologiesTests {
 	}
 
 	@Test
-	void observationRegistryGetsTags() {
+	void observationsAreTaggedWhenThereIsAnObservationRegistry() {
 		this.runner.withBean(ObservationRegistry.class, ObservationRegistry::create)
 			.run((context) -> assertThat(context).hasSingleBean(ObservationTags.class));
 	}
@@ -134,24 +134,24 @@ class OptionalTechnologiesTests {
 	}
 
 	@Test
-	void logLinesGetKeyAndScope() {
+	void keyAndScopeAreInTheMdcByDefault() {
 		this.runner.run((context) -> assertThat(context).hasSingleBean(MdcOperationContext.class));
 	}
 
 	@Test
-	void logLinesCanBeLeftAsTheyAre() {
+	void mdcCanBeDisabled() {
 		this.runner.withPropertyValues("idempotency.mdc.enabled=false")
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
 				.doesNotHaveBean(MdcOperationContext.class));
 	}
 
 	@Test
-	void storeHasHealth() {
+	void storeHasAHealthIndicator() {
 		this.runner.run((context) -> assertThat(context).hasSingleBean(IdempotencyStoreHealthIndicator.class));
 	}
 
 	@Test
-	void healthOfTheStoreCanBeDisabled() {
+	void healthIndicatorCanBeDisabled() {
 		this.runner.withPropertyValues("management.health.idempotency.enabled=false")
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
 				.doesNotHaveBean(IdempotencyStoreHealthIndicator.class));
@@ -165,7 +165,7 @@ class OptionalTechnologiesTests {
 	}
 
 	@Test
-	void endpointIsThereWhenItIsExposed() {
+	void endpointIsPresentOnlyWhenExposed() {
 		this.runner.run((context) -> assertThat(context).doesNotHaveBean(IdempotencyEndpoint.class));
 		this.runner.withPropertyValues("management.endpoints.web.exposure.include=idempotency")
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyEndpoint.class)
@@ -190,7 +190,7 @@ class OptionalTechnologiesTests {
 	}
 
 	@Test
-	void expiredRecordsAreCleanedUp() {
+	void cleanupJobIsPresentWhenEnabled() {
 		this.runner.withPropertyValues("idempotency.cleanup.enabled=true")
 			.run((context) -> assertThat(context.getBean(CleanupJob.class).isRunning()).isTrue());
 	}

@@ -150,7 +150,7 @@ class OutboxAutoConfigurationTests {
 			assertRefused(
 					this.runner.withPropertyValues("idempotency.store.type=in-memory",
 							"spring.kafka.producer.transaction-id-prefix=tx-"),
-					"only something else: [kafkaTransactionManager]");
+					"Other transaction managers: [kafkaTransactionManager]");
 			assertThat(logs.messages("WARN")).noneMatch((message) -> message.contains("leased mode"));
 		}
 	}

@@ -11,7 +11,7 @@ import javax.sql.DataSource;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 
 /**
- * A database that says it is another product.
+ * A {@link DataSource} that reports another product name.
  */
 class RenamedDataSource extends DelegatingDataSource {
 

@@ -70,7 +70,7 @@ class RenewalDataSourceTests {
 			Mode.LEASED, null, LEASE, TestDatabase.RETENTION);
 
 	@Test
-	void leaseIsKeptWhileTheHandlerHoldsTheOnlyConnectionOfThePool() {
+	void leaseIsRenewedWhileTheHandlerHoldsTheOnlyConnectionOfThePool() {
 		this.runner.run((context) -> {
 			assertThat(context).hasSingleBean(DataSource.class);
 			JdbcTemplate jdbc = new JdbcTemplate(context.getBean(DataSource.class));
@@ -106,7 +106,7 @@ class RenewalDataSourceTests {
 	}
 
 	@Test
-	void connectionOfThePoolIsTakenWhenThereIsNoOther() throws SQLException {
+	void renewalUsesThePoolWhenItsConnectionCannotBeOpened() throws SQLException {
 		try (RenewalDataSource renewals = RenewalDataSource.beside(new TransactionAwareDataSourceProxy(database.pool()),
 				Duration.ofMillis(250)); Logs logs = Logs.ofThisThread()) {
 			int active = database.pool().getHikariPoolMXBean().getActiveConnections();
@@ -118,13 +118,15 @@ class RenewalDataSourceTests {
 					assertThat(database.pool().getHikariPoolMXBean().getActiveConnections()).isEqualTo(active + 1);
 				}
 				renewals.getConnection().close();
-				assertThat(logs.messages("WARN")).singleElement().asString().contains("one connection more");
+				assertThat(logs.messages("WARN")).singleElement()
+					.asString()
+					.contains("one additional connection per instance");
 			}
 		}
 	}
 
 	@Test
-	void otherDataSourcesAreSharedWithRenewalsAndThatIsLogged() {
+	void renewalUsesAnUnknownDataSourceAndThisIsLogged() {
 		try (Logs logs = Logs.ofThisThread()) {
 			assertThat(RenewalDataSource.beside(new DriverManagerDataSource(database.url()), Duration.ofSeconds(1)))
 				.isNull();
@@ -135,7 +137,7 @@ class RenewalDataSourceTests {
 	}
 
 	@Test
-	void poolWithMetersOfItsOwnIsCopiedWithoutThem() throws SQLException {
+	void poolIsCopiedWithoutItsMeters() throws SQLException {
 		SimpleMeterRegistry meters = new SimpleMeterRegistry();
 		try (HikariDataSource pool = pool()) {
 			pool.setMetricRegistry(meters);
@@ -149,7 +151,7 @@ class RenewalDataSourceTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	void whatChangesTheConnectionsOfThePoolIsNotPassedBy(boolean wrapper) {
+	void renewalUsesAPoolOrWrapperThatChangesItsConnections(boolean wrapper) {
 		String role = createRole();
 		HikariConfig config = new HikariConfig();
 		database.pool().copyStateTo(config);
@@ -175,7 +177,7 @@ class RenewalDataSourceTests {
 	}
 
 	@Test
-	void userThatIsChangedWhileThePoolRunsIsUsed() throws SQLException {
+	void credentialsThatChangeWhileThePoolRunsAreUsed() throws SQLException {
 		String role = createRole();
 		try (HikariDataSource pool = pool()) {
 			pool.setUsername("gone");
@@ -222,7 +224,7 @@ class RenewalDataSourceTests {
 	}
 
 	/**
-	 * A pool that says who its connections act for.
+	 * A pool that sets a role on its connections.
 	 */
 	private static final class ActingAsOwner extends HikariDataSource {
 

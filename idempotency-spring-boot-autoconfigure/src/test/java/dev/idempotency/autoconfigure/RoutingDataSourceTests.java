@@ -31,7 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * Tests for a store whose {@link DataSource} chooses its database by the thread.
+ * Tests for a store whose {@link DataSource} selects its database by thread.
  */
 @Tag("promise-2")
 @Tag("promise-12")
@@ -42,7 +42,7 @@ class RoutingDataSourceTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { Routing.class, LazyRouting.class, ProxiedRouting.class })
-	void leasedListenerIsRefused(Class<?> dataSource) {
+	void leasedListenerIsRefusedWithARoutingDataSource(Class<?> dataSource) {
 		this.runner.withUserConfiguration(dataSource, Listener.class)
 			.withPropertyValues("idempotency.mode=leased")
 			.run((context) -> {
@@ -62,12 +62,12 @@ class RoutingDataSourceTests {
 			assertThat(logs.messages("INFO"))
 				.anyMatch((message) -> message.contains("Listener") && message.contains("mode TRANSACTIONAL"));
 			assertThat(logs.messages("WARN"))
-				.anyMatch((message) -> message.contains("only transactional mode is possible"));
+				.anyMatch((message) -> message.contains("Only transactional mode is possible"));
 		}
 	}
 
 	@Test
-	void leasedOperationOfTheTemplateIsRefused() {
+	void leasedOperationIsRefusedWithARoutingDataSource() {
 		this.runner.withUserConfiguration(Routing.class).run((context) -> {
 			IdempotencyTemplate template = context.getBean(IdempotencyTemplate.class);
 			assertThatIllegalStateException()
@@ -78,14 +78,14 @@ class RoutingDataSourceTests {
 	}
 
 	@Test
-	void storeMayUseADataSourceOfItsOwn() {
+	void leasedListenerStartsWhenTheStoreHasItsOwnDataSource() {
 		this.runner.withUserConfiguration(Routing.class, Fixed.class, Listener.class)
 			.withPropertyValues("idempotency.mode=leased", "idempotency.jdbc.data-source=fixed")
 			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	@Test
-	void outboxWithARelayIsRefused() {
+	void embeddedRelayIsRefusedWithARoutingDataSource() {
 		this.runner.withUserConfiguration(Routing.class)
 			.withPropertyValues("idempotency.outbox.enabled=true")
 			.run((context) -> {
@@ -96,7 +96,7 @@ class RoutingDataSourceTests {
 	}
 
 	@Test
-	void dataSourceWithoutATargetAtStartUpIsRefused() {
+	void routingDataSourceWithoutATargetAtStartUpIsRefused() {
 		this.runner.withUserConfiguration(RoutingWithoutTarget.class, Listener.class).run((context) -> {
 			FailureAnalysis analysis = Contexts.analyze(context.getStartupFailure());
 			assertThat(analysis.getDescription()).contains("chooses its database by the thread",

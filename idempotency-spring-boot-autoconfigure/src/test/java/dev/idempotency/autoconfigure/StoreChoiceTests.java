@@ -41,7 +41,7 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link StoreCandidates}: which store is taken.
+ * Tests for the selection of the store.
  */
 class StoreChoiceTests {
 
@@ -81,7 +81,7 @@ class StoreChoiceTests {
 	}
 
 	@Test
-	void onlyCandidateIsTheStore() {
+	void redisIsSelectedWhenItIsTheOnlyCandidate() {
 		this.onlyRedis.run((context) -> {
 			assertThat(context.getBean(IdempotencyTemplate.class).store()).isInstanceOf(RedisIdempotencyStore.class);
 			assertThat(context.getBean(IdempotencyTemplate.class).supportsTransactions()).isFalse();
@@ -89,7 +89,7 @@ class StoreChoiceTests {
 	}
 
 	@Test
-	void chosenRedisIsTheStoreAndTheDatabaseIsLeftAlone() {
+	void redisIsSelectedByThePropertyAndTheDatabaseIsUnchanged() {
 		this.both.withPropertyValues(REDIS)
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyStore.class)
 				.hasSingleBean(RedisIdempotencyStore.class));
@@ -97,7 +97,7 @@ class StoreChoiceTests {
 	}
 
 	@Test
-	void chosenDatabaseIsTheStore() {
+	void databaseIsSelectedByTheProperty() {
 		this.both.withPropertyValues(JDBC)
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyStore.class)
 				.hasSingleBean(JdbcIdempotencyStore.class));
@@ -105,7 +105,7 @@ class StoreChoiceTests {
 
 	@Test
 	@Tag("promise-12")
-	void twoCandidatesWithoutAChoiceAreRefusedBeforeAnythingIsMigrated() {
+	void twoCandidatesAreRefusedBeforeTheMigration() {
 		FailureAnalysis analysis = failure(this.both);
 		assertThat(analysis.getDescription()).isEqualTo(
 				"There are two candidates for the idempotency store: a DataSource and a RedisConnectionFactory.");
@@ -115,27 +115,27 @@ class StoreChoiceTests {
 
 	@Test
 	@Tag("promise-12")
-	void chosenRedisThatIsMissingIsRefused() {
+	void selectedRedisIsRefusedWhenItIsMissing() {
 		FailureAnalysis analysis = failure(
 				Contexts.all().withPropertyValues(REDIS).withUserConfiguration(AutoListener.class));
 		assertThat(analysis.getDescription())
-			.isEqualTo("'idempotency.store.type' is 'redis', but there is no RedisConnectionFactory of Lettuce.");
+			.isEqualTo("'idempotency.store.type' is 'redis', but there is no RedisConnectionFactory bean of Lettuce.");
 		assertThat(analysis.getAction()).startsWith("Add 'spring-boot-starter-data-redis'");
 	}
 
 	@Test
 	@Tag("promise-12")
-	void chosenDatabaseThatIsMissingIsRefused() {
+	void selectedDatabaseIsRefusedWhenItIsMissing() {
 		FailureAnalysis analysis = failure(
 				this.onlyRedis.withPropertyValues(JDBC).withUserConfiguration(AutoListener.class));
-		assertThat(analysis.getDescription())
-			.isEqualTo("'idempotency.store.type' is 'jdbc', but there is no DataSource with Spring JDBC.");
+		assertThat(analysis.getDescription()).isEqualTo(
+				"'idempotency.store.type' is 'jdbc', but there is no DataSource bean, or Spring JDBC is missing.");
 		assertThat(analysis.getAction()).startsWith("Add 'spring-boot-starter-jdbc'");
 	}
 
 	@Test
 	@Tag("promise-12")
-	void redisWithoutTheDatabaseThatSpringBootWantsIsExplained() {
+	void unconfiguredDataSourceIsExplainedWhenRedisIsSelected() {
 		this.both.withClassLoader(new FilteredClassLoader("org.h2"))
 			.withPropertyValues(REDIS, "spring.datasource.url=")
 			.run((context) -> {
@@ -149,7 +149,7 @@ class StoreChoiceTests {
 			});
 	}
 
-	// As Spring Boot asks them: in their order, with the environment of the application.
+	// Spring Boot calls the analyzers in this way.
 	private static FailureAnalysis firstAnalysis(Throwable failure, String type) {
 		Environment environment = new MockEnvironment().withProperty("idempotency.store.type", type);
 		return SpringFactoriesLoader.forDefaultResourceLocation(null)
@@ -163,14 +163,14 @@ class StoreChoiceTests {
 	}
 
 	@Test
-	void usersStoreIsUsed() {
+	void storeOfTheApplicationIsUsed() {
 		this.both.withUserConfiguration(UsersStore.class)
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyStore.class).hasBean("usersStore"));
 	}
 
 	@Test
 	@Tag("promise-13")
-	void usersStoreOfTheTypeAndTheNameOfOursIsUsed() {
+	void storeOfTheApplicationIsUsedWhenItHasTheTypeAndNameOfALibraryStore() {
 		this.both.withUserConfiguration(UsersJdbcStore.class)
 			.run((context) -> assertThat(context).hasSingleBean(JdbcIdempotencyStore.class)
 				.doesNotHaveBean(RedisIdempotencyStore.class));

@@ -39,7 +39,7 @@ class StoreProtectionTests {
 
 	@Test
 	@Tag("promise-11")
-	void circuitBreakerIsOnByDefault() {
+	void circuitBreakerIsEnabledByDefault() {
 		this.runner.run((context) -> assertThat(context).hasSingleBean(Resilience4jStoreCircuit.class));
 	}
 
@@ -59,7 +59,7 @@ class StoreProtectionTests {
 
 	@Test
 	@Tag("promise-13")
-	void usersCircuitBreakerIsUsed() {
+	void circuitOfTheApplicationIsUsed() {
 		this.runner.withUserConfiguration(UsersCircuit.class)
 			.run((context) -> assertThat(context).hasSingleBean(StoreCircuit.class).hasBean("usersCircuit"));
 	}
@@ -68,13 +68,13 @@ class StoreProtectionTests {
 	@ValueSource(strings = { "sliding-window-size=0", "minimum-number-of-calls=0", "failure-rate-threshold=101",
 			"wait-duration-in-open-state=0s", "permitted-number-of-calls-in-half-open-state=0" })
 	@Tag("promise-12")
-	void circuitBreakerThatCannotBeBuiltIsRefused(String setting) {
+	void invalidCircuitBreakerSettingIsRefused(String setting) {
 		assertThat(failure(this.runner.withPropertyValues("idempotency.circuit-breaker." + setting))).contains(
-				"The circuit breaker of the idempotency store cannot be built", "'idempotency.circuit-breaker.*'");
+				"The circuit breaker of the idempotency store cannot be created", "'idempotency.circuit-breaker.*'");
 	}
 
 	@Test
-	void cacheIsOffByDefault() {
+	void cacheIsDisabledByDefault() {
 		this.runner.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
 			.doesNotHaveBean(CompletionCache.class));
 	}
@@ -96,15 +96,15 @@ class StoreProtectionTests {
 	void cacheWithoutCaffeineIsRefused() {
 		assertThat(failure(
 				this.runner.withPropertyValues(CACHE).withClassLoader(new FilteredClassLoader("com.github.benmanes"))))
-			.contains("there is no Caffeine on the class path", "Add 'com.github.ben-manes.caffeine:caffeine'");
+			.contains("Caffeine is not on the class path", "Add 'com.github.ben-manes.caffeine:caffeine'");
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "maximum-size=0B", "time-to-live=0s" })
 	@Tag("promise-12")
-	void cacheOfNothingIsRefused(String setting) {
+	void cacheWithoutSizeOrTimeToLiveIsRefused(String setting) {
 		assertThat(failure(this.runner.withPropertyValues(CACHE, "idempotency.cache." + setting)))
-			.contains("'idempotency.cache.maximum-size' and 'idempotency.cache.time-to-live' to more than zero");
+			.contains("'idempotency.cache.maximum-size' and 'idempotency.cache.time-to-live' to positive values");
 	}
 
 	static class UsersCircuit {
