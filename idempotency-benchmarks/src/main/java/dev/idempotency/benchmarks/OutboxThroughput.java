@@ -105,7 +105,7 @@ final class OutboxThroughput {
 		OutboxListener counter = new OutboxListener() {
 
 			@Override
-			public void attempted(OutboxRow row, Outcome outcome, Duration elapsed) {
+			public void attempted(OutboxRow row, PublishOutcome outcome, Duration elapsed) {
 				published.countDown();
 			}
 

@@ -10,9 +10,9 @@ import com.fasterxml.jackson.annotation.JsonInclude.Include;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.actuate.Descriptors.ErrorDescriptor;
-import dev.idempotency.outbox.OutboxStatus;
 import dev.idempotency.outbox.OutboxStore;
-import dev.idempotency.outbox.SetAside;
+import dev.idempotency.outbox.OutboxStore.DeadLetter;
+import dev.idempotency.outbox.OutboxStore.Status;
 import dev.idempotency.store.IdempotencyRecords.Change;
 
 /**
@@ -29,21 +29,20 @@ public final class OutboxDescriptors {
 	 * The outbox in numbers.
 	 *
 	 * @param table the name of the table
-	 * @param pending messages that are to be published, see {@link OutboxStatus}
+	 * @param pending messages that are to be published, see {@link Status}
 	 * @param oldest the age of the oldest message that is pending or blocked, if there is
 	 * one
-	 * @param setAside messages that have been set aside, see {@link OutboxStatus}
-	 * @param blocked messages that wait for one that is set aside, see
-	 * {@link OutboxStatus}
+	 * @param setAside messages that have been set aside, see {@link Status}
+	 * @param blocked messages that wait for one that is set aside, see {@link Status}
 	 */
 	@JsonInclude(Include.NON_NULL)
 	public record OutboxOverview(String table, long pending, @Nullable Duration oldest, long setAside, long blocked) {
 
 		static OutboxOverview of(OutboxStore store) {
-			OutboxStatus status = store.status();
+			Status status = store.status();
 			boolean waiting = status.pending() + status.blocked() > 0;
 			return new OutboxOverview(store.table(), status.pending(), waiting ? status.oldest() : null,
-					status.setAside(), status.blocked());
+					status.deadLetters(), status.blocked());
 		}
 
 	}
@@ -55,7 +54,7 @@ public final class OutboxDescriptors {
 	 */
 	public record SetAsideList(List<SetAsideDescriptor> messages) {
 
-		static SetAsideList of(List<SetAside> messages, boolean values) {
+		static SetAsideList of(List<DeadLetter> messages, boolean values) {
 			return new SetAsideList(
 					messages.stream().map((message) -> SetAsideDescriptor.of(message, values)).toList());
 		}
@@ -79,9 +78,9 @@ public final class OutboxDescriptors {
 	public record SetAsideDescriptor(UUID id, String topic, String aggregateType, String aggregateId, String type,
 			String idempotencyKey, Instant createdAt, Instant setAsideAt, int attempts, ErrorDescriptor error) {
 
-		static SetAsideDescriptor of(SetAside message, boolean values) {
+		static SetAsideDescriptor of(DeadLetter message, boolean values) {
 			return new SetAsideDescriptor(message.id(), message.topic(), message.aggregateType(), message.aggregateId(),
-					message.type(), message.idempotencyKey(), message.createdAt(), message.setAsideAt(),
+					message.type(), message.idempotencyKey(), message.createdAt(), message.deadSince(),
 					message.attempts(),
 					new ErrorDescriptor(message.failure().type(), values ? message.failure().message() : null));
 		}

@@ -13,7 +13,7 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import dev.idempotency.actuate.OutboxDescriptors.MessagesChanged;
 import dev.idempotency.actuate.OutboxDescriptors.OutboxOverview;
 import dev.idempotency.actuate.OutboxDescriptors.SetAsideList;
-import dev.idempotency.outbox.OutboxOperator;
+import dev.idempotency.outbox.OutboxAdmin;
 
 /**
  * What people may see of the outbox of this application, and do to messages that the
@@ -29,7 +29,7 @@ public final class OutboxEndpoint {
 
 	private static final int MAX_LIMIT = 1000;
 
-	private final OutboxOperator operator;
+	private final OutboxAdmin operator;
 
 	private final Show showValues;
 
@@ -38,7 +38,7 @@ public final class OutboxEndpoint {
 	 * @param operator what may be seen and done
 	 * @param showValues when messages of errors are shown
 	 */
-	public OutboxEndpoint(OutboxOperator operator, Show showValues) {
+	public OutboxEndpoint(OutboxAdmin operator, Show showValues) {
 		this.operator = operator;
 		this.showValues = showValues;
 	}
@@ -67,7 +67,7 @@ public final class OutboxEndpoint {
 		if (!view.equals("set-aside")) {
 			return null;
 		}
-		return SetAsideList.of(this.operator.store().setAside(size(limit)), values);
+		return SetAsideList.of(this.operator.store().deadLetters(size(limit)), values);
 	}
 
 	/**

@@ -15,8 +15,8 @@ import dev.idempotency.actuate.IdempotencyEndpoint;
 import dev.idempotency.actuate.IdempotencyEndpointWebExtension;
 import dev.idempotency.actuate.OutboxEndpoint;
 import dev.idempotency.actuate.OutboxEndpointWebExtension;
+import dev.idempotency.outbox.OutboxAdmin;
 import dev.idempotency.outbox.OutboxNotifier;
-import dev.idempotency.outbox.OutboxOperator;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.template.IdempotencyListener;
@@ -61,7 +61,7 @@ public final class IdempotencyEndpointAutoConfiguration {
 	OutboxEndpoint idempotencyOutboxEndpoint(OutboxStore store, ObjectProvider<OutboxRelay> relay,
 			ObjectProvider<OutboxNotifier> notifier, ObjectProvider<IdempotencyListener> listeners,
 			IdempotencyEndpointProperties properties) {
-		OutboxOperator operator = new OutboxOperator(store, new OutboxWakeUp(relay, notifier),
+		OutboxAdmin operator = new OutboxAdmin(store, new OutboxWakeUp(relay, notifier),
 				new IdempotencyListeners(listeners.orderedStream().toList()));
 		return new OutboxEndpoint(operator, properties.showValues());
 	}

@@ -84,7 +84,7 @@ class OutboxConfiguration {
 	}
 
 	private static void checkConnector(JdbcOutboxStore store) {
-		if (store.status().pending() + store.status().setAside() > 0) {
+		if (store.status().pending() + store.status().deadLetters() > 0) {
 			logger.warn("The outbox '" + store.table()
 					+ "' contains messages from before 'idempotency.outbox.relay' was set to 'debezium'. "
 					+ "No connector publishes them. Run an instance with 'embedded' until they are published");

@@ -19,10 +19,10 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.outbox.ClaimedRow;
 import dev.idempotency.outbox.OnRefused;
 import dev.idempotency.outbox.OutboxClaim;
-import dev.idempotency.outbox.RelayFailure;
+import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
+import dev.idempotency.outbox.OutboxClaim.RelayFailure;
 import dev.idempotency.store.Failure;
 
 /**

@@ -26,9 +26,9 @@ import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.outbox.OnRefused;
 import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxRow;
-import dev.idempotency.outbox.OutboxStatus;
 import dev.idempotency.outbox.OutboxStore;
-import dev.idempotency.outbox.SetAside;
+import dev.idempotency.outbox.OutboxStore.DeadLetter;
+import dev.idempotency.outbox.OutboxStore.Status;
 import dev.idempotency.store.ExpiredRecords;
 
 /**
@@ -224,19 +224,19 @@ public final class JdbcOutboxStore implements OutboxStore {
 	}
 
 	@Override
-	public OutboxStatus status() {
+	public Status status() {
 		return this.connections.autonomous(PATIENCE, (connection) -> {
 			look(connection);
 			Map<String, Object> parameters = this.marks.parameters();
-			parameters.put("most", OutboxStatus.MAX_COUNT);
+			parameters.put("most", Status.MAX_COUNT);
 			try (PreparedStatement statement = NamedStatement.of(this.sql.status()).prepare(connection, parameters);
 					ResultSet row = statement.executeQuery()) {
 				row.next();
 				OffsetDateTime now = row.getObject(3, OffsetDateTime.class);
 				Duration pending = OutboxRows.age(row.getObject(2, OffsetDateTime.class), now);
 				Duration blocked = OutboxRows.age(row.getObject(6, OffsetDateTime.class), now);
-				return new OutboxStatus(row.getLong(1), (pending.compareTo(blocked) > 0) ? pending : blocked,
-						row.getLong(4), row.getLong(5));
+				return new Status(row.getLong(1), (pending.compareTo(blocked) > 0) ? pending : blocked, row.getLong(4),
+						row.getLong(5));
 			}
 		});
 	}
@@ -261,13 +261,13 @@ public final class JdbcOutboxStore implements OutboxStore {
 	}
 
 	@Override
-	public List<SetAside> setAside(int limit) {
+	public List<DeadLetter> deadLetters(int limit) {
 		return this.connections.autonomous(PATIENCE, (connection) -> {
-			List<SetAside> found = new ArrayList<>();
-			try (PreparedStatement statement = Connections.prepare(connection, this.sql.setAside(), limit);
+			List<DeadLetter> found = new ArrayList<>();
+			try (PreparedStatement statement = Connections.prepare(connection, this.sql.deadLetters(), limit);
 					ResultSet row = statement.executeQuery()) {
 				while (row.next()) {
-					found.add(OutboxRows.setAside(row));
+					found.add(OutboxRows.deadLetter(row));
 				}
 			}
 			return found;

@@ -9,7 +9,7 @@ import java.util.UUID;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.outbox.ClaimedRow;
+import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
 import dev.idempotency.outbox.OutboxHeader;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.UndecodableMessageException;

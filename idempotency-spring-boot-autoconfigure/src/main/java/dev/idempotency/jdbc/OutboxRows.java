@@ -16,10 +16,10 @@ import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.outbox.ClaimedRow;
+import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
 import dev.idempotency.outbox.OutboxHeader;
 import dev.idempotency.outbox.OutboxRow;
-import dev.idempotency.outbox.SetAside;
+import dev.idempotency.outbox.OutboxStore.DeadLetter;
 import dev.idempotency.store.Failure;
 
 /**
@@ -49,8 +49,8 @@ final class OutboxRows {
 		return new OutboxRowDecoder(row).claimed();
 	}
 
-	static SetAside setAside(ResultSet row) throws SQLException {
-		return new SetAside(Objects.requireNonNull(row.getObject("id", UUID.class)), row.getString("topic"),
+	static DeadLetter deadLetter(ResultSet row) throws SQLException {
+		return new DeadLetter(Objects.requireNonNull(row.getObject("id", UUID.class)), row.getString("topic"),
 				row.getString("aggregatetype"), row.getString("aggregateid"), row.getString("type"),
 				row.getString("idempotency_key"), time(row, "created_at").toInstant(),
 				time(row, "set_aside_at").toInstant(), row.getInt("attempts"),

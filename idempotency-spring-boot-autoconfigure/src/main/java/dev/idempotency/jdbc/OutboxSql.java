@@ -258,7 +258,7 @@ abstract class OutboxSql {
 			.formatted(this.table, PENDING, DEAD, BLOCKED);
 	}
 
-	String setAside() {
+	String deadLetters() {
 		return "SELECT id, topic, aggregatetype, aggregateid, type, idempotency_key, created_at, set_aside_at, attempts, "
 				+ "error_type, error_message FROM " + this.table + " WHERE " + DEAD
 				+ " ORDER BY set_aside_at DESC LIMIT ?";

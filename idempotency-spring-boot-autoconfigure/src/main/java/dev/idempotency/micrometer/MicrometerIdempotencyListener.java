@@ -1,6 +1,7 @@
 package dev.idempotency.micrometer;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -22,7 +23,8 @@ import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.StoreCircuit;
 
 /**
- * Publishes meters; every tag comes from a bounded set, and none is a key.
+ * Publishes meters about operations and the store. Tag values come from bounded sets; no
+ * tag is an idempotency key.
  * <ul>
  * <li>{@code idempotency.process}, timer: {@code listener}, {@code mode}, {@code outcome}
  * (see {@link dev.idempotency.template.IdempotencyListener.Outcome})</li>
@@ -56,11 +58,7 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 
 	private final Map<Called, Timer> called = new ConcurrentHashMap<>();
 
-	private final Map<String, AtomicInteger> pending = new ConcurrentHashMap<>();
-
-	private final Map<String, AtomicInteger> circuits = new ConcurrentHashMap<>();
-
-	private final Map<String, AtomicInteger> evictions = new ConcurrentHashMap<>();
+	private final Map<List<String>, AtomicInteger> gauges = new ConcurrentHashMap<>();
 
 	private final Map<String, AtomicLong> backlogs = new ConcurrentHashMap<>();
 
@@ -82,62 +80,44 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 
 	@Override
 	public void circuitChanged(String store, StoreCircuit.State state) {
-		this.circuits.computeIfAbsent(store, this::gauge).set((state != StoreCircuit.State.CLOSED) ? 1 : 0);
+		gauge("idempotency.circuit.open",
+				"Whether the circuit breaker of the idempotency store is open or half open, 1 or 0", "store", store)
+			.set((state != StoreCircuit.State.CLOSED) ? 1 : 0);
 	}
 
 	@Override
 	public void evictionChecked(String store, boolean possible) {
-		this.evictions.computeIfAbsent(store, this::eviction).set(possible ? 1 : 0);
-	}
-
-	private AtomicInteger eviction(String store) {
-		AtomicInteger possible = new AtomicInteger();
-		Gauge.builder("idempotency.redis.eviction", possible, AtomicInteger::get)
-			.description("Whether a server of the idempotency store may evict records before their retention ends")
-			.tag("store", store)
-			.register(this.registry);
-		return possible;
-	}
-
-	private AtomicInteger gauge(String store) {
-		AtomicInteger open = new AtomicInteger();
-		Gauge.builder("idempotency.circuit.open", open, AtomicInteger::get)
-			.description("Whether the circuit breaker of the idempotency store keeps claims away from it")
-			.tag("store", store)
-			.register(this.registry);
-		return open;
+		gauge("idempotency.redis.eviction",
+				"Whether a server of the idempotency store may evict records before their retention ends, 1 or 0",
+				"store", store)
+			.set(possible ? 1 : 0);
 	}
 
 	@Override
 	public void completionFailed(String listener, IdempotencyKey key) {
-		counter("idempotency.completion.failed",
-				"Handlers that have run and whose completion the store did not take at first", "listener", listener)
+		counter("idempotency.completion.failed", "Completions that could not be recorded at the first attempt",
+				"listener", listener)
 			.increment();
-		this.pending.computeIfAbsent(listener, this::pending).incrementAndGet();
+		pending(listener).incrementAndGet();
 	}
 
 	@Override
 	public void completionSettled(String listener, IdempotencyKey key, Settlement settlement) {
-		this.pending.computeIfAbsent(listener, this::pending).decrementAndGet();
-		counter("idempotency.completion.settled",
-				"Completions that the store did not take at first, and that have been settled", "listener", listener,
+		pending(listener).decrementAndGet();
+		counter("idempotency.completion.settled", "Pending completions that have been settled", "listener", listener,
 				"outcome", value(settlement))
 			.increment();
 	}
 
 	private AtomicInteger pending(String listener) {
-		AtomicInteger pending = new AtomicInteger();
-		Gauge.builder("idempotency.completion.pending", pending, AtomicInteger::get)
-			.description("Handlers that have run and whose completion the store has not taken yet")
-			.tag("listener", listener)
-			.register(this.registry);
-		return pending;
+		return gauge("idempotency.completion.pending",
+				"Pending completions: the handler has run, the store was unavailable", "listener", listener);
 	}
 
 	@Override
 	public void intervened(Intervention intervention, boolean done) {
-		counter("idempotency.endpoint.writes", "Changes that somebody has asked for by hand", "operation",
-				value(intervention), "outcome", done ? "done" : "refused")
+		counter("idempotency.endpoint.writes", "Interventions of operators", "operation", value(intervention),
+				"outcome", done ? "done" : "refused")
 			.increment();
 	}
 
@@ -157,7 +137,7 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 	@Override
 	public void cleanupEnded(String table, Duration duration, Duration backlogAge) {
 		Timer.builder("idempotency.cleanup.duration")
-			.description("Runs of the cleanup of expired idempotency records")
+			.description("Duration of the cleanup of expired idempotency records")
 			.tag("table", table)
 			.register(this.registry)
 			.record(duration);
@@ -167,10 +147,21 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 	private AtomicLong backlog(String table) {
 		AtomicLong millis = new AtomicLong();
 		TimeGauge.builder("idempotency.cleanup.backlog.age", millis::get, TimeUnit.MILLISECONDS)
-			.description("Time since the oldest idempotency record expired that the last cleanup has left")
+			.description("Time since the expiry of the oldest record that the last cleanup has left")
 			.tag("table", table)
 			.register(this.registry);
 		return millis;
+	}
+
+	private AtomicInteger gauge(String name, String description, String tag, String value) {
+		return this.gauges.computeIfAbsent(List.of(name, value), (key) -> {
+			AtomicInteger number = new AtomicInteger();
+			Gauge.builder(name, number, AtomicInteger::get)
+				.description(description)
+				.tag(tag, value)
+				.register(this.registry);
+			return number;
+		});
 	}
 
 	private Counter counter(String name, String description, String... tags) {
@@ -179,7 +170,7 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 
 	private Timer timer(Processed key) {
 		return Timer.builder("idempotency.process")
-			.description("Records handled under a key, the handler included")
+			.description("Processing of a record under its key, including the handler")
 			.tag("listener", key.listener())
 			.tag("mode", value(key.mode()))
 			.tag("outcome", value(key.outcome()))

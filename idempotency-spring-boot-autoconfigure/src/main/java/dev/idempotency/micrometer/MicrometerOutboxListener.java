@@ -14,67 +14,72 @@ import io.micrometer.core.instrument.Timer;
 
 import dev.idempotency.outbox.OutboxListener;
 import dev.idempotency.outbox.OutboxRow;
-import dev.idempotency.outbox.OutboxStatus;
+import dev.idempotency.outbox.OutboxStore.Status;
 
 /**
- * Publishes meters of an outbox, all with the tag {@code table}. The gauges exist after
- * the first look at the outbox, and show what the last look has found.
+ * Publishes meters of an outbox, all with the tag {@code table}. The gauges show the last
+ * status that the observer has read, and exist after its first reading.
  * <ul>
  * <li>{@code idempotency.outbox.publish}, timer, from sending a message to the answer of
- * the broker: {@code outcome} (see {@link dev.idempotency.outbox.OutboxListener.Outcome})
- * </li>
- * <li>{@code idempotency.outbox.pending}, gauge, messages that are to be published</li>
- * <li>{@code idempotency.outbox.blocked}, gauge, messages that wait because an earlier
- * one with their topic and key was given up</li>
- * <li>{@code idempotency.outbox.age}, gauge, seconds since the oldest of both was sent, 0
- * if there is none; if nobody could look for 15 seconds, as much as it would be since
- * then if nothing had been published</li>
- * <li>{@code idempotency.outbox.set.aside}, gauge, messages that were given up</li>
+ * the broker: {@code outcome} ({@code published}, {@code refused}, {@code set_aside},
+ * {@code unavailable})</li>
+ * <li>{@code idempotency.outbox.pending}, gauge, messages to publish</li>
+ * <li>{@code idempotency.outbox.blocked}, gauge, messages blocked by a dead letter with
+ * their topic and key</li>
+ * <li>{@code idempotency.outbox.age}, gauge, age of the oldest pending or blocked message
+ * in seconds, 0 if there is none. If the status could not be read for 15 seconds, the age
+ * grows as if nothing had been published</li>
+ * <li>{@code idempotency.outbox.set.aside}, gauge, dead letters</li>
  * </ul>
  *
  * @since 0.1.0
  */
 public final class MicrometerOutboxListener implements OutboxListener {
 
-	// For three looks.
+	// Three intervals of the observer.
 	private static final Duration FRESH = Duration.ofSeconds(15);
 
 	private final MeterRegistry registry;
 
 	private final String table;
 
-	// All from the beginning: a rate does not see the first event of a new one.
-	private final Map<Outcome, Timer> published = new EnumMap<>(Outcome.class);
+	// Registered at the start: a rate misses the first event of a new meter.
+	private final Map<PublishOutcome, Timer> published = new EnumMap<>(PublishOutcome.class);
 
 	private final AtomicBoolean observed = new AtomicBoolean();
 
-	private volatile OutboxStatus status = new OutboxStatus(0, Duration.ZERO, 0, 0);
+	private volatile Status status = new Status(0, Duration.ZERO, 0, 0);
 
 	private volatile long observedAt;
 
 	/**
 	 * Create a listener.
-	 * @param registry where the meters are
-	 * @param table the name of the outbox's table
+	 * @param registry the registry of the meters
+	 * @param table name of the outbox's table
 	 */
 	public MicrometerOutboxListener(MeterRegistry registry, String table) {
 		this.registry = registry;
 		this.table = table;
-		for (Outcome outcome : Outcome.values()) {
+		for (PublishOutcome outcome : PublishOutcome.values()) {
 			this.published.put(outcome, timer(outcome));
 		}
 	}
 
-	private Timer timer(Outcome outcome) {
+	private Timer timer(PublishOutcome outcome) {
 		return Timer.builder("idempotency.outbox.publish")
-			.description("Messages of the outbox that were given to the broker, from sending them to its answer")
+			.description("Time from sending a message with the outbox to the answer of the broker")
 			.tag("table", this.table)
-			.tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
+			.tag("outcome", tag(outcome))
 			.register(this.registry);
 	}
 
+	// The published name of this value is older than the constant.
+	private static String tag(PublishOutcome outcome) {
+		return (outcome == PublishOutcome.DEAD_LETTER) ? "set_aside" : outcome.name().toLowerCase(Locale.ROOT);
+	}
+
 	@Override
-	public void attempted(OutboxRow row, Outcome outcome, Duration duration) {
+	public void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {
 		Timer timer = this.published.get(outcome);
 		if (timer != null) {
 			timer.record(duration);
@@ -82,7 +87,7 @@ public final class MicrometerOutboxListener implements OutboxListener {
 	}
 
 	@Override
-	public void observed(OutboxStatus status) {
+	public void observed(Status status) {
 		this.status = status;
 		this.observedAt = this.registry.config().clock().monotonicTime();
 		if (this.observed.compareAndSet(false, true)) {
@@ -92,25 +97,24 @@ public final class MicrometerOutboxListener implements OutboxListener {
 
 	private void register() {
 		Gauge.builder("idempotency.outbox.pending", this, (listener) -> listener.status.pending())
-			.description("Messages of the outbox that are to be published")
+			.description("Messages of the outbox to publish")
 			.tag("table", this.table)
 			.register(this.registry);
 		TimeGauge.builder("idempotency.outbox.age", this, TimeUnit.MILLISECONDS, MicrometerOutboxListener::age)
-			.description("Time since the oldest message was sent that is to be published or blocked")
+			.description("Age of the oldest pending or blocked message of the outbox")
 			.tag("table", this.table)
 			.register(this.registry);
 		Gauge.builder("idempotency.outbox.blocked", this, (listener) -> listener.status.blocked())
-			.description(
-					"Messages of the outbox that wait for an earlier one with their topic and key that is set aside")
+			.description("Messages of the outbox that are blocked by a dead letter with their topic and key")
 			.tag("table", this.table)
 			.register(this.registry);
-		Gauge.builder("idempotency.outbox.set.aside", this, (listener) -> listener.status.setAside())
-			.description("Messages of the outbox that the broker has refused too often")
+		Gauge.builder("idempotency.outbox.set.aside", this, (listener) -> listener.status.deadLetters())
+			.description("Dead letters of the outbox")
 			.tag("table", this.table)
 			.register(this.registry);
 	}
 
-	// A database that does not answer publishes nothing, either.
+	// While the database is unavailable, the relay cannot publish either.
 	private long age() {
 		long since = TimeUnit.NANOSECONDS.toMillis(this.registry.config().clock().monotonicTime() - this.observedAt);
 		return this.status.oldest().toMillis() + ((since > FRESH.toMillis()) ? since : 0);

@@ -1,20 +1,20 @@
 package dev.idempotency.outbox;
 
 /**
- * What happens to messages whose topic and key are those of an earlier message that is
- * set aside.
+ * The treatment of messages whose topic and key are those of an earlier dead letter.
  *
  * @since 0.1.0
  */
 public enum OnRefused {
 
 	/**
-	 * They wait, without limit, until the earlier one is retried or discarded.
+	 * They are blocked, without a time limit, until the dead letter is retried or
+	 * discarded.
 	 */
 	BLOCK_KEY,
 
 	/**
-	 * They are published: the earlier one loses its place in the order.
+	 * They are published. The dead letter loses its place in the order.
 	 */
 	SKIP
 

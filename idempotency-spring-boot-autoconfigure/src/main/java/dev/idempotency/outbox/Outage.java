@@ -7,8 +7,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether the broker or the database answers a relay. While one does not, tries become
- * rare. People are told when it begins, and when something has been published again.
+ * An outage of the broker or of the database, as a relay sees it. The pauses between
+ * attempts grow while it lasts. Its beginning and its end are logged.
  */
 final class Outage {
 
@@ -38,39 +38,40 @@ final class Outage {
 	}
 
 	/**
-	 * How long to leave the two alone.
-	 * @return the time, zero or less if there is none
+	 * The rest of the pause before the next attempt.
+	 * @return the rest, zero or less if an attempt is due
 	 */
 	Duration left() {
 		return isOn() ? Duration.ofNanos(this.retryAt - System.nanoTime()) : Duration.ZERO;
 	}
 
 	Duration ofBroker(@Nullable Throwable error) {
-		return failed(false, "gets no answer from the broker; messages wait, and the next try comes in ", error);
+		return fail(false, "gets no answer from the broker", error);
 	}
 
 	Duration ofDatabase(Throwable error) {
-		return failed(true, "sends nothing. " + error.getMessage() + "; the next try comes in ", error);
+		return fail(true, "cannot use its database (" + error.getMessage() + ")", error);
 	}
 
-	private Duration failed(boolean database, String what, @Nullable Throwable error) {
-		boolean news = !isOn() || this.database != database;
+	private Duration fail(boolean database, String problem, @Nullable Throwable error) {
+		boolean isNew = !isOn() || this.database != database;
 		this.database = database;
 		Duration pause = pause();
 		this.failures++;
-		String sentence = "The relay of the outbox '" + this.outbox + "' " + what + pause.toMillis() + " ms";
-		if (news) {
-			logger.warn(sentence, error);
+		String message = "The relay of the outbox '" + this.outbox + "' " + problem
+				+ ". No messages are published; the next attempt is in " + pause.toMillis() + " ms";
+		if (isNew) {
+			logger.warn(message, error);
 		}
 		else {
-			logger.debug(sentence, error);
+			logger.debug(message, error);
 		}
 		return pause;
 	}
 
 	/**
-	 * Leave the two alone for a while.
-	 * @return for how long
+	 * Begin a pause.
+	 * @return its length
 	 */
 	Duration pause() {
 		Duration pause = this.settings.backOff(this.failures);

@@ -9,39 +9,43 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
 
 /**
- * Sends messages with the transaction of the caller: they are rows of its database until
- * it has committed, and a relay publishes them then.
+ * Sends messages as part of the caller's database transaction. The messages are rows of
+ * that database, and a relay publishes them after the commit.
  * <p>
- * Guaranteed: a message of a transaction that commits is published at least once, unless
- * the broker refuses it so often that it is set aside for a person to decide; one of a
- * transaction that rolls back never. Each publication of a message carries the same
- * {@code Idempotency-Key}, so that an idempotent consumer applies it once. Messages with
- * the same topic and key are published in the order in which they were sent, those of
- * different transactions if one has waited for the other before it sent, as on the row of
- * an account that both change.
+ * Guarantees:
+ * <ul>
+ * <li>A message of a committed transaction is published at least once, unless the broker
+ * refuses it so often that it becomes a dead letter, which an operator retries or
+ * discards.</li>
+ * <li>A message of a transaction that was rolled back is never published.</li>
+ * <li>Each publication of a message has the same {@code Idempotency-Key}, so that an
+ * idempotent consumer applies the message once.</li>
+ * <li>Messages with the same topic and key are published in the order in which they were
+ * sent. This includes messages of different transactions if the later transaction waited
+ * for the earlier one before it sent, for example on the lock of an account row that both
+ * change.</li>
+ * </ul>
+ * Not guaranteed: the order of messages with different keys or without a key, the order
+ * of transactions that did not wait for each other, and the place of a dead letter that
+ * later messages have passed.
  * <p>
- * Not guaranteed: an order among messages with different keys or without one, one among
- * transactions that did not wait for each other, and the place of a message that was set
- * aside: later ones with its key pass it.
- * <p>
- * To be used on the thread of the transaction. In a protected listener an
+ * Call it on the thread of the transaction. In a protected listener, an
  * {@link IdempotencyStoreUnavailableException} and an
- * {@link OperationInProgressException} make the record wait, as those of the store do.
+ * {@link OperationInProgressException} block the record, as those of the store do.
  *
  * @since 0.1.0
  */
 public interface Outbox {
 
 	/**
-	 * Send messages. That takes one round trip to the database.
+	 * Send messages, in one round trip to the database.
 	 * @param messages the messages, in their order
 	 * @throws IllegalStateException without a transaction of the outbox's database
-	 * @throws IllegalArgumentException if a message cannot be serialised
-	 * @throws IdempotencyStoreUnavailableException if the database does not answer, or a
-	 * schema registry that the serializer asks
-	 * @throws OperationInProgressException if the database ends the statement because of
-	 * a concurrent transaction: a lock that took too long, a deadlock, a serialization
-	 * failure
+	 * @throws IllegalArgumentException if a message cannot be serialized
+	 * @throws IdempotencyStoreUnavailableException if the database, or a schema registry
+	 * that the serializer needs, is unavailable
+	 * @throws OperationInProgressException if the database cancels the statement because
+	 * of a concurrent transaction: a lock time-out, a deadlock or a serialization failure
 	 * @throws InvalidDataAccessResourceUsageException if the database refuses the rows
 	 */
 	void send(List<OutboxMessage> messages);
@@ -50,12 +54,11 @@ public interface Outbox {
 	 * Send a message.
 	 * @param message the message
 	 * @throws IllegalStateException without a transaction of the outbox's database
-	 * @throws IllegalArgumentException if it cannot be serialised
-	 * @throws IdempotencyStoreUnavailableException if the database does not answer, or a
-	 * schema registry that the serializer asks
-	 * @throws OperationInProgressException if the database ends the statement because of
-	 * a concurrent transaction: a lock that took too long, a deadlock, a serialization
-	 * failure
+	 * @throws IllegalArgumentException if the message cannot be serialized
+	 * @throws IdempotencyStoreUnavailableException if the database, or a schema registry
+	 * that the serializer needs, is unavailable
+	 * @throws OperationInProgressException if the database cancels the statement because
+	 * of a concurrent transaction: a lock time-out, a deadlock or a serialization failure
 	 * @throws InvalidDataAccessResourceUsageException if the database refuses the row
 	 */
 	default void send(OutboxMessage message) {
@@ -64,16 +67,17 @@ public interface Outbox {
 
 	/**
 	 * Send a message.
-	 * @param topic where to
-	 * @param key its message key, as the application's {@code KafkaTemplate} takes it
-	 * @param payload its payload, as the application's {@code KafkaTemplate} takes it
+	 * @param topic the topic
+	 * @param key the message key, of a type that the application's {@code KafkaTemplate}
+	 * accepts
+	 * @param payload the payload, of a type that the application's {@code KafkaTemplate}
+	 * accepts
 	 * @throws IllegalStateException without a transaction of the outbox's database
-	 * @throws IllegalArgumentException if it cannot be serialised
-	 * @throws IdempotencyStoreUnavailableException if the database does not answer, or a
-	 * schema registry that the serializer asks
-	 * @throws OperationInProgressException if the database ends the statement because of
-	 * a concurrent transaction: a lock that took too long, a deadlock, a serialization
-	 * failure
+	 * @throws IllegalArgumentException if the message cannot be serialized
+	 * @throws IdempotencyStoreUnavailableException if the database, or a schema registry
+	 * that the serializer needs, is unavailable
+	 * @throws OperationInProgressException if the database cancels the statement because
+	 * of a concurrent transaction: a lock time-out, a deadlock or a serialization failure
 	 * @throws InvalidDataAccessResourceUsageException if the database refuses the row
 	 */
 	default void send(String topic, @Nullable Object key, @Nullable Object payload) {

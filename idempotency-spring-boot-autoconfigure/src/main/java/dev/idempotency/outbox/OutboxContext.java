@@ -3,8 +3,8 @@ package dev.idempotency.outbox;
 import java.util.List;
 
 /**
- * Describes the sender of a message in headers, such as its trace. The headers are stored
- * with the message, so that its publication does not change them.
+ * Adds headers that describe the sender of a message, such as its trace. The headers are
+ * stored with the message, so they describe the sender and not the relay.
  *
  * @since 0.1.0
  */
@@ -12,10 +12,10 @@ import java.util.List;
 public interface OutboxContext {
 
 	/**
-	 * Describe the sender, on its thread.
-	 * @param message a message that is being sent
-	 * @return headers for it, none that it {@linkplain OutboxMessage#hasHeader has}
-	 * already
+	 * Describe the sender. The call runs on the thread of the sender.
+	 * @param message the message
+	 * @return the headers to add, none that the message
+	 * {@linkplain OutboxMessage#hasHeader has} already
 	 */
 	List<OutboxHeader> headers(OutboxMessage message);
 

@@ -8,16 +8,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * A header of a message.
  *
- * @param name its name
- * @param value its value
+ * @param name name of the header
+ * @param value value of the header
  * @since 0.1.0
  */
 public record OutboxHeader(String name, byte @Nullable [] value) {
 
 	/**
-	 * A header with a text, in UTF-8.
-	 * @param name its name
-	 * @param text its value
+	 * Create a header with a text, encoded as UTF-8.
+	 * @param name name of the header
+	 * @param text the text
 	 */
 	public OutboxHeader(String name, String text) {
 		this(name, text.getBytes(StandardCharsets.UTF_8));

@@ -3,52 +3,53 @@ package dev.idempotency.outbox;
 import java.time.Duration;
 
 /**
- * Callbacks for what happens to the messages of an outbox. They run on the threads of the
- * relay and of the observer and should be quick; what they throw is logged and ignored.
+ * Callbacks for the events of an outbox. They run on the threads of the relay and of the
+ * observer and must return quickly. Exceptions are logged and ignored.
  *
  * @since 0.1.0
  */
 public interface OutboxListener {
 
 	/**
-	 * A message was given to the broker, and what came of it has been recorded. One whose
-	 * record failed is told when it is published again.
-	 * @param row the message, whose payload and headers do not belong in a log
-	 * @param outcome what came of it
-	 * @param duration the time since it was sent, by its row
+	 * The relay has tried to publish a message, and the outcome is recorded. If the
+	 * outcome could not be recorded, the callback follows the next attempt.
+	 * @param row the message; do not log its payload and headers
+	 * @param outcome the outcome
+	 * @param duration the time since the message was sent, by the clock of the database
 	 */
-	default void attempted(OutboxRow row, Outcome outcome, Duration duration) {
+	default void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {
 	}
 
 	/**
-	 * Somebody has looked at the outbox.
-	 * @param status what is in it
+	 * The observer has read the status of the outbox.
+	 * @param status the status
 	 */
-	default void observed(OutboxStatus status) {
+	default void observed(OutboxStore.Status status) {
 	}
 
 	/**
-	 * What came of a message.
+	 * The outcome of an attempt to publish a message.
 	 */
-	enum Outcome {
+	enum PublishOutcome {
 
 		/**
-		 * The broker has it.
+		 * The broker has acknowledged the message.
 		 */
 		PUBLISHED,
 
 		/**
-		 * The broker has refused it; it will be tried again.
+		 * The broker has refused the message. The relay retries it.
 		 */
 		REFUSED,
 
 		/**
-		 * The broker has refused it once too often; it is set aside.
+		 * The broker has refused the message {@link RelaySettings#maxAttempts()} times,
+		 * or its row cannot be decoded. The message is a dead letter.
 		 */
-		SET_ASIDE,
+		DEAD_LETTER,
 
 		/**
-		 * The broker did not answer; it will be tried again.
+		 * The broker did not answer. The relay retries the message.
 		 */
 		UNAVAILABLE
 

@@ -8,7 +8,8 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * Tells every {@link OutboxListener}; what one of them throws is logged and ignored.
+ * Notifies several {@link OutboxListener listeners}. An exception of one of them is
+ * logged and does not reach the relay or the other listeners.
  */
 final class OutboxListeners implements OutboxListener {
 
@@ -21,22 +22,22 @@ final class OutboxListeners implements OutboxListener {
 	}
 
 	@Override
-	public void attempted(OutboxRow row, Outcome outcome, Duration duration) {
-		tell((listener) -> listener.attempted(row, outcome, duration));
+	public void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {
+		notifyEach((listener) -> listener.attempted(row, outcome, duration));
 	}
 
 	@Override
-	public void observed(OutboxStatus status) {
-		tell((listener) -> listener.observed(status));
+	public void observed(OutboxStore.Status status) {
+		notifyEach((listener) -> listener.observed(status));
 	}
 
-	private void tell(Consumer<OutboxListener> call) {
+	private void notifyEach(Consumer<OutboxListener> callback) {
 		for (OutboxListener listener : this.listeners) {
 			try {
-				call.accept(listener);
+				callback.accept(listener);
 			}
 			catch (RuntimeException ex) {
-				logger.warn("An outbox listener failed: " + listener, ex);
+				logger.warn("The outbox listener " + listener + " threw an exception; the event was dropped", ex);
 			}
 		}
 	}

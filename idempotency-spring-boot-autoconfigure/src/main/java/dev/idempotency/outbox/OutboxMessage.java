@@ -11,7 +11,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotentExecution;
 
 /**
- * A message to be sent with an {@link Outbox}.
+ * A message to send with an {@link Outbox}.
  *
  * @since 0.1.0
  */
@@ -56,8 +56,8 @@ public final class OutboxMessage {
 	}
 
 	/**
-	 * Begin a message.
-	 * @param topic where it goes
+	 * Create a builder.
+	 * @param topic topic of the message; 249 characters at most
 	 * @return a builder
 	 */
 	public static Builder to(String topic) {
@@ -81,9 +81,9 @@ public final class OutboxMessage {
 	}
 
 	/**
-	 * Whether the sender has given the message a header.
-	 * @param name the name of the header
-	 * @return whether it is there, with or without a value
+	 * Whether the sender has set a header.
+	 * @param name name of the header
+	 * @return whether the header is set, with or without a value
 	 */
 	public boolean hasHeader(String name) {
 		return this.headers.stream().anyMatch((header) -> header.name().equals(name));
@@ -102,29 +102,29 @@ public final class OutboxMessage {
 	}
 
 	/**
-	 * The idempotency key that the sender has given the message.
-	 * @return the key; {@code null} if it gets one when it is sent
+	 * The idempotency key that the sender has set.
+	 * @return the key, {@code null} if the outbox assigns one
 	 */
 	public @Nullable String idempotencyKey() {
 		return this.idempotencyKey;
 	}
 
 	/**
-	 * The execution that the sender has named.
-	 * @return the execution; {@code null} if that is the current one, or none
+	 * The execution that the sender has set.
+	 * @return the execution, {@code null} to use the current one, if there is one
 	 */
 	public @Nullable IdempotentExecution cause() {
 		return this.cause;
 	}
 
-	// Never the payload.
+	// The payload may be confidential.
 	@Override
 	public String toString() {
 		return "message to " + this.topic + ((this.key != null) ? " with key " + this.key : "");
 	}
 
 	/**
-	 * Makes a message.
+	 * Builder for {@link OutboxMessage}.
 	 */
 	public static final class Builder {
 
@@ -151,8 +151,10 @@ public final class OutboxMessage {
 		}
 
 		/**
-		 * The message key: messages with the same one keep their order.
-		 * @param value the key, as the application's {@code KafkaTemplate} takes it
+		 * Set the message key. Messages with the same topic and key are published in
+		 * order.
+		 * @param value the key, of a type that the application's {@code KafkaTemplate}
+		 * accepts
 		 * @return this
 		 */
 		public Builder key(@Nullable Object value) {
@@ -161,8 +163,9 @@ public final class OutboxMessage {
 		}
 
 		/**
-		 * The payload.
-		 * @param value the payload, as the application's {@code KafkaTemplate} takes it
+		 * Set the payload.
+		 * @param value the payload, of a type that the application's
+		 * {@code KafkaTemplate} accepts; {@code null} for a tombstone
 		 * @return this
 		 */
 		public Builder payload(@Nullable Object value) {
@@ -172,26 +175,26 @@ public final class OutboxMessage {
 
 		/**
 		 * Add a header.
-		 * @param name its name; not that of the idempotency key or of the identity, which
-		 * every message has
-		 * @param value its value
+		 * @param name name of the header
+		 * @param value value of the header
 		 * @return this
+		 * @throws IllegalArgumentException if the relay sets the header itself:
+		 * {@value OutboxRow#KEY_HEADER} and {@value OutboxRow#ID_HEADER}
 		 */
 		public Builder header(String name, byte @Nullable [] value) {
-			Assert.isTrue(!name.equals(OutboxRow.KEY_HEADER), () -> "The message to " + this.topic
-					+ " cannot have a header '" + name + "' of its own; give the key with idempotencyKey(…)");
+			Assert.isTrue(!name.equals(OutboxRow.KEY_HEADER), () -> "The message to '" + this.topic
+					+ "' must not set the header '" + name + "'. Set the key with idempotencyKey(…)");
 			Assert.isTrue(!name.equals(OutboxRow.ID_HEADER),
-					() -> "The message to " + this.topic + " cannot have a header '" + name
-							+ "' of its own: the relay sends the identity of the row in it, as Debezium does; choose "
-							+ "another name");
+					() -> "The message to '" + this.topic + "' must not set the header '" + name
+							+ "', in which the relay sends the id of the row, as Debezium does. Use another name");
 			this.headers.add(new OutboxHeader(name, value));
 			return this;
 		}
 
 		/**
-		 * Add a header with a text, in UTF-8.
-		 * @param name its name
-		 * @param value its value
+		 * Add a header with a text, encoded as UTF-8.
+		 * @param name name of the header
+		 * @param value the text
 		 * @return this
 		 */
 		public Builder header(String name, String value) {
@@ -199,9 +202,11 @@ public final class OutboxMessage {
 		}
 
 		/**
-		 * What the message is about. Without it: the topic, and the message key.
-		 * @param aggregate the type, as "payment"; 255 characters at most
-		 * @param id which one; 255 characters at most
+		 * Set the aggregate that the message is about. Default: the topic and the message
+		 * key.
+		 * @param aggregate type of the aggregate, such as "payment"; 255 characters at
+		 * most
+		 * @param id id of the aggregate; 255 characters at most
 		 * @return this
 		 */
 		public Builder aggregate(String aggregate, String id) {
@@ -211,9 +216,9 @@ public final class OutboxMessage {
 		}
 
 		/**
-		 * The type of the event. Without it: the simple class name of the payload. The
-		 * key of the message depends on it, if the outbox derives that.
-		 * @param name the type, as "payment-charged"; 255 characters at most
+		 * Set the type of the event. Default: the simple class name of the payload. A
+		 * derived idempotency key depends on the type.
+		 * @param name the type, such as "payment-charged"; 255 characters at most
 		 * @return this
 		 */
 		public Builder type(String name) {
@@ -222,8 +227,8 @@ public final class OutboxMessage {
 		}
 
 		/**
-		 * The idempotency key of the message, for its consumers. Without it:
-		 * {@link IdempotentExecution#nextTransactionalKey} of the cause, or a new one.
+		 * Set the idempotency key for the consumers of the message. Default:
+		 * {@link IdempotentExecution#nextTransactionalKey} of the cause, else a new UUID.
 		 * @param value the key
 		 * @return this
 		 */
@@ -235,11 +240,11 @@ public final class OutboxMessage {
 		}
 
 		/**
-		 * The execution that sends the message. Without it: the current one, which the
-		 * handler of a batch does not have.
-		 * @param execution the execution, as in
-		 * {@link IdempotentExecution#currentBatch()}; {@code null}, as for a record
-		 * without protection, is as without it
+		 * Set the execution that sends the message, from which its key is derived.
+		 * Default: the current execution. The handler of a batch has none and must set
+		 * it.
+		 * @param execution the execution, such as one of
+		 * {@link IdempotentExecution#currentBatch()}; {@code null} for the default
 		 * @return this
 		 */
 		public Builder cause(@Nullable IdempotentExecution execution) {
@@ -251,11 +256,11 @@ public final class OutboxMessage {
 			return new OutboxMessage(this);
 		}
 
-		private static String checked(String what, String text, int length) {
+		private static String checked(String name, String text, int length) {
 			String problem = IdempotencyKey.problem(text);
-			Assert.isTrue(problem == null, () -> "The " + what + " of a message " + problem);
-			Assert.isTrue(text.length() <= length,
-					() -> "The " + what + " of a message has " + text.length() + " characters, more than " + length);
+			Assert.isTrue(problem == null, () -> "The " + name + " of a message " + problem);
+			Assert.isTrue(text.length() <= length, () -> "The " + name + " of a message has " + text.length()
+					+ " characters; use " + length + " at most");
 			return text;
 		}
 

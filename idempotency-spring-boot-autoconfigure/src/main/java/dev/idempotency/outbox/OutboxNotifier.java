@@ -6,34 +6,45 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * Tells the relays of other instances of messages, where this instance has no relay, when
- * it is woken. It does so on a thread of its own and once for many commits: a
- * notification by each transaction itself would make the database commit them one after
- * the other.
+ * Notifies the relays of other instances of new messages, where this instance runs no
+ * relay. It sends one notification for many commits, on a thread of its own: a
+ * notification inside each transaction would make the database serialize their commits.
  *
  * @since 0.1.0
  */
-public final class OutboxNotifier extends LoopLifecycle {
+public final class OutboxNotifier extends OutboxLoop {
 
 	private static final Log logger = LogFactory.getLog(OutboxNotifier.class);
 
 	private static final Duration UNTIL_WOKEN = Duration.ofDays(1);
+
+	private final OutboxStore store;
 
 	/**
 	 * Create a notifier.
 	 * @param store the outbox
 	 */
 	public OutboxNotifier(OutboxStore store) {
-		super("idempotency-outbox-notifier", () -> tell(store), GRACE);
+		super("idempotency-outbox-notifier", GRACE);
+		this.store = store;
 	}
 
-	private static Duration tell(OutboxStore store) {
+	/**
+	 * Send a notification now.
+	 */
+	public void wake() {
+		wakeUp();
+	}
+
+	@Override
+	Duration step() {
 		try {
-			store.notifyRelays();
+			this.store.notifyRelays();
 		}
 		catch (RuntimeException ex) {
-			// They look by themselves, too.
-			logger.debug("Other relays of the outbox '" + store.table() + "' could not be told of messages", ex);
+			// The relays also poll.
+			logger.debug("The relays of the outbox '" + this.store.table() + "' could not be notified; they find new "
+					+ "messages when they poll", ex);
 		}
 		return UNTIL_WOKEN;
 	}

@@ -7,61 +7,53 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * Looks at an outbox now and then, and tells the {@link OutboxListener} what is in it. It
- * does so beside the relay, and also where there is none: that messages wait has to be
- * seen above all when nobody publishes them.
+ * Reads the status of an outbox every five seconds and reports it to each
+ * {@link OutboxListener}. It is independent of the relay, so that a backlog is visible
+ * also when no relay runs.
  *
  * @since 0.1.0
  */
-public final class OutboxObserver extends LoopLifecycle {
+public final class OutboxObserver extends OutboxLoop {
+
+	private static final Log logger = LogFactory.getLog(OutboxObserver.class);
 
 	private static final Duration INTERVAL = Duration.ofSeconds(5);
+
+	private final OutboxStore store;
+
+	private final OutboxListener listener;
+
+	private boolean failing;
 
 	/**
 	 * Create an observer.
 	 * @param store the outbox
-	 * @param listeners who is told
+	 * @param listeners the listeners to notify
 	 */
 	public OutboxObserver(OutboxStore store, List<OutboxListener> listeners) {
-		super("idempotency-outbox-observer", new Observing(store, new OutboxListeners(listeners))::observe, GRACE);
+		super("idempotency-outbox-observer", GRACE);
+		this.store = store;
+		this.listener = new OutboxListeners(listeners);
 	}
 
-	/**
-	 * A look after the other.
-	 */
-	private static final class Observing {
-
-		private static final Log logger = LogFactory.getLog(OutboxObserver.class);
-
-		private final OutboxStore store;
-
-		private final OutboxListener listener;
-
-		private boolean failed;
-
-		Observing(OutboxStore store, OutboxListener listener) {
-			this.store = store;
-			this.listener = listener;
+	@Override
+	Duration step() {
+		try {
+			this.listener.observed(this.store.status());
+			this.failing = false;
 		}
-
-		Duration observe() {
-			try {
-				this.listener.observed(this.store.status());
-				this.failed = false;
+		catch (RuntimeException ex) {
+			String message = "The status of the outbox '" + this.store.table()
+					+ "' cannot be read; its gauges keep their last values";
+			if (this.failing) {
+				logger.debug(message, ex);
 			}
-			catch (RuntimeException ex) {
-				String what = "The outbox '" + this.store.table() + "' cannot be looked at, and its meters stand still";
-				if (this.failed) {
-					logger.debug(what, ex);
-				}
-				else {
-					logger.warn(what, ex);
-				}
-				this.failed = true;
+			else {
+				logger.warn(message, ex);
 			}
-			return INTERVAL;
+			this.failing = true;
 		}
-
+		return INTERVAL;
 	}
 
 }

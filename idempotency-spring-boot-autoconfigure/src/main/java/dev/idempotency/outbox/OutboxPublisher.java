@@ -3,40 +3,39 @@ package dev.idempotency.outbox;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Sends stored messages to the broker.
+ * Sends stored messages to the broker. Only the thread of the relay calls it.
  *
  * @since 0.1.0
  */
 public interface OutboxPublisher {
 
 	/**
-	 * Send a message, without waiting for the broker's acknowledgement; it may block
-	 * while the broker is asked about the topic. Never throws: a failure completes the
-	 * result. Called by the relay's thread only.
+	 * Send a message without waiting for the acknowledgement of the broker. The call may
+	 * block while the producer fetches the metadata of the topic. It never throws: a
+	 * failure completes the result.
 	 * @param row the message
-	 * @return completed when the broker has it and its replicas, or exceptionally; within
-	 * {@link RelaySettings#sendTimeout()}
+	 * @return a result that completes when the broker and its replicas have the message,
+	 * or exceptionally, within {@link RelaySettings#sendTimeout()}
 	 */
 	CompletionStage<?> publish(OutboxRow row);
 
 	/**
-	 * Results of {@link #publish} have not been completed in time: whatever sends the
-	 * messages may be dead. Called by the relay's thread only.
+	 * Results of {@link #publish} are overdue: the producer may be broken.
 	 */
-	default void silent() {
+	default void resultsOverdue() {
 	}
 
 	/**
-	 * What a failure means.
-	 * @param error what the result of {@link #publish} was completed with
-	 * @return the meaning
+	 * Classify a failure.
+	 * @param error the exception with which a result of {@link #publish} has completed
+	 * @return the kind of the failure
 	 */
-	Failed meaning(Throwable error);
+	FailureKind kindOf(Throwable error);
 
 	/**
-	 * The meaning of a failure.
+	 * The kind of a failure to publish a message.
 	 */
-	enum Failed {
+	enum FailureKind {
 
 		/**
 		 * The broker refuses this message.
@@ -44,18 +43,18 @@ public interface OutboxPublisher {
 		REFUSED,
 
 		/**
-		 * The broker refuses whatever is sent to this topic.
+		 * The broker refuses all messages to this topic.
 		 */
 		TOPIC_REFUSED,
 
 		/**
-		 * The message failed with another one of the same batch, which the broker
-		 * refuses. It is sent again in the next round.
+		 * The broker refuses another message of the same producer batch. This message is
+		 * sent again in the next round.
 		 */
 		NEIGHBOUR,
 
 		/**
-		 * The broker does not answer, or not now.
+		 * The broker does not answer, or cannot accept the message now.
 		 */
 		UNAVAILABLE
 

@@ -1,32 +1,184 @@
 package dev.idempotency.outbox;
 
+import java.time.Duration;
 import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
+import dev.idempotency.outbox.OutboxClaim.RelayFailure;
+import dev.idempotency.outbox.OutboxListener.PublishOutcome;
 
 /**
- * Publishes the messages of an outbox while the application runs, whenever it is woken
- * and now and then. Any number of instances may do so at once. When it is stopped it goes
- * on with what has been sent until then, for {@link RelaySettings#stopTimeout()} at most,
- * and waits for the broker's answers to what it has given to it.
+ * Publishes the messages of an outbox while the application runs. Any number of instances
+ * may run a relay for the same outbox.
+ * <ol>
+ * <li>The relay makes a round when it is woken and at each poll interval: it claims
+ * messages, sends them, waits for the answers of the broker and records the outcomes.
+ * </li>
+ * <li>While the broker or the database is unavailable, rounds become rare and try one
+ * message each.</li>
+ * <li>A relay that is stopped publishes the messages that were sent before, for
+ * {@link RelaySettings#stopTimeout()} at most, and waits for the answers to messages in
+ * flight.</li>
+ * </ol>
  *
  * @since 0.1.0
  */
-public final class OutboxRelay extends LoopLifecycle {
+public final class OutboxRelay extends OutboxLoop {
+
+	private static final Log logger = LogFactory.getLog(OutboxRelay.class);
+
+	// Clocks of the database and of this host measure durations a little differently.
+	private static final Duration TOLERANCE = Duration.ofSeconds(1);
+
+	private final OutboxStore store;
+
+	private final OutboxPublisher publisher;
+
+	private final RelaySettings settings;
+
+	private final OutboxListener listener;
+
+	private final UnavailableTopics topics;
+
+	private final Outage outage;
 
 	/**
 	 * Create a relay.
-	 * @param store where the messages are
-	 * @param publisher sends them
-	 * @param settings how it works
-	 * @param listeners who is told
+	 * @param store the outbox
+	 * @param publisher sends the messages
+	 * @param settings the settings
+	 * @param listeners the listeners to notify
 	 */
 	public OutboxRelay(OutboxStore store, OutboxPublisher publisher, RelaySettings settings,
 			List<OutboxListener> listeners) {
-		this(new Relaying(store, publisher, settings, new OutboxListeners(listeners)), settings);
+		super("idempotency-outbox-relay", settings.stopTimeout().plus(settings.sendTimeout()).plus(GRACE));
+		this.store = store;
+		this.publisher = publisher;
+		this.settings = settings;
+		this.listener = new OutboxListeners(listeners);
+		this.topics = new UnavailableTopics(store.table(), System::nanoTime);
+		this.outage = new Outage(store.table(), settings);
 	}
 
-	private OutboxRelay(Relaying relaying, RelaySettings settings) {
-		super("idempotency-outbox-relay", relaying::round, relaying::drain,
-				settings.stopTimeout().plus(settings.sendTimeout()).plus(GRACE));
+	/**
+	 * Make a round now.
+	 */
+	public void wake() {
+		wakeUp();
+	}
+
+	@Override
+	Duration step() {
+		return round((rows) -> true);
+	}
+
+	// Ends when a round finds no message of before the stop, when the broker or the
+	// database is unavailable, or at the time-out. Other relays publish later messages.
+	@Override
+	void finish() {
+		long stop = System.nanoTime();
+		boolean more = true;
+		while (more && System.nanoTime() - stop < this.settings.stopTimeout().toNanos()) {
+			more = round((rows) -> rows.stream().anyMatch((claimed) -> isSentBefore(stop, claimed))).isZero();
+		}
+	}
+
+	private static boolean isSentBefore(long stop, ClaimedRow claimed) {
+		return claimed.claimedAt() - claimed.age().toNanos() - stop < TOLERANCE.toNanos();
+	}
+
+	private Duration round(Predicate<List<ClaimedRow>> wanted) {
+		Duration left = this.outage.left();
+		if (left.compareTo(Duration.ZERO) > 0) {
+			return left;
+		}
+		try (OutboxClaim claim = this.store.claim(this.outage.isOn() ? 1 : this.settings.batchSize(),
+				this.topics.excluded())) {
+			List<ClaimedRow> rows = claim.rows();
+			if (rows.isEmpty()) {
+				return pauseWithoutMessages();
+			}
+			if (!wanted.test(rows)) {
+				return this.settings.pollInterval();
+			}
+			OutboxRound round = new OutboxRound(this.publisher, this.settings, this.topics);
+			round.run(rows);
+			claim.settle(round.published().stream().map(OutboxRound.Ack::claimed).toList(), round.failures());
+			report(round);
+			return pauseAfter(round);
+		}
+		catch (InterruptedException ex) {
+			// The loop clears the flag when it pauses.
+			Thread.currentThread().interrupt();
+			return this.settings.pollInterval();
+		}
+		catch (RuntimeException ex) {
+			return this.outage.ofDatabase(ex);
+		}
+	}
+
+	private Duration pauseWithoutMessages() {
+		if (this.outage.isOfBroker()) {
+			// The messages are excluded or held by another relay, so the broker has still
+			// not answered.
+			this.topics.retryAll();
+			return this.outage.pause();
+		}
+		this.outage.end();
+		return this.topics.pause(this.settings.pollInterval());
+	}
+
+	private Duration pauseAfter(OutboxRound round) {
+		if (!round.isAnyMessageSent() && this.outage.isOfBroker()) {
+			// A row that cannot be decoded shows nothing about the broker.
+			return Duration.ZERO;
+		}
+		Set<String> unavailable = topics(round.unavailable());
+		if (round.outage() == null) {
+			this.outage.end();
+		}
+		else if (!this.topics.explain(unavailable)) {
+			return this.outage.ofBroker(round.outage());
+		}
+		this.topics.update(topics(round.published()), unavailable);
+		return Duration.ZERO;
+	}
+
+	private static Set<String> topics(List<OutboxRound.Ack> acks) {
+		return acks.stream().map((ack) -> ack.claimed().row().topic()).collect(Collectors.toSet());
+	}
+
+	private void report(OutboxRound round) {
+		round.published().forEach((ack) -> report(ack, PublishOutcome.PUBLISHED));
+		round.unavailable().forEach((ack) -> report(ack, PublishOutcome.UNAVAILABLE));
+		for (RelayFailure failure : round.failures()) {
+			ClaimedRow claimed = failure.claimed();
+			boolean dead = failure.retryAfter() == null;
+			if (dead) {
+				logger.error(((claimed.undecodable() != null) ? "The row of the " + claimed.row() + " cannot be decoded"
+						: "The broker has refused the " + claimed.row() + " " + failure.attempts() + " times")
+						+ ". The message is a dead letter now, and later messages with its topic and key are blocked "
+						+ "unless 'idempotency.outbox.on-refused' is 'skip'. Fix the cause and retry the message, or "
+						+ "discard it, at the actuator endpoint 'idempotencyoutbox'", failure.error());
+			}
+			else {
+				logger.warn("The broker has refused the " + claimed.row() + " " + failure.attempts()
+						+ " times; it is retried, and becomes a dead letter after " + this.settings.maxAttempts()
+						+ " refusals", failure.error());
+			}
+			report(OutboxRound.Ack.of(claimed, failure.error()),
+					dead ? PublishOutcome.DEAD_LETTER : PublishOutcome.REFUSED);
+		}
+	}
+
+	private void report(OutboxRound.Ack ack, PublishOutcome outcome) {
+		this.listener.attempted(ack.claimed().row(), outcome, ack.elapsed());
 	}
 
 }

@@ -20,27 +20,33 @@ import java.util.concurrent.TimeoutException;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.outbox.OutboxPublisher.Failed;
+import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
+import dev.idempotency.outbox.OutboxClaim.RelayFailure;
+import dev.idempotency.outbox.OutboxPublisher.FailureKind;
 
 /**
- * Publishes the messages of one claim. Of those with the same topic and key only one is
- * on its way at a time, and none is sent after one that failed: a producer that gives one
- * up may have sent the next, and their order would be lost. All others are on their way
- * together.
+ * Publishes the messages of one claim.
+ * <ol>
+ * <li>Messages with different ordering keys are in flight together.</li>
+ * <li>Of the messages with the same ordering key only one is in flight, and none is sent
+ * after one that failed. A producer that gives a message up may have sent the next one
+ * already, which would change their order.</li>
+ * </ol>
  */
 final class OutboxRound {
 
-	// So long after its beginning nothing more is sent: others wait for the commit.
-	private static final Duration BUDGET = Duration.ofSeconds(1);
+	// After this time nothing more is sent: other relays cannot claim the messages with
+	// these ordering keys before the round commits.
+	private static final Duration SEND_BUDGET = Duration.ofSeconds(1);
 
-	// For a producer that tells a little late.
+	// For a producer that reports its time-out a little late.
 	private static final Duration GRACE = Duration.ofSeconds(1);
 
 	private final OutboxPublisher publisher;
 
 	private final RelaySettings settings;
 
-	private final TroubledTopics troubled;
+	private final UnavailableTopics topics;
 
 	private final BlockingQueue<Ack> acks = new LinkedBlockingQueue<>();
 
@@ -60,20 +66,20 @@ final class OutboxRound {
 
 	private boolean stopped;
 
-	private boolean sent;
+	private boolean anyMessageSent;
 
-	OutboxRound(OutboxPublisher publisher, RelaySettings settings, TroubledTopics troubled) {
+	OutboxRound(OutboxPublisher publisher, RelaySettings settings, UnavailableTopics topics) {
 		this.publisher = publisher;
 		this.settings = settings;
-		this.troubled = troubled;
+		this.topics = topics;
 	}
 
 	void run(List<ClaimedRow> rows) throws InterruptedException {
 		for (ClaimedRow claimed : rows) {
-			this.waiting.computeIfAbsent(claimed.row().orderedWith(), (key) -> new ArrayDeque<>()).add(claimed);
+			this.waiting.computeIfAbsent(claimed.row().orderingKey(), (key) -> new ArrayDeque<>()).add(claimed);
 		}
 		for (Deque<ClaimedRow> queue : this.waiting.values()) {
-			if (isOver()) {
+			if (isBudgetSpent()) {
 				break;
 			}
 			sendNext(queue);
@@ -81,9 +87,9 @@ final class OutboxRound {
 		while (!this.inFlight.isEmpty()) {
 			Ack ack = this.acks.poll(this.settings.sendTimeout().plus(GRACE).toNanos(), TimeUnit.NANOSECONDS);
 			if (ack == null) {
-				Throwable silence = new TimeoutException("The producer does not tell what came of a message");
-				this.inFlight.forEach((claimed) -> this.unavailable.add(Ack.of(claimed, silence)));
-				this.publisher.silent();
+				Throwable overdue = new TimeoutException("The producer did not report the outcome of a message");
+				this.inFlight.forEach((claimed) -> this.unavailable.add(Ack.of(claimed, overdue)));
+				this.publisher.resultsOverdue();
 				return;
 			}
 			this.inFlight.remove(ack.claimed());
@@ -91,20 +97,8 @@ final class OutboxRound {
 		}
 	}
 
-	private void accept(Ack ack) {
-		if (ack.error() != null) {
-			fail(ack.claimed(), ack.error());
-			return;
-		}
-		this.published.add(ack);
-		Deque<ClaimedRow> next = this.waiting.get(ack.claimed().row().orderedWith());
-		if (next != null && !isOver()) {
-			sendNext(next);
-		}
-	}
-
-	private boolean isOver() {
-		return System.nanoTime() - this.start > BUDGET.toNanos();
+	private boolean isBudgetSpent() {
+		return System.nanoTime() - this.start > SEND_BUDGET.toNanos();
 	}
 
 	private void sendNext(Deque<ClaimedRow> queue) {
@@ -113,64 +107,84 @@ final class OutboxRound {
 			return;
 		}
 		if (next.undecodable() != null) {
-			// What follows it with its key is not sent, either.
+			// The messages behind it in the queue are not sent either.
 			this.failures.add(new RelayFailure(next, next.attempts() + 1, next.undecodable(), null));
 			return;
 		}
-		if (this.refusedTopics.contains(next.row().topic())) {
-			// There is more of it, which would be in front of all others again and again.
-			this.troubled.add(next.row().topic(), null);
+		String topic = next.row().topic();
+		if (this.refusedTopics.contains(topic)) {
+			// Its messages would otherwise be ahead of all others in every round.
+			this.topics.fail(topic, null);
 		}
-		if (this.troubled.contains(next.row().topic())) {
+		if (this.topics.isExcluded(topic)) {
 			return;
 		}
 		long start = System.nanoTime();
-		this.sent = true;
+		this.anyMessageSent = true;
 		this.inFlight.add(next);
-		CompletableFuture<?> answer = this.publisher.publish(next.row()).toCompletableFuture();
-		answer.whenComplete((done, error) -> this.acks.add(Ack.of(next, (error != null) ? cause(error) : null)));
-		if (answer.isCompletedExceptionally()) {
-			learnFrom(next, TroubledTopics.isLong(System.nanoTime() - start));
+		CompletableFuture<?> result = this.publisher.publish(next.row()).toCompletableFuture();
+		result.whenComplete((done, error) -> this.acks.add(Ack.of(next, (error != null) ? cause(error) : null)));
+		if (result.isCompletedExceptionally()) {
+			failedAtOnce(next, UnavailableTopics.isLong(System.nanoTime() - start));
 		}
 	}
 
-	// A send that blocks has waited for what the broker knows about the topic.
-	private void learnFrom(ClaimedRow failed, boolean blocked) {
+	// A send blocks while the producer waits for the metadata of the topic.
+	private void failedAtOnce(ClaimedRow failed, boolean blocked) {
 		for (Ack ack : this.acks) {
 			if (ack.claimed() == failed && ack.error() != null) {
-				Failed meaning = this.publisher.meaning(ack.error());
-				this.stopped |= blocked && meaning == Failed.UNAVAILABLE;
-				if (meaning == Failed.TOPIC_REFUSED) {
+				FailureKind kind = this.publisher.kindOf(ack.error());
+				this.stopped |= blocked && kind == FailureKind.UNAVAILABLE;
+				if (kind == FailureKind.TOPIC_REFUSED) {
 					this.refusedTopics.add(failed.row().topic());
 				}
-				if (blocked && meaning != Failed.UNAVAILABLE) {
-					this.troubled.add(failed.row().topic(), null);
+				if (blocked && kind != FailureKind.UNAVAILABLE) {
+					this.topics.fail(failed.row().topic(), null);
 				}
 			}
 		}
 	}
 
-	private void fail(ClaimedRow claimed, Throwable error) {
-		Failed meaning = this.publisher.meaning(error);
-		if (meaning == Failed.NEIGHBOUR) {
+	private void accept(Ack ack) {
+		if (ack.error() != null) {
+			fail(ack, ack.error());
 			return;
 		}
-		if (meaning == Failed.UNAVAILABLE) {
-			// It may be the only topic that is in trouble.
-			this.troubled.add(claimed.row().topic(), error);
-			this.unavailable.add(Ack.of(claimed, error));
+		this.published.add(ack);
+		Deque<ClaimedRow> next = this.waiting.get(ack.claimed().row().orderingKey());
+		if (next != null && !isBudgetSpent()) {
+			sendNext(next);
+		}
+	}
+
+	private void fail(Ack ack, Throwable error) {
+		ClaimedRow claimed = ack.claimed();
+		String topic = claimed.row().topic();
+		FailureKind kind = this.publisher.kindOf(error);
+		if (kind == FailureKind.NEIGHBOUR) {
 			return;
 		}
-		if (meaning == Failed.TOPIC_REFUSED && this.failures.stream().anyMatch((other) -> isOf(claimed, other))) {
-			this.troubled.add(claimed.row().topic(), null);
+		if (kind == FailureKind.UNAVAILABLE) {
+			// Perhaps only this topic is unavailable.
+			this.topics.fail(topic, error);
+			this.unavailable.add(ack);
+			return;
+		}
+		if (kind == FailureKind.TOPIC_REFUSED
+				&& this.failures.stream().anyMatch((failure) -> isRefusalOf(topic, failure))) {
+			this.topics.fail(topic, null);
 		}
 		int attempts = claimed.attempts() + 1;
 		this.failures.add(new RelayFailure(claimed, attempts, error,
 				(attempts < this.settings.maxAttempts()) ? this.settings.backOff(attempts) : null));
 	}
 
-	private static boolean isOf(ClaimedRow claimed, RelayFailure other) {
-		return other.claimed().undecodable() == null && other.claimed().row().topic().equals(claimed.row().topic());
+	private static boolean isRefusalOf(String topic, RelayFailure failure) {
+		return failure.claimed().undecodable() == null && failure.claimed().row().topic().equals(topic);
+	}
+
+	private static Throwable cause(Throwable error) {
+		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
 	}
 
 	List<Ack> published() {
@@ -186,28 +200,33 @@ final class OutboxRound {
 	}
 
 	/**
-	 * Why the broker is taken to be unavailable.
-	 * @return the error, {@code null} if it answers
+	 * The reason to consider the broker unavailable.
+	 * @return the error of a message, {@code null} if the broker has answered
 	 */
 	@Nullable Throwable outage() {
-		return (this.unavailable.isEmpty() || brokerAnswers()) ? null : this.unavailable.get(0).requiredError();
+		boolean answered = !this.published.isEmpty()
+				|| this.failures.stream().anyMatch((failure) -> failure.claimed().undecodable() == null);
+		return (this.unavailable.isEmpty() || answered) ? null : this.unavailable.get(0).error();
 	}
 
-	private boolean brokerAnswers() {
-		return !this.published.isEmpty()
-				|| this.failures.stream().anyMatch((failure) -> failure.claimed().undecodable() == null);
+	boolean isAnyMessageSent() {
+		return this.anyMessageSent;
 	}
 
 	/**
-	 * Whether the broker was asked for anything.
-	 * @return whether a message was sent
+	 * The producer's report about a message.
+	 *
+	 * @param claimed the message
+	 * @param error why it failed, {@code null} if the broker has acknowledged it
+	 * @param elapsed time from sending the message until the report, which may be long
+	 * before the end of the round
 	 */
-	boolean hasSent() {
-		return this.sent;
-	}
+	record Ack(ClaimedRow claimed, @Nullable Throwable error, Duration elapsed) {
 
-	private static Throwable cause(Throwable error) {
-		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
+		static Ack of(ClaimedRow claimed, @Nullable Throwable error) {
+			return new Ack(claimed, error, claimed.elapsed());
+		}
+
 	}
 
 }

@@ -12,25 +12,25 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.store.Fingerprint;
 
 /**
- * A message as it is stored.
+ * A stored message.
  *
- * @param id its identity
- * @param topic where it goes
- * @param key its message key
- * @param payload its payload
- * @param headers its headers, without those of the relay
- * @param idempotencyKey its idempotency key
- * @param aggregateType what it is about
- * @param aggregateId which one
- * @param type what kind of event it is
+ * @param id id of the message
+ * @param topic topic of the message
+ * @param key serialized message key
+ * @param payload serialized payload
+ * @param headers headers, without those that the relay adds
+ * @param idempotencyKey idempotency key of the message
+ * @param aggregateType type of the aggregate that the message is about
+ * @param aggregateId id of this aggregate
+ * @param type type of the event
  * @since 0.1.0
  */
 public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Nullable [] payload,
 		List<OutboxHeader> headers, String idempotencyKey, String aggregateType, String aggregateId, String type) {
 
 	/**
-	 * The header with the identity of the message, which Debezium's outbox event router
-	 * sends, too.
+	 * The header with the id of the message. Debezium's outbox event router uses the same
+	 * name.
 	 */
 	public static final String ID_HEADER = "id";
 
@@ -40,21 +40,21 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 	public static final String KEY_HEADER = "Idempotency-Key";
 
 	/**
-	 * The header with the fingerprint of the content, which a protected listener compares
-	 * that declares no fingerprint of its own.
+	 * The header with the fingerprint of the content. A protected listener compares it
+	 * unless the listener declares a fingerprint of its own.
 	 */
 	public static final String FINGERPRINT_HEADER = "Idempotency-Fingerprint";
 
 	/**
-	 * The header with the time at which the message was sent, by the clock of the sender:
-	 * ISO 8601 in UTC, with milliseconds at most.
+	 * The header with the time at which the message was sent, by the clock of the sender,
+	 * in ISO 8601 format in UTC, with milliseconds at most.
 	 */
 	public static final String TIME_HEADER = "Event-Time";
 
 	private static final int FINGERPRINT_BYTES = 16;
 
 	/**
-	 * A fingerprint of type, key and payload.
+	 * Compute the fingerprint of type, key and payload.
 	 * @return the header {@value #FINGERPRINT_HEADER}
 	 */
 	OutboxHeader fingerprint() {
@@ -68,7 +68,7 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 				this.aggregateType, this.aggregateId, this.type);
 	}
 
-	// The lengths keep what is next to each other apart, and nothing from empty.
+	// The lengths separate the parts, and distinguish null from empty.
 	private byte[] content() {
 		byte[] name = this.type.getBytes(StandardCharsets.UTF_8);
 		int keyLength = (this.key != null) ? this.key.length : 0;
@@ -84,23 +84,23 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 	}
 
 	/**
-	 * Which of a number of lanes the message is in. All messages with the same topic and
-	 * key are in the same one; one without a key may be in any.
+	 * The lane of the message. All messages with the same topic and key are in the same
+	 * lane. A message without a key may be in any lane.
 	 * @param lanes the number of lanes
 	 * @return the lane, from 0
 	 */
 	public int lane(int lanes) {
 		int hash = (this.key != null) ? 31 * this.topic.hashCode() + Arrays.hashCode(this.key) : this.id.hashCode();
-		// The lowest bits of such a sum depend on the last bytes only.
+		// The lowest bits of the hash depend only on the last bytes of the key.
 		return Math.floorMod(hash ^ (hash >>> 16), lanes);
 	}
 
 	/**
-	 * What the order of messages is kept for.
-	 * @return equal for messages that have an order
+	 * The ordering key: messages with equal ordering keys are published in order.
+	 * @return topic and key, or the id of a message without a key
 	 */
-	Object orderedWith() {
-		return (this.key != null) ? new Ordered(this.topic, ByteBuffer.wrap(this.key)) : this.id;
+	Object orderingKey() {
+		return (this.key != null) ? new OrderingKey(this.topic, ByteBuffer.wrap(this.key)) : this.id;
 	}
 
 	@Override
@@ -109,12 +109,12 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 	}
 
 	/**
-	 * Messages with an order.
+	 * The ordering key of messages that have a key.
 	 *
-	 * @param topic their topic
-	 * @param key their key
+	 * @param topic the topic
+	 * @param key the message key
 	 */
-	private record Ordered(String topic, ByteBuffer key) {
+	private record OrderingKey(String topic, ByteBuffer key) {
 
 	}
 

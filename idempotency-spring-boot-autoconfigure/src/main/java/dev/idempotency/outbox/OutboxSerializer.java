@@ -5,7 +5,8 @@ import java.util.UUID;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 
 /**
- * Turns a message into bytes, as the application's own way of sending does.
+ * Serializes messages. An implementation must write the same bytes as the application's
+ * own way of sending.
  *
  * @since 0.1.0
  */
@@ -13,14 +14,14 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 public interface OutboxSerializer {
 
 	/**
-	 * Serialise a message.
+	 * Serialize a message.
 	 * @param message the message
-	 * @param id its identity
-	 * @param idempotencyKey its idempotency key
-	 * @return the message as it is stored
-	 * @throws IllegalArgumentException if it cannot be serialised
-	 * @throws IdempotencyStoreUnavailableException if it cannot be serialised now,
-	 * because a server is unavailable that knows its schema
+	 * @param id the id of the message
+	 * @param idempotencyKey the idempotency key of the message
+	 * @return the row to store
+	 * @throws IllegalArgumentException if the message cannot be serialized
+	 * @throws IdempotencyStoreUnavailableException if a server that the serializer needs,
+	 * such as a schema registry, is unavailable
 	 */
 	OutboxRow serialize(OutboxMessage message, UUID id, String idempotencyKey);
 

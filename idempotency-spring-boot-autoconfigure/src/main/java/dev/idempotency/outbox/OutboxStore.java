@@ -1,15 +1,18 @@
 package dev.idempotency.outbox;
 
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.store.Failure;
 
 /**
- * Where messages are until they are published. Each method throws an
- * {@link IdempotencyStoreUnavailableException} when the store does not answer: the relay
- * tries again later, and a protected listener that sends waits.
+ * Stores messages until they are published. Each method throws an
+ * {@link IdempotencyStoreUnavailableException} when the database is unavailable: the
+ * relay retries later, and a protected listener that sends a message is blocked.
  *
  * @since 0.1.0
  */
@@ -17,30 +20,30 @@ public interface OutboxStore {
 
 	/**
 	 * The name of the table.
-	 * @return its name
+	 * @return the name
 	 */
 	String table();
 
 	/**
-	 * Add messages, in the current transaction of the caller.
+	 * Add messages in the current transaction of the caller.
 	 * @param rows the messages, in their order
 	 * @throws IllegalStateException without a transaction of the outbox's database
 	 */
 	void insert(List<OutboxRow> rows);
 
 	/**
-	 * Claim messages that are to be published, in a transaction that lasts as long as the
-	 * claim. Nobody else is given a message of the same topic and key before it ends, and
-	 * nobody waits for it: what other claims hold is left out.
-	 * @param limit how many messages, about
-	 * @param without topics whose messages are not wanted now
+	 * Claim messages for publication, in a transaction that lasts until the claim is
+	 * closed. Until then no other claim gets a message with the same topic and key. A
+	 * claim does not wait for other claims: it leaves out the messages that they hold.
+	 * @param limit approximate maximum number of messages
+	 * @param excludedTopics topics whose messages are not claimed
 	 * @return the claim
 	 */
-	OutboxClaim claim(int limit, Set<String> without);
+	OutboxClaim claim(int limit, Set<String> excludedTopics);
 
 	/**
 	 * Claim messages of any topic.
-	 * @param limit how many messages, about
+	 * @param limit approximate maximum number of messages
 	 * @return the claim
 	 */
 	default OutboxClaim claim(int limit) {
@@ -48,51 +51,93 @@ public interface OutboxStore {
 	}
 
 	/**
-	 * Tell the relays of other instances that there are messages, if that is possible.
+	 * Notify the relays of other instances of new messages, if the database supports
+	 * notifications.
 	 */
 	void notifyRelays();
 
 	/**
-	 * What is in the outbox.
-	 * @return numbers
+	 * Count the messages in the outbox.
+	 * @return the counts
 	 */
-	OutboxStatus status();
+	Status status();
 
 	/**
-	 * Messages that have been set aside, the latest first.
-	 * @param limit how many at most
-	 * @return the messages
+	 * List dead letters, the latest first.
+	 * @param limit maximum number of messages
+	 * @return the dead letters
 	 */
-	List<SetAside> setAside(int limit);
+	List<DeadLetter> deadLetters(int limit);
 
 	/**
-	 * Publish a message all the same that has been set aside.
-	 * @param id its identity
-	 * @return whether there is one
+	 * Make a dead letter pending again.
+	 * @param id the id of the message
+	 * @return whether a dead letter has this id
 	 */
 	boolean retry(UUID id);
 
 	/**
-	 * Publish messages all the same that have been set aside, those that were sent first.
-	 * @param topic their topic
-	 * @param limit how many at most
-	 * @return how many there were
+	 * Make the dead letters of a topic pending again, those first that were sent first.
+	 * @param topic the topic
+	 * @param limit maximum number of messages
+	 * @return the number of messages that were changed
 	 */
 	int retry(String topic, int limit);
 
 	/**
-	 * Delete messages that have been set aside, those that were sent first.
-	 * @param topic their topic
-	 * @param limit how many at most
-	 * @return how many there were
+	 * Delete the dead letters of a topic, those first that were sent first.
+	 * @param topic the topic
+	 * @param limit maximum number of messages
+	 * @return the number of messages that were deleted
 	 */
 	int discard(String topic, int limit);
 
 	/**
-	 * Delete a message that has been set aside.
-	 * @param id its identity
-	 * @return whether there was one
+	 * Delete a dead letter.
+	 * @param id the id of the message
+	 * @return whether a dead letter had this id
 	 */
 	boolean discard(UUID id);
+
+	/**
+	 * Numbers of messages in an outbox. Counting stops at {@value #MAX_COUNT}, so that it
+	 * stays cheap: this number stands for as many or more.
+	 *
+	 * @param pending messages to publish
+	 * @param oldest age of the oldest message that is pending or blocked, zero if there
+	 * is none
+	 * @param deadLetters messages that the relay has given up
+	 * @param blocked messages that are not published because an earlier message with the
+	 * same topic and key is a dead letter
+	 */
+	record Status(long pending, Duration oldest, long deadLetters, long blocked) {
+
+		/**
+		 * The largest number that is counted.
+		 */
+		public static final int MAX_COUNT = 100_000;
+
+	}
+
+	/**
+	 * A message that the relay has given up, because the broker has refused it
+	 * {@link RelaySettings#maxAttempts()} times or because its row cannot be decoded. An
+	 * operator retries or discards it.
+	 *
+	 * @param id id of the message
+	 * @param topic topic of the message
+	 * @param aggregateType type of the aggregate
+	 * @param aggregateId id of the aggregate
+	 * @param type type of the event
+	 * @param idempotencyKey idempotency key of the message
+	 * @param createdAt when the message was sent
+	 * @param deadSince when the relay gave the message up
+	 * @param attempts number of refusals
+	 * @param failure the last refusal
+	 */
+	record DeadLetter(UUID id, String topic, String aggregateType, String aggregateId, String type,
+			String idempotencyKey, Instant createdAt, Instant deadSince, int attempts, Failure failure) {
+
+	}
 
 }

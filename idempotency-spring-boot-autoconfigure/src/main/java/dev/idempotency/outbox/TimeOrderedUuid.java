@@ -4,12 +4,11 @@ import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Universally unique identifiers of version 7: 48 bits of Unix milliseconds, a counter of
- * 12 bits and 62 random bits. Within a process each is greater than all before it, by the
- * method "fixed bit-length dedicated counter" (method 1) of RFC 9562, section 6.2: the
- * counter starts anew at a random value below half of its range in each millisecond; when
- * it overflows, or the clock goes back, the time of the identifiers runs ahead of the
- * clock.
+ * Generates UUIDs of version 7: 48 bits of Unix milliseconds, a counter of 12 bits and 62
+ * random bits. Within a process each UUID is greater than all earlier ones, by the method
+ * "fixed bit-length dedicated counter" (method 1) of RFC 9562, section 6.2. In each
+ * millisecond the counter starts at a random value below half of its range. If it
+ * overflows, or if the clock is set back, the time of the UUIDs is ahead of the clock.
  *
  * @since 0.1.0
  */
@@ -19,28 +18,28 @@ public final class TimeOrderedUuid {
 
 	private static final int VERSION = 7;
 
-	// Milliseconds and counter, one behind the other: an overflow carries over.
+	// Milliseconds and counter in one number, so that an overflow increments the time.
 	private static final AtomicLong LAST = new AtomicLong();
 
 	private TimeOrderedUuid() {
 	}
 
 	/**
-	 * Create an identifier.
-	 * @return one that is greater than all that this process has got before
+	 * Generate a UUID.
+	 * @return a UUID that is greater than all earlier ones of this process
 	 */
 	public static UUID next() {
-		// Of SecureRandom: processes that start at the same moment must not meet.
+		// Uses SecureRandom, so that processes that start together do not collide.
 		UUID random = UUID.randomUUID();
 		long now = System.currentTimeMillis();
 		long tick = LAST.updateAndGet((last) -> following(last, now, random.getMostSignificantBits()));
-		// The other half has the variant already.
+		// The lower half already has the variant bits.
 		return new UUID(layout(tick), random.getLeastSignificantBits());
 	}
 
 	static long following(long last, long now, long random) {
 		long first = (now << COUNTER_BITS) | (random >>> (Long.SIZE - COUNTER_BITS + 1));
-		// Not by the greater of both alone: a start below the counter would repeat it.
+		// The maximum of both would repeat counters that are above the new start.
 		return (now > (last >>> COUNTER_BITS)) ? first : last + 1;
 	}
 

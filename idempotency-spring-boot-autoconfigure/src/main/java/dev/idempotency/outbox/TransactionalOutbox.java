@@ -15,7 +15,7 @@ import org.springframework.util.Assert;
 import dev.idempotency.IdempotentExecution;
 
 /**
- * The {@link Outbox} on an {@link OutboxStore}.
+ * The {@link Outbox} that stores its messages in an {@link OutboxStore}.
  *
  * @since 0.1.0
  */
@@ -29,21 +29,21 @@ public final class TransactionalOutbox implements Outbox {
 
 	private final List<OutboxContext> contexts;
 
-	private final Runnable committed;
+	private final Runnable wakeUp;
 
 	/**
 	 * Create an outbox.
-	 * @param store where the messages are kept
-	 * @param serializer turns them into bytes
-	 * @param contexts describe the sender of a message
-	 * @param committed run after a transaction with messages has committed
+	 * @param store the store of the messages
+	 * @param serializer serializes the messages
+	 * @param contexts describe the sender of a message in headers
+	 * @param wakeUp wakes the relay after the commit of a transaction with messages
 	 */
 	public TransactionalOutbox(OutboxStore store, OutboxSerializer serializer, List<OutboxContext> contexts,
-			Runnable committed) {
+			Runnable wakeUp) {
 		this.store = store;
 		this.serializer = serializer;
 		this.contexts = List.copyOf(contexts);
-		this.committed = committed;
+		this.wakeUp = wakeUp;
 	}
 
 	@Override
@@ -51,19 +51,20 @@ public final class TransactionalOutbox implements Outbox {
 		if (messages.isEmpty()) {
 			return;
 		}
+		OutboxMessage first = messages.get(0);
 		Assert.state(TransactionSynchronizationManager.isActualTransactionActive(),
-				() -> "No transaction is active for the " + messages.get(0) + "; send it from an @Idempotent listener "
+				() -> "No transaction is active for the " + first + ". Send it from an @Idempotent listener "
 						+ "in transactional mode or from a @Transactional method, so that it commits with their writes");
 		Assert.state(TransactionSynchronizationManager.isSynchronizationActive(),
-				() -> "The " + messages.get(0) + " comes after the end of its transaction, and would be lost; send it "
-						+ "before the commit, or in a transaction of its own (REQUIRES_NEW)");
+				() -> "The transaction of the " + first + " has already ended, so the message would be lost. Send it "
+						+ "before the commit, or in a new transaction (REQUIRES_NEW)");
 		this.store.insert(messages.stream().map(this::row).toList());
-		TransactionSynchronizationManager.registerSynchronization(new Sent(messages.get(0)));
+		TransactionSynchronizationManager.registerSynchronization(new AfterCommit(first));
 	}
 
 	private OutboxRow row(OutboxMessage message) {
 		UUID id = TimeOrderedUuid.next();
-		List<OutboxHeader> added = context(message);
+		List<OutboxHeader> added = senderHeaders(message);
 		if (message.idempotencyKey() != null) {
 			return this.serializer.serialize(message, id, message.idempotencyKey()).withHeaders(added);
 		}
@@ -73,14 +74,14 @@ public final class TransactionalOutbox implements Outbox {
 		}
 		String derived = cause.nextTransactionalKey(message.topic(), message.type());
 		OutboxRow row = this.serializer.serialize(message, id, derived);
-		// Another attempt of the handler may send something else under this key.
+		// Another attempt of the handler may send other content under the same key.
 		if (!message.hasHeader(OutboxRow.FINGERPRINT_HEADER)) {
 			added.add(row.fingerprint());
 		}
 		return row.withHeaders(added);
 	}
 
-	private List<OutboxHeader> context(OutboxMessage message) {
+	private List<OutboxHeader> senderHeaders(OutboxMessage message) {
 		List<OutboxHeader> headers = new ArrayList<>();
 		if (!message.hasHeader(OutboxRow.TIME_HEADER)) {
 			headers
@@ -91,15 +92,16 @@ public final class TransactionalOutbox implements Outbox {
 	}
 
 	/**
-	 * The end of a transaction with messages.
+	 * Wakes the relay after the commit, and detects messages that were sent too late for
+	 * it.
 	 */
-	private final class Sent implements TransactionSynchronization {
+	private final class AfterCommit implements TransactionSynchronization {
 
 		private final OutboxMessage first;
 
 		private boolean inTime;
 
-		Sent(OutboxMessage first) {
+		AfterCommit(OutboxMessage first) {
 			this.first = first;
 		}
 
@@ -110,28 +112,27 @@ public final class TransactionalOutbox implements Outbox {
 
 		@Override
 		public void afterCommit() {
-			tell();
+			wakeRelay();
 		}
 
-		// What goes wrong here would look as if the transaction had failed.
-		private void tell() {
-			try {
-				TransactionalOutbox.this.committed.run();
-			}
-			catch (RuntimeException ex) {
-				logger.warn("The " + this.first
-						+ " has committed, but no relay could be told; it is published when one " + "looks", ex);
-			}
-		}
-
-		// In a callback after the commit everything still looks as in the transaction.
+		// In a callback after the commit, the transaction still appears to be active.
 		@Override
 		public void afterCompletion(int status) {
 			if (!this.inTime && status == STATUS_COMMITTED) {
-				logger
-					.error("The " + this.first + " was sent after the commit of its transaction, and may be lost; send "
-							+ "it before the commit, or in a transaction of its own (REQUIRES_NEW)");
-				tell();
+				logger.error("The " + this.first + " was sent after the commit of its transaction and may be lost. "
+						+ "Send it before the commit, or in a new transaction (REQUIRES_NEW)");
+				wakeRelay();
+			}
+		}
+
+		// An exception would make the committed transaction look failed.
+		private void wakeRelay() {
+			try {
+				TransactionalOutbox.this.wakeUp.run();
+			}
+			catch (RuntimeException ex) {
+				logger.warn("The relay could not be woken for the committed " + this.first
+						+ "; the message is published at the next poll of a relay", ex);
 			}
 		}
 

@@ -1,8 +1,7 @@
 package dev.idempotency.outbox;
 
 /**
- * A row of the outbox that cannot be turned into a message, however often that is tried.
- * It quotes nothing of the row.
+ * A row of the outbox cannot be decoded into a message. A retry does not help.
  *
  * @since 0.1.0
  */
@@ -10,7 +9,7 @@ public final class UndecodableMessageException extends RuntimeException {
 
 	/**
 	 * Create an exception.
-	 * @param message what is wrong with which column, without its value
+	 * @param message the column and its problem, without the value
 	 */
 	public UndecodableMessageException(String message) {
 		super(message);

@@ -1,5 +1,6 @@
 /**
- * Messages that are sent if, and only if, the transaction of their sender commits.
+ * The transactional outbox: messages that are published if, and only if, the transaction
+ * of their sender commits.
  */
 @NullMarked
 package dev.idempotency.outbox;

@@ -90,7 +90,7 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	// An Error in the producer's thread ends it, and the producer goes on taking
 	// messages.
 	@Override
-	public void silent() {
+	public void resultsOverdue() {
 		this.doubtful = true;
 	}
 
@@ -117,27 +117,27 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	// Whether the producer may be good for nothing by now.
 	private boolean isDoubtful(Throwable error) {
-		return !(error instanceof RetriableException) && meaning(error) == Failed.UNAVAILABLE;
+		return !(error instanceof RetriableException) && kindOf(error) == FailureKind.UNAVAILABLE;
 	}
 
 	@Override
-	public Failed meaning(Throwable error) {
+	public FailureKind kindOf(Throwable error) {
 		if (isNeighbour(error)) {
-			return Failed.NEIGHBOUR;
+			return FailureKind.NEIGHBOUR;
 		}
 		if (isUnknownTopic(error) || isUnknownTopic(error.getCause()) || error instanceof InvalidTopicException
 				|| error instanceof TopicAuthorizationException) {
-			return Failed.TOPIC_REFUSED;
+			return FailureKind.TOPIC_REFUSED;
 		}
 		if (!(error instanceof KafkaException) && !(error instanceof VirtualMachineError)
 				&& !(error instanceof IllegalStateException)) {
 			// A partitioner or an interceptor of the application, with this message.
-			return Failed.REFUSED;
+			return FailureKind.REFUSED;
 		}
 		boolean refused = error instanceof ApiException && !(error instanceof RetriableException)
 				&& !(error instanceof AuthenticationException) && !(error instanceof ClusterAuthorizationException)
 				&& !(error instanceof UnknownServerException) && !isLostProducer(error);
-		return refused ? Failed.REFUSED : Failed.UNAVAILABLE;
+		return refused ? FailureKind.REFUSED : FailureKind.UNAVAILABLE;
 	}
 
 	// Its producer sends a message until the time is over, in case the topic comes.

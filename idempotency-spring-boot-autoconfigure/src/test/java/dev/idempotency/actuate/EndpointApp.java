@@ -23,10 +23,10 @@ import tools.jackson.databind.json.JsonMapper;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.outbox.OutboxClaim;
+import dev.idempotency.outbox.OutboxClaim.RelayFailure;
 import dev.idempotency.outbox.OutboxHeader;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore;
-import dev.idempotency.outbox.RelayFailure;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.template.IdempotencyTemplate;
@@ -165,7 +165,7 @@ final class EndpointApp implements AutoCloseable {
 			.executeWithoutResult((status) -> outbox().insert(List.of(row)));
 	}
 
-	void setAside(UUID id) {
+	void deadLetter(UUID id) {
 		send(id);
 		try (OutboxClaim claim = outbox().claim(1000)) {
 			claim.settle(List.of(),

@@ -73,10 +73,10 @@ class EndpointDocumentTests {
 		app.failed(IdempotencyKey.of("ledger", "payment/2"));
 		app.stuck(IdempotencyKey.of("ledger", "payment/3"));
 		app.claimed(IdempotencyKey.of("ledger", "payment/4"));
-		app.setAside(UUID.fromString("0199e7a1-5f00-7000-8000-000000000004"));
-		app.setAside(UUID.fromString("0199e7a1-5f00-7000-8000-000000000005"));
-		app.setAside(UUID.fromString("0199e7a1-5f00-7000-8000-000000000001"));
-		app.setAside(UUID.fromString("0199e7a1-5f00-7000-8000-000000000002"));
+		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000004"));
+		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000005"));
+		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000001"));
+		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000002"));
 		app.send(UUID.fromString("0199e7a1-5f00-7000-8000-000000000003"));
 	}
 

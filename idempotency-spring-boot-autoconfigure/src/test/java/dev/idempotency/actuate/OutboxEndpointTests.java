@@ -76,7 +76,7 @@ class OutboxEndpointTests {
 	void overviewCountsMessages() {
 		JsonNode before = overview();
 		writer.send(this.id);
-		writer.setAside(UUID.randomUUID());
+		writer.deadLetter(UUID.randomUUID());
 		JsonNode after = overview();
 		assertThat(after.path("table").asString()).isEqualTo("idempotency_outbox");
 		assertThat(after.path("pending").asInt()).isEqualTo(before.path("pending").asInt() + 1);
@@ -86,7 +86,7 @@ class OutboxEndpointTests {
 
 	@Test
 	void messageIsShownWithoutPayloadAndHeaders() {
-		writer.setAside(this.id);
+		writer.deadLetter(this.id);
 		JsonNode message = shown(writer);
 		assertThat(message.propertyNames()).containsExactlyInAnyOrder("id", "topic", "aggregateType", "aggregateId",
 				"type", "idempotencyKey", "createdAt", "setAsideAt", "attempts", "error");
@@ -101,7 +101,7 @@ class OutboxEndpointTests {
 
 	@Test
 	void messageOfTheErrorIsShownWhereThatIsAllowed() {
-		writer.setAside(this.id);
+		writer.deadLetter(this.id);
 		assertThat(shown(writer).at("/error/message").asString()).isEqualTo("card 4711");
 		assertThat(shown(reader).path("error").propertyNames()).containsExactly("type");
 		assertThat(reader.get("outbox/set-aside").body()).doesNotContain("4711");
@@ -110,7 +110,7 @@ class OutboxEndpointTests {
 	@ParameterizedTest
 	@CsvSource({ "alice,true", ",false" })
 	void messageOfTheErrorIsShownToTheAuthorized(String name, boolean shown) {
-		writer.setAside(this.id);
+		writer.deadLetter(this.id);
 		OutboxEndpointWebExtension extension = new OutboxEndpointWebExtension(
 				writer.context().getBean(OutboxEndpoint.class), Show.WHEN_AUTHORIZED, Set.of());
 		SetAsideList list = (SetAsideList) extension.view(new User(name), "set-aside", 1).getBody();
@@ -127,8 +127,8 @@ class OutboxEndpointTests {
 
 	@Test
 	void listHasALimitAndBeginsWithTheLatest() {
-		writer.setAside(UUID.randomUUID());
-		writer.setAside(this.id);
+		writer.deadLetter(UUID.randomUUID());
+		writer.deadLetter(this.id);
 		JsonNode messages = EndpointApp.json(reader.get("outbox/set-aside?limit=1")).path("messages");
 		assertThat(messages).hasSize(1);
 		assertThat(messages.at("/0/id").asString()).isEqualTo(this.id.toString());
@@ -137,14 +137,14 @@ class OutboxEndpointTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "retry", "discard" })
 	void writingIsNotAllowedByDefault(String action) {
-		writer.setAside(this.id);
+		writer.deadLetter(this.id);
 		assertThat(reader.post("outbox/" + action, body(this.id)).statusCode()).isEqualTo(405);
 		assertThat(shown(reader).path("id").asString()).as("still set aside").isEqualTo(this.id.toString());
 	}
 
 	@Test
 	void retriedMessageIsToBePublished() {
-		writer.setAside(this.id);
+		writer.deadLetter(this.id);
 		long pending = writer.outbox().status().pending();
 		HttpResponse<String> response = writer.post("outbox/retry", body(this.id));
 		assertThat(response.statusCode()).isEqualTo(200);
@@ -156,7 +156,7 @@ class OutboxEndpointTests {
 
 	@Test
 	void discardedMessageIsGone() {
-		writer.setAside(this.id);
+		writer.deadLetter(this.id);
 		assertThat(writer.post("outbox/discard", body(this.id)).statusCode()).isEqualTo(200);
 		assertThat(database.jdbc()
 			.queryForObject("SELECT count(*) FROM idempotency_outbox WHERE id = ?", Integer.class, this.id)).isZero();
@@ -186,8 +186,8 @@ class OutboxEndpointTests {
 	@CsvSource({ "retry,1", "discard,0" })
 	void messagesOfATopicAreChangedTogetherAndCountedAsOneWrite(String action, int left) {
 		String topic = "topic-" + this.id;
-		writer.setAside(this.id);
-		writer.setAside(UUID.randomUUID());
+		writer.deadLetter(this.id);
+		writer.deadLetter(UUID.randomUUID());
 		database.jdbc().update("UPDATE idempotency_outbox SET topic = ? WHERE set_aside_at IS NOT NULL", topic);
 		int all = rows(topic);
 		double done = writes(action, "done");
@@ -228,7 +228,7 @@ class OutboxEndpointTests {
 
 	@Test
 	void whoWritesIsLoggedAndCounted() {
-		writer.setAside(this.id);
+		writer.deadLetter(this.id);
 		OutboxEndpointWebExtension extension = writer.context().getBean(OutboxEndpointWebExtension.class);
 		double done = writes("discard", "done");
 		double refused = writes("discard", "refused");
@@ -240,7 +240,7 @@ class OutboxEndpointTests {
 			assertThat(logs.messages("INFO")).singleElement()
 				.asString()
 				.contains("Refused: discard of the message " + this.id)
-				.contains("by somebody unknown; no such message is set aside");
+				.contains("by somebody unknown; no such message is a dead letter");
 		}
 		assertThat(writes("discard", "done")).isEqualTo(done + 1);
 		assertThat(writes("discard", "refused")).isEqualTo(refused + 1);

@@ -197,7 +197,8 @@ class OutboxAutoConfigurationTests {
 
 	@Test
 	void settingOutOfRangeIsRefused() {
-		assertRefused(this.runner.withPropertyValues("idempotency.outbox.batch-size=0"), "claims 0 messages at once");
+		assertRefused(this.runner.withPropertyValues("idempotency.outbox.batch-size=0"),
+				"'idempotency.outbox.batch-size' is 0");
 		assertRefused(this.runner.withPropertyValues("idempotency.outbox.retention=-1s"),
 				"keeps published messages for");
 		assertRefused(this.runner.withPropertyValues("idempotency.outbox.table=x y"), "is not a name for");

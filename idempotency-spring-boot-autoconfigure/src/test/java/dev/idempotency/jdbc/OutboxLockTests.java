@@ -24,12 +24,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.outbox.ClaimedRow;
 import dev.idempotency.outbox.OutboxClaim;
+import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
+import dev.idempotency.outbox.OutboxClaim.RelayFailure;
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxRow;
-import dev.idempotency.outbox.RelayFailure;
 import dev.idempotency.outbox.RelaySettings;
 import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.Logs;
@@ -216,8 +216,8 @@ class OutboxLockTests {
 		}
 
 		@Override
-		public Failed meaning(Throwable error) {
-			return Failed.UNAVAILABLE;
+		public FailureKind kindOf(Throwable error) {
+			return FailureKind.UNAVAILABLE;
 		}
 
 	}

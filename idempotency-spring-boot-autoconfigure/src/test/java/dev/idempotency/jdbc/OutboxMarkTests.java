@@ -18,11 +18,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-import dev.idempotency.outbox.ClaimedRow;
 import dev.idempotency.outbox.OnRefused;
 import dev.idempotency.outbox.OutboxClaim;
+import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
+import dev.idempotency.outbox.OutboxClaim.RelayFailure;
 import dev.idempotency.outbox.OutboxRow;
-import dev.idempotency.outbox.RelayFailure;
 import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.TestDatabase;
 

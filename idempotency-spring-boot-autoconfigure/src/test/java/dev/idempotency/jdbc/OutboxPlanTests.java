@@ -19,7 +19,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.jdbc.OutboxSql.Claims;
-import dev.idempotency.outbox.OutboxStatus;
+import dev.idempotency.outbox.OutboxStore.Status;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -96,7 +96,7 @@ class OutboxPlanTests {
 		parameters.put("lanes", new ArrayParameter("smallint", LANES));
 		parameters.put("topics", new ArrayParameter("text", topics));
 		parameters.put("limit", 8);
-		parameters.put("most", OutboxStatus.MAX_COUNT);
+		parameters.put("most", Status.MAX_COUNT);
 		return parameters;
 	}
 

@@ -215,8 +215,8 @@ class OutboxSnapshotTests {
 		}
 
 		@Override
-		public Failed meaning(Throwable error) {
-			return Failed.UNAVAILABLE;
+		public FailureKind kindOf(Throwable error) {
+			return FailureKind.UNAVAILABLE;
 		}
 
 	}

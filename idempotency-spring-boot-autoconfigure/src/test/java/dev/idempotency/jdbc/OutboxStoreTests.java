@@ -32,13 +32,13 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.outbox.ClaimedRow;
 import dev.idempotency.outbox.OnRefused;
 import dev.idempotency.outbox.OutboxClaim;
+import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
+import dev.idempotency.outbox.OutboxClaim.RelayFailure;
 import dev.idempotency.outbox.OutboxRow;
-import dev.idempotency.outbox.OutboxStatus;
-import dev.idempotency.outbox.RelayFailure;
-import dev.idempotency.outbox.SetAside;
+import dev.idempotency.outbox.OutboxStore.DeadLetter;
+import dev.idempotency.outbox.OutboxStore.Status;
 import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.Servers;
 
@@ -302,12 +302,12 @@ class OutboxStoreTests {
 			assertThat(payloads(claim)).containsExactlyInAnyOrder("2", "5");
 			claim.settle(List.of(), List.of());
 		}
-		OutboxStatus status = this.store.status();
+		Status status = this.store.status();
 		assertThat(status.blocked()).isEqualTo(2);
-		assertThat(status.setAside()).isOne();
+		assertThat(status.deadLetters()).isOne();
 		assertThat(status.pending()).isEqualTo(2);
 		assertThat(status.oldest()).as("of those that wait, too").isGreaterThan(Duration.ofMinutes(59));
-		assertThat(this.store.setAside(10)).singleElement()
+		assertThat(this.store.deadLetters(10)).singleElement()
 			.satisfies((shown) -> assertThat(shown.idempotencyKey()).isEqualTo("1"));
 	}
 
@@ -394,8 +394,8 @@ class OutboxStoreTests {
 		try (OutboxClaim claim = skipping().claim(ALL)) {
 			assertThat(payloads(claim)).containsExactly("2");
 		}
-		assertThat(this.store.status().setAside()).isEqualTo(1);
-		SetAside shown = this.store.setAside(10).get(0);
+		assertThat(this.store.status().deadLetters()).isEqualTo(1);
+		DeadLetter shown = this.store.deadLetters(10).get(0);
 		assertThat(shown.id()).isEqualTo(bad.id());
 		assertThat(shown.attempts()).isEqualTo(1);
 		assertThat(shown.failure().type()).isEqualTo(IllegalStateException.class.getName());
@@ -413,7 +413,7 @@ class OutboxStoreTests {
 		assertThat(this.store.discard(retried)).as("not set aside any more").isFalse();
 		fail(first(), null);
 		assertThat(this.store.discard(retried)).isTrue();
-		assertThat(this.store.status().setAside()).isZero();
+		assertThat(this.store.status().deadLetters()).isZero();
 	}
 
 	@Test

@@ -117,7 +117,7 @@ class OutboxAlertTests {
 			send(context, "not/valid");
 			await().until(() -> this.setAside.fires(context));
 			OutboxStore store = context.getBean(OutboxStore.class);
-			store.setAside(10).forEach((message) -> store.discard(message.id()));
+			store.deadLetters(10).forEach((message) -> store.discard(message.id()));
 			await().until(() -> !this.setAside.fires(context));
 		}
 	}

@@ -54,7 +54,7 @@ class BatchNeighbourTests {
 			// One more of the invalid message, which is tried again.
 			Awaitility.await().until(() -> app.told().size() >= NEIGHBOURS + 2);
 			assertThat(Set.copyOf(app.told())).containsExactlyInAnyOrder("REFUSED invalid", "PUBLISHED valid",
-					"SET_ASIDE invalid");
+					"DEAD_LETTER invalid");
 			assertThat(Kafka.read(topic)).hasSize(NEIGHBOURS);
 			assertThat(app.context().getBean(Producers.class).relays()).hasSize(1);
 		}

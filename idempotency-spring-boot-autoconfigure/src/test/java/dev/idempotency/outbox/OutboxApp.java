@@ -78,7 +78,7 @@ final class OutboxApp implements AutoCloseable {
 		private final Queue<String> told = new ConcurrentLinkedQueue<>();
 
 		@Override
-		public void attempted(OutboxRow row, Outcome outcome, Duration duration) {
+		public void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {
 			this.told.add(outcome + " " + row.idempotencyKey());
 		}
 
@@ -87,7 +87,7 @@ final class OutboxApp implements AutoCloseable {
 			return new OutboxListener() {
 
 				@Override
-				public void attempted(OutboxRow row, Outcome outcome, Duration duration) {
+				public void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {
 					throw new IllegalStateException("A listener that fails");
 				}
 

@@ -61,7 +61,7 @@ class OutboxOutageTests {
 			}
 			assertThat(told || OUTAGE.compareTo(LONG) < 0).isTrue();
 			assertThat(app.store().status().oldest()).isGreaterThan(OUTAGE.minusSeconds(2));
-			assertThat(app.store().setAside(10)).isEmpty();
+			assertThat(app.store().deadLetters(10)).isEmpty();
 			kafka.start();
 			Awaitility.await()
 				.atMost(Duration.ofMinutes(1))

@@ -9,6 +9,8 @@ import java.util.concurrent.TimeUnit;
 
 import org.junit.jupiter.api.Test;
 
+import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
+
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -28,7 +30,8 @@ class OutboxRoundTests {
 	void timeOfAMessageEndsWithItsOwnAnswer() throws InterruptedException {
 		RelaySettings settings = new RelaySettings(10, Duration.ofSeconds(1), Duration.ofSeconds(5), 3,
 				Duration.ofSeconds(5), Duration.ofSeconds(10));
-		OutboxRound round = new OutboxRound(new Publisher(), settings, new TroubledTopics(System::nanoTime));
+		OutboxRound round = new OutboxRound(new Publisher(), settings,
+				new UnavailableTopics("outbox", System::nanoTime));
 		round.run(List.of(row("fast"), row("slow")));
 		assertThat(round.published()).extracting((ack) -> ack.claimed().row().topic()).containsExactly("fast", "slow");
 		// By when both are told.
@@ -49,8 +52,8 @@ class OutboxRoundTests {
 		}
 
 		@Override
-		public Failed meaning(Throwable error) {
-			return Failed.UNAVAILABLE;
+		public FailureKind kindOf(Throwable error) {
+			return FailureKind.UNAVAILABLE;
 		}
 
 	}

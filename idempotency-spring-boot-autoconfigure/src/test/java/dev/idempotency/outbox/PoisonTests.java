@@ -126,9 +126,9 @@ class PoisonTests {
 		assertThat(change("discard", shown.id()).outcome()).isEqualTo(Change.DONE);
 		await().untilAsserted(() -> assertThat(told.to(topic)).contains("third PUBLISHED", "fourth PUBLISHED"));
 		List<String> events = told.to(topic);
-		assertThat(events).containsSubsequence("poison REFUSED", "poison REFUSED", "poison SET_ASIDE",
+		assertThat(events).containsSubsequence("poison REFUSED", "poison REFUSED", "poison DEAD_LETTER",
 				"first PUBLISHED", "third PUBLISHED");
-		assertThat(events).containsSubsequence("second PUBLISHED", "fourth PUBLISHED", "poison SET_ASIDE");
+		assertThat(events).containsSubsequence("second PUBLISHED", "fourth PUBLISHED", "poison DEAD_LETTER");
 		assertThat(events).hasSize(7);
 		assertThat(values(topic, "a")).containsExactly("1", "3");
 		assertThat(values(topic, "b")).containsExactly("2", "4");
@@ -183,7 +183,7 @@ class PoisonTests {
 	void messageIsPublishedWhenItIsRetriedAfterTheReasonIsGone() throws Exception {
 		String topic = topicOfSmallMessages();
 		send(message(topic, "a", "poison", LARGE));
-		await().untilAsserted(() -> assertThat(told.to(topic)).contains("poison SET_ASIDE"));
+		await().untilAsserted(() -> assertThat(told.to(topic)).contains("poison DEAD_LETTER"));
 		SetAsideDescriptor shown = shown(topic, "poison");
 		try (Admin admin = Admin.create(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString()))) {
 			admin
@@ -224,8 +224,8 @@ class PoisonTests {
 			insert(topic, "a", "headers", lane, "card=4711%");
 			insert(topic, "b", "lane", (lane(topic, "b") + 1) % 64, null);
 			send(message(topic, "b", "neighbour", "2"), message(topic, sameLane(topic, lane), "same lane", "3"));
-			await().untilAsserted(() -> assertThat(told.to(topic)).containsExactlyInAnyOrder("headers SET_ASIDE",
-					"lane SET_ASIDE", "neighbour PUBLISHED", "same lane PUBLISHED"));
+			await().untilAsserted(() -> assertThat(told.to(topic)).containsExactlyInAnyOrder("headers DEAD_LETTER",
+					"lane DEAD_LETTER", "neighbour PUBLISHED", "same lane PUBLISHED"));
 			SetAsideDescriptor shown = shown(topic, "headers");
 			assertThat(shown.attempts()).isOne();
 			assertThat(shown.error().type()).isEqualTo(UndecodableMessageException.class.getName());
@@ -265,9 +265,9 @@ class PoisonTests {
 		String topic = Servers.newTopic("poison-", 1);
 		String invalid = topic + "/invalid";
 		send(message(invalid, "a", "poison", "1"), message(topic, "a", "other", "2"));
-		await().untilAsserted(() -> assertThat(told.to(invalid)).contains("poison SET_ASIDE"));
-		assertThat(told.to(invalid)).containsExactly("poison REFUSED", "poison REFUSED", "poison SET_ASIDE");
-		assertThat(told.events).containsSubsequence(topic + " other PUBLISHED", invalid + " poison SET_ASIDE");
+		await().untilAsserted(() -> assertThat(told.to(invalid)).contains("poison DEAD_LETTER"));
+		assertThat(told.to(invalid)).containsExactly("poison REFUSED", "poison REFUSED", "poison DEAD_LETTER");
+		assertThat(told.events).containsSubsequence(topic + " other PUBLISHED", invalid + " poison DEAD_LETTER");
 		SetAsideDescriptor shown = shown(invalid, "poison");
 		assertThat(shown.error().type()).isEqualTo(InvalidTopicException.class.getName());
 		assertThat(change("discard", shown.id()).outcome()).isEqualTo(Change.DONE);
@@ -316,7 +316,7 @@ class PoisonTests {
 		}
 
 		@Override
-		public void attempted(OutboxRow row, Outcome outcome, Duration duration) {
+		public void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {
 			String event = row.topic() + " " + row.aggregateId() + " " + outcome;
 			this.events.add(event);
 			if (event.equals(this.awaited)) {

@@ -50,7 +50,7 @@ class RelayErrorTests {
 				app.outbox().send(this.topic, "b", "bad");
 				app.outbox().send(this.topic, "c", "good");
 			});
-			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().setAside()).isOne());
+			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().deadLetters()).isOne());
 			assertThat(app.store().status().pending()).isZero();
 			assertThat(Kafka.read(this.topic)).extracting(ConsumerRecord::key).containsExactlyInAnyOrder("a", "c");
 		}

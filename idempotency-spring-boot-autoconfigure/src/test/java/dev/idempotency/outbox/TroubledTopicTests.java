@@ -51,7 +51,7 @@ class TroubledTopicTests {
 				.atMost(Duration.ofSeconds(PATIENCE))
 				.untilAsserted(() -> assertThat(Kafka.read(this.healthy).size()).isEqualTo(MESSAGES));
 			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().pending()).isEqualTo(TROUBLED));
-			assertThat(app.store().status().setAside()).as("no refusals").isZero();
+			assertThat(app.store().status().deadLetters()).as("no refusals").isZero();
 			Awaitility.await()
 				.atMost(Duration.ofSeconds(PATIENCE))
 				.untilAsserted(() -> assertThat(logs.messages("WARN")).singleElement(InstanceOfAssertFactories.STRING)

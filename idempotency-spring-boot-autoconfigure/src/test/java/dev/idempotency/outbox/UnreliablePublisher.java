@@ -61,8 +61,8 @@ class UnreliablePublisher implements OutboxPublisher {
 	}
 
 	@Override
-	public Failed meaning(Throwable error) {
-		return this.kafka.meaning(error);
+	public FailureKind kindOf(Throwable error) {
+		return this.kafka.kindOf(error);
 	}
 
 }

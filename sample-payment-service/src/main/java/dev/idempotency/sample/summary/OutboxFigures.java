@@ -7,8 +7,8 @@ import org.springframework.stereotype.Component;
 
 import dev.idempotency.outbox.OutboxListener;
 import dev.idempotency.outbox.OutboxRow;
-import dev.idempotency.outbox.OutboxStatus;
 import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.outbox.OutboxStore.Status;
 
 /**
  * Tells what is in the outbox, and counts what has left it.
@@ -25,8 +25,8 @@ class OutboxFigures implements OutboxListener {
 	}
 
 	@Override
-	public void attempted(OutboxRow row, Outcome outcome, Duration duration) {
-		if (outcome == Outcome.PUBLISHED) {
+	public void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {
+		if (outcome == PublishOutcome.PUBLISHED) {
 			this.published.increment();
 		}
 	}
@@ -36,8 +36,8 @@ class OutboxFigures implements OutboxListener {
 	}
 
 	Summary.Outbox read() {
-		OutboxStatus status = this.store.status();
-		return new Summary.Outbox(status.pending(), status.setAside(), this.published.sum());
+		Status status = this.store.status();
+		return new Summary.Outbox(status.pending(), status.deadLetters(), this.published.sum());
 	}
 
 }

@@ -8,29 +8,29 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link TroubledTopics}.
+ * Tests for {@link UnavailableTopics}.
  */
-class TroubledTopicsTests {
+class UnavailableTopicsTests {
 
 	private static final Exception ERROR = new IllegalStateException();
 
 	private long now;
 
-	private final TroubledTopics topics = new TroubledTopics(() -> this.now);
+	private final UnavailableTopics topics = new UnavailableTopics("outbox", () -> this.now);
 
 	private void assertExcludedFor(int seconds) {
 		this.now += Duration.ofSeconds(seconds).minusMillis(1).toNanos();
-		assertThat(this.topics.names()).containsExactly("sick");
-		assertThat(this.topics.contains("sick")).isTrue();
+		assertThat(this.topics.excluded()).containsExactly("sick");
+		assertThat(this.topics.isExcluded("sick")).isTrue();
 		this.now += Duration.ofMillis(2).toNanos();
-		assertThat(this.topics.names()).isEmpty();
-		assertThat(this.topics.contains("sick")).isFalse();
+		assertThat(this.topics.excluded()).isEmpty();
+		assertThat(this.topics.isExcluded("sick")).isFalse();
 	}
 
 	private void fail() {
-		this.topics.add("sick", ERROR);
+		this.topics.fail("sick", ERROR);
 		// Another message of the same round.
-		this.topics.add("sick", ERROR);
+		this.topics.fail("sick", ERROR);
 	}
 
 	@Test
@@ -55,7 +55,7 @@ class TroubledTopicsTests {
 	void topicThatWorksAgainIsForgotten() {
 		fail();
 		assertExcludedFor(5);
-		this.topics.settle("outbox", Set.of("sick"), Set.of());
+		this.topics.update(Set.of("sick"), Set.of());
 		fail();
 		assertExcludedFor(5);
 	}
@@ -64,7 +64,7 @@ class TroubledTopicsTests {
 	void topicWithAPartitionThatWorksIsNotWell() {
 		for (int times = 0; times < 3; times++) {
 			fail();
-			this.topics.settle("outbox", Set.of("sick"), Set.of("sick"));
+			this.topics.update(Set.of("sick"), Set.of("sick"));
 			assertExcludedFor(5);
 		}
 	}
@@ -73,8 +73,8 @@ class TroubledTopicsTests {
 	void outageOfTheBrokerSaysNothingAboutTopics() {
 		fail();
 		assertExcludedFor(5);
-		this.topics.retry();
-		assertThat(this.topics.names()).isEmpty();
+		this.topics.retryAll();
+		assertThat(this.topics.excluded()).isEmpty();
 		fail();
 		assertExcludedFor(5);
 	}
@@ -83,10 +83,10 @@ class TroubledTopicsTests {
 	void itIsTheTopicWhenOthersGotSomethingAfterItsFailure() {
 		fail();
 		assertThat(this.topics.explain(Set.of("sick"))).isFalse();
-		this.topics.settle("outbox", Set.of("other"), Set.of());
+		this.topics.update(Set.of("other"), Set.of());
 		assertThat(this.topics.explain(Set.of("sick"))).isTrue();
 		assertThat(this.topics.explain(Set.of("sick", "unknown"))).isFalse();
-		this.topics.settle("outbox", Set.of("sick"), Set.of());
+		this.topics.update(Set.of("sick"), Set.of());
 		assertThat(this.topics.explain(Set.of("sick"))).isFalse();
 	}
 

@@ -1,0 +1,150 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * Repeats a step on a thread of its own while the application runs: after the pause that
+ * the last step has returned, or as soon as it is woken. It stops after the listener
+ * containers.
+ */
+abstract class OutboxLoop implements SmartLifecycle {
+
+	static final Duration GRACE = Duration.ofSeconds(2);
+
+	// Listener containers stop at Integer.MAX_VALUE - 100.
+	private static final int PHASE = Integer.MAX_VALUE / 2;
+
+	private static final Duration PAUSE_AFTER_ERROR = Duration.ofSeconds(5);
+
+	private static final Log logger = LogFactory.getLog(OutboxLoop.class);
+
+	private final String name;
+
+	private final Duration stopTimeout;
+
+	private final Semaphore wakeUps = new Semaphore(0);
+
+	private volatile boolean running;
+
+	private volatile @Nullable Thread thread;
+
+	/**
+	 * Create a loop.
+	 * @param name the name of its thread
+	 * @param stopTimeout how long {@link #stop()} waits before it interrupts the thread
+	 */
+	OutboxLoop(String name, Duration stopTimeout) {
+		this.name = name;
+		this.stopTimeout = stopTimeout;
+	}
+
+	/**
+	 * The work to repeat.
+	 * @return the pause before the next step
+	 */
+	abstract Duration step();
+
+	/**
+	 * The work to do once when the loop stops, after the current step.
+	 */
+	void finish() {
+	}
+
+	@Override
+	public void start() {
+		this.running = true;
+		Thread next = new Thread(this::run, this.name);
+		next.setDaemon(true);
+		this.thread = next;
+		next.start();
+	}
+
+	/**
+	 * Make the next step without a pause. A step that runs now is followed by another.
+	 */
+	void wakeUp() {
+		if (this.wakeUps.availablePermits() == 0) {
+			this.wakeUps.release();
+		}
+	}
+
+	private void run() {
+		// A thread that did not end in time must not run beside its successor.
+		while (this.running && this.thread == Thread.currentThread()) {
+			// A wake-up from here on may be about work that this step misses.
+			this.wakeUps.drainPermits();
+			Duration pause = guardedStep();
+			try {
+				if (this.running && pause.compareTo(Duration.ZERO) > 0) {
+					this.wakeUps.tryAcquire(pause.toNanos(), TimeUnit.NANOSECONDS);
+				}
+			}
+			catch (InterruptedException ex) {
+				logger.debug("Thread '" + this.name + "' was interrupted; it continues until it is stopped", ex);
+			}
+		}
+		if (this.thread == Thread.currentThread()) {
+			guardedFinish();
+		}
+	}
+
+	private Duration guardedStep() {
+		try {
+			return step();
+		}
+		catch (Throwable ex) {
+			logger.error("A step of '" + this.name + "' failed; the next one starts in " + PAUSE_AFTER_ERROR, ex);
+			return PAUSE_AFTER_ERROR;
+		}
+	}
+
+	private void guardedFinish() {
+		try {
+			finish();
+		}
+		catch (Throwable ex) {
+			logger.error("'" + this.name + "' failed while it stopped; the rest of its work is done after a restart",
+					ex);
+		}
+	}
+
+	@Override
+	public void stop() {
+		this.running = false;
+		wakeUp();
+		Thread last = this.thread;
+		if (last == null) {
+			return;
+		}
+		try {
+			last.join(this.stopTimeout.toMillis());
+			if (last.isAlive()) {
+				logger.warn("'" + this.name + "' did not stop within " + this.stopTimeout
+						+ " and is interrupted; the work that it has not recorded is repeated after a restart");
+				last.interrupt();
+				last.join(TimeUnit.SECONDS.toMillis(1));
+			}
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	@Override
+	public boolean isRunning() {
+		return this.running;
+	}
+
+	@Override
+	public int getPhase() {
+		return PHASE;
+	}
+
+}
