@@ -13,15 +13,14 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.template.CompletionCache;
 
 /**
- * A cache that is bounded by the memory of its entries, about, and by their age.
+ * A {@link CompletionCache} that limits the approximate memory and the age of its
+ * entries.
  *
  * @since 0.1.0
  */
 public final class CaffeineCompletionCache implements CompletionCache {
 
-	// An entry of the cache, a key, its identifier, and the heads of four arrays;
-	// measured
-	// at 300 to 400 bytes.
+	// A cache entry, a key, its id and four array headers: measured 300 to 400 bytes.
 	private static final int ENTRY_BYTES = 400;
 
 	private final Cache<IdempotencyKey, Entry> entries;
@@ -30,8 +29,8 @@ public final class CaffeineCompletionCache implements CompletionCache {
 
 	/**
 	 * Create a cache.
-	 * @param maximumBytes about how much memory the entries may take
-	 * @param timeToLive how long an entry is used at most
+	 * @param maximumBytes approximate maximum memory of the entries
+	 * @param timeToLive maximum age of an entry
 	 */
 	public CaffeineCompletionCache(long maximumBytes, Duration timeToLive) {
 		this.timeToLive = timeToLive;

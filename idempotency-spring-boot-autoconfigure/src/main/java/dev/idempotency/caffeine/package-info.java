@@ -1,5 +1,5 @@
 /**
- * The local cache of completed keys, by Caffeine.
+ * The local cache of completed keys, on Caffeine.
  */
 @NullMarked
 package dev.idempotency.caffeine;

@@ -21,15 +21,15 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.module.SimpleModule;
 
 /**
- * Avro data as the full name of its schema and Avro's JSON encoding, ordered like all
- * other JSON: the fields of a record by their names, the entries of a map by their keys.
- * Defaults, documentation and aliases of the schema do not count.
+ * Writes Avro data as the full name of its schema and Avro's JSON encoding. The fields of
+ * a record are ordered by name, the entries of a map by key. Defaults, documentation and
+ * aliases of the schema have no effect.
  */
 final class AvroForm extends ValueSerializer<GenericContainer> {
 
 	private static final JsonMapper JSON = JsonMapper.builder().build();
 
-	// Applications decide whether values of logical types are objects or plain numbers.
+	// An application may represent values of logical types as objects or as numbers.
 	private static final SpecificData MODEL = new SpecificData(AvroForm.class.getClassLoader());
 	static {
 		MODEL.addLogicalTypeConversion(new Conversions.DecimalConversion());

@@ -42,16 +42,17 @@ import tools.jackson.databind.ser.std.SimpleFilterProvider;
 import tools.jackson.databind.ser.std.ToEmptyObjectSerializer;
 
 /**
- * The form in which contents are compared: JSON in which nothing depends on an order that
- * has no meaning, nor on the settings that an application changes for its own JSON. A
- * property that is null is equal to one that is absent. A null in a list counts. Avro and
- * Protobuf values, which have no properties, are written in forms of their own.
+ * The canonical form of contents, from which fingerprints are computed. It is JSON that
+ * depends neither on an order without meaning, such as that of a set, nor on the settings
+ * that an application chooses for its own JSON. A null property equals an absent one; a
+ * null element of a list is significant. Avro and Protobuf values have forms of their
+ * own.
  */
 final class CanonicalForm {
 
 	/**
-	 * The version of the form. Any change of the bytes that it yields for some content
-	 * needs another version.
+	 * The version of the form. Increment it with any change of the bytes for some
+	 * content.
 	 */
 	static final int VERSION = 1;
 
@@ -59,12 +60,12 @@ final class CanonicalForm {
 
 	/**
 	 * Create the form.
-	 * @param application the mapper of the application. Its modules, annotations and
-	 * mix-ins, and its choice of the properties of a class, are part of the form; its
-	 * other settings are not.
+	 * @param application the mapper of the application. Its modules, annotations, mix-ins
+	 * and rules for the properties of a class apply to the form; its other settings do
+	 * not
 	 */
 	CanonicalForm(JsonMapper application) {
-		// The state of the mapper before its modules, which are applied again.
+		// The state of the mapper before its modules, which are registered again below.
 		JsonMapper.Builder source = application.rebuild();
 		SerializationConfig config = application.serializationConfig();
 		JsonMapper.Builder builder = JsonMapper.builder()
@@ -84,12 +85,12 @@ final class CanonicalForm {
 			.disable(DateTimeFeature.TRUNCATE_TO_MSECS_ON_WRITE)
 			// A field that a new version adds is absent from earlier records.
 			.changeDefaultPropertyInclusion((inclusion) -> Properties.PRESENT)
-			// A filter that a view of the JSON needs does not change the content.
+			// A filter for a view of the JSON must not change the fingerprint.
 			.filterProvider(new SimpleFilterProvider().setFailOnUnknownId(false))
 			.defaultTimeZone(TimeZone.getTimeZone("UTC"))
 			.defaultLocale(Locale.ROOT)
 			.addModule(module(new Properties(config)));
-		// Jackson does not call them absent.
+		// Jackson does not treat the empty value of these types as absent.
 		for (Class<?> type : List.of(OptionalInt.class, OptionalLong.class, OptionalDouble.class)) {
 			builder.withConfigOverride(type, (settings) -> settings.setIncludeAsProperty(Properties.FILLED));
 		}
@@ -131,8 +132,7 @@ final class CanonicalForm {
 	}
 
 	/**
-	 * Elements of a set, ordered by their text: their own order is that of their hash
-	 * codes.
+	 * Writes the elements of a set in the order of their JSON.
 	 */
 	private final class Sets extends ValueSerializer<Object> {
 
@@ -149,7 +149,7 @@ final class CanonicalForm {
 	}
 
 	/**
-	 * JSON trees, without the properties that are null.
+	 * Writes JSON trees without null properties.
 	 */
 	private static final class Trees extends ValueSerializer<JsonNode> {
 
@@ -182,8 +182,8 @@ final class CanonicalForm {
 	}
 
 	/**
-	 * 1.50 is 1.5, and 100 is 1E+2. The plain text of a number with a large exponent
-	 * would fill the memory.
+	 * Writes numbers without trailing zeros: 1.50 as 1.5, and 100 as 1E+2. A plain number
+	 * with a large exponent would exhaust the memory.
 	 */
 	private static final class Decimals extends ValueSerializer<BigDecimal> {
 
@@ -199,8 +199,8 @@ final class CanonicalForm {
 	}
 
 	/**
-	 * The shortest decimal number that stands for a floating-point number. The text that
-	 * the JDK writes depends on its version.
+	 * Writes the shortest decimal number that identifies a floating-point number. The
+	 * text that the JDK writes depends on its version.
 	 */
 	private static final class FloatingPoint extends ValueSerializer<Number> {
 
@@ -217,8 +217,7 @@ final class CanonicalForm {
 	}
 
 	/**
-	 * The bytes that remain, whatever kind of buffer holds them. The buffer is not
-	 * consumed.
+	 * Writes the remaining bytes of a buffer of any kind, without consuming it.
 	 */
 	private static final class Buffers extends ValueSerializer<ByteBuffer> {
 
@@ -232,7 +231,7 @@ final class CanonicalForm {
 	}
 
 	/**
-	 * Texts of any class, as those of Avro.
+	 * Writes texts of any class, such as those of Avro.
 	 */
 	private static final class Texts extends ValueSerializer<CharSequence> {
 
@@ -244,8 +243,8 @@ final class CanonicalForm {
 	}
 
 	/**
-	 * Rejects objects in which Jackson finds no properties, as all of them would be
-	 * equal. Jackson itself writes them if their class has one of its annotations.
+	 * Rejects objects without properties, because all of them would be equal. Jackson
+	 * itself writes such objects if their class has a Jackson annotation.
 	 */
 	private static final class EmptyObjects extends ValueSerializerModifier {
 
@@ -271,8 +270,8 @@ final class CanonicalForm {
 	}
 
 	/**
-	 * An object of a class without properties. A class without fields that has a type id
-	 * ({@code @JsonTypeInfo}) is the exception: the id is its content.
+	 * Rejects an object of a class without properties. A class without fields that has a
+	 * type id ({@code @JsonTypeInfo}) is accepted: the id is its content.
 	 */
 	private static final class EmptyObject extends ValueSerializer<Object> {
 
@@ -289,7 +288,7 @@ final class CanonicalForm {
 		@Override
 		public void serialize(Object value, JsonGenerator generator, SerializationContext context) {
 			context.reportBadDefinition(context.constructType(value.getClass()),
-					"Jackson finds no properties in the class, so that all its objects would be equal");
+					"Jackson finds no properties in the class, so all its objects would be equal");
 		}
 
 		@Override
@@ -304,8 +303,9 @@ final class CanonicalForm {
 	}
 
 	/**
-	 * Decides which properties an object has as the application does, for single classes
-	 * too, and leaves out those that are null. Jackson asks it before the annotations.
+	 * Selects the properties of an object by the configuration of the application, also
+	 * for single classes, and excludes null properties. It has precedence over the
+	 * annotations.
 	 */
 	private static final class Properties extends NopAnnotationIntrospector {
 
@@ -321,7 +321,7 @@ final class CanonicalForm {
 			this.application = application;
 		}
 
-		// An annotation may leave out more.
+		// An annotation may exclude more values.
 		@Override
 		public JsonInclude.Value findPropertyInclusion(MapperConfig<?> config, Annotated annotated) {
 			JsonInclude.Value own = this.application.getAnnotationIntrospector()

@@ -12,10 +12,10 @@ import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.Serialization;
 
 /**
- * JSON, with the settings and modules of a given mapper but without its default typing:
- * stored bytes never choose the class that they are read into. Fingerprints are computed
- * from a canonical form that the settings of the mapper do not change; values of Avro and
- * Protobuf have one too.
+ * Serializes results as JSON, with the settings and modules of a given mapper. Default
+ * typing is disabled, so that stored bytes never choose the class to instantiate.
+ * Fingerprints are computed from a canonical form that does not depend on the settings of
+ * the mapper. The canonical form also supports Avro and Protobuf values.
  *
  * @since 0.1.0
  */
@@ -27,7 +27,7 @@ public final class JacksonSerialization implements Serialization {
 
 	/**
 	 * Create a serialization.
-	 * @param mapper the mapper to start from; it is not changed
+	 * @param mapper the mapper to copy; it is not changed
 	 */
 	public JacksonSerialization(JsonMapper mapper) {
 		this.mapper = mapper.rebuild().deactivateDefaultTyping().build();
@@ -53,15 +53,14 @@ public final class JacksonSerialization implements Serialization {
 				}
 				catch (InvalidDefinitionException ex) {
 					throw new IdempotencyConfigurationException(ex.getOriginalMessage() + ".",
-							"Change the result type so that it can be read back.");
+							"Change the result type so that Jackson can deserialize it.");
 				}
 			}
 
 		};
 	}
 
-	// Reads an empty object: the definition of the type is at fault only if Jackson says
-	// so.
+	// Only an invalid definition of the type is a reason to refuse it.
 	private void requireReadable(JavaType type) {
 		try {
 			this.mapper.readerFor(type).readValue("{}");
@@ -70,7 +69,7 @@ public final class JacksonSerialization implements Serialization {
 			throw new IllegalArgumentException(ex.getOriginalMessage(), ex);
 		}
 		catch (RuntimeException ex) {
-			// The type is not written as an object, or needs its properties.
+			// The JSON of the type is not an object, or has required properties.
 		}
 	}
 

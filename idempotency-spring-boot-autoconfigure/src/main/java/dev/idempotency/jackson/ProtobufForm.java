@@ -13,8 +13,8 @@ import tools.jackson.databind.ValueSerializer;
 import tools.jackson.databind.module.SimpleModule;
 
 /**
- * A Protobuf message as the full name of its type and its bytes, serialized
- * deterministically: the entries of a map are ordered by their keys.
+ * Writes a Protobuf message as the full name of its type and its bytes. The serialization
+ * is deterministic: the entries of a map are ordered by key.
  */
 final class ProtobufForm extends ValueSerializer<MessageLite> {
 

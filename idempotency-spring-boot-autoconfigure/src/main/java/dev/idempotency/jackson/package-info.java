@@ -1,5 +1,5 @@
 /**
- * Results and fingerprints as JSON.
+ * Serialization of results and fingerprints with Jackson.
  */
 @NullMarked
 package dev.idempotency.jackson;

@@ -11,15 +11,15 @@ import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.OperationContext;
 
 /**
- * Tags the observation that is current when an operation begins, which for a listener is
- * Spring Kafka's of the record: {@code idempotency.outcome} (see
+ * Adds tags to the current observation of an operation. For a listener, it is Spring
+ * Kafka's observation of the record. The tags are {@code idempotency.outcome} (see
  * {@link dev.idempotency.template.IdempotencyListener.Outcome}; {@code pending} if a
- * Kafka transaction decides it after the observation has ended),
- * {@code idempotency.scope} and, if the handler has run, {@code idempotency.attempt}.
- * Records of a batch have no observation while they are handled.
+ * Kafka transaction decides after the end of the observation), {@code idempotency.scope}
+ * and, if the handler has run, {@code idempotency.attempt}. Records of a batch have no
+ * observation.
  * <p>
- * Outcome and scope come from bounded sets and are tags of Spring Kafka's meter too; the
- * attempt is one of the span only.
+ * Outcome and scope have bounded values and are also tags of Spring Kafka's meter. The
+ * attempt is a tag of the span only.
  *
  * @since 0.1.0
  */
@@ -43,7 +43,7 @@ public final class ObservationTags implements OperationContext, IdempotencyListe
 		return (current != null) ? new Tagged(current, operation.key().scope()) : null;
 	}
 
-	// Of a record without a key nothing else is told.
+	// A record without a key has no operation, so begin() is not called for it.
 	@Override
 	public void executed(Execution execution) {
 		Observation current = (execution.key() == null) ? current() : null;
@@ -62,7 +62,7 @@ public final class ObservationTags implements OperationContext, IdempotencyListe
 	}
 
 	/**
-	 * The observation of one delivery.
+	 * The tagged observation of one delivery.
 	 */
 	private static final class Tagged implements Scope {
 

@@ -12,11 +12,11 @@ import dev.idempotency.outbox.OutboxHeader;
 import dev.idempotency.outbox.OutboxMessage;
 
 /**
- * Gives messages the trace of their sender, as the observation of a {@code KafkaTemplate}
- * does: with Micrometer Tracing, {@code traceparent} and {@code tracestate} of a span
- * below the current one. Each message is an observation {@code idempotency.outbox.send}.
- * Without a current observation, and if the message has such headers of its own, nothing
- * is added.
+ * Adds the trace of the sender to messages, as the observation of a {@code KafkaTemplate}
+ * does. With Micrometer Tracing, the headers are {@code traceparent} and
+ * {@code tracestate} of a child of the current span. Each message is an observation
+ * {@code idempotency.outbox.send}. Nothing is added without a current observation, or if
+ * the message already has such headers.
  *
  * @since 0.1.0
  */

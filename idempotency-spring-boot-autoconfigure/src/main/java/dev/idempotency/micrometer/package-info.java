@@ -1,5 +1,5 @@
 /**
- * Meters of what happens to operations.
+ * Meters, observations and traces with Micrometer.
  */
 @NullMarked
 package dev.idempotency.micrometer;

@@ -11,18 +11,18 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.StringUtils;
 
 /**
- * {@link IdempotencyKeys#stamp Stamps} every record that a producer sends without a key.
- * Name it in the producer's {@code interceptor.classes}, or give it to a
- * {@code KafkaTemplate}; nothing installs it by itself.
+ * {@link IdempotencyKeys#stamp Stamps} every record that a producer sends without an
+ * idempotency key. Add it to the producer's {@code interceptor.classes} or set it on a
+ * {@code KafkaTemplate}; it is not installed automatically.
  * <p>
- * It runs once for each call of {@code send}, so the producer's own retries keep the key.
- * A message that the application sends again as a new record, for example because it
- * missed the answer, gets a new key and takes effect twice: take the key from the
- * business, or stamp a record once and send it, or copies with its headers, again.
+ * It runs once for each call of {@code send}, so the retries of the producer keep the
+ * key. If the application sends a message again as a new record, for example after a
+ * time-out, the record gets a new key and takes effect twice. To avoid this, use a
+ * business key, or stamp a record once and resend that record or a copy with its headers.
  * <p>
- * Left as they are: a CloudEvent, whose source and id are its key, and what Spring Kafka
- * forwards to a retry or dead-letter topic, which has the key of the original record or
- * its coordinates.
+ * Two kinds of records are not stamped: CloudEvents, whose source and id are their key,
+ * and records that Spring Kafka forwards to a retry or dead-letter topic, which have the
+ * key or the coordinates of the original record.
  *
  * @param <K> the type of the keys of the records
  * @param <V> the type of their values
@@ -31,8 +31,8 @@ import org.springframework.util.StringUtils;
 public class IdempotencyKeyInterceptor<K, V> implements ProducerInterceptor<K, V> {
 
 	/**
-	 * Property of the producer: the name of the header for the key;
-	 * {@value IdempotencyKeys#HEADER} by default.
+	 * The property of the producer with the name of the header for the key. Default:
+	 * {@value IdempotencyKeys#HEADER}.
 	 */
 	public static final String HEADER_CONFIG = "idempotency.key.header";
 
@@ -45,18 +45,18 @@ public class IdempotencyKeyInterceptor<K, V> implements ProducerInterceptor<K, V
 			return;
 		}
 		if (!(name instanceof String text) || !StringUtils.hasText(text)) {
-			throw new ConfigException(HEADER_CONFIG, name, "It must be the name of a header");
+			throw new ConfigException(HEADER_CONFIG, name, "Set it to the name of a header");
 		}
 		this.header = text;
 	}
 
 	@Override
 	public ProducerRecord<K, V> onSend(ProducerRecord<K, V> record) {
-		return isNamed(record.headers()) ? record : IdempotencyKeys.stamp(record, this.header);
+		return hasKey(record.headers()) ? record : IdempotencyKeys.stamp(record, this.header);
 	}
 
-	// The receiver prefers the header: it would hide the name that stays the same.
-	private static boolean isNamed(Headers headers) {
+	// A stamp would hide the stable key, because the consumer prefers the header.
+	private static boolean hasKey(Headers headers) {
 		return (IdempotencyKeys.has(headers, "ce_source") && IdempotencyKeys.has(headers, "ce_id"))
 				|| IdempotencyKeys.has(headers, "kafka_original-offset")
 				|| IdempotencyKeys.has(headers, "kafka_dlt-original-offset");

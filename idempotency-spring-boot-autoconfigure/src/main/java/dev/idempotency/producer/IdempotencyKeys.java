@@ -11,14 +11,14 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.outbox.TimeOrderedUuid;
 
 /**
- * Gives records their idempotency keys.
+ * Adds idempotency keys to records.
  *
  * @since 0.1.0
  */
 public final class IdempotencyKeys {
 
 	/**
-	 * The header that a protected listener looks at first, if it is not told otherwise.
+	 * The header that a protected listener reads first by default.
 	 */
 	public static final String HEADER = "Idempotency-Key";
 
@@ -26,8 +26,8 @@ public final class IdempotencyKeys {
 	}
 
 	/**
-	 * Make a key for a message that has no better one. It is a name for this message and
-	 * not for the business operation: whoever makes it again makes another one.
+	 * Generate a key for a message without a business key. It identifies this message,
+	 * not the business operation: another call returns another key.
 	 * @return a time-ordered UUID
 	 * @see TimeOrderedUuid
 	 */
@@ -36,12 +36,12 @@ public final class IdempotencyKeys {
 	}
 
 	/**
-	 * Give a record a key in the header {@value #HEADER} if it has none.
+	 * Add a key in the header {@value #HEADER} to a record that has none.
 	 * @param record the record
 	 * @param <K> the type of its key
 	 * @param <V> the type of its value
 	 * @return the same record
-	 * @throws IllegalStateException if it has no key and has been sent
+	 * @throws IllegalStateException if the record has no key and has been sent already
 	 * @see #stamp(ProducerRecord, String)
 	 */
 	public static <K, V> ProducerRecord<K, V> stamp(ProducerRecord<K, V> record) {
@@ -49,17 +49,19 @@ public final class IdempotencyKeys {
 	}
 
 	/**
-	 * Give a record a key if it has none: on the thread of a protected handler the
-	 * {@link IdempotentExecution#nextKey() next key} of its execution, elsewhere, and in
-	 * the handler of a batch, a {@link #newKey() new one}. A message that is sent again
-	 * keeps its key if it is the same record or, as serializers may refuse the closed
-	 * headers of a record that has been sent, a copy with its headers.
+	 * Add a key to a record that has none. On the thread of a protected handler it is the
+	 * {@link IdempotentExecution#nextKey() next key} of the execution. Elsewhere, and in
+	 * the handler of a batch, it is a {@link #newKey() new key}.
+	 * <p>
+	 * A message keeps its key if the same record is sent again. Serializers may refuse
+	 * the closed headers of a record that has been sent; send a copy with its headers
+	 * then.
 	 * @param record the record
 	 * @param header the name of the header for the key
 	 * @param <K> the type of the record's key
 	 * @param <V> the type of the record's value
 	 * @return the same record
-	 * @throws IllegalStateException if it has no key and has been sent
+	 * @throws IllegalStateException if the record has no key and has been sent already
 	 */
 	public static <K, V> ProducerRecord<K, V> stamp(ProducerRecord<K, V> record, String header) {
 		Assert.notNull(record, "'record' must not be null");
@@ -70,7 +72,7 @@ public final class IdempotencyKeys {
 		return record;
 	}
 
-	// A header without a value is no key for the receiver either.
+	// The consumer does not accept a header without a value as a key.
 	static boolean has(Headers headers, String name) {
 		Header last = headers.lastHeader(name);
 		return last != null && last.value() != null;
@@ -81,9 +83,9 @@ public final class IdempotencyKeys {
 			record.headers().remove(header);
 		}
 		catch (IllegalStateException ex) {
-			throw new IllegalStateException("A record for topic '" + record.topic() + "' has no header '" + header
-					+ "', and cannot get one because it has been sent before. Stamp a record before it is sent for "
-					+ "the first time.", ex);
+			throw new IllegalStateException("A record for the topic '" + record.topic() + "' has no header '" + header
+					+ "' and cannot be stamped because it has been sent already. Stamp a record before it is sent "
+					+ "for the first time.", ex);
 		}
 		IdempotentExecution execution = IdempotentExecution.ifCurrent();
 		String key = (execution != null) ? execution.nextKey() : newKey();

@@ -28,8 +28,9 @@ import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRow;
 
 /**
- * Sends stored messages with a producer that is configured as the application's own, but
- * waits for all replicas and is idempotent, takes bytes, and gives up in time.
+ * Sends stored messages with a producer of its own. The producer has the configuration of
+ * the application's producers, with these differences: it is idempotent, waits for all
+ * in-sync replicas, sends bytes, and fails within the send time-out.
  *
  * @since 0.1.0
  */
@@ -37,25 +38,26 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	private static final String NEIGHBOUR = "Failed to append record because it was part of a batch";
 
-	private final RelayProducers producers;
+	private final RelayProducer producer;
 
 	private final Set<String> keyHeaders;
 
-	// Of the relay's thread. While it is open so is a round, which keeps its producer.
+	// Used by the thread of the relay only. A round keeps its producer until it ends.
 	private CompletableFuture<Void> last = CompletableFuture.completedFuture(null);
 
-	// Of the relay's thread and the producer's.
-	private volatile boolean doubtful;
+	// Written by the threads of the relay and of the producer.
+	private volatile boolean broken;
 
 	/**
 	 * Create a publisher.
 	 * @param factory the factory of the application's {@code KafkaTemplate}
-	 * @param sendTimeout how long a message may take
-	 * @param keyHeaders headers for the idempotency key, besides {@code Idempotency-Key}
-	 * and the one of {@link IdempotencyKeyInterceptor}, if the factory names one for it
+	 * @param sendTimeout time-out for the publication of a message
+	 * @param keyHeaders more headers for the idempotency key, besides
+	 * {@code Idempotency-Key} and the header that the factory configures for
+	 * {@link IdempotencyKeyInterceptor}
 	 */
 	public KafkaOutboxPublisher(ProducerFactory<?, ?> factory, Duration sendTimeout, Set<String> keyHeaders) {
-		this.producers = new RelayProducers(factory, sendTimeout);
+		this.producer = new RelayProducer(factory, sendTimeout);
 		Set<String> headers = new HashSet<>(keyHeaders);
 		headers.add(OutboxRow.KEY_HEADER);
 		Object header = factory.getConfigurationProperties().get(IdempotencyKeyInterceptor.HEADER_CONFIG);
@@ -74,35 +76,34 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 					published.complete(null);
 				}
 				else {
-					this.doubtful |= isDoubtful(error);
+					this.broken |= breaksProducer(error);
 					published.completeExceptionally(error);
 				}
 			});
 		}
 		catch (RuntimeException | Error ex) {
-			this.doubtful |= isDoubtful(ex);
+			this.broken |= breaksProducer(ex);
 			published.completeExceptionally(ex);
 		}
 		this.last = published;
 		return published;
 	}
 
-	// An Error in the producer's thread ends it, and the producer goes on taking
-	// messages.
+	// An Error ends the thread of the producer, which still accepts messages.
 	@Override
 	public void resultsOverdue() {
-		this.doubtful = true;
+		this.broken = true;
 	}
 
 	private Producer<byte[], byte[]> producer() {
-		if (this.doubtful) {
-			this.doubtful = false;
-			this.producers.renew();
+		if (this.broken) {
+			this.broken = false;
+			this.producer.renew();
 		}
 		else if (this.last.isDone()) {
-			this.producers.follow();
+			this.producer.renewIfSwitched();
 		}
-		return this.producers.get();
+		return this.producer.get();
 	}
 
 	private ProducerRecord<byte[], byte[]> record(OutboxRow row) {
@@ -110,13 +111,13 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		row.headers().forEach((header) -> record.headers().add(header.name(), header.value()));
 		record.headers().add(OutboxRow.ID_HEADER, row.id().toString().getBytes(StandardCharsets.UTF_8));
 		byte[] key = row.idempotencyKey().getBytes(StandardCharsets.UTF_8);
-		// One of the application with such a name is not the key of this message.
+		// A header of the application with this name is not the key of this message.
 		this.keyHeaders.forEach((name) -> record.headers().remove(name).add(name, key));
 		return record;
 	}
 
-	// Whether the producer may be good for nothing by now.
-	private boolean isDoubtful(Throwable error) {
+	// The producer may not work any more after such an error.
+	private boolean breaksProducer(Throwable error) {
 		return !(error instanceof RetriableException) && kindOf(error) == FailureKind.UNAVAILABLE;
 	}
 
@@ -131,7 +132,7 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		}
 		if (!(error instanceof KafkaException) && !(error instanceof VirtualMachineError)
 				&& !(error instanceof IllegalStateException)) {
-			// A partitioner or an interceptor of the application, with this message.
+			// Thrown by a partitioner or an interceptor of the application.
 			return FailureKind.REFUSED;
 		}
 		boolean refused = error instanceof ApiException && !(error instanceof RetriableException)
@@ -140,12 +141,12 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		return refused ? FailureKind.REFUSED : FailureKind.UNAVAILABLE;
 	}
 
-	// Its producer sends a message until the time is over, in case the topic comes.
+	// The producer retries such a message until its time-out, so it may be the cause.
 	private static boolean isUnknownTopic(@Nullable Throwable error) {
 		return error instanceof UnknownTopicOrPartitionException;
 	}
 
-	// The producer has no exception of its own for it.
+	// The producer has no exception type for this case.
 	private static boolean isNeighbour(Throwable error) {
 		return error.getClass() == KafkaException.class && String.valueOf(error.getMessage()).startsWith(NEIGHBOUR);
 	}
@@ -156,7 +157,7 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	@Override
 	public void destroy() {
-		this.producers.destroy();
+		this.producer.destroy();
 	}
 
 }

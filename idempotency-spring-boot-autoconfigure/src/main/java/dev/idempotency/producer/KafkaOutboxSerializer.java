@@ -1,11 +1,23 @@
 package dev.idempotency.producer;
 
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.lang.reflect.Method;
+import java.net.SocketException;
+import java.net.UnknownHostException;
+import java.net.http.HttpTimeoutException;
+import java.nio.channels.ClosedChannelException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 
+import javax.net.ssl.SSLException;
+
 import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.header.internals.RecordHeaders;
@@ -13,6 +25,7 @@ import org.apache.kafka.common.serialization.Serializer;
 import org.apache.kafka.common.utils.Utils;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.core.ProducerFactory;
+import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
@@ -22,14 +35,29 @@ import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxSerializer;
 
 /**
- * Serialises messages as a producer of a {@link ProducerFactory} does: with its
- * serializers, their configuration, and the headers that they add.
+ * Serializes messages as a producer of the application's {@link ProducerFactory} does:
+ * with its serializers and their configuration, and with the headers that they add.
  *
  * @since 0.1.0
  */
 public final class KafkaOutboxSerializer implements OutboxSerializer, AutoCloseable {
 
-	private final List<Serializer<?>> own = new ArrayList<>();
+	// JSON libraries and the JDK use other subtypes of IOException for invalid content.
+	private static final Set<Class<? extends IOException>> NETWORK_ERRORS = Set.of(SocketException.class,
+			UnknownHostException.class, InterruptedIOException.class, HttpTimeoutException.class, SSLException.class,
+			EOFException.class, ClosedChannelException.class);
+
+	// Confluent's client is not a dependency.
+	private static final String REST_ERROR = "io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException";
+
+	private static final int TOO_MANY_REQUESTS = 429;
+
+	private static final int SERVER_ERROR = 500;
+
+	// Causes may form a ring.
+	private static final int MAX_DEPTH = 50;
+
+	private final List<Serializer<?>> created = new ArrayList<>();
 
 	private final Serializer<Object> keys;
 
@@ -47,8 +75,7 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 				ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, false);
 	}
 
-	// One that the factory was given is closed by others.
-
+	// A serializer instance of the factory is closed by its owner.
 	@SuppressWarnings("unchecked")
 	private Serializer<Object> serializer(@Nullable Serializer<?> given, Map<String, Object> configuration,
 			String property, boolean key) {
@@ -63,12 +90,12 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 		}
 		catch (ClassNotFoundException ex) {
 			throw new IdempotencyConfigurationException(
-					"The outbox cannot serialise as the KafkaTemplate does: its ProducerFactory tells of no '"
-							+ property + "' that can be loaded.",
-					"Let its getConfigurationProperties() have it, or declare an OutboxSerializer bean.");
+					"The outbox cannot create the serializers of the KafkaTemplate: the '" + property
+							+ "' of its ProducerFactory is missing or cannot be loaded.",
+					"Return it from getConfigurationProperties() of the factory, or declare an OutboxSerializer bean.");
 		}
 		serializer.configure(configuration, key);
-		this.own.add(serializer);
+		this.created.add(serializer);
 		return serializer;
 	}
 
@@ -89,20 +116,7 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 				message.aggregateType(), aggregateId(message, id), message.type());
 	}
 
-	private RuntimeException failure(OutboxMessage message, RuntimeException cause) {
-		String keySerializer = this.keys.getClass().getName();
-		String payloadSerializer = this.payloads.getClass().getName();
-		if (SerializerOutage.isBehind(cause)) {
-			return new IdempotencyStoreUnavailableException(
-					"The " + message + " cannot be serialised now: a server that " + keySerializer + " or "
-							+ payloadSerializer + " asks is unavailable; the record is redelivered until it answers",
-					cause);
-		}
-		return new IllegalArgumentException("The " + message + " cannot be serialised by " + keySerializer + " and "
-				+ payloadSerializer + ", which are those of the application's KafkaTemplate", cause);
-	}
-
-	// The relay adds its own ones.
+	// The relay adds these two headers itself.
 	private static List<OutboxHeader> stored(Headers headers) {
 		List<OutboxHeader> stored = new ArrayList<>();
 		for (Header header : headers) {
@@ -122,9 +136,55 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 				? key.toString().replace('\0', ' ') : id.toString();
 	}
 
+	private RuntimeException failure(OutboxMessage message, RuntimeException cause) {
+		String serializers = this.keys.getClass().getName() + " and " + this.payloads.getClass().getName();
+		if (isOutage(cause)) {
+			return new IdempotencyStoreUnavailableException("The " + message + " cannot be serialized: a server that "
+					+ serializers + " need, such as a schema registry, is unavailable. Check that server", cause);
+		}
+		return new IllegalArgumentException(
+				"The " + message + " cannot be serialized by the serializers of the KafkaTemplate (" + serializers
+						+ "). Send a key and a payload of types that they accept",
+				cause);
+	}
+
+	/**
+	 * Distinguish an unavailable server, such as a schema registry, from a message that
+	 * cannot be serialized.
+	 * @param failure the exception of the serializer
+	 * @return whether a cause is an error of the network or of a server
+	 */
+	static boolean isOutage(Throwable failure) {
+		Throwable cause = failure;
+		for (int depth = 0; cause != null && depth < MAX_DEPTH; depth++, cause = cause.getCause()) {
+			if (cause instanceof RetriableException || isNetworkError(cause) || isServerError(cause)) {
+				return true;
+			}
+		}
+		return false;
+	}
+
+	private static boolean isNetworkError(Throwable cause) {
+		return cause.getClass() == IOException.class
+				|| NETWORK_ERRORS.stream().anyMatch((type) -> type.isInstance(cause));
+	}
+
+	private static boolean isServerError(Throwable cause) {
+		if (!isRestError(cause.getClass())) {
+			return false;
+		}
+		Method getter = ReflectionUtils.findMethod(cause.getClass(), "getStatus");
+		return getter != null && ReflectionUtils.invokeMethod(getter, cause) instanceof Integer status
+				&& (status >= SERVER_ERROR || status == TOO_MANY_REQUESTS);
+	}
+
+	private static boolean isRestError(@Nullable Class<?> type) {
+		return type != null && (type.getName().equals(REST_ERROR) || isRestError(type.getSuperclass()));
+	}
+
 	@Override
 	public void close() {
-		this.own.forEach(Serializer::close);
+		this.created.forEach(Serializer::close);
 	}
 
 }

@@ -1,5 +1,5 @@
 /**
- * The producer's side: stamped keys, and messages of the outbox on their way to Kafka.
+ * The producer side: idempotency keys of records, and the Kafka producer of the outbox.
  */
 @NullMarked
 package dev.idempotency.producer;

@@ -11,8 +11,9 @@ import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import dev.idempotency.template.StoreCircuit;
 
 /**
- * A circuit that is kept by a Resilience4j circuit breaker. Its events are not listened
- * to: with a single listener it makes one for each call.
+ * A {@link StoreCircuit} on a Resilience4j circuit breaker. It compares the state after
+ * each call instead of listening to events, because a breaker with a listener creates an
+ * event for each call.
  *
  * @since 0.1.0
  */
@@ -22,7 +23,7 @@ public final class Resilience4jStoreCircuit implements StoreCircuit {
 
 	private final List<Consumer<State>> consumers = new CopyOnWriteArrayList<>();
 
-	private volatile State told = State.CLOSED;
+	private volatile State reported = State.CLOSED;
 
 	public Resilience4jStoreCircuit(CircuitBreaker breaker) {
 		this.breaker = breaker;
@@ -31,7 +32,7 @@ public final class Resilience4jStoreCircuit implements StoreCircuit {
 	@Override
 	public boolean tryAcquirePermission() {
 		boolean permitted = this.breaker.tryAcquirePermission();
-		tellChange();
+		reportChange();
 		return permitted;
 	}
 
@@ -43,13 +44,13 @@ public final class Resilience4jStoreCircuit implements StoreCircuit {
 	@Override
 	public void onSuccess(Duration duration) {
 		this.breaker.onSuccess(duration.toNanos(), TimeUnit.NANOSECONDS);
-		tellChange();
+		reportChange();
 	}
 
 	@Override
 	public void onError(Duration duration, Throwable error) {
 		this.breaker.onError(duration.toNanos(), TimeUnit.NANOSECONDS, error);
-		tellChange();
+		reportChange();
 	}
 
 	@Override
@@ -58,16 +59,16 @@ public final class Resilience4jStoreCircuit implements StoreCircuit {
 		consumer.accept(state());
 	}
 
-	private void tellChange() {
-		if (state() != this.told) {
-			tell();
+	private void reportChange() {
+		if (state() != this.reported) {
+			report();
 		}
 	}
 
-	private synchronized void tell() {
+	private synchronized void report() {
 		State state = state();
-		if (state != this.told) {
-			this.told = state;
+		if (state != this.reported) {
+			this.reported = state;
 			this.consumers.forEach((consumer) -> consumer.accept(state));
 		}
 	}

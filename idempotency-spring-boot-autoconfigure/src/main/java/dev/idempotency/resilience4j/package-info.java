@@ -1,5 +1,5 @@
 /**
- * The circuit breaker around the store, by Resilience4j.
+ * The circuit breaker of the store, on Resilience4j.
  */
 @NullMarked
 package dev.idempotency.resilience4j;

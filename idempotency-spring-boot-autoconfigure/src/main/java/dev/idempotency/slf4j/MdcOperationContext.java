@@ -7,9 +7,10 @@ import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.OperationContext;
 
 /**
- * Puts {@code idempotency.key} and {@code idempotency.scope} into the diagnostic context
- * of the log while an operation is handled on a thread: of an asynchronous one until its
- * method returns, of a batch only the scope. What was there before comes back.
+ * Puts {@code idempotency.key} and {@code idempotency.scope} into the MDC while a thread
+ * handles an operation, and restores the earlier values afterwards. For an asynchronous
+ * operation, they are present until its method returns. For a batch, only the scope is
+ * present.
  *
  * @since 0.1.0
  */

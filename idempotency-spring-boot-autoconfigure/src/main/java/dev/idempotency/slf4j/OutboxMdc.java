@@ -13,8 +13,8 @@ import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxRow;
 
 /**
- * Gives messages some values of the sender's diagnostic context, each in a header with
- * the name of its key. A header of the message itself goes first.
+ * Adds values of the sender's MDC to messages, each in a header with the name of its key.
+ * A header that the message already has is kept.
  *
  * @since 0.1.0
  */
@@ -27,9 +27,9 @@ public final class OutboxMdc implements OutboxContext {
 
 	/**
 	 * Create the context.
-	 * @param keys the keys whose values travel
-	 * @throws IdempotencyConfigurationException if one of them is the name of a header
-	 * that the outbox sets
+	 * @param keys the MDC keys
+	 * @throws IdempotencyConfigurationException if a key is the name of a header that the
+	 * outbox sets
 	 */
 	public OutboxMdc(List<String> keys) {
 		for (String key : keys) {
@@ -37,7 +37,7 @@ public final class OutboxMdc implements OutboxContext {
 				throw new IdempotencyConfigurationException(
 						"'idempotency.outbox.mdc-keys' contains '" + key
 								+ "', which is a header that the outbox sets itself.",
-						"Remove it, or use another key of the MDC.");
+						"Remove it from 'idempotency.outbox.mdc-keys', or use another MDC key.");
 			}
 		}
 		this.keys = List.copyOf(keys);

@@ -1,5 +1,5 @@
 /**
- * The diagnostic context of log lines.
+ * The mapped diagnostic context (MDC) of log lines.
  */
 @NullMarked
 package dev.idempotency.slf4j;

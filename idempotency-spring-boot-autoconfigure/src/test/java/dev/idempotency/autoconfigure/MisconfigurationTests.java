@@ -160,7 +160,8 @@ class MisconfigurationTests {
 				"idempotency.outbox.mdc-keys=tenant,Idempotency-Key"));
 		assertThat(analysis.getDescription()).isEqualTo(
 				"'idempotency.outbox.mdc-keys' contains 'Idempotency-Key', which is a header that the outbox sets itself.");
-		assertThat(analysis.getAction()).isEqualTo("Remove it, or use another key of the MDC.");
+		assertThat(analysis.getAction())
+			.isEqualTo("Remove it from 'idempotency.outbox.mdc-keys', or use another MDC key.");
 	}
 
 	@Test

@@ -35,13 +35,13 @@ class CaffeineCompletionCacheTests {
 	}
 
 	@Test
-	void missingResultIsFound() {
+	void completionWithoutResultIsFound() {
 		this.cache.add(key(1), null, null, LONG);
 		assertThat(this.cache.find(key(1), null).result()).isNull();
 	}
 
 	@Test
-	void otherFingerprintIsLeftToTheStore() {
+	void entryWithAnotherFingerprintIsNotUsed() {
 		this.cache.add(key(1), new byte[] { 1 }, null, LONG);
 		assertThat(this.cache.find(key(1), new byte[] { 2 })).isNull();
 		assertThat(this.cache.find(key(1), null)).isNull();
@@ -63,14 +63,14 @@ class CaffeineCompletionCacheTests {
 	}
 
 	@Test
-	void entryIsNotUsedLongerThanTheRetention() {
+	void entryExpiresAfterTheRetention() {
 		this.cache.add(key(1), null, null, Duration.ofMillis(50));
 		assertThat(this.cache.find(key(1), null)).isNotNull();
 		await().until(() -> this.cache.find(key(1), null) == null);
 	}
 
 	@Test
-	void entryIsNotUsedLongerThanItsTimeToLive() {
+	void entryExpiresAfterItsTimeToLive() {
 		CaffeineCompletionCache brief = new CaffeineCompletionCache(100_000, Duration.ofMillis(50));
 		brief.add(key(1), null, null, LONG);
 		assertThat(brief.find(key(1), null)).isNotNull();

@@ -75,7 +75,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for {@link CanonicalForm}: equal content has equal bytes, other content never.
+ * Tests for {@link CanonicalForm}: equal contents have equal bytes, different contents
+ * have different bytes.
  */
 @Tag("promise-9")
 class CanonicalFormTests {
@@ -108,8 +109,7 @@ class CanonicalFormTests {
 			.build();
 	}
 
-	// "Aa" and "BB" have one hash code, so that a hash map keeps them in the order of
-	// their insertion.
+	// "Aa" and "BB" have the same hash code, so a hash map keeps their insertion order.
 	private static <V> Map<String, V> entries(V first, V second, boolean reversed) {
 		Map<String, V> map = new LinkedHashMap<>();
 		map.put(reversed ? "BB" : "Aa", reversed ? second : first);
@@ -118,7 +118,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void equalAvroRecordsAreEqualWhateverTheOrderOfTheirMaps() {
+	void orderOfAMapInAnAvroRecordHasNoEffect() {
 		GenericRecord first = payment("p-1", 10, entries("a", "b", false));
 		GenericRecord second = payment("p-1", 10, entries("a", "b", true));
 		assertThat(canonical(first)).isEqualTo(canonical(second))
@@ -128,7 +128,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void avroTextsOfBothClassesAreEqual() {
+	void avroTextsOfBothClassesHaveEqualForms() {
 		GenericRecord text = payment("p-1", 10, Map.of("a", "b"));
 		GenericRecord utf8 = new GenericRecordBuilder(PAYMENT).set("id", new Utf8("p-1"))
 			.set("amount", 10.0)
@@ -140,7 +140,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void avroRecordsOfTwoSchemasDiffer() {
+	void avroRecordsOfTwoSchemasHaveDifferentForms() {
 		Schema refund = SchemaBuilder.record("Refund").namespace("payments").fields().requiredString("id").endRecord();
 		Schema charge = SchemaBuilder.record("Charge").namespace("payments").fields().requiredString("id").endRecord();
 		assertThat(canonical(new GenericRecordBuilder(refund).set("id", "1").build()))
@@ -148,7 +148,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void orderOfTheFieldsOfAnAvroSchemaDoesNotCount() {
+	void orderOfTheFieldsOfAnAvroSchemaHasNoEffect() {
 		Schema first = SchemaBuilder.record("R").fields().requiredString("a").requiredString("b").endRecord();
 		Schema second = SchemaBuilder.record("R").fields().requiredString("b").requiredString("a").endRecord();
 		assertThat(canonical(new GenericRecordBuilder(first).set("a", "1").set("b", "2").build()))
@@ -156,7 +156,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void avroValuesOfLogicalTypesAreWrittenAsObjectsAndAsPlainNumbers() {
+	void avroValuesOfLogicalTypesAreAcceptedAsObjectsAndAsNumbers() {
 		Schema schema = SchemaBuilder.record("R")
 			.fields()
 			.name("at")
@@ -171,19 +171,19 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void generatedAvroClassIsEqualToTheGenericRecord() {
+	void generatedAvroClassAndGenericRecordHaveEqualForms() {
 		GenericRecord generic = new GenericRecordBuilder(Order.SCHEMA$).set("id", "o-1").build();
 		assertThat(canonical(new Order("o-1"))).isEqualTo(canonical(generic)).isNotEqualTo(canonical(new Order("o-2")));
 	}
 
 	@Test
-	void avroInsideOfOtherValuesIsWritten() {
+	void avroValuesMayBeNestedInOtherValues() {
 		assertThat(canonical(List.of(new Order("o-1"), "x"))).isNotEqualTo(canonical(List.of(new Order("o-2"), "x")));
 		assertThat(canonical(Map.of("order", new Order("o-1")))).contains("o-1");
 	}
 
 	@Test
-	void equalProtobufMessagesAreEqualWhateverTheOrderOfTheirMaps() {
+	void orderOfAMapInAProtobufMessageHasNoEffect() {
 		Value one = Value.newBuilder().setNumberValue(1).build();
 		Value two = Value.newBuilder().setNumberValue(2).build();
 		Struct first = Struct.newBuilder().putAllFields(entries(one, two, false)).build();
@@ -194,7 +194,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void protobufMessagesOfTwoTypesWithTheSameBytesDiffer() {
+	void protobufMessagesOfTwoTypesWithTheSameBytesHaveDifferentForms() {
 		StringValue text = StringValue.of("a");
 		BytesValue bytes = BytesValue.of(ByteString.copyFromUtf8("a"));
 		assertThat(text.toByteArray()).isEqualTo(bytes.toByteArray());
@@ -202,7 +202,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void bytesAreEqualInAnArrayAndInAnyBufferWhichIsNotConsumed() {
+	void bytesHaveEqualFormsInAnArrayAndInABuffer() {
 		byte[] bytes = { 1, 2, 3 };
 		ByteBuffer direct = ByteBuffer.allocateDirect(5).put(new byte[] { 0, 1, 2, 3, 0 }).position(1).limit(4);
 		ByteBuffer slice = ByteBuffer.wrap(new byte[] { 0, 1, 2, 3, 0 }, 1, 3);
@@ -217,7 +217,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void orderOfTheElementsOfASetDoesNotCountButThatOfAListDoes() {
+	void orderOfASetHasNoEffectButThatOfAListHas() {
 		assertThat(canonical(new LinkedHashSet<>(List.of("b", "a", "c"))))
 			.isEqualTo(canonical(new LinkedHashSet<>(List.of("c", "b", "a"))))
 			.isEqualTo("[\"a\",\"b\",\"c\"]");
@@ -229,7 +229,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void scaleOfADecimalDoesNotCount() {
+	void scaleOfADecimalHasNoEffect() {
 		assertThat(canonical(new Amount(new BigDecimal("1.50"))))
 			.isEqualTo(canonical(new Amount(new BigDecimal("1.5"))))
 			.isNotEqualTo(canonical(new Amount(new BigDecimal("1.51"))));
@@ -238,7 +238,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void settingsOfTheApplicationsJsonDoNotCount() {
+	void jsonSettingsOfTheApplicationHaveNoEffect() {
 		JsonMapper other = JsonMapper.builder()
 			.propertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
 			.enumNamingStrategy(EnumNamingStrategies.LOWER_CAMEL_CASE)
@@ -275,14 +275,14 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void propertiesOfASubclassCountWithStaticTyping() {
+	void propertiesOfASubclassAreIncludedWithStaticTyping() {
 		JsonMapper mapper = JsonMapper.builder().enable(MapperFeature.USE_STATIC_TYPING).build();
 		Serialization form = new JacksonSerialization(mapper);
 		assertThat(form.canonical(new Method(new Card("1")))).isNotEqualTo(form.canonical(new Method(new Card("2"))));
 	}
 
 	@Test
-	void modulesAnnotationsAndVisibilityOfTheApplicationCount() {
+	void modulesAnnotationsAndVisibilityOfTheApplicationApply() {
 		JsonMapper mapper = JsonMapper.builder()
 			.addModule(new SimpleModule("upper").addSerializer(TimeUnit.class, ToStringSerializer.instance))
 			.addMixIn(Amount.class, Renamed.class)
@@ -305,7 +305,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void filteredPropertiesCount() {
+	void filteredPropertiesAreIncluded() {
 		JsonMapper mapper = JsonMapper.builder()
 			.filterProvider(new SimpleFilterProvider().addFilter("none", SimpleBeanPropertyFilter.filterOutAllExcept()))
 			.build();
@@ -314,7 +314,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void absentPropertyIsEqualToOneThatIsNull() {
+	void nullPropertyEqualsAnAbsentOne() {
 		assertThat(canonical(new Payment2("a", 1, null, Optional.empty(), OptionalInt.empty())))
 			.isEqualTo(canonical(new Payment1("a", 1)));
 		assertThat(canonical(new Payment2("a", 1, "x", Optional.of("y"), OptionalInt.of(2))))
@@ -329,7 +329,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void fieldThatIsAddedToAnAvroSchemaAndNullDoesNotCount() {
+	void nullFieldThatIsAddedToAnAvroSchemaHasNoEffect() {
 		Schema before = SchemaBuilder.record("R").fields().requiredString("a").endRecord();
 		Schema after = SchemaBuilder.record("R").fields().requiredString("a").optionalString("b").endRecord();
 		assertThat(canonical(new GenericRecordBuilder(after).set("a", "1").build()))
@@ -337,13 +337,13 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void elementThatIsNullCounts() {
+	void nullElementOfAListIsSignificant() {
 		assertThat(canonical(Arrays.asList(1, null))).isEqualTo("[1,null]");
 		assertThat(canonical(JsonMapper.builder().build().readTree("{\"a\":[1,null]}"))).isEqualTo("{\"a\":[1,null]}");
 	}
 
 	@Test
-	void emptyListIsLeftOutWhereAnAnnotationSaysSo() {
+	void emptyListIsExcludedByAnAnnotation() {
 		assertThat(canonical(new Lists(List.of(), List.of()))).isEqualTo("{\"always\":[]}");
 	}
 
@@ -366,7 +366,7 @@ class CanonicalFormTests {
 	}
 
 	@Test
-	void valueWithoutPropertiesIsRefusedWhateverItsAnnotations() {
+	void valueWithoutPropertiesIsRefusedInSpiteOfItsAnnotations() {
 		JsonMapper json = JsonMapper.builder().build();
 		Created created = json.readValue("{\"id\":\"secret\"}", Created.class);
 		assertThat(created.id()).isEqualTo("secret");
@@ -594,7 +594,7 @@ class CanonicalFormTests {
 	}
 
 	/**
-	 * As Avro's generator writes it.
+	 * A class as Avro's generator writes it.
 	 */
 	public static class Order extends SpecificRecordBase {
 

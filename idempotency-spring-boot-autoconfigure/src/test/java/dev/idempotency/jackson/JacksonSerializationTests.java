@@ -50,13 +50,13 @@ class JacksonSerializationTests {
 
 	@Test
 	@Tag("promise-8")
-	void recordIsReadAsItWasWritten() {
+	void recordIsDeserializedAsItWasSerialized() {
 		assertThat(roundTrip(Receipt.class, RECEIPT)).isEqualTo(RECEIPT);
 	}
 
 	@Test
 	@Tag("promise-8")
-	void elementsOfAListAreReadAsItsType() {
+	void elementsOfAListHaveTheirType() {
 		Type type = new ParameterizedTypeReference<List<Receipt>>() {
 		}.getType();
 		assertThat(roundTrip(type, List.of(RECEIPT))).isEqualTo(List.of(RECEIPT));
@@ -64,7 +64,7 @@ class JacksonSerializationTests {
 
 	@Test
 	@Tag("promise-8")
-	void valuesOfAMapAreReadAsTheirType() {
+	void valuesOfAMapHaveTheirType() {
 		Type type = new ParameterizedTypeReference<Map<String, List<Receipt>>>() {
 		}.getType();
 		Map<String, List<Receipt>> value = Map.of("a", List.of(RECEIPT));
@@ -72,19 +72,19 @@ class JacksonSerializationTests {
 	}
 
 	@Test
-	void nullIsNotKept() {
+	void nullResultIsNotStored() {
 		assertThat(this.serialization.codec(Receipt.class).write(null)).isNull();
 	}
 
 	@Test
 	@Tag("promise-8")
-	void emptyTextIsKept() {
+	void emptyTextIsStored() {
 		assertThat(roundTrip(String.class, "")).isEqualTo("");
 	}
 
 	@Test
 	@Tag("promise-10")
-	void bytesDoNotChooseTheClassThatTheyAreReadInto() {
+	void storedBytesDoNotChooseTheClass() {
 		int before = Gadget.CREATED.get();
 		JsonMapper typed = this.mapper.rebuild()
 			.activateDefaultTyping(BasicPolymorphicTypeValidator.builder().allowIfBaseType(Object.class).build(),
@@ -101,7 +101,7 @@ class JacksonSerializationTests {
 	@ValueSource(classes = { Answer.class, Unfinished.class, Unconstructible.class, Inner.class })
 	@Tag("promise-8")
 	@Tag("promise-12")
-	void resultTypeThatCannotBeReadBackIsRefused(Class<?> type) {
+	void resultTypeThatCannotBeDeserializedIsRefused(Class<?> type) {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.serialization.codec(type))
 			.withMessageContaining("Cannot construct instance")
 			.withMessageContaining(type.getSimpleName());
@@ -111,7 +111,7 @@ class JacksonSerializationTests {
 	@ValueSource(classes = { Object.class, String.class, Receipt.class, List.class, Map.class, Number.class,
 			ObjectNode.class, Described.class, Demanding.class, byte[].class, Long.class, Thread.State.class })
 	@Tag("promise-8")
-	void resultTypeThatCanBeReadBackIsAccepted(Class<?> type) {
+	void resultTypeThatCanBeDeserializedIsAccepted(Class<?> type) {
 		assertThat(this.serialization.codec(type)).isNotNull();
 	}
 

@@ -11,7 +11,7 @@ import org.springframework.context.ApplicationContext;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * An alert rule as it is written.
+ * An alert rule of the published file.
  */
 public final class Alert {
 
@@ -29,7 +29,7 @@ public final class Alert {
 	}
 
 	/**
-	 * An alert of the file.
+	 * Read an alert rule.
 	 * @param name its name
 	 * @return the alert
 	 */
@@ -43,7 +43,7 @@ public final class Alert {
 	}
 
 	/**
-	 * Whether its condition holds now.
+	 * Whether the condition holds now.
 	 * @param context an application that publishes meters for Prometheus
 	 * @return whether it does
 	 */
@@ -54,10 +54,10 @@ public final class Alert {
 	}
 
 	/**
-	 * Whether its condition has held for as long as it has to. Asked again and again, as
-	 * Prometheus does.
+	 * Whether the condition has held for the required time. A test calls it repeatedly,
+	 * as Prometheus evaluates a rule.
 	 * @param context an application that publishes meters for Prometheus
-	 * @return whether somebody is told
+	 * @return whether the alert fires
 	 */
 	public boolean fires(ApplicationContext context) {
 		boolean holds = holds(context);
@@ -69,7 +69,7 @@ public final class Alert {
 	}
 
 	/**
-	 * What the value has to exceed.
+	 * The threshold of the condition.
 	 * @return the limit
 	 */
 	double limit() {
@@ -77,8 +77,8 @@ public final class Alert {
 	}
 
 	/**
-	 * For how long its condition has to hold.
-	 * @return that time
+	 * How long the condition must hold.
+	 * @return the duration
 	 */
 	Duration patience() {
 		return this.patience;

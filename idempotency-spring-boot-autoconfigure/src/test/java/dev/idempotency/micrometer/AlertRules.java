@@ -9,7 +9,7 @@ import java.util.Map;
 import org.yaml.snakeyaml.Yaml;
 
 /**
- * The alert rules as they are written.
+ * The published alert rules.
  */
 final class AlertRules {
 

@@ -62,7 +62,7 @@ class MicrometerIdempotencyListenerTests {
 	}
 
 	@Test
-	void keysMakeNoMetersOfTheirOwn() {
+	void keysDoNotCreateMeters() {
 		for (int i = 0; i < 100; i++) {
 			executed("key-" + i, Outcome.PROCESSED);
 		}
@@ -86,7 +86,7 @@ class MicrometerIdempotencyListenerTests {
 
 	@ParameterizedTest
 	@CsvSource({ "CLOSED,0", "OPEN,1", "HALF_OPEN,1" })
-	void circuitThatIsNotClosedShows(StoreCircuit.State state, double value) {
+	void circuitGaugeIsOneUnlessTheCircuitIsClosed(StoreCircuit.State state, double value) {
 		this.listener.circuitChanged("jdbc", StoreCircuit.State.OPEN);
 		this.listener.circuitChanged("jdbc", state);
 		assertThat(this.registry.get("idempotency.circuit.open").tag("store", "jdbc").gauge().value()).isEqualTo(value);
@@ -112,7 +112,7 @@ class MicrometerIdempotencyListenerTests {
 	}
 
 	@Test
-	void runsOfTheCleanupAreTimed() {
+	void cleanupIsTimed() {
 		this.listener.cleanupEnded("idempotency_record", Duration.ofMillis(5), Duration.ZERO);
 		Timer timer = this.registry.get("idempotency.cleanup.duration").tag("table", "idempotency_record").timer();
 		assertThat(timer.count()).isOne();
@@ -120,7 +120,7 @@ class MicrometerIdempotencyListenerTests {
 	}
 
 	@Test
-	void backlogOfTheCleanupIsThatOfTheLastRun() {
+	void backlogGaugeShowsTheLastCleanup() {
 		for (Duration age : List.of(Duration.ofMinutes(2), Duration.ZERO, Duration.ofMillis(1500))) {
 			this.listener.cleanupEnded("idempotency_record", Duration.ofMillis(5), age);
 			assertThat(this.registry.get("idempotency.cleanup.backlog.age")

@@ -57,7 +57,7 @@ class MicrometerOutboxListenerTests {
 	}
 
 	@Test
-	void gaugesShowTheLastLook() {
+	void gaugesShowTheLastStatus() {
 		for (Status status : List.of(new Status(3, Duration.ofMillis(1500), 2, 0), new Status(0, Duration.ZERO, 0, 0),
 				new Status(1, Duration.ofHours(1), 7, 5))) {
 			this.listener.observed(status);
@@ -70,7 +70,7 @@ class MicrometerOutboxListenerTests {
 	}
 
 	@Test
-	void ageGrowsWhileNobodyCanLook() {
+	void ageGrowsWhileTheStatusCannotBeRead() {
 		this.listener.observed(new Status(1, Duration.ofSeconds(2), 0, 0));
 		for (int seconds : new int[] { 10, 20, 100 }) {
 			this.clock.add(Duration.ofSeconds(seconds).minusNanos(this.clock.monotonicTime() - this.start));
@@ -82,7 +82,7 @@ class MicrometerOutboxListenerTests {
 	}
 
 	@Test
-	void topicsAndKeysMakeNoMetersOfTheirOwn() {
+	void topicsAndKeysDoNotCreateMeters() {
 		this.listener.attempted(ROW, PublishOutcome.PUBLISHED, Duration.ZERO);
 		assertThat(this.registry.getMeters()).extracting(Meter::getId)
 			.noneMatch((id) -> id.toString().contains("payments") || id.toString().contains("42"));

@@ -21,7 +21,8 @@ import tools.jackson.databind.json.JsonMapper;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for the dashboard and the alert rules: what they ask for exists.
+ * Tests for the dashboard and the alert rules: the meters and tags of their queries
+ * exist.
  */
 class MonitoringFilesTests {
 
@@ -37,7 +38,7 @@ class MonitoringFilesTests {
 
 	@ParameterizedTest
 	@MethodSource("questions")
-	void everythingThatIsAskedForExists(Question question) {
+	void everyMeterAndTagOfAQueryExists(Question question) {
 		Query query = Query.parse(question.expression());
 		assertThat(query.unknown()).isEmpty();
 		assertThat(query.selectors()).isNotEmpty().allSatisfy((selector) -> {

@@ -60,7 +60,7 @@ class ObservationTagsTests {
 	}
 
 	@Test
-	void outcomeThatComesLaterReplacesThatItIsPending() {
+	void laterOutcomeReplacesPending() {
 		assertThat(tagged(() -> {
 			Scope scope = this.tags.begin(OPERATION);
 			scope.close();
@@ -76,12 +76,12 @@ class ObservationTagsTests {
 	}
 
 	@Test
-	void recordWithAKeyIsToldOnce() {
+	void recordWithAKeyIsTaggedOnce() {
 		assertThat(tagged(() -> this.tags.executed(execution(KEY, 1)))).isEmpty();
 	}
 
 	@Test
-	void withoutAnObservationThereIsNothingToTag() {
+	void nothingIsTaggedWithoutAnObservation() {
 		assertThat(this.tags.begin(OPERATION)).isNull();
 		this.tags.executed(execution(null, 0));
 		assertThat(new ObservationTags(ObservationRegistry.NOOP).begin(OPERATION)).isNull();

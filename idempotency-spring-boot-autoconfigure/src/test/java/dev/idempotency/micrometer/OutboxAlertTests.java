@@ -19,11 +19,11 @@ import dev.idempotency.test.TestApp;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for the alert rules of the outbox: they fire when they should.
+ * Tests for the conditions under which the alert rules of the outbox fire.
  */
 class OutboxAlertTests {
 
-	// Of an outage that has to be told of.
+	// The shortest outage for which an alert must fire.
 	private static final Duration OUTAGE = Duration.ofMinutes(1);
 
 	private static final Duration LOOK = Duration.ofSeconds(5);
@@ -32,7 +32,7 @@ class OutboxAlertTests {
 
 	private final Alert stuck = Alert.of("IdempotencyOutboxStuck");
 
-	private final Alert setAside = Alert.of("IdempotencyOutboxSetAside");
+	private final Alert deadLetters = Alert.of("IdempotencyOutboxSetAside");
 
 	private static double gauge(ConfigurableApplicationContext context, String name) {
 		return context.getBean(PrometheusMeterRegistry.class).get(name).gauge().value();
@@ -47,8 +47,8 @@ class OutboxAlertTests {
 		return Awaitility.await().atMost(Duration.ofSeconds(60));
 	}
 
-	// What waits is as old as in an outage of which just so much is left that the alert
-	// still fires.
+	// The messages are as old as in an outage that is just long enough for the alert to
+	// fire.
 	private void assertStuckInTime(ConfigurableApplicationContext context) {
 		await().until(() -> gauge(context, "idempotency.outbox.pending") == 1);
 		assertThat(this.stuck.holds(context)).isFalse();
@@ -56,18 +56,18 @@ class OutboxAlertTests {
 			.update("UPDATE idempotency_outbox SET created_at = created_at - ? * interval '1 second' "
 					+ "WHERE published_at IS NULL",
 					OUTAGE.minus(this.stuck.patience()).minus(SCRAPE).minus(LOOK).toSeconds());
-		// Two looks: it does not become much older meanwhile.
+		// Two evaluations, between which the messages hardly age.
 		Awaitility.await().atMost(LOOK.multipliedBy(2)).until(() -> this.stuck.holds(context));
 	}
 
 	@Test
-	void outageOfAMinuteIsLongEnough() {
+	void alertFiresForAnOutageOfAMinute() {
 		assertThat(Duration.ofSeconds((long) this.stuck.limit()).plus(this.stuck.patience()).plus(LOOK).plus(SCRAPE))
 			.isLessThan(OUTAGE);
 	}
 
 	@Test
-	void messagesThatABrokerDoesNotTakeAreStuckUntilItIsBack() {
+	void alertFiresWhileTheBrokerIsUnavailable() {
 		try (StoppableKafka kafka = StoppableKafka.create();
 				ConfigurableApplicationContext context = TestApp.of()
 					.with("idempotency.outbox.enabled", true)
@@ -91,12 +91,12 @@ class OutboxAlertTests {
 			kafka.start();
 			await().until(() -> store.status().pending() == 0);
 			await().until(() -> !this.stuck.holds(context));
-			assertThat(this.setAside.holds(context)).isFalse();
+			assertThat(this.deadLetters.holds(context)).isFalse();
 		}
 	}
 
 	@Test
-	void messagesThatNobodyPublishesAreStuck() {
+	void alertFiresWhenNoRelayRuns() {
 		try (ConfigurableApplicationContext context = TestApp.of()
 			.with("idempotency.outbox.enabled", true)
 			.with("idempotency.outbox.relay", "none")
@@ -108,17 +108,17 @@ class OutboxAlertTests {
 	}
 
 	@Test
-	void messageThatIsSetAsideIsReportedUntilItIsGone() {
+	void alertFiresUntilADeadLetterIsDiscarded() {
 		try (ConfigurableApplicationContext context = TestApp.of()
 			.with("idempotency.outbox.enabled", true)
 			.with("idempotency.outbox.max-attempts", 1)
 			.run()) {
-			await().untilAsserted(() -> assertThat(this.setAside.fires(context)).isFalse());
+			await().untilAsserted(() -> assertThat(this.deadLetters.fires(context)).isFalse());
 			send(context, "not/valid");
-			await().until(() -> this.setAside.fires(context));
+			await().until(() -> this.deadLetters.fires(context));
 			OutboxStore store = context.getBean(OutboxStore.class);
 			store.deadLetters(10).forEach((message) -> store.discard(message.id()));
-			await().until(() -> !this.setAside.fires(context));
+			await().until(() -> !this.deadLetters.fires(context));
 		}
 	}
 

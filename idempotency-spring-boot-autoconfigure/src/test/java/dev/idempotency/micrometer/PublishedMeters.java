@@ -35,7 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Meters as Prometheus sees them.
+ * The meters of the library, as Prometheus reads them.
  *
  * @param samples the samples, by their name
  */
@@ -46,7 +46,7 @@ record PublishedMeters(Map<String, List<Sample>> samples) {
 	private static final Pattern TAG = Pattern.compile("([a-z_]+)=\"([^\"]*)\"");
 
 	/**
-	 * All meters of the library, when everything has happened that can happen.
+	 * Read all meters, after every kind of event.
 	 * @return the meters
 	 */
 	static PublishedMeters all() {
@@ -81,7 +81,7 @@ record PublishedMeters(Map<String, List<Sample>> samples) {
 		return of(registry.scrape() + outbox());
 	}
 
-	// By an outbox at work, with a message published and one set aside.
+	// From a running outbox with a published message and a dead letter.
 	private static String outbox() {
 		try (ConfigurableApplicationContext context = TestApp.of()
 			.with("idempotency.outbox.enabled", true)

@@ -15,7 +15,7 @@ import dev.idempotency.micrometer.PublishedMeters.Sample;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What a PromQL query names.
+ * The meters and tags that a PromQL query names.
  *
  * @param text the query
  * @param selectors its meters, with the conditions on their tags
@@ -62,16 +62,16 @@ record Query(String text, List<Selector> selectors, Set<String> groups, Set<Stri
 	}
 
 	/**
-	 * What a value has to exceed.
-	 * @return the number
+	 * The threshold of the comparison.
+	 * @return the threshold
 	 */
 	double limit() {
 		return Double.parseDouble(comparison().group(2));
 	}
 
 	/**
-	 * Whether it finds something now. Understands one comparison of the largest value or
-	 * the sum of a meter with a number.
+	 * Whether the query has a result now. Supports one comparison of the maximum or the
+	 * sum of a meter with a number.
 	 * @param meters the meters
 	 * @return whether some group matches
 	 */

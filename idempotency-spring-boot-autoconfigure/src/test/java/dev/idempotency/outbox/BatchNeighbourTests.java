@@ -21,14 +21,14 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for messages that fail because they share a batch of the producer with one that
- * the broker refuses.
+ * Tests for messages that fail because another message of their producer batch is
+ * refused.
  */
 class BatchNeighbourTests {
 
 	private static final int NEIGHBOURS = 200;
 
-	// One partition, which takes no message without a key.
+	// One partition of a compacted topic, which refuses messages without a key.
 	private static String compactedTopic() {
 		String topic = Servers.unique("compacted-");
 		Servers.addTopics(new NewTopic(topic, 1, (short) 1).configs(Map.of("cleanup.policy", "compact")));
@@ -45,15 +45,15 @@ class BatchNeighbourTests {
 	}
 
 	@Test
-	void theyAreSentAgainAtOnceByTheSameProducer() {
+	void neighboursOfARefusedMessageAreSentAgainByTheSameProducer() {
 		String topic = compactedTopic();
 		try (OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.max-attempts", 2),
 				Producers.class)) {
 			app.inTransaction(() -> app.outbox()
 				.send(IntStream.rangeClosed(0, NEIGHBOURS).mapToObj((number) -> message(topic, number)).toList()));
-			// One more of the invalid message, which is tried again.
-			Awaitility.await().until(() -> app.told().size() >= NEIGHBOURS + 2);
-			assertThat(Set.copyOf(app.told())).containsExactlyInAnyOrder("REFUSED invalid", "PUBLISHED valid",
+			// The invalid message is attempted twice.
+			Awaitility.await().until(() -> app.events().size() >= NEIGHBOURS + 2);
+			assertThat(Set.copyOf(app.events())).containsExactlyInAnyOrder("REFUSED invalid", "PUBLISHED valid",
 					"DEAD_LETTER invalid");
 			assertThat(Kafka.read(topic)).hasSize(NEIGHBOURS);
 			assertThat(app.context().getBean(Producers.class).relays()).hasSize(1);
@@ -61,7 +61,7 @@ class BatchNeighbourTests {
 	}
 
 	/**
-	 * The producers of the application.
+	 * Producers with batches.
 	 */
 	static class Producers {
 

@@ -22,7 +22,7 @@ import org.apache.kafka.connect.storage.HeaderConverter;
 import dev.idempotency.test.Servers;
 
 /**
- * Converts and sends what comes from a connector, as a Connect worker does.
+ * Converts and sends the records of a connector, as a Connect worker does.
  */
 final class ConnectProducer implements AutoCloseable {
 

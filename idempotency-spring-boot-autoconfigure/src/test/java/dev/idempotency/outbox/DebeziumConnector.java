@@ -20,8 +20,8 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import dev.idempotency.test.Servers;
 
 /**
- * The connector of {@code docs/outbox-debezium.md}, in an engine instead of a Connect
- * worker.
+ * The connector of {@code docs/outbox-debezium.md}, run in an embedded engine instead of
+ * a Connect worker.
  */
 final class DebeziumConnector implements AutoCloseable {
 
@@ -38,7 +38,7 @@ final class DebeziumConnector implements AutoCloseable {
 	private volatile @Nullable String failure;
 
 	/**
-	 * Prepare a database and a connector for it, which does not run yet.
+	 * Prepare a database and create a connector, without starting it.
 	 * @param url the URL of the database
 	 * @throws Exception if that fails
 	 */
@@ -78,8 +78,8 @@ final class DebeziumConnector implements AutoCloseable {
 	}
 
 	/**
-	 * Why it has ended.
-	 * @return the reason, {@code null} if it runs
+	 * The error with which the connector has ended.
+	 * @return the error, {@code null} while it runs
 	 */
 	@Nullable String failure() {
 		return this.failure;

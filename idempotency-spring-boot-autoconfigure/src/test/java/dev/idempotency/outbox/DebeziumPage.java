@@ -17,7 +17,7 @@ import tools.jackson.databind.json.JsonMapper;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What {@code docs/outbox-debezium.md} tells to do.
+ * The instructions of {@code docs/outbox-debezium.md}.
  */
 final class DebeziumPage {
 
@@ -32,7 +32,7 @@ final class DebeziumPage {
 	 * The statements that prepare a database.
 	 * @param name the name of the role and of the slot, which are the server's
 	 * @return the statements
-	 * @throws IOException if there is no page
+	 * @throws IOException if the page cannot be read
 	 */
 	static List<String> statements(String name) throws IOException {
 		return List.of(block("sql").replace("'" + PUBLICATION + "'", "'" + name + "'")
@@ -43,7 +43,7 @@ final class DebeziumPage {
 	/**
 	 * The configuration of the connector.
 	 * @return its properties
-	 * @throws IOException if there is no page
+	 * @throws IOException if the page cannot be read
 	 */
 	static Map<String, String> connector() throws IOException {
 		Map<String, String> configuration = new TreeMap<>();
@@ -58,7 +58,7 @@ final class DebeziumPage {
 	/**
 	 * The properties of the application.
 	 * @return its properties
-	 * @throws IOException if there is no page
+	 * @throws IOException if the page cannot be read
 	 */
 	static Map<String, Object> application() throws IOException {
 		ByteArrayResource yaml = new ByteArrayResource(block("yaml").getBytes());

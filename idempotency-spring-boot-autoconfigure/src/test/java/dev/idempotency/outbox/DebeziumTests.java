@@ -26,9 +26,9 @@ import dev.idempotency.test.TestApp;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for Debezium in place of the relay. Two applications have one table, as while
- * they are switched from one to the other: one with a relay, one without. Both send the
- * same messages, each to topics of its own.
+ * Tests for Debezium in place of the relay. Two applications share a table, as during a
+ * migration to Debezium: one with a relay, one without. Both send the same messages, each
+ * to its own topics.
  */
 class DebeziumTests {
 
@@ -122,7 +122,7 @@ class DebeziumTests {
 		relay.close();
 	}
 
-	// Records that do not belong there are in the log before the last one that does.
+	// A wrong record would be in the topic before the last expected one.
 	private static List<Published> published(String kind, String sender) {
 		return records.computeIfAbsent(topic(kind, sender), DebeziumTests::await);
 	}
@@ -145,7 +145,7 @@ class DebeziumTests {
 	}
 
 	@Test
-	void recordsAreThoseOfTheRelayAndInItsOrder() {
+	void recordsEqualThoseOfTheRelay() {
 		for (String kind : KINDS) {
 			assertThat(byKey(kind, "debezium")).as(kind).isNotEmpty().isEqualTo(byKey(kind, "relay"));
 		}
@@ -173,7 +173,7 @@ class DebeziumTests {
 	}
 
 	@Test
-	void headersOfTheApplicationArriveAsOne() {
+	void headersOfTheApplicationArriveInOneHeader() {
 		Published record = record("json", "headers");
 		assertThat(record.headers()).extracting(OutboxHeader::name)
 			.containsExactlyInAnyOrder(OutboxRow.ID_HEADER, OutboxRow.KEY_HEADER, Published.HEADERS);
@@ -183,7 +183,7 @@ class DebeziumTests {
 	}
 
 	@Test
-	void nothingIsNothingAndEmptyIsEmpty() {
+	void nullPayloadDiffersFromAnEmptyPayload() {
 		assertThat(record("json", "tombstone").value()).isNull();
 		assertThat(record("json", "no-key").key()).isNull();
 		assertThat(record("text", "empty").value()).isEmpty();
@@ -205,7 +205,7 @@ class DebeziumTests {
 	}
 
 	@Test
-	void relayIsGivenNoneOfThem() {
+	void relayDoesNotClaimMessagesForDebezium() {
 		published("json", "relay");
 		OutboxRelay running = relay.getBean(OutboxRelay.class);
 		running.stop();
@@ -229,7 +229,7 @@ class DebeziumTests {
 	}
 
 	@Test
-	void heartbeatsLetTheServerForgetItsLog() {
+	void heartbeatsReleaseTheLogOfTheServer() {
 		jdbc.execute("CREATE TABLE other AS SELECT generate_series(1, 1000)");
 		String written = jdbc.queryForObject("SELECT pg_current_wal_lsn()::text", String.class);
 		Awaitility.await()

@@ -30,9 +30,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 /**
- * Tests for transactions of another {@link DataSource}, in which a read has bound a
- * connection of the outbox's own. With {@code auto-commit=false} that connection looks
- * like one with a transaction, but is closed without a commit.
+ * Tests for transactions of another {@link DataSource} in which a read has bound a
+ * connection of the outbox's own DataSource. With {@code auto-commit=false} this
+ * connection looks transactional, but is closed without a commit.
  */
 @Tag("promise-15")
 class ForeignTransactionTests {
@@ -74,7 +74,7 @@ class ForeignTransactionTests {
 	}
 
 	@Test
-	void recordOfATransactionalHandlerCommitsByItself() {
+	void recordOfATransactionalHandlerCommitsIndependently() {
 		IdempotencyKey key = TestDatabase.newKey();
 		try (OutboxApp app = start()) {
 			IdempotencyTemplate template = app.context().getBean(IdempotencyTemplate.class);
@@ -93,7 +93,7 @@ class ForeignTransactionTests {
 	}
 
 	/**
-	 * A manager of a proxy of the {@link DataSource}.
+	 * A transaction manager for a proxy of the {@link DataSource}.
 	 */
 	static class Lazy {
 
@@ -105,7 +105,7 @@ class ForeignTransactionTests {
 	}
 
 	/**
-	 * The manager of JPA.
+	 * The transaction manager of JPA.
 	 */
 	static class Jpa {
 

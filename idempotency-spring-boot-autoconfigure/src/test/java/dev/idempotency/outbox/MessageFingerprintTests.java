@@ -33,8 +33,8 @@ import dev.idempotency.test.TestApp;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for the content of messages whose keys the outbox has derived: another event is
- * never taken for a duplicate of an earlier one.
+ * Tests for the fingerprints of messages with derived keys: another event is never
+ * treated as a duplicate of an earlier one.
  */
 @Tag("promise-9")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -74,7 +74,7 @@ class MessageFingerprintTests {
 	}
 
 	@Test
-	void otherTypeOfEventHasAnotherKey() {
+	void anotherTypeOfEventHasAnotherKey() {
 		Kafka.send(this.input, "payment-1", "type");
 		awaitApplied("refused type", "charged type");
 		assertThat(published("type")).extracting((record) -> header(record, OutboxRow.KEY_HEADER))
@@ -84,7 +84,7 @@ class MessageFingerprintTests {
 	}
 
 	@Test
-	void otherContentUnderTheSameKeyIsAnError() {
+	void otherContentWithTheSameKeyIsRejected() {
 		Kafka.send(this.input, "payment-2", "content");
 		awaitApplied("attempt 1 of content");
 		Awaitility.await().untilAsserted(() -> assertThat(Handlers.REJECTED).contains("attempt 2 of content"));
@@ -106,10 +106,10 @@ class MessageFingerprintTests {
 		assertThat(handlers().applied).containsOnlyOnce("same");
 	}
 
-	// As after an update of the sender only: the stored record has no fingerprint.
+	// The stored record has no fingerprint, as after an update of the sender only.
 	@Test
 	@Tag("promise-3")
-	void firstFingerprintOfAKnownKeyIsNoError() {
+	void fingerprintIsAcceptedWhenTheStoredRecordHasNone() {
 		Kafka.send(this.output, "before", "before");
 		ProducerRecord<String, String> after = Kafka.record(this.output, 0, "before", "after");
 		after.headers().add(OutboxRow.FINGERPRINT_HEADER, "0123".getBytes(StandardCharsets.UTF_8));
@@ -120,9 +120,9 @@ class MessageFingerprintTests {
 		assertThat(Handlers.REJECTED).doesNotContain("after");
 	}
 
-	// Which a connector makes one header of them all.
+	// A connector puts all headers into one.
 	@Test
-	void fingerprintAmongTheHeadersOfAConnectorIsCompared() {
+	void fingerprintInTheHeaderOfAConnectorIsCompared() {
 		for (String[] message : new String[][] { { "first", "4711" }, { "first again", "4711" },
 				{ "second", "4712" } }) {
 			ProducerRecord<String, String> record = Kafka.record(this.output, 0, "connected", message[0]);
@@ -137,7 +137,7 @@ class MessageFingerprintTests {
 	}
 
 	@Test
-	void messageWithAKeyOfItsOwnHasTheFingerprintOfItsSenderOnly() {
+	void messageWithAnExplicitKeyHasOnlyTheFingerprintOfItsSender() {
 		String topic = Servers.newTopic("own", 1);
 		this.app.inTransaction(() -> this.app.outbox()
 			.send(List.of(OutboxMessage.to(topic).idempotencyKey("own-1").payload("x").build(),
@@ -153,7 +153,7 @@ class MessageFingerprintTests {
 	}
 
 	/**
-	 * One that sends other messages when it runs again, and their receiver.
+	 * Sends other messages when it runs again, and receives them.
 	 */
 	static class Handlers {
 

@@ -12,7 +12,7 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for relays that get no answer from the broker, or are not let wait for it.
+ * Tests for a relay whose broker does not answer, or whose thread is interrupted.
  */
 class OutageTests {
 
@@ -33,7 +33,7 @@ class OutageTests {
 	}
 
 	@Test
-	void isToldOnceWhenItBeginsAndOnceWhenItEnds() {
+	void outageIsLoggedOnceAtItsBeginningAndOnceAtItsEnd() {
 		try (Logs logs = Logs.about("'" + this.table + "'"); OutboxApp first = start(); OutboxApp second = start()) {
 			first.send(this.topic, "key", "only one lane, so that one of them finds nothing");
 			Awaitility.await()
@@ -54,7 +54,7 @@ class OutageTests {
 	}
 
 	@Test
-	void interruptOfSomebodyElseIsNoReasonToPublishAgainAndAgain() {
+	void messageIsPublishedAFewTimesAtMostAfterAnInterrupt() {
 		try (OutboxApp app = start()) {
 			UnreliablePublisher publisher = app.context().getBean(UnreliablePublisher.class);
 			publisher.fail((any) -> false);

@@ -14,7 +14,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.test.TestApp;
 
 /**
- * An application with an outbox, whose relay is listened to.
+ * An application with an outbox that records the events of its relay.
  */
 final class OutboxApp implements AutoCloseable {
 
@@ -60,9 +60,9 @@ final class OutboxApp implements AutoCloseable {
 		inTransaction(() -> outbox().send(topic, key, payload));
 	}
 
-	// What this relay has told.
-	Queue<String> told() {
-		return this.context.getBean(Log.class).told;
+	// Outcomes and idempotency keys, in the order of the events.
+	Queue<String> events() {
+		return this.context.getBean(Log.class).events;
 	}
 
 	@Override
@@ -71,15 +71,15 @@ final class OutboxApp implements AutoCloseable {
 	}
 
 	/**
-	 * Remembers what it is told.
+	 * Records the events of the relay.
 	 */
 	static class Log implements OutboxListener {
 
-		private final Queue<String> told = new ConcurrentLinkedQueue<>();
+		private final Queue<String> events = new ConcurrentLinkedQueue<>();
 
 		@Override
 		public void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {
-			this.told.add(outcome + " " + row.idempotencyKey());
+			this.events.add(outcome + " " + row.idempotencyKey());
 		}
 
 		@Bean
@@ -88,7 +88,7 @@ final class OutboxApp implements AutoCloseable {
 
 				@Override
 				public void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {
-					throw new IllegalStateException("A listener that fails");
+					throw new IllegalStateException("A failing listener");
 				}
 
 			};

@@ -27,7 +27,7 @@ import dev.idempotency.test.TestApp;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for messages of the handler of a batch.
+ * Tests for messages that a batch handler sends.
  */
 class OutboxBatchTests {
 
@@ -50,7 +50,7 @@ class OutboxBatchTests {
 	}
 
 	@Test
-	void messagesOfABatchThatRunsAgainCarryTheKeysOfTheirCauses() {
+	void messagesKeepTheirKeysWhenABatchRunsAgain() {
 		try (OutboxApp app = OutboxApp.start((settings) -> settings.with("input", this.input)
 			.with("output", this.output)
 			.with("spring.kafka.listener.auto-startup", false), Handler.class)) {
@@ -64,13 +64,13 @@ class OutboxBatchTests {
 			String b = "b " + id("b");
 			assertThat(published).filteredOn((line) -> !line.startsWith("without"))
 				.containsExactly(a + "-0", a + "-1", b + "-0", a + "-0", a + "-1", b + "-0");
-			// Nothing tells one from the other.
+			// The messages have the same topic and type.
 			assertThat(published).filteredOn((line) -> line.startsWith("without")).hasSize(2).doesNotHaveDuplicates();
 		}
 	}
 
 	/**
-	 * Its transaction has committed when the first batch fails.
+	 * Fails in the first batch after the commit of its transaction.
 	 */
 	static class Handler {
 

@@ -27,7 +27,7 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for what travels with a message of its sender: trace, diagnostic context, time.
+ * Tests for the headers that describe the sender of a message: trace, MDC values, time.
  */
 class OutboxContextTests {
 
@@ -75,14 +75,14 @@ class OutboxContextTests {
 	}
 
 	@Test
-	void traceOfTheSenderIsTheOnlyOneOfThePublishedMessage() {
+	void publishedMessageHasOnlyTheTraceOfItsSender() {
 		ConsumerRecord<String, String> record = observed(() -> published(message().build()));
 		assertThat(values(record, "traceparent")).singleElement().asString().startsWith("00-trace-below-handling-");
 		assertThat(values(record, "tracestate")).containsExactly("vendor=1");
 	}
 
 	@Test
-	void traceThatTheMessageHasIsKept() {
+	void traceHeaderOfTheMessageIsKept() {
 		ConsumerRecord<String, String> record = observed(
 				() -> published(message().header("traceparent", "00-mine").build()));
 		assertThat(values(record, "traceparent")).containsExactly("00-mine");
@@ -90,13 +90,13 @@ class OutboxContextTests {
 	}
 
 	@Test
-	void senderWithoutATraceGivesNone() {
+	void messageOfASenderWithoutTraceHasNoTrace() {
 		ConsumerRecord<String, String> record = published(message().build());
 		assertThat(values(record, "traceparent")).isEmpty();
 	}
 
 	@Test
-	void namedKeysOfTheDiagnosticContextTravelAlong() {
+	void configuredMdcKeysBecomeHeaders() {
 		MDC.put("tenant", "green");
 		MDC.put("request", "r-1");
 		MDC.put("secret", "other");
@@ -112,7 +112,7 @@ class OutboxContextTests {
 	}
 
 	@Test
-	void timeIsThatOfTheSendingAndNotOfThePublication() {
+	void timeHeaderIsTheTimeOfSending() {
 		Instant before = Instant.now().minusMillis(1);
 		ConsumerRecord<String, String> record = published(message().build());
 		assertThat(Instant.parse(values(record, OutboxRow.TIME_HEADER).get(0))).isBetween(before,
@@ -120,14 +120,14 @@ class OutboxContextTests {
 	}
 
 	@Test
-	void timeThatTheMessageHasIsKept() {
+	void timeHeaderOfTheMessageIsKept() {
 		String time = "2026-11-22T10:00:00Z";
 		ConsumerRecord<String, String> record = published(message().header(OutboxRow.TIME_HEADER, time).build());
 		assertThat(values(record, OutboxRow.TIME_HEADER)).containsExactly(time);
 	}
 
 	/**
-	 * Injects headers as the handler of Micrometer Tracing does.
+	 * Injects headers, as the handler of Micrometer Tracing does.
 	 */
 	static class Tracing {
 

@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * Tests for sending with an outbox from a transaction of JPA.
+ * Tests for sending with an outbox in a JPA transaction.
  */
 class OutboxJpaTests {
 
@@ -81,7 +81,7 @@ class OutboxJpaTests {
 			.queryForObject("SELECT count(*) FROM idempotency_outbox WHERE topic = ?", Long.class, this.topic)).isOne();
 	}
 
-	// Why the documentation tells to flush.
+	// This is why the documentation recommends a flush.
 	@Test
 	void entityIsWrittenAfterTheMessageUnlessItIsFlushed() {
 		app.inTransaction(() -> entityManager.persist(new Account(this.id, 1)));

@@ -19,12 +19,12 @@ import dev.idempotency.test.StoppableKafka;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for an outbox whose broker is down. Its handlers get their records from another
- * one.
+ * Tests for an outbox whose broker is down. The records of its handlers come from another
+ * broker.
  */
 class OutboxOutageTests {
 
-	// From here on somebody has to be told.
+	// An alert must fire for an outage of this length.
 	private static final Duration LONG = Duration.ofMinutes(1);
 
 	private static final Duration OUTAGE = Duration.parse(System.getProperty("test.outage", "PT4S"));
@@ -34,7 +34,7 @@ class OutboxOutageTests {
 	private final Alert stuck = Alert.of("IdempotencyOutboxStuck");
 
 	@Test
-	void handlersGoOnAndTheOutboxDrainsByItself() {
+	void handlersContinueDuringAnOutageAndTheOutboxDrainsAfterIt() {
 		try (StoppableKafka kafka = StoppableKafka.create();
 				OutboxApp app = OutboxApp.start(
 						(settings) -> settings.with("input", this.input)
@@ -43,23 +43,23 @@ class OutboxOutageTests {
 						Handler.class)) {
 			kafka.createTopic("output", 1);
 			Kafka.send(this.input, "k0", "0");
-			Awaitility.await().untilAsserted(() -> assertThat(app.told()).hasSize(1));
+			Awaitility.await().untilAsserted(() -> assertThat(app.events()).hasSize(1));
 			Awaitility.await().untilAsserted(() -> assertThat(this.stuck.holds(app.context())).isFalse());
 			kafka.stop();
-			boolean told = false;
+			boolean alerted = false;
 			long end = System.nanoTime() + OUTAGE.toNanos();
 			int sent = 1;
 			while (System.nanoTime() < end) {
 				Kafka.send(this.input, "k" + sent, String.valueOf(sent));
 				sent++;
-				// Each has been handled: its message is in the outbox.
+				// All records have been handled, so their messages are in the outbox.
 				long pending = sent - 1;
 				Awaitility.await()
 					.pollInterval(Duration.ofMillis(20))
 					.untilAsserted(() -> assertThat(app.store().status().pending()).isEqualTo(pending));
-				told |= this.stuck.fires(app.context());
+				alerted |= this.stuck.fires(app.context());
 			}
-			assertThat(told || OUTAGE.compareTo(LONG) < 0).isTrue();
+			assertThat(alerted || OUTAGE.compareTo(LONG) < 0).isTrue();
 			assertThat(app.store().status().oldest()).isGreaterThan(OUTAGE.minusSeconds(2));
 			assertThat(app.store().deadLetters(10)).isEmpty();
 			kafka.start();
@@ -74,7 +74,7 @@ class OutboxOutageTests {
 	}
 
 	/**
-	 * Passes on what it gets.
+	 * Sends each record to the outbox.
 	 */
 	static class Handler {
 

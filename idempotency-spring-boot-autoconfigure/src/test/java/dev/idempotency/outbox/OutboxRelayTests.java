@@ -32,7 +32,7 @@ import dev.idempotency.test.TestApp;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for relays, several of which share an outbox.
+ * Tests for relays, of which several share an outbox.
  */
 class OutboxRelayTests {
 
@@ -85,11 +85,11 @@ class OutboxRelayTests {
 			List<String> inOrder = IntStream.rangeClosed(1, MESSAGES / ACCOUNTS).mapToObj(String::valueOf).toList();
 			assertThat(byAccount).hasSize(ACCOUNTS)
 				.allSatisfy((account, values) -> assertThat(values).isEqualTo(inOrder));
-			// A listener is told after a message has left the outbox.
+			// Listeners are notified after a message has left the outbox.
 			Awaitility.await()
-				.untilAsserted(() -> assertThat(first.told().size() + second.told().size()).isEqualTo(MESSAGES));
-			assertThat(first.told()).isNotEmpty().allMatch((told) -> told.startsWith("PUBLISHED"));
-			assertThat(second.told()).isNotEmpty().allMatch((told) -> told.startsWith("PUBLISHED"));
+				.untilAsserted(() -> assertThat(first.events().size() + second.events().size()).isEqualTo(MESSAGES));
+			assertThat(first.events()).isNotEmpty().allMatch((event) -> event.startsWith("PUBLISHED"));
+			assertThat(second.events()).isNotEmpty().allMatch((event) -> event.startsWith("PUBLISHED"));
 		}
 	}
 
@@ -100,10 +100,10 @@ class OutboxRelayTests {
 		app.outbox().send(this.topic, account, String.valueOf(entry));
 	}
 
-	// The next listener, if it is configured alike, looks nowhere else.
+	// A listener with the same configuration reads only this header.
 	@Test
 	@Tag("promise-3")
-	void keyIsInTheHeaderThatListenersAreToldToLookFor() {
+	void keyIsInTheConfiguredHeaderOfListeners() {
 		try (OutboxApp app = OutboxApp
 			.start((settings) -> settings.with("idempotency.key.headers", "ce_source+ce_id,X-Request-Id"))) {
 			app.inTransaction(() -> app.outbox()
@@ -138,13 +138,13 @@ class OutboxRelayTests {
 				int published = i;
 				Awaitility.await().untilAsserted(() -> assertThat(Kafka.read(this.topic)).hasSize(published));
 			}
-			Awaitility.await().untilAsserted(() -> assertThat(relay.told()).hasSize(3));
-			assertThat(sender.told()).isEmpty();
+			Awaitility.await().untilAsserted(() -> assertThat(relay.events()).hasSize(3));
+			assertThat(sender.events()).isEmpty();
 		}
 	}
 
 	@Test
-	void relayThatStartsLaterPublishesWhatIsThere() {
+	void relayPublishesMessagesThatWereSentBeforeItsStart() {
 		try (OutboxApp sender = start("none", "1s")) {
 			sender.send(this.topic, "a", "x");
 		}
@@ -156,7 +156,7 @@ class OutboxRelayTests {
 
 	@Test
 	@Tag("promise-1")
-	void stopUnderLoadPublishesWhatWasSentBeforeAndNothingTwice() throws Exception {
+	void stopUnderLoadPublishesEarlierMessagesOnce() throws Exception {
 		ExecutorService threads = Executors.newFixedThreadPool(2);
 		OutboxApp app = start("embedded", "1s");
 		Timestamp stop;
@@ -194,7 +194,7 @@ class OutboxRelayTests {
 	}
 
 	@Test
-	void messageOfAHandlerThatEndsDuringTheStopIsPublishedBeforeTheEnd() {
+	void messageOfAHandlerThatEndsDuringTheStopIsPublished() {
 		String input = Servers.newTopic("last", 1);
 		try (OutboxApp app = OutboxApp.start(
 				(settings) -> settings.database(this.database).with("input", input).with("output", this.topic),
@@ -206,7 +206,7 @@ class OutboxRelayTests {
 	}
 
 	@Test
-	void whatIsInTheOutboxWhenItsApplicationEndsIsPublishedOnce() {
+	void backlogOfAStoppedApplicationIsPublishedOnce() {
 		try (OutboxApp app = OutboxApp.start((settings) -> settings.database(this.database)
 			.with("idempotency.outbox.batch-size", 50)
 			.with("idempotency.outbox.stop-timeout", "0s"))) {
@@ -222,7 +222,7 @@ class OutboxRelayTests {
 	}
 
 	/**
-	 * A handler that sends when the application has begun to stop.
+	 * Sends a message after the application has begun to stop.
 	 */
 	static class EndsDuringTheStop {
 

@@ -26,7 +26,7 @@ import dev.idempotency.test.TestApp;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for duplicates, and for handlers that run again, whose messages are in an outbox.
+ * Tests for the messages of duplicates and of handlers that run again.
  */
 class OutboxReplayTests {
 
@@ -47,7 +47,7 @@ class OutboxReplayTests {
 		Awaitility.await().untilAsserted(() -> assertThat(Kafka.lag(this.input, this.input)).isZero());
 	}
 
-	// Without what tells its topic and type.
+	// The key without its topic and type.
 	private static String key(ConsumerRecord<?, ?> record) {
 		String key = new String(record.headers().lastHeader(OutboxRow.KEY_HEADER).value(), StandardCharsets.UTF_8);
 		return key.substring(0, key.lastIndexOf('-'));
@@ -55,7 +55,7 @@ class OutboxReplayTests {
 
 	@Test
 	@Tag("promise-3")
-	void duplicateLosesNothingThatIsNotPublishedYetAndPublishesNothingAnew() {
+	void duplicateNeitherRemovesNorRepeatsPendingMessages() {
 		try (OutboxApp app = start("none", Transactionally.class)) {
 			Kafka.send(this.input, "payment", "7");
 			awaitConsumed();
@@ -75,9 +75,9 @@ class OutboxReplayTests {
 	}
 
 	@Test
-	void messagesOfAHandlerThatRunsAgainCarryTheSameKeys() {
+	void messagesKeepTheirKeysWhenAHandlerRunsAgain() {
 		try (OutboxApp app = start("embedded", Leased.class)) {
-			// Its transaction has committed, and then it fails.
+			// Fails after the commit of its transaction.
 			TestApp.target(app.context(), Handler.class).failures.set(1);
 			Kafka.send(this.input, "payment", "7");
 			Awaitility.await().untilAsserted(() -> assertThat(Kafka.read(this.output)).hasSize(4));
@@ -89,7 +89,7 @@ class OutboxReplayTests {
 	}
 
 	@Test
-	void transactionThatIsTriedAgainGivesItsMessagesTheSameKeys() {
+	void messagesKeepTheirKeysWhenATransactionIsRetried() {
 		try (OutboxApp app = start("embedded", Retrying.class)) {
 			Kafka.send(this.input, "payment", "7");
 			Awaitility.await().untilAsserted(() -> assertThat(Kafka.read(this.output)).hasSize(4));
@@ -100,7 +100,7 @@ class OutboxReplayTests {
 	}
 
 	/**
-	 * What both handlers do.
+	 * The common part of both handlers.
 	 */
 	static class Handler {
 
@@ -131,7 +131,7 @@ class OutboxReplayTests {
 	}
 
 	/**
-	 * Within the transaction of its key.
+	 * Runs in the transaction of its key.
 	 */
 	@Import(Handler.class)
 	static class Transactionally {
@@ -151,7 +151,7 @@ class OutboxReplayTests {
 	}
 
 	/**
-	 * With a transaction of its own.
+	 * Runs in a transaction of its own.
 	 */
 	@Import(Handler.class)
 	static class Leased {
@@ -174,7 +174,7 @@ class OutboxReplayTests {
 	}
 
 	/**
-	 * Tries its transactions more than once.
+	 * Retries its transactions.
 	 */
 	static class Retrying {
 

@@ -27,20 +27,20 @@ class OutboxRoundTests {
 	}
 
 	@Test
-	void timeOfAMessageEndsWithItsOwnAnswer() throws InterruptedException {
+	void durationOfAMessageEndsWithItsOwnAcknowledgement() throws InterruptedException {
 		RelaySettings settings = new RelaySettings(10, Duration.ofSeconds(1), Duration.ofSeconds(5), 3,
 				Duration.ofSeconds(5), Duration.ofSeconds(10));
 		OutboxRound round = new OutboxRound(new Publisher(), settings,
 				new UnavailableTopics("outbox", System::nanoTime));
 		round.run(List.of(row("fast"), row("slow")));
 		assertThat(round.published()).extracting((ack) -> ack.claimed().row().topic()).containsExactly("fast", "slow");
-		// By when both are told.
+		// The round reports both only when it ends.
 		assertThat(round.published().get(0).elapsed()).isLessThan(SLOW);
 		assertThat(round.published().get(1).elapsed()).isGreaterThanOrEqualTo(SLOW);
 	}
 
 	/**
-	 * Some topics answer later than others.
+	 * Acknowledges messages to the topic 'slow' late.
 	 */
 	private static final class Publisher implements OutboxPublisher {
 

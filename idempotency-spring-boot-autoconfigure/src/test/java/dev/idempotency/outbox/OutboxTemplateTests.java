@@ -27,7 +27,7 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for which {@link KafkaTemplate} an outbox takes after.
+ * Tests for the choice of the {@link KafkaTemplate} whose configuration an outbox uses.
  */
 class OutboxTemplateTests {
 
@@ -48,10 +48,10 @@ class OutboxTemplateTests {
 		}
 	}
 
-	// As in many tests of applications.
+	// Tests of applications often mock the template.
 	@ParameterizedTest
 	@ValueSource(strings = { "", "mocked" })
-	void insteadOfAMockedTemplateTheProducerFactoryIsUsed(String name) {
+	void producerFactoryIsUsedWhenTheTemplateIsAMock(String name) {
 		try (OutboxApp app = OutboxApp.start((settings) -> {
 			if (!name.isEmpty()) {
 				settings.with("idempotency.outbox.kafka-template", name);
@@ -62,7 +62,7 @@ class OutboxTemplateTests {
 	}
 
 	@Test
-	void mockedTemplateBesideSeveralFactoriesIsRefused() {
+	void mockedTemplateIsRefusedWhenThereAreSeveralFactories() {
 		Contexts.all()
 			.withUserConfiguration(MockedWithTwoFactories.class)
 			.withPropertyValues("idempotency.outbox.enabled=true")
@@ -74,7 +74,7 @@ class OutboxTemplateTests {
 	}
 
 	/**
-	 * The primary one sends text to nowhere.
+	 * The primary template sends text to an unreachable broker.
 	 */
 	static class Two {
 
@@ -97,7 +97,7 @@ class OutboxTemplateTests {
 	}
 
 	/**
-	 * A mock instead of Boot's template.
+	 * Replaces Boot's template with a mock.
 	 */
 	static class Mocked {
 
@@ -110,7 +110,7 @@ class OutboxTemplateTests {
 	}
 
 	/**
-	 * Nothing tells which one the mock stands for.
+	 * Has two factories and a mock of the template.
 	 */
 	@Import(Mocked.class)
 	static class MockedWithTwoFactories {

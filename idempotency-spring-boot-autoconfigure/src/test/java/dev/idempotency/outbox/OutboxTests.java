@@ -93,7 +93,7 @@ class OutboxTests {
 	}
 
 	@Test
-	void messageLooksAsTheTemplateWouldHaveSentIt() {
+	void messageEqualsOneThatTheTemplateSends() {
 		Map<String, Integer> payload = Map.of("amount", 7);
 		context.getBean(KafkaTemplate.class).send(this.topic, "account-1", payload).join();
 		transactions.executeWithoutResult((status) -> outbox.send(this.topic, "account-1", payload));
@@ -105,9 +105,9 @@ class OutboxTests {
 		assertThat(stored.headers()).isEqualTo(records.get(0).headers()).isNotEmpty();
 	}
 
-	// What the documentation says about it.
+	// The documentation describes this order.
 	@Test
-	void identityIsNoIdOfAMessageOfSpring() {
+	void idHeaderIsNotMappedToTheIdOfASpringMessage() {
 		transactions.executeWithoutResult((status) -> outbox.send(this.topic, "account-1", "x"));
 		ConsumerRecord<String, String> record = published(1).get(0);
 		MessagingMessageConverter converter = new MessagingMessageConverter();
@@ -131,7 +131,7 @@ class OutboxTests {
 	}
 
 	@Test
-	void withoutTransactionItSaysWhatToDo() {
+	void sendWithoutATransactionIsRefused() {
 		assertThatIllegalStateException().isThrownBy(() -> outbox.send(this.topic, "account-1", "secret"))
 			.withMessageStartingWith(
 					"No transaction is active for the message to " + this.topic + " with key account-1; ")
@@ -139,7 +139,7 @@ class OutboxTests {
 	}
 
 	@Test
-	void whatCannotBeSerialisedFailsAtOnceAndIsNotShown() {
+	void messageThatCannotBeSerializedIsRefusedWithoutItsContent() {
 		Map<String, Object> unserialisable = Map.of("secret", new Object());
 		assertThatIllegalArgumentException()
 			.isThrownBy(
@@ -159,7 +159,7 @@ class OutboxTests {
 	}
 
 	@Test
-	void headersAndTombstonesArriveAsTheyAre() {
+	void headersAndTombstonesArriveUnchanged() {
 		byte[] bytes = { 0, -1, 38, 61, 37, 10 };
 		transactions.executeWithoutResult((status) -> outbox.send(OutboxMessage.to(this.topic)
 			.header("bytes & =", bytes)
@@ -178,7 +178,7 @@ class OutboxTests {
 	}
 
 	@Test
-	void messageAfterTheCommitIsComplainedAbout() {
+	void messageAfterTheCommitIsLogged() {
 		try (Logs logs = Logs.ofThisThread()) {
 			transactions.executeWithoutResult((status) -> TransactionSynchronizationManager
 				.registerSynchronization(new TransactionSynchronization() {
@@ -195,7 +195,7 @@ class OutboxTests {
 		}
 	}
 
-	// Where listeners of events run whose phase is after the commit.
+	// Transactional event listeners with the phase AFTER_COMMIT run here.
 	@Test
 	void messageAfterTheCompletionIsRefused() {
 		AtomicReference<Throwable> refused = new AtomicReference<>();
@@ -219,7 +219,7 @@ class OutboxTests {
 	}
 
 	@Test
-	void messageBeforeTheCommitIsInTime() {
+	void messageBeforeTheCommitIsAccepted() {
 		try (Logs logs = Logs.ofThisThread()) {
 			transactions.executeWithoutResult((status) -> TransactionSynchronizationManager
 				.registerSynchronization(new TransactionSynchronization() {
@@ -236,7 +236,7 @@ class OutboxTests {
 	}
 
 	@Test
-	void relayThatCannotBeToldDoesNotMakeACommitLookLikeAFailure() {
+	void commitSucceedsWhenTheRelayCannotBeWoken() {
 		Outbox ending = new TransactionalOutbox(context.getBean(OutboxStore.class),
 				context.getBean(OutboxSerializer.class), List.of(), () -> {
 					throw new IllegalStateException("The context is being closed");
@@ -246,9 +246,9 @@ class OutboxTests {
 		assertThat(published(1)).hasSize(1);
 	}
 
-	// Not one of the store being unavailable, at which a record would wait for ever.
+	// Not an outage of the store, which would block the record for ever.
 	@Test
-	void whatTheDatabaseRefusesIsAnErrorOfTheHandler() {
+	void rowThatTheDatabaseRefusesFailsTheHandler() {
 		TransactionTemplate readOnly = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
 		readOnly.setReadOnly(true);
 		assertThatExceptionOfType(InvalidDataAccessResourceUsageException.class)
@@ -256,10 +256,10 @@ class OutboxTests {
 			.withMessageContaining("SQL state 25006");
 	}
 
-	// As that of a connection to a server that is no longer the primary one.
+	// As on a connection to a server that is no longer the primary.
 	@Test
 	@Tag("promise-14")
-	void serverThatIsReadOnlyIsARefusal() {
+	void readOnlyServerIsARefusal() {
 		TransactionTemplate transaction = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
 		JdbcTemplate jdbc = context.getBean(JdbcTemplate.class);
 		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
@@ -271,10 +271,10 @@ class OutboxTests {
 
 	@Test
 	@Tag("promise-14")
-	void transactionThatTheServerHasEndedIsARefusal() {
+	void transactionThatTheServerHasTerminatedIsARefusal() {
 		TransactionTemplate transaction = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
 		JdbcTemplate jdbc = context.getBean(JdbcTemplate.class);
-		List<Throwable> told = new ArrayList<>();
+		List<Throwable> failures = new ArrayList<>();
 		assertThatExceptionOfType(TransactionException.class)
 			.isThrownBy(() -> transaction.executeWithoutResult((status) -> {
 				jdbc.execute("SET LOCAL idle_in_transaction_session_timeout = '100ms'");
@@ -283,13 +283,13 @@ class OutboxTests {
 					.untilAsserted(() -> assertThat(CompletableFuture
 						.supplyAsync(() -> jdbc.queryForList("SELECT pid FROM pg_stat_activity WHERE pid = ?", session))
 						.join()).isEmpty());
-				told.add(catchThrowable(() -> outbox.send(this.topic, "account-1", "x")));
+				failures.add(catchThrowable(() -> outbox.send(this.topic, "account-1", "x")));
 			}));
-		assertThat(told).singleElement().isInstanceOf(IdempotencyStoreRefusedException.class);
+		assertThat(failures).singleElement().isInstanceOf(IdempotencyStoreRefusedException.class);
 	}
 
 	@Test
-	void namesThatNoDatabaseKeepsAreRefused() {
+	void invalidNamesAreRefused() {
 		assertThatIllegalArgumentException()
 			.isThrownBy(() -> OutboxMessage.to(this.topic).aggregate("payment", "4\u00002"))
 			.withMessage("The aggregate id of a message has a control character");
@@ -303,7 +303,7 @@ class OutboxTests {
 	}
 
 	@Test
-	void stampingInterceptorOfTheApplicationGivesNoOtherKey() {
+	void keyInterceptorOfTheApplicationDoesNotChangeTheKey() {
 		try (OutboxApp app = OutboxApp.start((settings) -> settings
 			.with("spring.kafka.producer.properties.interceptor.classes",
 					IdempotencyKeyInterceptor.class.getName() + ", " + Signature.class.getName())

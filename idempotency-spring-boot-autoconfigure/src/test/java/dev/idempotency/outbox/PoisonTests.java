@@ -42,7 +42,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for messages that the broker refuses.
+ * Tests for messages that the broker refuses or that cannot be decoded.
  */
 class PoisonTests {
 
@@ -50,19 +50,19 @@ class PoisonTests {
 
 	private static ConfigurableApplicationContext context;
 
-	private static Told told;
+	private static Events events;
 
 	private static OutboxEndpoint endpoint;
 
 	@BeforeAll
 	static void start() {
-		context = TestApp.of(Told.class)
+		context = TestApp.of(Events.class)
 			.with("idempotency.outbox.enabled", true)
 			.with("idempotency.outbox.max-attempts", 3)
 			.with("management.endpoints.web.exposure.include", "idempotencyoutbox")
 			.with("management.endpoint.idempotencyoutbox.access", "unrestricted")
 			.run();
-		told = context.getBean(Told.class);
+		events = context.getBean(Events.class);
 		endpoint = context.getBean(OutboxEndpoint.class);
 	}
 
@@ -71,7 +71,7 @@ class PoisonTests {
 		context.close();
 	}
 
-	// One partition: what the broker refuses may be in one batch with the rest.
+	// One partition, so that a refused message shares a batch with others.
 	private static String topicOfSmallMessages() {
 		String topic = Servers.unique("poison-");
 		Servers.addTopics(new NewTopic(topic, 1, (short) 1).configs(Map.of("max.message.bytes", "2000")));
@@ -114,22 +114,22 @@ class PoisonTests {
 
 	@Test
 	@Tag("promise-15")
-	void refusedMessageIsSetAsideAndOnlyTheNextOnesOfItsKeyWaitUntilItIsDiscarded() {
+	void deadLetterBlocksOnlyMessagesWithItsKeyUntilItIsDiscarded() {
 		String topic = topicOfSmallMessages();
-		told.afterFirst(topic + " poison REFUSED",
+		events.afterFirst(topic + " poison REFUSED",
 				() -> send(message(topic, "a", "third", "3"), message(topic, "b", "fourth", "4")));
 		send(message(topic, "a", "poison", LARGE), message(topic, "a", "first", "1"),
 				message(topic, "b", "second", "2"));
 		await().untilAsserted(() -> assertThat(blocked(topic)).isEqualTo(2));
-		assertThat(told.to(topic)).hasSize(5).doesNotContain("first PUBLISHED", "third PUBLISHED");
+		assertThat(events.to(topic)).hasSize(5).doesNotContain("first PUBLISHED", "third PUBLISHED");
 		SetAsideDescriptor shown = shown(topic, "poison");
 		assertThat(change("discard", shown.id()).outcome()).isEqualTo(Change.DONE);
-		await().untilAsserted(() -> assertThat(told.to(topic)).contains("third PUBLISHED", "fourth PUBLISHED"));
-		List<String> events = told.to(topic);
-		assertThat(events).containsSubsequence("poison REFUSED", "poison REFUSED", "poison DEAD_LETTER",
+		await().untilAsserted(() -> assertThat(events.to(topic)).contains("third PUBLISHED", "fourth PUBLISHED"));
+		List<String> ofTopic = events.to(topic);
+		assertThat(ofTopic).containsSubsequence("poison REFUSED", "poison REFUSED", "poison DEAD_LETTER",
 				"first PUBLISHED", "third PUBLISHED");
-		assertThat(events).containsSubsequence("second PUBLISHED", "fourth PUBLISHED", "poison DEAD_LETTER");
-		assertThat(events).hasSize(7);
+		assertThat(ofTopic).containsSubsequence("second PUBLISHED", "fourth PUBLISHED", "poison DEAD_LETTER");
+		assertThat(ofTopic).hasSize(7);
 		assertThat(values(topic, "a")).containsExactly("1", "3");
 		assertThat(values(topic, "b")).containsExactly("2", "4");
 		assertThat(shown.attempts()).isEqualTo(3);
@@ -144,11 +144,11 @@ class PoisonTests {
 					Integer.class, topic);
 	}
 
-	// One that the broker refuses and one that cannot be decoded.
+	// The broker refuses one of them; the other cannot be decoded.
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-14")
-	void poisonAmongThousandsLosesNothingAndKeepsTheOrder() {
+	void deadLetterAmongThousandsLosesNoMessageAndKeepsTheOrder() {
 		String topic = topicOfSmallMessages();
 		int keys = 40;
 		int messages = 4000;
@@ -180,10 +180,10 @@ class PoisonTests {
 	}
 
 	@Test
-	void messageIsPublishedWhenItIsRetriedAfterTheReasonIsGone() throws Exception {
+	void deadLetterIsPublishedWhenItIsRetriedAfterTheFix() throws Exception {
 		String topic = topicOfSmallMessages();
 		send(message(topic, "a", "poison", LARGE));
-		await().untilAsserted(() -> assertThat(told.to(topic)).contains("poison DEAD_LETTER"));
+		await().untilAsserted(() -> assertThat(events.to(topic)).contains("poison DEAD_LETTER"));
 		SetAsideDescriptor shown = shown(topic, "poison");
 		try (Admin admin = Admin.create(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString()))) {
 			admin
@@ -193,13 +193,13 @@ class PoisonTests {
 				.get();
 		}
 		assertThat(change("retry", shown.id()).outcome()).isEqualTo(Change.DONE);
-		await().untilAsserted(() -> assertThat(told.to(topic)).contains("poison PUBLISHED"));
+		await().untilAsserted(() -> assertThat(events.to(topic)).contains("poison PUBLISHED"));
 		assertThat(values(topic, "a")).containsExactly(LARGE);
 		assertThat(shown(topic, "poison")).isNull();
 		assertThat(change("retry", shown.id()).outcome()).isEqualTo(Change.ABSENT);
 	}
 
-	// As a script may write one, or another version.
+	// As a script or another version may write it.
 	private static void insert(String topic, String key, String name, int lane, String headers) {
 		context.getBean(JdbcTemplate.class)
 			.update("""
@@ -217,14 +217,14 @@ class PoisonTests {
 
 	@Test
 	@Tag("promise-14")
-	void rowThatCannotBeDecodedIsSetAsideAtOnceAndItsNeighboursArePublished() {
+	void undecodableRowIsADeadLetterAtOnceAndItsNeighboursArePublished() {
 		String topic = Servers.newTopic("poison-", 1);
 		int lane = lane(topic, "a");
 		try (Logs logs = Logs.about(topic)) {
 			insert(topic, "a", "headers", lane, "card=4711%");
 			insert(topic, "b", "lane", (lane(topic, "b") + 1) % 64, null);
 			send(message(topic, "b", "neighbour", "2"), message(topic, sameLane(topic, lane), "same lane", "3"));
-			await().untilAsserted(() -> assertThat(told.to(topic)).containsExactlyInAnyOrder("headers DEAD_LETTER",
+			await().untilAsserted(() -> assertThat(events.to(topic)).containsExactlyInAnyOrder("headers DEAD_LETTER",
 					"lane DEAD_LETTER", "neighbour PUBLISHED", "same lane PUBLISHED"));
 			SetAsideDescriptor shown = shown(topic, "headers");
 			assertThat(shown.attempts()).isOne();
@@ -245,29 +245,29 @@ class PoisonTests {
 
 	@Test
 	void retryWakesTheRelay() {
-		try (ConfigurableApplicationContext sleepy = TestApp.of(Told.class)
+		try (ConfigurableApplicationContext sleepy = TestApp.of(Events.class)
 			.with("idempotency.outbox.enabled", true)
 			.with("idempotency.outbox.max-attempts", 1)
 			.with("idempotency.outbox.poll-interval", "1h")
 			.with("management.endpoints.web.exposure.include", "idempotencyoutbox")
 			.run()) {
-			List<String> events = sleepy.getBean(Told.class).events;
+			List<String> sent = sleepy.getBean(Events.class).events;
 			send(sleepy, message("not/valid", "a", "poison", "1"));
-			await().until(() -> events.size() == 1);
+			await().until(() -> sent.size() == 1);
 			OutboxEndpoint asked = sleepy.getBean(OutboxEndpoint.class);
 			asked.change("retry", asked.view("set-aside", 1).messages().get(0).id().toString(), null, null);
-			await().until(() -> events.size() == 2);
+			await().until(() -> sent.size() == 2);
 		}
 	}
 
 	@Test
-	void messageToATopicThatCannotBeIsDiscarded() {
+	void messageToAnInvalidTopicCanBeDiscarded() {
 		String topic = Servers.newTopic("poison-", 1);
 		String invalid = topic + "/invalid";
 		send(message(invalid, "a", "poison", "1"), message(topic, "a", "other", "2"));
-		await().untilAsserted(() -> assertThat(told.to(invalid)).contains("poison DEAD_LETTER"));
-		assertThat(told.to(invalid)).containsExactly("poison REFUSED", "poison REFUSED", "poison DEAD_LETTER");
-		assertThat(told.events).containsSubsequence(topic + " other PUBLISHED", invalid + " poison DEAD_LETTER");
+		await().untilAsserted(() -> assertThat(events.to(invalid)).contains("poison DEAD_LETTER"));
+		assertThat(events.to(invalid)).containsExactly("poison REFUSED", "poison REFUSED", "poison DEAD_LETTER");
+		assertThat(events.events).containsSubsequence(topic + " other PUBLISHED", invalid + " poison DEAD_LETTER");
 		SetAsideDescriptor shown = shown(invalid, "poison");
 		assertThat(shown.error().type()).isEqualTo(InvalidTopicException.class.getName());
 		assertThat(change("discard", shown.id()).outcome()).isEqualTo(Change.DONE);
@@ -276,10 +276,10 @@ class PoisonTests {
 	}
 
 	@Test
-	void messageThatIsNotSetAsideCannotBeDiscarded() {
+	void pendingMessageCannotBeDiscarded() {
 		String topic = Servers.newTopic("poison-", 1);
 		send(message(topic, "a", "good", "1"));
-		await().untilAsserted(() -> assertThat(told.to(topic)).contains("good PUBLISHED"));
+		await().untilAsserted(() -> assertThat(events.to(topic)).contains("good PUBLISHED"));
 		UUID id = context.getBean(JdbcTemplate.class)
 			.queryForObject("SELECT id FROM idempotency_outbox WHERE topic = ?", UUID.class, topic);
 		assertThat(change("discard", id).outcome()).isEqualTo(Change.ABSENT);
@@ -292,9 +292,9 @@ class PoisonTests {
 	}
 
 	/**
-	 * What the relay has told, as topic, name and outcome.
+	 * Records the events of the relay, as topic, name and outcome.
 	 */
-	static class Told implements OutboxListener {
+	static class Events implements OutboxListener {
 
 		private final List<String> events = new CopyOnWriteArrayList<>();
 

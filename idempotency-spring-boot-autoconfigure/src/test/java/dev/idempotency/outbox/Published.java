@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.test.Servers;
 
 /**
- * What the broker has, to the byte. Bytes are text here, each a character.
+ * A published record, compared byte by byte. Each byte is a character of a text.
  *
  * @param key its key
  * @param value its value
@@ -27,7 +27,7 @@ import dev.idempotency.test.Servers;
 record Published(@Nullable String key, @Nullable String value, List<OutboxHeader> headers) {
 
 	/**
-	 * Where the router leaves the application's headers.
+	 * The header in which the router puts the application's headers.
 	 */
 	static final String HEADERS = "idempotency-headers";
 
@@ -76,9 +76,9 @@ record Published(@Nullable String key, @Nullable String value, List<OutboxHeader
 	}
 
 	/**
-	 * What a consumer is to see, with the application's headers taken apart, and without
-	 * the time of the sending.
-	 * @return a list that can be compared
+	 * The parts that a consumer sees, with the application's headers one by one and
+	 * without the time header.
+	 * @return a list to compare
 	 */
 	List<Object> content() {
 		return Arrays.asList(this.key, this.value, idempotencyKey(),

@@ -30,7 +30,7 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for an outbox whose serializer asks a server that is down.
+ * Tests for an outbox whose serializer needs a server that is down.
  */
 @Tag("promise-11")
 class RegistryOutageTests {
@@ -73,7 +73,7 @@ class RegistryOutageTests {
 	}
 
 	/**
-	 * Passes on what it gets. A record that fails is given up at once.
+	 * Sends each record to the outbox. A record that fails is not retried.
 	 */
 	static class Handler {
 
@@ -100,7 +100,7 @@ class RegistryOutageTests {
 	}
 
 	/**
-	 * Fails as a serializer does that cannot reach its schema registry.
+	 * Fails like a serializer that cannot reach its schema registry.
 	 */
 	public static final class Asking implements Serializer<String> {
 

@@ -16,7 +16,7 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for errors in what the application has put into its producers.
+ * Tests for errors in interceptors and partitioners of the application.
  */
 class RelayErrorTests {
 
@@ -43,7 +43,7 @@ class RelayErrorTests {
 	}
 
 	@Test
-	void messageThatCannotBeSentForAnErrorIsSetAsideAndOthersArePublishedOnce() {
+	void messageWhosePartitionerThrowsAnErrorIsADeadLetterAndOthersArePublishedOnce() {
 		try (OutboxApp app = start(LacksClass.class)) {
 			app.inTransaction(() -> {
 				app.outbox().send(this.topic, "a", "good");
@@ -57,7 +57,7 @@ class RelayErrorTests {
 	}
 
 	/**
-	 * Ends the thread of a producer once for each topic.
+	 * Kills the thread of a producer once for each topic.
 	 */
 	public static class KillsThread extends PlainInterceptor {
 
@@ -73,7 +73,7 @@ class RelayErrorTests {
 	}
 
 	/**
-	 * A partitioner would do the same.
+	 * Throws an error, as a partitioner may.
 	 */
 	public static class LacksClass extends PlainInterceptor {
 

@@ -26,8 +26,8 @@ import dev.idempotency.test.TestApp;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for the producer of a relay: the application's own may lose what it sends, the
- * relay's may not.
+ * Tests for the producer of a relay: it must not lose messages, even where the
+ * application's own producer may.
  */
 class RelayProducerTests {
 
@@ -61,14 +61,14 @@ class RelayProducerTests {
 	}
 
 	@Test
-	void factoryThatTellsOfATransactionalIdMakesNoTransactionalProducerForTheRelay() {
+	void producerOfTheRelayIgnoresTheTransactionalIdOfTheFactory() {
 		try (OutboxApp app = OutboxApp.start(this::settings, UsersFactory.class)) {
 			assertGuaranteed(app);
 		}
 	}
 
 	/**
-	 * Boot has none beside the one of Kafka.
+	 * The JDBC transaction manager, which Boot does not create beside that of Kafka.
 	 */
 	static class Manager {
 
@@ -81,7 +81,7 @@ class RelayProducerTests {
 	}
 
 	/**
-	 * A factory of the application's own.
+	 * A producer factory of the application.
 	 */
 	static class UsersFactory {
 
@@ -102,7 +102,7 @@ class RelayProducerTests {
 	}
 
 	/**
-	 * Sees what a producer is configured with.
+	 * Records the configuration of a producer.
 	 */
 	public static final class Witness extends PlainInterceptor {
 

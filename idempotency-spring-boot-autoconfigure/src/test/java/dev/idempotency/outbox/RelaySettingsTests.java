@@ -21,11 +21,11 @@ class RelaySettingsTests {
 				Duration.ofSeconds(10));
 	}
 
-	// The database takes back what a round has kept for three minutes.
+	// The database ends the transaction of a round after three minutes.
 	@ParameterizedTest
 	@CsvSource({ "PT0.099S", "PT2M0.001S" })
 	@Tag("promise-12")
-	void sendTimeoutThatNoRoundCanKeepIsRefused(String sendTimeout) {
+	void sendTimeoutOutOfRangeIsRefused(String sendTimeout) {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> settings(sendTimeout))
 			.satisfies((ex) -> assertThat(ex.action()).contains("idempotency.outbox.send-timeout")
 				.contains("100 ms to 2 minutes"));
@@ -33,7 +33,7 @@ class RelaySettingsTests {
 
 	@ParameterizedTest
 	@CsvSource({ "PT0.1S", "PT2M" })
-	void sendTimeoutWithinTheRangeIsTaken(String sendTimeout) {
+	void sendTimeoutWithinTheRangeIsAccepted(String sendTimeout) {
 		assertThat(settings(sendTimeout).sendTimeout()).isEqualTo(Duration.parse(sendTimeout));
 	}
 

@@ -34,13 +34,13 @@ class TimeOrderedUuidTests {
 	}
 
 	@Test
-	void fieldsAreWhereTheStandardHasThem() {
+	void layoutIsThatOfTheStandard() {
 		// The time and rand_a of the example in RFC 9562, appendix A.6.
 		assertThat(TimeOrderedUuid.layout((0x017F22E279B0L << 12) | 0xCC3)).isEqualTo(0x017F22E279B07CC3L);
 	}
 
 	@Test
-	void timeIsThatOfTheClock() {
+	void timeOfTheUuidIsThatOfTheClock() {
 		long before = System.currentTimeMillis();
 		long time = TimeOrderedUuid.next().getMostSignificantBits() >>> 16;
 		assertThat(Instant.ofEpochMilli(time)).isBetween(Instant.ofEpochMilli(before),
@@ -48,7 +48,7 @@ class TimeOrderedUuidTests {
 	}
 
 	@Test
-	void eachThreadSeesThemGrowAndAllAreUnique() throws Exception {
+	void uuidsAreUniqueAndIncreaseInEachThread() throws Exception {
 		ExecutorService threads = Executors.newFixedThreadPool(THREADS);
 		try {
 			CountDownLatch start = new CountDownLatch(1);
@@ -58,7 +58,7 @@ class TimeOrderedUuidTests {
 			})).toList();
 			start.countDown();
 			List<List<UUID>> each = futures.stream().map(TimeOrderedUuidTests::get).toList();
-			// As text and as a number; the upper halves alone are unique already.
+			// Increasing as text and as a number; the upper halves alone are unique.
 			assertThat(each).allSatisfy((uuids) -> assertThat(uuids).isSorted());
 			assertThat(each).allSatisfy((uuids) -> assertThat(uuids.stream().map(UUID::toString).toList()).isSorted());
 			assertThat(each.stream().flatMap(List::stream).map(UUID::getMostSignificantBits).distinct())
@@ -76,18 +76,18 @@ class TimeOrderedUuidTests {
 	}
 
 	@Test
-	void sameMillisecondCounts() {
+	void counterIncreasesWithinAMillisecond() {
 		assertThat(TimeOrderedUuid.following(tick(NOW, 5), NOW, -1)).isEqualTo(tick(NOW, 6));
 	}
 
 	@Test
-	void counterThatOverflowsRunsAheadOfTheClock() {
+	void timeIsAheadOfTheClockWhenTheCounterOverflows() {
 		assertThat(TimeOrderedUuid.following(tick(NOW, 0xFFF), NOW, -1)).isEqualTo(tick(NOW + 1, 0));
 		assertThat(TimeOrderedUuid.following(tick(NOW + 1, 0), NOW, -1)).isEqualTo(tick(NOW + 1, 1));
 	}
 
 	@Test
-	void clockThatGoesBackDoesNotTakeTheTimeBack() {
+	void timeDoesNotDecreaseWhenTheClockIsSetBack() {
 		assertThat(TimeOrderedUuid.following(tick(NOW, 5), NOW - 60_000, -1)).isEqualTo(tick(NOW, 6));
 	}
 

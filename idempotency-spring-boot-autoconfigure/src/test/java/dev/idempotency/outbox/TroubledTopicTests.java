@@ -14,14 +14,13 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for a topic for which the broker has not enough replicas, while it takes messages
- * for others.
+ * Tests for a topic with too few in-sync replicas, while other topics are available.
  */
 class TroubledTopicTests {
 
 	private static final int MESSAGES = 400;
 
-	// Many rounds, whose oldest messages are those of the topic in trouble.
+	// Enough for many rounds whose oldest messages are those of the unavailable topic.
 	private static final int TROUBLED = 4000;
 
 	private static final int PATIENCE = 60;
@@ -38,7 +37,7 @@ class TroubledTopicTests {
 	}
 
 	@Test
-	void itHoldsUpNoOtherAndItsMessagesComeWhenItIsWell() {
+	void unavailableTopicDelaysNoOtherAndItsMessagesAreRetried() {
 		try (OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.batch-size", 50)
 			.with("idempotency.outbox.max-back-off", "2s")
 			.with("idempotency.outbox.max-attempts", 1), UnreliablePublisher.class);
@@ -51,7 +50,7 @@ class TroubledTopicTests {
 				.atMost(Duration.ofSeconds(PATIENCE))
 				.untilAsserted(() -> assertThat(Kafka.read(this.healthy).size()).isEqualTo(MESSAGES));
 			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().pending()).isEqualTo(TROUBLED));
-			assertThat(app.store().status().deadLetters()).as("no refusals").isZero();
+			assertThat(app.store().status().deadLetters()).as("dead letters").isZero();
 			Awaitility.await()
 				.atMost(Duration.ofSeconds(PATIENCE))
 				.untilAsserted(() -> assertThat(logs.messages("WARN")).singleElement(InstanceOfAssertFactories.STRING)
@@ -68,7 +67,7 @@ class TroubledTopicTests {
 	}
 
 	@Test
-	void itIsToldFromABrokerThatIsDead() {
+	void unavailableTopicIsDistinguishedFromAnUnavailableBroker() {
 		String table = Servers.unique("outbox").replace('-', '_');
 		try (OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.table", table)
 			.with("idempotency.outbox.max-back-off", "1s"), UnreliablePublisher.class);
@@ -89,14 +88,15 @@ class TroubledTopicTests {
 	}
 
 	@Test
-	void topicThatIsRefusedHoldsUpNoOther() {
+	void refusedTopicDelaysNoOther() {
 		try (OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.batch-size", 50))) {
 			send(app, this.troubled + "/invalid", TROUBLED);
 			send(app, this.healthy, MESSAGES);
 			Awaitility.await()
 				.atMost(Duration.ofSeconds(PATIENCE))
 				.untilAsserted(() -> assertThat(Kafka.read(this.healthy).size()).isEqualTo(MESSAGES));
-			assertThat(app.told()).filteredOn((told) -> !told.startsWith("PUBLISHED")).hasSizeLessThan(TROUBLED / 20);
+			assertThat(app.events()).filteredOn((event) -> !event.startsWith("PUBLISHED"))
+				.hasSizeLessThan(TROUBLED / 20);
 		}
 	}
 

@@ -34,7 +34,7 @@ class UnavailableTopicsTests {
 	}
 
 	@Test
-	void topicIsLeftAloneLongerEachTime() {
+	void exclusionDoublesWithEachFailure() {
 		for (int seconds : new int[] { 5, 10, 20, 40, 80, 160, 160 }) {
 			fail();
 			assertExcludedFor(seconds);
@@ -42,7 +42,7 @@ class UnavailableTopicsTests {
 	}
 
 	@Test
-	void pauseEndsWhenATopicIsToBeTriedAgain() {
+	void pauseEndsWithAnExclusion() {
 		assertThat(this.topics.pause(Duration.ofHours(1))).isEqualTo(Duration.ofHours(1));
 		fail();
 		assertThat(this.topics.pause(Duration.ofSeconds(1))).isEqualTo(Duration.ofSeconds(1));
@@ -52,7 +52,7 @@ class UnavailableTopicsTests {
 	}
 
 	@Test
-	void topicThatWorksAgainIsForgotten() {
+	void failuresAreForgottenWhenTheTopicWorksAgain() {
 		fail();
 		assertExcludedFor(5);
 		this.topics.update(Set.of("sick"), Set.of());
@@ -61,7 +61,7 @@ class UnavailableTopicsTests {
 	}
 
 	@Test
-	void topicWithAPartitionThatWorksIsNotWell() {
+	void exclusionStaysShortWhenOnlySomePartitionsFail() {
 		for (int times = 0; times < 3; times++) {
 			fail();
 			this.topics.update(Set.of("sick"), Set.of("sick"));
@@ -70,7 +70,7 @@ class UnavailableTopicsTests {
 	}
 
 	@Test
-	void outageOfTheBrokerSaysNothingAboutTopics() {
+	void failuresAreForgottenWhenTheBrokerWasTheCause() {
 		fail();
 		assertExcludedFor(5);
 		this.topics.retryAll();
@@ -80,7 +80,7 @@ class UnavailableTopicsTests {
 	}
 
 	@Test
-	void itIsTheTopicWhenOthersGotSomethingAfterItsFailure() {
+	void topicIsTheCauseWhenOthersHaveWorkedSinceItsFailure() {
 		fail();
 		assertThat(this.topics.explain(Set.of("sick"))).isFalse();
 		this.topics.update(Set.of("other"), Set.of());

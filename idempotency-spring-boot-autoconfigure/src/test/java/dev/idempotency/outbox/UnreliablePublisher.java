@@ -14,7 +14,7 @@ import org.springframework.kafka.core.KafkaTemplate;
 import dev.idempotency.producer.KafkaOutboxPublisher;
 
 /**
- * Kafka's, but for some topics.
+ * Publishes to Kafka, except for messages that a test selects.
  */
 class UnreliablePublisher implements OutboxPublisher {
 
@@ -32,7 +32,7 @@ class UnreliablePublisher implements OutboxPublisher {
 		this.kafka = new KafkaOutboxPublisher(template.getProducerFactory(), Duration.ofSeconds(10), Set.of());
 	}
 
-	// As a partitioner, an interceptor or an agent may do.
+	// A partitioner, an interceptor or an agent may interrupt the thread.
 	void interruptOnce() {
 		this.interrupts = true;
 	}
@@ -56,7 +56,7 @@ class UnreliablePublisher implements OutboxPublisher {
 			return this.kafka.publish(row);
 		}
 		return CompletableFuture.runAsync(() -> {
-			throw new NotEnoughReplicasException("As the producer tells after a while");
+			throw new NotEnoughReplicasException("Like a time-out of the producer");
 		}, CompletableFuture.delayedExecutor(SILENCE.toMillis(), TimeUnit.MILLISECONDS, Runnable::run));
 	}
 

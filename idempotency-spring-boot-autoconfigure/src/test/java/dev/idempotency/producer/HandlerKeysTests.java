@@ -36,8 +36,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for the keys of what an application sends whose producer has an
- * {@link IdempotencyKeyInterceptor}, in and outside of handlers.
+ * Tests for the keys of records that are sent through an
+ * {@link IdempotencyKeyInterceptor}, in handlers and outside of them.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class HandlerKeysTests {
@@ -63,7 +63,7 @@ class HandlerKeysTests {
 	}
 
 	@Test
-	void twoGroupsSendUnderDifferentKeysThatDeriveFromTheConsumedOne() {
+	void twoGroupsDeriveDifferentKeysFromTheConsumedKey() {
 		Kafka.send(this.topic, "order-1", "once");
 		assertSent("ledger", "once", keys("ledger", "order-1"));
 		assertSent("mail", "once", keys("mail", "order-1"));
@@ -71,7 +71,7 @@ class HandlerKeysTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "ledger", "mail" })
-	void handlerThatFailsAndRunsAgainSendsTheSameKeysAgain(String group) {
+	void handlerThatRunsAgainSendsTheSameKeys(String group) {
 		String value = "fails-first-in-" + group;
 		Kafka.send(this.topic, value, value);
 		List<String> keys = keys(group, value);
@@ -79,7 +79,7 @@ class HandlerKeysTests {
 	}
 
 	@Test
-	void recordThatIsSentOutsideOfAHandlerGetsAKeyAndAnExistingOneIsKept() {
+	void recordOutsideOfAHandlerIsStampedUnlessItHasAKey() {
 		KafkaTemplate<String, String> kafka = kafka();
 		kafka.send(this.topic + "-plain", "new").join();
 		kafka.send(Kafka.record(this.topic + "-plain", 0, "mine", "named")).join();
@@ -89,7 +89,7 @@ class HandlerKeysTests {
 
 	@Test
 	@SuppressWarnings("unchecked")
-	void interceptorOfATemplateStampsToo() {
+	void interceptorOfATemplateStampsRecords() {
 		ProducerFactory<String, String> factory = this.context.getBean(ProducerFactory.class);
 		KafkaTemplate<String, String> kafka = new KafkaTemplate<>(
 				factory.copyWithConfigurationOverride(Map.of("interceptor.classes", List.of())));
@@ -102,14 +102,14 @@ class HandlerKeysTests {
 	}
 
 	@Test
-	void deadLetterOfARecordWithoutKeyGetsNone() {
+	void deadLetterOfARecordWithoutKeyIsNotStamped() {
 		Kafka.send(this.topic + "-dead", null, "dead");
 		await().atMost(Duration.ofSeconds(20))
 			.untilAsserted(() -> assertThat(sent(this.topic + "-dead-dlt", "dead")).hasSize(1).containsOnlyNulls());
 	}
 
 	@Test
-	void recordWithoutKeyGetsNoneOnItsRetryTopic() {
+	void recordWithoutKeyIsNotStampedOnItsRetryTopic() {
 		Kafka.send(this.topic + "-retried", null, "retried");
 		Queue<String> seen = TestApp.target(this.context, Handlers.class).retried;
 		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(seen).containsExactly("null", "null"));

@@ -28,7 +28,7 @@ class IdempotencyKeyInterceptorTests {
 	}
 
 	@Test
-	void headerOfTheProducersConfigurationIsUsed() {
+	void configuredHeaderIsUsed() {
 		this.interceptor.configure(Map.of(IdempotencyKeyInterceptor.HEADER_CONFIG, "message-id"));
 		this.interceptor.onSend(this.record);
 		assertThat(this.record.headers().lastHeader("message-id")).isNotNull();
@@ -39,18 +39,18 @@ class IdempotencyKeyInterceptorTests {
 	void blankHeaderIsRefused() {
 		assertThatExceptionOfType(ConfigException.class)
 			.isThrownBy(() -> this.interceptor.configure(Map.of(IdempotencyKeyInterceptor.HEADER_CONFIG, " ")))
-			.withMessageContaining("idempotency.key.header: It must be the name of a header");
+			.withMessageContaining("idempotency.key.header: Set it to the name of a header");
 	}
 
 	@Test
-	void cloudEventKeepsItsOwnName() {
+	void cloudEventIsNotStamped() {
 		header("ce_source").header("ce_id");
 		assertThat(SentKeys.of(this.interceptor.onSend(this.record).headers())).isNull();
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "ce_source", "ce_id", "ce_type" })
-	void partOfACloudEventIsNoName(String header) {
+	void recordWithOnlyOneCloudEventHeaderIsStamped(String header) {
 		header(header);
 		assertThat(SentKeys.of(this.interceptor.onSend(this.record).headers())).hasSize(36);
 	}

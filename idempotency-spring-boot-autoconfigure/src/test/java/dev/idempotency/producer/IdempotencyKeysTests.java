@@ -33,12 +33,12 @@ class IdempotencyKeysTests {
 	}
 
 	@Test
-	void newKeysGrow() {
+	void newKeysIncrease() {
 		assertThat(IdempotencyKeys.newKey()).isLessThan(IdempotencyKeys.newKey());
 	}
 
 	@Test
-	void keyThatIsThereIsKept() {
+	void existingKeyIsKept() {
 		this.record.headers().add(IdempotencyKeys.HEADER, "mine".getBytes(StandardCharsets.UTF_8));
 		IdempotencyKeys.stamp(this.record);
 		assertThat(SentKeys.of(this.record.headers())).isEqualTo("mine");
@@ -58,21 +58,21 @@ class IdempotencyKeysTests {
 	}
 
 	@Test
-	void otherHeaderIsUsed() {
+	void givenHeaderIsUsed() {
 		IdempotencyKeys.stamp(this.record, "message-id");
 		assertThat(this.record.headers().lastHeader("message-id")).isNotNull();
 		assertThat(this.record.headers().lastHeader(IdempotencyKeys.HEADER)).isNull();
 	}
 
 	@Test
-	void recordWithReadOnlyHeadersAndAKeyIsLeftAsItIs() {
+	void recordWithReadOnlyHeadersAndAKeyIsUnchanged() {
 		IdempotencyKeys.stamp(this.record);
 		((RecordHeaders) this.record.headers()).setReadOnly();
 		assertThat(IdempotencyKeys.stamp(this.record)).isSameAs(this.record);
 	}
 
 	@Test
-	void stampedRecordThatIsSentAgainKeepsItsKeyAndOneThatWasSentWithoutCannotGetOne() {
+	void recordThatWasSentKeepsItsKeyAndCannotBeStampedLater() {
 		String topic = Servers.newTopic("stamped", 1);
 		ProducerRecord<String, String> stamped = IdempotencyKeys.stamp(new ProducerRecord<>(topic, "with"));
 		Kafka.send(stamped);
@@ -81,12 +81,12 @@ class IdempotencyKeysTests {
 		ProducerRecord<String, String> late = new ProducerRecord<>(topic, "without");
 		Kafka.send(late);
 		assertThatIllegalStateException().isThrownBy(() -> IdempotencyKeys.stamp(late))
-			.withMessage("A record for topic '" + topic + "' has no header 'Idempotency-Key', and cannot get one "
-					+ "because it has been sent before. Stamp a record before it is sent for the first time.");
+			.withMessage("A record for the topic '" + topic + "' has no header 'Idempotency-Key', and cannot be "
+					+ "stamped because it has been sent already. Stamp a record before it is sent for the first time.");
 	}
 
 	@Test
-	void copyOfAStampedRecordKeepsItsKeyThoughItsSerializerWritesHeaders() throws Exception {
+	void copyOfAStampedRecordKeepsItsKey() throws Exception {
 		String topic = Servers.newTopic("copied", 1);
 		ProducerRecord<String, Object> stamped = IdempotencyKeys.stamp(new ProducerRecord<>(topic, Map.of("id", 7)));
 		try (Producer<String, Object> producer = new KafkaProducer<>(

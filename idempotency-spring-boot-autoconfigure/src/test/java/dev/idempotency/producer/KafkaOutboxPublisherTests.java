@@ -27,7 +27,7 @@ class KafkaOutboxPublisherTests {
 
 	private static final Duration SEND_TIMEOUT = Duration.ofSeconds(8);
 
-	// Nobody listens there.
+	// No broker listens on this port.
 	private static final String NOWHERE = "localhost:1";
 
 	private final String topic = Servers.newTopic("publisher", 1);
@@ -46,7 +46,7 @@ class KafkaOutboxPublisherTests {
 	}
 
 	@Test
-	void messagesGoWhereTheFactorySendsAfterItHasSwitched() {
+	void messagesAreSentToTheNewClusterAfterASwitch() {
 		ABSwitchCluster cluster = new ABSwitchCluster(Servers.kafka().getBrokersAsString(), NOWHERE);
 		this.factory.setBootstrapServersSupplier(cluster);
 		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of());

@@ -32,8 +32,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
- * Tests for {@link KafkaOutboxSerializer} with serializers that fail as those of a schema
- * registry do.
+ * Tests for {@link KafkaOutboxSerializer} with serializers that fail like those of a
+ * schema registry.
  */
 @Tag("promise-11")
 class KafkaOutboxSerializerTests {
@@ -61,13 +61,12 @@ class KafkaOutboxSerializerTests {
 
 	@ParameterizedTest
 	@MethodSource("outages")
-	void registryThatIsDownIsUnavailability(RuntimeException failure) {
+	void unavailableRegistryIsAnOutage(RuntimeException failure) {
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> serialize(failure))
 			.withCause(failure)
-			.withMessageStartingWith(
-					"The message to payments with key account-1 cannot be serialised now: a server that "
-							+ StringSerializer.class.getName() + " or ")
-			.withMessageEndingWith("is unavailable; the record is redelivered until it answers")
+			.withMessageStartingWith("The message to payments with key account-1 cannot be serialized: a server that "
+					+ StringSerializer.class.getName() + " and ")
+			.withMessageEndingWith(" need, such as a schema registry, is unavailable. Check that server")
 			.withMessageNotContaining("secret");
 	}
 
@@ -83,7 +82,7 @@ class KafkaOutboxSerializerTests {
 
 	@ParameterizedTest
 	@MethodSource("mistakes")
-	void contentThatCannotBeSerialisedIsAMistake(RuntimeException failure) {
+	void contentThatCannotBeSerializedIsRefused(RuntimeException failure) {
 		assertThatIllegalArgumentException().isThrownBy(() -> serialize(failure))
 			.withCause(failure)
 			.withMessageNotContaining("secret");

@@ -9,14 +9,14 @@ import org.apache.kafka.common.header.Headers;
 import dev.idempotency.test.Kafka;
 
 /**
- * The keys that records have.
+ * Reads the idempotency keys of records.
  */
 final class SentKeys {
 
 	private SentKeys() {
 	}
 
-	// Null without the header, all of them in a row if it is there several times.
+	// Null without the header; all values, joined, if the header is repeated.
 	static String of(Headers headers) {
 		List<String> texts = new ArrayList<>();
 		headers.headers(Kafka.KEY_HEADER)

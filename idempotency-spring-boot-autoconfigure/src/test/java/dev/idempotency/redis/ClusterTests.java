@@ -56,7 +56,7 @@ class ClusterTests {
 	}
 
 	@Test
-	void keysOfAllNodesAreClaimedRenewedAndCompleted() {
+	void keysOnAllNodesAreClaimedRenewedAndCompleted() {
 		List<ClaimRequest> requests = requests();
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
 			assertThat(requests)
@@ -92,7 +92,7 @@ class ClusterTests {
 
 	@Test
 	@Tag("promise-11")
-	void storeFollowsAFailOverWithoutConfigurationAndKnowsWhatReplicasConfirmed() {
+	void confirmedCompletionSurvivesAFailoverOfTheCluster() {
 		List<ClaimRequest> requests = requests();
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 1)) {
 			requests.forEach((request) -> {

@@ -57,14 +57,14 @@ class FencingTests {
 
 	@ParameterizedTest
 	@MethodSource("mutations")
-	void zombieChangesNothingOfALiveClaim(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation) {
+	void staleOwnerCannotChangeALiveClaim(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation) {
 		takeOver();
 		assertUnchanged(mutation, this.zombie, Settlement.LOST);
 	}
 
 	@ParameterizedTest
 	@MethodSource("mutations")
-	void zombieChangesNothingOfACompletedKey(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation) {
+	void staleOwnerCannotChangeACompletedKey(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation) {
 		takeOver();
 		redis.store().complete(this.owner, null);
 		assertUnchanged(mutation, this.zombie, Settlement.LOST);
@@ -72,7 +72,7 @@ class FencingTests {
 
 	@ParameterizedTest
 	@MethodSource("mutations")
-	void zombieChangesNothingOfAFailedKey(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation) {
+	void staleOwnerCannotChangeAFailedKey(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation) {
 		takeOver();
 		redis.store().fail(this.owner, new Failure("second", null));
 		assertUnchanged(mutation, this.zombie, Settlement.LOST);
@@ -100,7 +100,7 @@ class FencingTests {
 	}
 
 	@Test
-	void ownerWhoseLeaseRanOutCompletesWhenNobodyTookOver() {
+	void ownerWithAnExpiredLeaseCompletesUnlessTheKeyWasTakenOver() {
 		redis.store().claim(this.owner);
 		redis.endLease(this.key);
 		assertThat(redis.store().complete(this.owner, null)).isEqualTo(Settlement.SETTLED);

@@ -17,7 +17,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 class KeyNamesTests {
 
 	@Test
-	void nameIsThePrefixAndTheIdentifierAsHashTag() {
+	void nameConsistsOfThePrefixAndTheIdAsHashTag() {
 		IdempotencyKey key = IdempotencyKey.of("scope", "key");
 		assertThat(new KeyNames("shop:idempotency:").name(key))
 			.isEqualTo("shop:idempotency:{" + key.id().toString().replace("-", "") + "}");
@@ -26,7 +26,7 @@ class KeyNamesTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "", "a b", "a{b", "a}b", "\u00e9", "a\n", "\t" })
 	@Tag("promise-12")
-	void prefixThatCannotBeOneIsRefused(String prefix) {
+	void invalidPrefixIsRefused(String prefix) {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> new KeyNames(prefix))
 			.withMessage("'" + prefix + "' cannot be the beginning of the Redis keys of the idempotency store.")
 			.satisfies((ex) -> assertThat(ex.action()).startsWith("Set 'idempotency.redis.key-prefix' to"));

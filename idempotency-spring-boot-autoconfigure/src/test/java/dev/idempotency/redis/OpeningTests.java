@@ -16,7 +16,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 class OpeningTests {
 
 	@Test
-	void threadThatCannotBeStartedFailsOneOpeningOnly() {
+	void connectionIsOpenedAgainWhenAThreadCouldNotStart() {
 		Opening<String> opening = new Opening<>(() -> "open", new FailingThreads(1));
 		CompletableFuture<String> first = opening.get(null);
 		assertThat(first).isCompletedExceptionally();

@@ -26,7 +26,7 @@ class RecordWalkTests {
 	private static final int MORE = 50_000;
 
 	@Test
-	void walkEndsInTimeAndTellsThatItWasNotEverywhere() {
+	void scanOfALargeServerEndsInTimeAndReportsThatItIsIncomplete() {
 		RedisProcess server = RedisProcess.create();
 		try (TestRedis redis = TestRedis.create(server)) {
 			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());

@@ -64,7 +64,7 @@ class RedisIdempotencyStoreTests {
 	}
 
 	@Test
-	void recordTellsItsTimes() {
+	void recordHasItsTimes() {
 		store.claim(this.first);
 		IdempotencyRecord record = redis.record(this.key);
 		assertThat(record.createdAt()).isCloseTo(Instant.now(), within(Duration.ofSeconds(5)));
@@ -75,7 +75,7 @@ class RedisIdempotencyStoreTests {
 
 	@Test
 	@Tag("promise-2")
-	void liveClaimAnswersInProgressWithTheRestOfItsLease() {
+	void liveClaimIsInProgressWithTheRestOfItsLease() {
 		store.claim(this.first);
 		assertThat(claimAgain()).isInstanceOfSatisfying(Claim.InProgress.class,
 				(claim) -> assertThat(claim.retryAfter()).isBetween(Duration.ofSeconds(50), TestDatabase.LEASE));
@@ -83,7 +83,7 @@ class RedisIdempotencyStoreTests {
 
 	@Test
 	@Tag("promise-7")
-	void claimWhoseLeaseRanOutIsTakenOver() {
+	void expiredClaimIsTakenOver() {
 		store.claim(TestDatabase.request(this.key, Duration.ofSeconds(2)));
 		assertThat(claimAgain()).isInstanceOf(Claim.InProgress.class);
 		await().atMost(Duration.ofSeconds(15))
@@ -101,7 +101,7 @@ class RedisIdempotencyStoreTests {
 
 	@Test
 	@Tag("promise-3")
-	void completedKeyAnswersWithItsBinaryResult() {
+	void completedKeyReturnsItsBinaryResult() {
 		store.claim(this.first);
 		assertThat(store.complete(this.first, RESULT)).isEqualTo(Settlement.SETTLED);
 		assertThat(claimAgain()).isInstanceOfSatisfying(Claim.Completed.class,
@@ -109,7 +109,7 @@ class RedisIdempotencyStoreTests {
 	}
 
 	@Test
-	void emptyResultAndNoneDiffer() {
+	void emptyResultDiffersFromNoResult() {
 		store.claim(this.first);
 		store.complete(this.first, new byte[0]);
 		assertThat(claimAgain()).isInstanceOfSatisfying(Claim.Completed.class,
@@ -121,7 +121,7 @@ class RedisIdempotencyStoreTests {
 	}
 
 	@Test
-	void failedKeyTellsWhyAndIsAcquiredAtOnce() {
+	void failedKeyHasItsFailureAndIsAcquiredAtOnce() {
 		store.claim(this.first);
 		assertThat(store.fail(this.first, FAILURE)).isEqualTo(Settlement.SETTLED);
 		assertThat(redis.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::failure)
@@ -147,7 +147,7 @@ class RedisIdempotencyStoreTests {
 
 	@Test
 	@Tag("promise-9")
-	void otherFingerprintIsAMismatchOfLiveClaimsAndCompletions() {
+	void liveClaimsAndCompletedKeysCompareTheFingerprint() {
 		byte[] fingerprint = { 0, 32, -1 };
 		ClaimRequest owner = new ClaimRequest(this.key, UUID.randomUUID(), fingerprint, TestDatabase.LEASE,
 				TestDatabase.RETENTION);
@@ -168,7 +168,7 @@ class RedisIdempotencyStoreTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "it's; \" \\ $1 %d", "\uD83D\uDE80 Zoë {x}", "a b\u00A0c" })
-	void oddCharactersAreKept(String text) {
+	void specialCharactersAreKept(String text) {
 		IdempotencyKey odd = IdempotencyKey.of(text, text + this.key.value());
 		ClaimRequest request = TestDatabase.request(odd);
 		store.claim(request);
@@ -184,7 +184,7 @@ class RedisIdempotencyStoreTests {
 	}
 
 	@Test
-	void unknownKeyIsForgottenForEverySettlement() {
+	void everySettlementOfAnUnknownKeyIsForgotten() {
 		assertThat(store.complete(this.first, null)).isEqualTo(Settlement.FORGOTTEN);
 		assertThat(store.fail(this.first, FAILURE)).isEqualTo(Settlement.FORGOTTEN);
 		assertThat(store.release(this.first)).isEqualTo(Settlement.FORGOTTEN);
@@ -193,7 +193,7 @@ class RedisIdempotencyStoreTests {
 	}
 
 	@Test
-	void renewalsAreAnsweredEachForItself() {
+	void eachRenewalOfABatchHasItsOwnOutcome() {
 		ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
 		ClaimRequest stranger = TestDatabase.request(this.key);
 		store.claim(this.first);
@@ -205,7 +205,7 @@ class RedisIdempotencyStoreTests {
 	}
 
 	@Test
-	void storeSurvivesThatTheServerForgetsItsScripts() {
+	void scriptsAreSentAgainWhenTheServerHasFlushedThem() {
 		redis.commands().scriptFlush();
 		assertThat(store.claim(this.first)).isEqualTo(new Claim.Acquired(1, 1));
 		redis.commands().scriptFlush();

@@ -67,7 +67,7 @@ class RedisServerCheckTests {
 
 	@Test
 	@Tag("promise-15")
-	void policyThatIsSetWhileTheApplicationRunsIsFound() {
+	void policyThatChangesWhileTheApplicationRunsIsReported() {
 		try (TestRedis redis = TestRedis.create(this.server)) {
 			RedisServerCheck check = new RedisServerCheck(redis.store(), false, this.published, Duration.ofMillis(50));
 			check.start();
@@ -142,7 +142,7 @@ class RedisServerCheckTests {
 
 	@Test
 	@Tag("promise-12")
-	void userWithNoOtherPermissionThanTheRuleIsEnough() {
+	void userWithThePermissionsOfTheRuleIsAccepted() {
 		this.server.ask("ACL SETUSER limited on >secret ~test:* +evalsha +eval +get +set +pttl +time +info");
 		LettuceConnectionFactory factory = factory("limited");
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
@@ -164,7 +164,7 @@ class RedisServerCheckTests {
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
 	@Tag("promise-15")
-	void policyThatMayNotBeReadIsNoGoodNews(boolean refuse) {
+	void policyThatMayNotBeReadIsReported(boolean refuse) {
 		policy("allkeys-lru");
 		this.server.ask("ACL SETUSER limited on >secret ~test:* +@all -info");
 		LettuceConnectionFactory factory = factory("limited");
@@ -191,7 +191,7 @@ class RedisServerCheckTests {
 	// As the old master does after a fail-over: WAIT is an error there.
 	@Test
 	@Tag("promise-12")
-	void replicaIsNotRefusedAtTheStart() {
+	void replicaIsAcceptedAtTheStart() {
 		RedisProcess replica = RedisProcess.create("--replicaof", this.server.host(),
 				String.valueOf(this.server.port()));
 		LettuceConnectionFactory factory = TestRedis.factory(replica);

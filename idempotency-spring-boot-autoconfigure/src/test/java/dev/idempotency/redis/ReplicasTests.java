@@ -63,7 +63,7 @@ class ReplicasTests {
 	}
 
 	@Test
-	void confirmedCompletionIsOnTheReplica() {
+	void confirmedCompletionExistsOnTheReplica() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 1)) {
 			store.claim(this.request);
 			assertThat(store.complete(this.request, "done".getBytes(StandardCharsets.UTF_8)))
@@ -91,7 +91,7 @@ class ReplicasTests {
 	}
 
 	@Test
-	void batchOfCompletionsThatTooFewConfirmedIsUnavailable() {
+	void storeIsUnavailableWhenTooFewReplicasConfirmABatch() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
 			store.claim(this.request);
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
@@ -101,7 +101,7 @@ class ReplicasTests {
 	}
 
 	@Test
-	void batchesThatAreLostOrEmptyWaitForNobody() {
+	void lostOrEmptyBatchDoesNotWaitForReplicas() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
 			assertThat(store.completeAll(List.of(new Completion(this.request, null))))
 				.containsExactly(Settlement.FORGOTTEN);
@@ -115,7 +115,7 @@ class ReplicasTests {
 	}
 
 	@Test
-	void completionThatTooFewConfirmedIsUnavailableAndSettledWhenItIsRepeated() {
+	void completionIsSettledByARetryWhenTooFewReplicasConfirmed() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 1)) {
 			store.claim(this.request);
 			replica.freeze();
@@ -139,7 +139,7 @@ class ReplicasTests {
 	}
 
 	@Test
-	void moreReplicasThanThereAreAreTooFew() {
+	void storeIsUnavailableWhenMoreReplicasAreRequiredThanExist() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
 			store.claim(this.request);
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
@@ -149,14 +149,14 @@ class ReplicasTests {
 	}
 
 	@Test
-	void forgottenCompletionWaitsForNobody() {
+	void forgottenCompletionDoesNotWaitForReplicas() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
 			assertThat(store.complete(this.request, null)).isEqualTo(Settlement.FORGOTTEN);
 		}
 	}
 
 	@Test
-	void closedStoreLeavesNoConnection() {
+	void closedStoreClosesItsConnection() {
 		long before = connections();
 		RedisIdempotencyStore store = TestRedis.store(redis.factory(), 1);
 		store.claim(this.request);

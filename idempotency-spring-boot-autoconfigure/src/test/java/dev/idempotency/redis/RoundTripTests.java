@@ -91,7 +91,7 @@ class RoundTripTests {
 
 	// Frozen, it answers nothing: those that it executes later had all been sent.
 	@Test
-	void allOfABatchAreSentBeforeTheFirstAnswer() {
+	void allCommandsOfABatchAreSentBeforeTheFirstReply() {
 		List<ClaimRequest> requests = requests(500);
 		long before = scripts();
 		server.freeze();

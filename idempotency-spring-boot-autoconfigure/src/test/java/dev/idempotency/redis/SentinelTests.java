@@ -27,7 +27,7 @@ class SentinelTests {
 
 	@Test
 	@Tag("promise-11")
-	void storeFollowsAFailOverAndKnowsWhatTheReplicaConfirmed() {
+	void confirmedCompletionSurvivesAFailoverBySentinel() {
 		ClaimRequest completed = TestDatabase.request(TestDatabase.newKey());
 		try (RedisSentinel servers = new RedisSentinel()) {
 			RedisSentinelConfiguration configuration = new RedisSentinelConfiguration().master(RedisSentinel.MASTER);

@@ -86,7 +86,7 @@ class StoreUnavailableTests {
 
 	@ParameterizedTest
 	@MethodSource("calls")
-	void callOfAFrozenServerEndsWithinTheTimeout(BiConsumer<RedisIdempotencyStore, ClaimRequest> call) {
+	void callEndsWithinTheTimeoutWhenTheServerIsFrozen(BiConsumer<RedisIdempotencyStore, ClaimRequest> call) {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 		redis.store().claim(request);
 		server.freeze();
@@ -102,7 +102,7 @@ class StoreUnavailableTests {
 	}
 
 	@Test
-	void firstCallOfAFrozenServerEndsWithinTheTimeout() {
+	void firstCallEndsWithinTheTimeoutWhenTheServerIsFrozen() {
 		LettuceConnectionFactory factory = TestRedis.factory(server);
 		server.freeze();
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
@@ -116,7 +116,7 @@ class StoreUnavailableTests {
 	}
 
 	@Test
-	void storeIsConstructedWhileTheServerIsDownAndFindsItLater() {
+	void storeThatIsCreatedDuringAnOutageConnectsLater() {
 		RedisProcess down = RedisProcess.create();
 		down.stop();
 		LettuceConnectionFactory factory = TestRedis.factory(down);
@@ -133,7 +133,7 @@ class StoreUnavailableTests {
 	}
 
 	@Test
-	void storeGoesOnAfterARestartWithWhatItKnew() {
+	void storeKeepsItsRecordsOverARestartOfTheServer() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 		redis.store().claim(request);
 		server.stop();
@@ -149,7 +149,7 @@ class StoreUnavailableTests {
 	}
 
 	@Test
-	void claimThatWasGivenUpBeforeItWasSentIsNeverMade() {
+	void claimThatTimesOutBeforeItIsSentIsNeverSent() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 		redis.store().ping();
 		server.stop();
@@ -205,7 +205,7 @@ class StoreUnavailableTests {
 
 	@Test
 	@Tag("promise-14")
-	void errorsThatAreAboutACommandAreRefusals() {
+	void errorOfACommandIsARefusal() {
 		Function<String, OperationBlockedException> blocked = (message) -> Errors
 			.blocked(new ExecutionException(new RedisCommandExecutionException(message)), TestRedis.TIMEOUT);
 		assertThat(List.of("ERR unknown command 'EVALSHA'", "NOPERM no permissions", "NOSCRIPT No matching script"))
@@ -228,7 +228,7 @@ class StoreUnavailableTests {
 
 	@Test
 	@Tag("promise-12")
-	void settingsThatCannotBeAreRefused() {
+	void invalidSettingsAreRefused() {
 		LettuceConnectionFactory factory = new LettuceConnectionFactory();
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
 			.isThrownBy(() -> TestRedis.store(factory, -1))

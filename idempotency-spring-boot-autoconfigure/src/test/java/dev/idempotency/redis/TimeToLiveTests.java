@@ -71,7 +71,7 @@ class TimeToLiveTests {
 
 	@Test
 	@Tag("promise-2")
-	void claimIsRememberedForItsLeaseAtLeast() {
+	void claimExistsAtLeastForItsLease() {
 		redis.store()
 			.claim(new ClaimRequest(this.key, UUID.randomUUID(), null, TestDatabase.LEASE, Duration.ofMillis(1)));
 		assertThat(redis.timeToLive(this.key)).isBetween(50_000L, TestDatabase.LEASE.toMillis());
@@ -79,7 +79,7 @@ class TimeToLiveTests {
 
 	@Test
 	@Tag("promise-3")
-	void keyIsGoneAfterItsRetention() {
+	void keyIsAbsentAfterItsRetention() {
 		redis.store().claim(this.claim);
 		redis.store().complete(this.claim, null);
 		shorten(Duration.ofMillis(1));

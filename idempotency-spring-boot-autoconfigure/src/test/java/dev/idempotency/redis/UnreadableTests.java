@@ -54,7 +54,7 @@ class UnreadableTests {
 
 	@ParameterizedTest
 	@MethodSource("calls")
-	void anotherTypeIsUnreadable(Consumer<ClaimRequest> call) {
+	void valueOfAnotherRedisTypeIsUnreadable(Consumer<ClaimRequest> call) {
 		redis.commands().lpush(TestRedis.bytes(this.key), new byte[] { 1 });
 		assertUnreadable(() -> call.accept(this.request));
 		assertThat(redis.commands().llen(TestRedis.bytes(this.key))).isOne();
@@ -62,7 +62,7 @@ class UnreadableTests {
 
 	@ParameterizedTest
 	@MethodSource("calls")
-	void anotherValueIsUnreadable(Consumer<ClaimRequest> call) {
+	void foreignValueIsUnreadable(Consumer<ClaimRequest> call) {
 		redis.set(this.key, "1");
 		assertUnreadable(() -> call.accept(this.request));
 		assertThat(redis.value(this.key)).isEqualTo("1");
@@ -80,13 +80,13 @@ class UnreadableTests {
 	}
 
 	@Test
-	void valueOfOurFormatIsRead() {
+	void valueOfTheCurrentFormatIsRead() {
 		redis.set(this.key, "idem1 C " + TOKEN + " 1 1 0 1 0 1 1 ab-");
 		redis.store().claim(this.request);
 	}
 
 	@Test
-	void unreadableRecordKeepsNoOtherFromBeingRenewed() {
+	void otherKeysAreRenewedWhenARecordIsUnreadable() {
 		ClaimRequest other = TestDatabase.request(TestDatabase.newKey());
 		redis.store().claim(other);
 		redis.endLease(other.key());
@@ -96,7 +96,7 @@ class UnreadableTests {
 	}
 
 	@Test
-	void keysThatWereClaimedBesideAnUnreadableRecordCanBeGivenBack() {
+	void keysThatWereClaimedWithAnUnreadableRecordCanBeReleased() {
 		ClaimRequest other = TestDatabase.request(TestDatabase.newKey());
 		redis.set(this.key, "1");
 		assertUnreadable(() -> redis.store().claimAll(List.of(this.request, other)));

@@ -62,7 +62,7 @@ class MdcOperationContextTests {
 	}
 
 	@Test
-	void whatWasThereBeforeComesBack() {
+	void earlierValuesAreRestored() {
 		MDC.put("request", "1");
 		MDC.put("idempotency.key", "outer");
 		assertThat(seen("a")).containsAllEntriesOf(OF_A).containsEntry("request", "1");
@@ -70,7 +70,7 @@ class MdcOperationContextTests {
 	}
 
 	@Test
-	void failedHandlerLeavesNothing() {
+	void failedHandlerLeavesNoValues() {
 		assertThatIllegalStateException()
 			.isThrownBy(() -> this.template.execute(operation("a"), ResultCodec.none(), () -> {
 				throw new IllegalStateException(now().toString());
@@ -80,7 +80,7 @@ class MdcOperationContextTests {
 	}
 
 	@Test
-	void operationInAnotherHasItsOwn() {
+	void nestedOperationHasItsOwnValues() {
 		Map<String, String> inner = this.template.execute(operation("b"), ResultCodec.none(), () -> {
 			Map<String, String> seen = seen("a");
 			assertThat(now()).containsEntry("idempotency.key", "b");
@@ -90,7 +90,7 @@ class MdcOperationContextTests {
 	}
 
 	@Test
-	void asynchronousHandlerSeesThemUntilItReturns() {
+	void asynchronousHandlerSeesTheValuesUntilItReturns() {
 		CompletableFuture<Map<String, String>> handler = new CompletableFuture<>();
 		CompletableFuture<IdempotentResult<Map<String, String>>> answer = this.template.executeAsync(operation("a"),
 				ResultCodec.none(), () -> {

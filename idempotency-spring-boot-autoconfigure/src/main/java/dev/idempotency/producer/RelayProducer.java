@@ -18,10 +18,10 @@ import org.springframework.kafka.core.ProducerFactory;
 import org.springframework.util.StringUtils;
 
 /**
- * The producer of a relay, one at a time. It goes where those of the application's
- * factory go, also after they have been switched to another cluster.
+ * Creates the producer of a relay. It connects to the same cluster as the producers of
+ * the application, also after the application has switched to another cluster.
  */
-final class RelayProducers {
+final class RelayProducer {
 
 	private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
@@ -35,7 +35,7 @@ final class RelayProducers {
 
 	private @Nullable Object servers;
 
-	RelayProducers(ProducerFactory<?, ?> application, Duration sendTimeout) {
+	RelayProducer(ProducerFactory<?, ?> application, Duration sendTimeout) {
 		this.application = application;
 		this.sendTimeout = sendTimeout.toMillis();
 		Map<String, Object> current = application.getConfigurationProperties();
@@ -50,7 +50,7 @@ final class RelayProducers {
 		return configuration.get(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG);
 	}
 
-	// Meters of producers, which Boot adds, do not look at messages.
+	// The listeners register meters of the producer, and do not see the messages.
 	@SuppressWarnings("unchecked")
 	private static ProducerFactory.Listener<byte[], byte[]> untyped(ProducerFactory.Listener<?, ?> listener) {
 		return (ProducerFactory.Listener<byte[], byte[]>) listener;
@@ -65,10 +65,10 @@ final class RelayProducers {
 		configuration.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
 		configuration.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, MAX_IN_FLIGHT);
 		configuration.put(ProducerConfig.RETRIES_CONFIG, Integer.MAX_VALUE);
-		// A message with a key waits for the one before, so lingering would add up.
+		// A message waits for the previous one with its ordering key, so delays add up.
 		configuration.put(ProducerConfig.LINGER_MS_CONFIG, 0);
 		configuration.computeIfPresent(ProducerConfig.INTERCEPTOR_CLASSES_CONFIG,
-				(name, value) -> withoutStamping(value));
+				(name, value) -> withoutKeyInterceptor(value));
 		configuration.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, sendTimeout / 4);
 		configuration.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, (int) (sendTimeout * 3 / 4));
 		configuration.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) (sendTimeout * 3 / 8));
@@ -78,8 +78,8 @@ final class RelayProducers {
 		return configuration;
 	}
 
-	// A message that is published again must not get another key under another name.
-	private static List<Object> withoutStamping(Object interceptors) {
+	// A repeated publication must not get another key in another header.
+	private static List<Object> withoutKeyInterceptor(Object interceptors) {
 		Collection<?> all = (interceptors instanceof Collection<?> several) ? several
 				: List.of(StringUtils.tokenizeToStringArray(String.valueOf(interceptors), ","));
 		return all.stream()
@@ -93,9 +93,9 @@ final class RelayProducers {
 	}
 
 	/**
-	 * Take another producer if the application has switched to another cluster.
+	 * Replace the producer if the application has switched to another cluster.
 	 */
-	void follow() {
+	void renewIfSwitched() {
 		Map<String, Object> current = current();
 		if (!Objects.equals(servers(current), this.servers)) {
 			renew(current);
@@ -103,7 +103,7 @@ final class RelayProducers {
 	}
 
 	/**
-	 * Take another producer, with what is configured now.
+	 * Replace the producer, with the current configuration.
 	 */
 	void renew() {
 		renew(current());
@@ -115,13 +115,13 @@ final class RelayProducers {
 		this.servers = servers(current);
 	}
 
-	// No message is to blame for it.
+	// A KafkaException counts as an outage and not as a refusal of the message.
 	private Map<String, Object> current() {
 		try {
 			return this.application.getConfigurationProperties();
 		}
 		catch (RuntimeException ex) {
-			throw new KafkaException("The ProducerFactory of the application does not tell where the broker is", ex);
+			throw new KafkaException("The ProducerFactory of the application did not return its configuration", ex);
 		}
 	}
 
