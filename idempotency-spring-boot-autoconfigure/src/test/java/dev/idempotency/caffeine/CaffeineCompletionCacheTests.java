@@ -64,14 +64,14 @@ class CaffeineCompletionCacheTests {
 
 	@Test
 	void entryExpiresAfterTheRetention() {
-		this.cache.add(key(1), null, null, Duration.ofMillis(50));
+		this.cache.add(key(1), null, null, Duration.ofMillis(500));
 		assertThat(this.cache.find(key(1), null)).isNotNull();
 		await().until(() -> this.cache.find(key(1), null) == null);
 	}
 
 	@Test
 	void entryExpiresAfterItsTimeToLive() {
-		CaffeineCompletionCache brief = new CaffeineCompletionCache(100_000, Duration.ofMillis(50));
+		CaffeineCompletionCache brief = new CaffeineCompletionCache(100_000, Duration.ofMillis(500));
 		brief.add(key(1), null, null, LONG);
 		assertThat(brief.find(key(1), null)).isNotNull();
 		await().until(() -> brief.find(key(1), null) == null);

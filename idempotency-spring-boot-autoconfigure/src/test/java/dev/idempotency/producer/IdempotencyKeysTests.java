@@ -81,7 +81,7 @@ class IdempotencyKeysTests {
 		ProducerRecord<String, String> late = new ProducerRecord<>(topic, "without");
 		Kafka.send(late);
 		assertThatIllegalStateException().isThrownBy(() -> IdempotencyKeys.stamp(late))
-			.withMessage("A record for the topic '" + topic + "' has no header 'Idempotency-Key', and cannot be "
+			.withMessage("A record for the topic '" + topic + "' has no header 'Idempotency-Key' and cannot be "
 					+ "stamped because it has been sent already. Stamp a record before it is sent for the first time.");
 	}
 
