@@ -7,9 +7,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * When a call ends at the latest.
+ * The latest end of a call.
  *
- * @param nanos the time, as of {@link System#nanoTime()}
+ * @param nanos the time, in {@link System#nanoTime()}
  */
 record Deadline(long nanos) {
 
@@ -17,9 +17,9 @@ record Deadline(long nanos) {
 		return new Deadline(System.nanoTime() + timeout.toNanos());
 	}
 
-	// An interrupt does not end the wait, which is short: a handler that leaves one
-	// behind
-	// would lose its completion.
+	// An interrupt does not end the wait, which is short: the completion of a handler
+	// that
+	// leaves its thread interrupted must not be lost.
 	<T> T await(Future<T> future) throws ExecutionException, TimeoutException {
 		boolean interrupted = false;
 		try {

@@ -9,21 +9,20 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
 
 /**
- * Names of Redis keys.
+ * The names of the Redis keys of the store.
  *
- * @param prefix the beginning of all of them
+ * @param prefix common prefix of the names
  */
 record KeyNames(String prefix) {
 
-	// A brace in the prefix would be the hash tag, and put all keys on one node.
+	// A brace would make the prefix the hash tag, and put all keys on one cluster node.
 	private static final Pattern PREFIX = Pattern.compile("[!-z|~]{1,200}");
 
 	private static final HexFormat HEX = HexFormat.of();
 
 	KeyNames {
 		if (!PREFIX.matcher(prefix).matches()) {
-			throw new IdempotencyConfigurationException(
-					"'" + prefix + "' cannot be the beginning of the Redis keys of the idempotency store.",
+			throw new IdempotencyConfigurationException("'idempotency.redis.key-prefix' is '" + prefix + "'.",
 					"Set 'idempotency.redis.key-prefix' to 1 to 200 printable ASCII characters without spaces and "
 							+ "braces.");
 		}

@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
@@ -22,11 +23,11 @@ import dev.idempotency.store.Settlement;
 
 /**
  * The store in Redis 6 or later: standalone, with Sentinel, or a cluster. Each transition
- * is one script on one key, in one round trip.
+ * of a record is one Lua script on one key, in one round trip.
  * <p>
- * The time to live of a key is its retention, counted from the claim; the lease is a part
- * of the value, so that fencing tokens outlive it. A record that Redis has removed is
- * {@link Settlement#FORGOTTEN}.
+ * The time to live of a Redis key is the retention, counted from the claim. The lease is
+ * part of the value, so that fencing tokens outlive it. The settlement of a record that
+ * Redis has removed is {@link Settlement#FORGOTTEN}.
  *
  * @since 0.1.0
  */
@@ -36,41 +37,40 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	private static final Duration MIN_TIMEOUT = Duration.ofMillis(100);
 
-	private final Connections connections;
+	private final LettuceConnections connections;
 
-	private final Transitions transitions;
+	private final RecordScripts scripts;
 
 	private final RedisRecords records;
 
 	private final @Nullable ReplicatedConnection replicated;
-
-	private final RequiredCommands required;
 
 	private final Duration timeout;
 
 	private volatile @Nullable String warning;
 
 	/**
-	 * Create a store. No connection is made before it is used.
-	 * @param factory the connections
-	 * @param keyPrefix the beginning of the names of all keys
-	 * @param replicas how many replicas must confirm a completion
-	 * @param timeout how long a call may take
+	 * Create a store. It connects at its first call.
+	 * @param factory the connection factory
+	 * @param keyPrefix common prefix of the keys; 1 to 200 printable ASCII characters
+	 * without spaces and braces
+	 * @param replicas number of replicas that must confirm a completion, 0 or more
+	 * @param timeout time-out of a call, 100 ms or more
+	 * @throws IdempotencyConfigurationException if an argument is out of its range
 	 */
 	public RedisIdempotencyStore(LettuceConnectionFactory factory, String keyPrefix, int replicas, Duration timeout) {
 		if (timeout.compareTo(MIN_TIMEOUT) < 0) {
-			throw new IdempotencyConfigurationException("The time-out of the idempotency store is " + timeout + ".",
+			throw new IdempotencyConfigurationException("'idempotency.store.timeout' is " + timeout + ".",
 					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
 		}
 		if (replicas < 0) {
 			throw new IdempotencyConfigurationException("'idempotency.redis.replicas' is " + replicas + ".",
 					"Set 'idempotency.redis.replicas' to the number of replicas that must confirm a completion, or to 0.");
 		}
-		this.transitions = new Transitions(new KeyNames(keyPrefix));
-		this.connections = new Connections(factory, timeout);
-		this.records = new RedisRecords(this.connections, new KeyNames(keyPrefix), timeout);
+		this.scripts = new RecordScripts(new KeyNames(keyPrefix));
+		this.connections = new LettuceConnections(factory, timeout);
+		this.records = new RedisRecords(this.connections, this.scripts, timeout);
 		this.replicated = (replicas > 0) ? new ReplicatedConnection(factory, replicas, timeout) : null;
-		this.required = new RequiredCommands(new KeyNames(keyPrefix), replicas > 0);
 		this.timeout = timeout;
 	}
 
@@ -81,7 +81,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	@Override
 	public Claim claim(ClaimRequest request) {
-		return Replies.claim(request, run(this.transitions.claim(request)));
+		return Replies.claim(request, run(this.scripts.claim(request)));
 	}
 
 	@Override
@@ -91,32 +91,32 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	@Override
 	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return Replies.settlement(run(this.transitions.fail(claim, failure)));
+		return Replies.settlement(run(this.scripts.fail(claim, failure)));
 	}
 
 	@Override
 	public Settlement release(ClaimRequest claim) {
-		return Replies.settlement(run(this.transitions.release(claim)));
+		return Replies.settlement(run(this.scripts.release(claim)));
 	}
 
 	@Override
 	public Settlement renew(ClaimRequest claim) {
-		return Replies.settlement(run(this.transitions.renew(claim)));
+		return Replies.settlement(run(this.scripts.renew(claim)));
 	}
 
 	@Override
 	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
-		return Replies.settlement(run(this.transitions.restore(claim, acquired)));
+		return Replies.settlement(run(this.scripts.restore(claim, acquired)));
 	}
 
 	@Override
 	public List<Settlement> renewAll(List<ClaimRequest> claims) {
-		return settleAll(claims, this.transitions::renew);
+		return settleAll(claims, this.scripts::renew);
 	}
 
 	@Override
 	public List<Claim> claimAll(List<ClaimRequest> requests) {
-		List<byte[]> replies = runAll(requests, this.transitions::claim);
+		List<byte[]> replies = runAll(requests, this.scripts::claim);
 		return IntStream.range(0, replies.size())
 			.mapToObj((i) -> Replies.claim(requests.get(i), replies.get(i)))
 			.toList();
@@ -126,10 +126,10 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	public List<Settlement> completeAll(List<Completion> completions) {
 		ReplicatedConnection replicated = this.replicated;
 		if (replicated == null || completions.isEmpty()) {
-			return settleAll(completions, this.transitions::complete);
+			return settleAll(completions, this.scripts::complete);
 		}
-		List<Invocation> invocations = completions.stream().map(this.transitions::complete).toList();
-		return this.connections.limited((deadline) -> replicated.run(invocations, deadline))
+		List<ScriptCall> calls = completions.stream().map(this.scripts::complete).toList();
+		return this.connections.withDeadline((deadline) -> replicated.run(calls, deadline))
 			.stream()
 			.map(Replies::settlement)
 			.toList();
@@ -137,17 +137,17 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	@Override
 	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		return settleAll(claims, (claim) -> this.transitions.fail(claim, failure));
+		return settleAll(claims, (claim) -> this.scripts.fail(claim, failure));
 	}
 
 	@Override
 	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return settleAll(claims, this.transitions::release);
+		return settleAll(claims, this.scripts::release);
 	}
 
 	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return Optional.ofNullable(Replies.record(key, run(this.transitions.find(key))));
+		return Optional.ofNullable(Replies.record(key, run(this.scripts.find(key))));
 	}
 
 	@Override
@@ -161,7 +161,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	}
 
 	/**
-	 * What {@link RedisServerCheck} has found: servers that may evict keys, or that
+	 * The findings of {@link RedisServerCheck}: servers that may evict keys, or that
 	 * refuse a command that the store needs.
 	 */
 	@Override
@@ -174,17 +174,17 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	}
 
 	/**
-	 * Ask the servers.
-	 * @param limit how long it may take, {@code null} for as long as any call
-	 * @return what was found
+	 * Check the servers.
+	 * @param limit time-out of the check, {@code null} for that of a call
+	 * @return the findings
 	 */
-	Findings inspect(@Nullable Duration limit) {
-		return this.connections.shared((limit != null) ? limit : this.timeout, (commands, deadline) -> {
-			ReplicatedConnection replicated = this.replicated;
-			List<String> refused = this.required.refused(
-					(replicated != null) ? replicated.commands(this.required.probe(), deadline) : commands, deadline);
-			return new Findings(refused, this.required.keys().prefix(), this.required.rule(),
-					EvictionPolicies.read(commands, deadline));
+	ServerFindings inspect(@Nullable Duration limit) {
+		KeyNames keys = this.scripts.keys();
+		ReplicatedConnection replicated = this.replicated;
+		return this.connections.onSharedConnection((limit != null) ? limit : this.timeout, (commands, deadline) -> {
+			RedisClusterAsyncCommands<byte[], byte[]> probing = (replicated != null)
+					? replicated.commands(ServerFindings.probe(keys), deadline) : commands;
+			return ServerFindings.read(probing, commands, keys, replicated != null, deadline);
 		});
 	}
 
@@ -199,22 +199,18 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 		}
 	}
 
-	private byte[] run(Invocation invocation) {
-		return this.connections.shared((commands, deadline) -> ScriptCall.run(commands, invocation, deadline));
+	private byte[] run(ScriptCall call) {
+		return this.connections.onSharedConnection(call::run);
 	}
 
-	private <T> List<Settlement> settleAll(List<T> asked, Function<T, Invocation> transition) {
-		return runAll(asked, transition).stream().map(Replies::settlement).toList();
+	private <T> List<Settlement> settleAll(List<T> elements, Function<T, ScriptCall> script) {
+		return runAll(elements, script).stream().map(Replies::settlement).toList();
 	}
 
-	// All are sent before the first answer is awaited.
-	private <T> List<byte[]> runAll(List<T> asked, Function<T, Invocation> transition) {
-		return asked.isEmpty() ? List.of() : this.connections.shared((commands, deadline) -> {
-			List<ScriptCall> calls = asked.stream()
-				.map((each) -> new ScriptCall(commands, transition.apply(each)))
-				.toList();
-			return ScriptCall.awaitAll(calls, deadline);
-		});
+	// Sends all calls before it awaits the first reply.
+	private <T> List<byte[]> runAll(List<T> elements, Function<T, ScriptCall> script) {
+		return elements.isEmpty() ? List.of() : this.connections.onSharedConnection((commands, deadline) -> ScriptCall
+			.awaitAll(elements.stream().map((element) -> script.apply(element).send(commands)).toList(), deadline));
 	}
 
 }

@@ -22,26 +22,23 @@ import dev.idempotency.store.IdempotencyRecords;
  */
 final class RedisRecords implements IdempotencyRecords {
 
-	private final Connections connections;
+	private final LettuceConnections connections;
 
-	private final Interventions interventions;
-
-	private final Transitions transitions;
+	private final RecordScripts scripts;
 
 	private final Duration timeout;
 
-	RedisRecords(Connections connections, KeyNames keys, Duration timeout) {
+	RedisRecords(LettuceConnections connections, RecordScripts scripts, Duration timeout) {
 		this.connections = connections;
-		this.interventions = new Interventions(keys);
-		this.transitions = new Transitions(keys);
+		this.scripts = scripts;
 		this.timeout = timeout;
 	}
 
 	@Override
 	public Overview overview() {
-		return this.connections.shared((commands, deadline) -> {
+		return this.connections.onSharedConnection((commands, deadline) -> {
 			Map<String, Tally> scopes = new TreeMap<>();
-			boolean complete = new Walk(commands, this.interventions, deadline, this.timeout).go((seen) -> {
+			boolean complete = new Walk(commands, this.scripts, deadline, this.timeout).go((seen) -> {
 				scopes.computeIfAbsent(seen.record().key().scope(), (scope) -> new Tally()).add(seen);
 				return true;
 			});
@@ -67,9 +64,9 @@ final class RedisRecords implements IdempotencyRecords {
 		if (after != null) {
 			throw new IllegalArgumentException("Redis has no order of records, so its lists cannot be continued");
 		}
-		return this.connections.shared((commands, deadline) -> {
+		return this.connections.onSharedConnection((commands, deadline) -> {
 			List<IdempotencyRecord> found = new ArrayList<>();
-			boolean complete = new Walk(commands, this.interventions, deadline, this.timeout).go((seen) -> {
+			boolean complete = new Walk(commands, this.scripts, deadline, this.timeout).go((seen) -> {
 				if (condition.test(seen) && found.size() < limit) {
 					found.add(seen.record());
 					return true;
@@ -82,25 +79,25 @@ final class RedisRecords implements IdempotencyRecords {
 
 	@Override
 	public Optional<byte[]> result(IdempotencyKey key) {
-		return Optional.ofNullable(Replies.result(run(this.transitions.find(key))));
+		return Optional.ofNullable(Replies.result(run(this.scripts.find(key))));
 	}
 
 	@Override
 	public Change release(IdempotencyKey key, boolean force) {
-		return change(this.interventions.release(key, force));
+		return change(this.scripts.release(key, force));
 	}
 
 	@Override
 	public Change evict(IdempotencyKey key, boolean force) {
-		return change(this.interventions.evict(key, force));
+		return change(this.scripts.evict(key, force));
 	}
 
-	private Change change(Invocation invocation) {
-		return Change.valueOf(new String(run(invocation), StandardCharsets.US_ASCII));
+	private Change change(ScriptCall call) {
+		return Change.valueOf(new String(run(call), StandardCharsets.US_ASCII));
 	}
 
-	private byte[] run(Invocation invocation) {
-		return this.connections.shared((commands, deadline) -> ScriptCall.run(commands, invocation, deadline));
+	private byte[] run(ScriptCall call) {
+		return this.connections.onSharedConnection(call::run);
 	}
 
 	/**

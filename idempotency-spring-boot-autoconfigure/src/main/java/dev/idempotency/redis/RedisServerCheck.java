@@ -19,23 +19,23 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 
 /**
- * Checks that the servers of a {@link RedisIdempotencyStore} allow the commands that it
- * needs, and that they do not evict keys: at the start, every five minutes, and soon
- * after each new connection, as after a fail-over.
+ * Checks that the servers of a {@link RedisIdempotencyStore} allow the commands that the
+ * store needs and do not evict keys. The check runs at the start, every five minutes, and
+ * soon after each new connection, for example after a failover.
  * <p>
- * At the start, a refused command is an {@link IdempotencyConfigurationException}, and
- * eviction, or a policy that cannot be read, is one if it is to be refused. While the
- * application runs, findings are logged, published to a callback and part of
- * {@link RedisIdempotencyStore#warning()}; consumption is not stopped. A server that
- * cannot be reached at the start is checked later.
+ * At the start, a refused command fails the start with an
+ * {@link IdempotencyConfigurationException}. If eviction is to be refused, a policy that
+ * evicts keys or cannot be read also fails the start. Later, findings are logged,
+ * reported to a callback and returned by {@link RedisIdempotencyStore#warning()};
+ * consumption continues. A server that is unavailable at the start is checked later.
  *
  * @since 0.1.0
  */
 public final class RedisServerCheck implements Lifecycle {
 
 	/**
-	 * The phase of the check: after the connection factories, which start at 0, and
-	 * before the containers, which start at {@code Integer.MAX_VALUE - 100}.
+	 * The phase of the check: after the connection factories, which have the phase 0, and
+	 * before the listener containers, which have {@code Integer.MAX_VALUE - 100}.
 	 */
 	public static final int PHASE = Integer.MAX_VALUE / 2;
 
@@ -43,54 +43,55 @@ public final class RedisServerCheck implements Lifecycle {
 
 	private static final Duration INTERVAL = Duration.ofMinutes(5);
 
-	// The first connection takes longer than a call may.
-	private static final Duration FIRST = Duration.ofSeconds(10);
+	// Opening the first connection takes longer than the time-out of a call.
+	private static final Duration FIRST_TIMEOUT = Duration.ofSeconds(10);
 
-	// Connections come in groups, and a new master loads its data first.
-	private static final Duration SOON = Duration.ofSeconds(1);
+	// Connections are opened in groups, and a new master loads its data first.
+	private static final Duration DELAY_AFTER_CONNECT = Duration.ofSeconds(1);
 
 	private final RedisIdempotencyStore store;
 
 	private final boolean refuseEviction;
 
-	private final Consumer<Boolean> evictable;
+	private final Consumer<Boolean> evictionCallback;
 
 	private final Duration interval;
 
 	private final AtomicBoolean due = new AtomicBoolean();
 
-	private Findings latest = Findings.NONE;
+	private @Nullable ServerFindings latest;
 
 	private volatile @Nullable ScheduledExecutorService executor;
 
 	/**
 	 * Create a check.
 	 * @param store the store whose servers are checked
-	 * @param refuseEviction whether servers that may evict keys, or do not let their
-	 * policy be read, are refused at the start
-	 * @param evictable called after each check with whether servers may evict keys
+	 * @param refuseEviction whether the start fails if a server may evict keys or refuses
+	 * to show its memory policy
+	 * @param evictionCallback called after each check with whether a server may evict
+	 * keys
 	 */
-	public RedisServerCheck(RedisIdempotencyStore store, boolean refuseEviction, Consumer<Boolean> evictable) {
-		this(store, refuseEviction, evictable, INTERVAL);
+	public RedisServerCheck(RedisIdempotencyStore store, boolean refuseEviction, Consumer<Boolean> evictionCallback) {
+		this(store, refuseEviction, evictionCallback, INTERVAL);
 	}
 
-	RedisServerCheck(RedisIdempotencyStore store, boolean refuseEviction, Consumer<Boolean> evictable,
+	RedisServerCheck(RedisIdempotencyStore store, boolean refuseEviction, Consumer<Boolean> evictionCallback,
 			Duration interval) {
 		this.store = store;
 		this.refuseEviction = refuseEviction;
-		this.evictable = evictable;
+		this.evictionCallback = evictionCallback;
 		this.interval = interval;
 	}
 
 	/**
-	 * Check the servers, and go on doing so on a thread of its own.
-	 * @throws IdempotencyConfigurationException if a server refuses what the store needs,
-	 * or may evict keys and that is to be refused
+	 * Check the servers, and start the periodic checks.
+	 * @throws IdempotencyConfigurationException if a server refuses a command that the
+	 * store needs, or if eviction is refused and a server may evict keys
 	 */
 	@Override
 	public void start() {
 		try {
-			Findings findings = this.store.inspect(FIRST);
+			ServerFindings findings = this.store.inspect(FIRST_TIMEOUT);
 			findings.refusal().ifPresent(RedisServerCheck::fail);
 			if (this.refuseEviction) {
 				findings.eviction().ifPresent(RedisServerCheck::fail);
@@ -102,8 +103,9 @@ public final class RedisServerCheck implements Lifecycle {
 		}
 		catch (RuntimeException ex) {
 			requireLogin(ex);
-			logger.warn("Redis cannot be reached at the start of the application: idempotent listeners wait until it "
-					+ "answers, and its permissions and memory policy are checked then", ex);
+			logger
+				.warn("Redis is unavailable at the start of the application. Idempotent listeners are paused until it "
+						+ "answers; its permissions and its memory policy are checked then", ex);
 		}
 		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-redis-check-");
 		threads.setDaemon(true);
@@ -119,16 +121,16 @@ public final class RedisServerCheck implements Lifecycle {
 		throw finding;
 	}
 
-	// A wrong password looks like a connection that cannot be made.
+	// Lettuce reports a wrong password as a failure to connect.
 	private static void requireLogin(Throwable failure) {
 		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
 			if (cause instanceof RedisCommandExecutionException refusal) {
-				String code = RequiredCommands.code(refusal);
+				String code = ServerFindings.code(refusal);
 				if ("NOAUTH".equals(code) || "WRONGPASS".equals(code) || "NOPERM".equals(code)) {
 					throw new IdempotencyConfigurationException(
 							"Redis refuses the connection of the idempotency store (" + code + ").",
-							"Set 'spring.data.redis.username' and 'spring.data.redis.password' to those of a user of "
-									+ "the server.");
+							"Set 'spring.data.redis.username' and 'spring.data.redis.password' to the credentials of a "
+									+ "Redis user.");
 				}
 			}
 		}
@@ -143,20 +145,20 @@ public final class RedisServerCheck implements Lifecycle {
 			scheduler.schedule(() -> {
 				this.due.set(false);
 				check();
-			}, SOON.toNanos(), TimeUnit.NANOSECONDS);
+			}, DELAY_AFTER_CONNECT.toNanos(), TimeUnit.NANOSECONDS);
 		}
 		catch (RejectedExecutionException ex) {
-			logger.debug("The check has been stopped", ex);
+			logger.debug("The check of the Redis servers has been stopped", ex);
 		}
 	}
 
-	// Whatever it throws, the next check comes.
+	// An exception would end the periodic checks.
 	private void check() {
 		try {
 			report(this.store.inspect(null));
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
-			logger.debug("The servers could not be checked", ex);
+			logger.debug("The Redis servers are unavailable and could not be checked", ex);
 		}
 		catch (Throwable ex) {
 			logger.warn("The permissions and the memory policy of Redis could not be checked; the next check is in "
@@ -164,36 +166,25 @@ public final class RedisServerCheck implements Lifecycle {
 		}
 	}
 
-	private void report(Findings findings) {
+	private void report(ServerFindings findings) {
 		this.store.warn(findings.describe().orElse(null));
-		EvictionPolicies policies = findings.policies();
-		if (!policies.evicting().isEmpty() || !policies.hidden()) {
-			this.evictable.accept(!policies.evicting().isEmpty());
+		if (findings.isEvictionKnown()) {
+			this.evictionCallback.accept(findings.isEvictionPossible());
 		}
-		if (!findings.equals(this.latest)) {
-			log(findings);
-			this.latest = findings;
+		ServerFindings previous = this.latest;
+		this.latest = findings;
+		if (findings.equals(previous)) {
+			return;
 		}
-	}
-
-	private void log(Findings findings) {
-		findings.refusal().ifPresent((finding) -> logger.error(finding.getMessage() + " " + finding.action()));
-		findings.eviction().ifPresent((finding) -> {
-			String message = finding.getMessage() + " " + finding.action();
-			if (this.refuseEviction) {
-				logger.error(message);
-			}
-			else {
-				logger.warn(message);
-			}
-		});
-		if (findings.describe().isEmpty() && this.latest.describe().isPresent()) {
-			logger.info("Redis allows what the idempotency store needs, and evicts no keys any more");
+		findings.refusal().map(ServerFindings::describe).ifPresent(logger::error);
+		findings.eviction().map(ServerFindings::describe).ifPresent(this.refuseEviction ? logger::error : logger::warn);
+		if (previous != null && previous.describe().isPresent() && findings.describe().isEmpty()) {
+			logger.info("Redis allows all commands of the idempotency store again, and does not evict keys");
 		}
 	}
 
 	/**
-	 * End the checks.
+	 * Stop the periodic checks.
 	 */
 	@Override
 	public void stop() {
@@ -205,8 +196,8 @@ public final class RedisServerCheck implements Lifecycle {
 	}
 
 	/**
-	 * Whether the servers are being checked.
-	 * @return whether this has been started and not stopped
+	 * Whether the periodic checks run.
+	 * @return whether they have been started and not stopped
 	 */
 	@Override
 	public boolean isRunning() {

@@ -30,9 +30,9 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import dev.idempotency.IdempotencyStoreUnavailableException;
 
 /**
- * Waits until replicas have confirmed a write. It has a connection of its own, opened
- * when it is needed: {@code WAIT} blocks its connection, and counts the writes of it
- * only; in a cluster it is that to the node of the key.
+ * Runs scripts whose writes replicas must confirm. It opens a connection of its own at
+ * the first call, because {@code WAIT} blocks its connection and counts only the writes
+ * of that connection. In a cluster, it uses the connection to the node of the key.
  */
 final class ReplicatedConnection {
 
@@ -42,14 +42,14 @@ final class ReplicatedConnection {
 
 	private final Duration wait;
 
-	private final Opening<StatefulConnection<byte[], byte[]>> opening = new Opening<>(this::open);
+	private final ConnectionOpener<StatefulConnection<byte[], byte[]>> opener = new ConnectionOpener<>(this::open);
 
 	private final Map<StatefulConnection<?, ?>, Disconnects> disconnects = new ConcurrentHashMap<>();
 
 	ReplicatedConnection(LettuceConnectionFactory factory, int replicas, Duration timeout) {
 		this.factory = factory;
 		this.replicas = replicas;
-		// So that the answer, too, comes within the time-out.
+		// The reply must also arrive within the time-out.
 		this.wait = timeout.dividedBy(2);
 	}
 
@@ -59,29 +59,29 @@ final class ReplicatedConnection {
 				: ((RedisClient) this.factory.getRequiredNativeClient()).connect(ByteArrayCodec.INSTANCE);
 	}
 
-	// All are sent before the first answer is awaited, and what was written through one
-	// connection is confirmed to it at once.
-	List<byte[]> run(List<Invocation> invocations, Deadline deadline) throws ExecutionException, TimeoutException {
+	// Sends all calls before it awaits the first reply. One WAIT confirms all writes of a
+	// connection.
+	List<byte[]> run(List<ScriptCall> calls, Deadline deadline) throws ExecutionException, TimeoutException {
 		List<StatefulRedisConnection<byte[], byte[]>> connections = new ArrayList<>();
-		for (Invocation invocation : invocations) {
-			connections.add(connection(invocation.key(), deadline));
+		for (ScriptCall call : calls) {
+			connections.add(connection(call.key(), deadline));
 		}
-		Map<StatefulRedisConnection<byte[], byte[]>, Integer> before = new HashMap<>();
-		connections.forEach((connection) -> before.computeIfAbsent(connection, this::disconnects));
-		List<ScriptCall> calls = new ArrayList<>();
-		for (int i = 0; i < invocations.size(); i++) {
-			calls.add(new ScriptCall(connections.get(i).async(), invocations.get(i)));
+		Map<StatefulRedisConnection<byte[], byte[]>, Integer> disconnectsBefore = new HashMap<>();
+		connections.forEach((connection) -> disconnectsBefore.computeIfAbsent(connection, this::disconnects));
+		List<ScriptCall.Sent> sent = new ArrayList<>();
+		for (int i = 0; i < calls.size(); i++) {
+			sent.add(calls.get(i).send(connections.get(i).async()));
 		}
-		List<byte[]> answers = ScriptCall.awaitAll(calls, deadline);
+		List<byte[]> replies = ScriptCall.awaitAll(sent, deadline);
 		Set<StatefulRedisConnection<byte[], byte[]>> written = new HashSet<>();
-		for (int i = 0; i < answers.size(); i++) {
-			if (Replies.isSettled(answers.get(i))) {
+		for (int i = 0; i < replies.size(); i++) {
+			if (Replies.isSettled(replies.get(i))) {
 				written.add(connections.get(i));
 			}
 		}
-		before.keySet().retainAll(written);
-		confirm(before, deadline);
-		return answers;
+		disconnectsBefore.keySet().retainAll(written);
+		confirm(disconnectsBefore, deadline);
+		return replies;
 	}
 
 	RedisClusterAsyncCommands<byte[], byte[]> commands(byte[] key, Deadline deadline)
@@ -98,12 +98,12 @@ final class ReplicatedConnection {
 						connection.async().waitForReplication(this.replicas, this.wait.toMillis())));
 			for (Map.Entry<StatefulRedisConnection<byte[], byte[]>, RedisFuture<Long>> wait : waits.entrySet()) {
 				long confirmed = deadline.await(wait.getValue());
-				// A new connection has written nothing, which every replica confirms.
-				if (confirmed < this.replicas
-						|| !Integer.valueOf(disconnects(wait.getKey())).equals(written.get(wait.getKey()))) {
+				// Without a write on a new connection, WAIT counts every replica.
+				boolean reconnected = !Integer.valueOf(disconnects(wait.getKey())).equals(written.get(wait.getKey()));
+				if (confirmed < this.replicas || reconnected) {
 					throw new IdempotencyStoreUnavailableException(
-							confirmed + " of " + this.replicas + " replicas confirmed the completion within "
-									+ this.wait + "; it is repeated until they do",
+							confirmed + " of " + this.replicas + " required replicas confirmed the completion within "
+									+ this.wait + "; the completion is retried",
 							null);
 				}
 			}
@@ -120,11 +120,11 @@ final class ReplicatedConnection {
 	private StatefulRedisConnection<byte[], byte[]> connection(byte[] key, Deadline deadline)
 			throws ExecutionException, TimeoutException {
 		StatefulConnection<byte[], byte[]> connection = deadline
-			.await(this.opening.get(this.factory.getNativeClient()));
+			.await(this.opener.open(this.factory.getNativeClient()));
 		if (connection instanceof StatefulRedisClusterConnection<byte[], byte[]> cluster) {
 			RedisClusterNode node = cluster.getPartitions().getMasterBySlot(SlotHash.getSlot(key));
 			if (node == null) {
-				throw new RedisException("No node of the cluster serves the slot of the key");
+				throw new RedisException("No node of the Redis cluster serves the slot of the key");
 			}
 			return deadline.await(cluster.getConnectionAsync(node.getNodeId()));
 		}
@@ -132,14 +132,14 @@ final class ReplicatedConnection {
 	}
 
 	void close() {
-		StatefulConnection<byte[], byte[]> connection = this.opening.getNow();
+		StatefulConnection<byte[], byte[]> connection = this.opener.getIfOpen();
 		if (connection != null) {
 			connection.closeAsync();
 		}
 	}
 
 	/**
-	 * How often a connection was lost.
+	 * Counts how often a connection was lost.
 	 */
 	private static final class Disconnects implements RedisConnectionStateListener {
 

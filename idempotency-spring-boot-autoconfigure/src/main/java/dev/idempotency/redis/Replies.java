@@ -10,14 +10,15 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.Settlement;
 
 /**
- * Reads what the scripts answer: one text each. A server writes every answer of several
- * parts to the network by itself, which takes longer than the script.
+ * Reads the replies of {@link RecordScripts}. A reply is one text: a server writes each
+ * part of an array to the network separately, which takes longer than the script.
  */
 final class Replies {
 
@@ -33,7 +34,7 @@ final class Replies {
 		}
 		return switch (letter) {
 			case 'A' -> new Claim.Acquired((int) reader.number(), (int) reader.number());
-			case 'C' -> new Claim.Completed(Outcome.result(reader.rest()));
+			case 'C' -> new Claim.Completed(result(reader));
 			case 'M' -> new Claim.Mismatch();
 			default -> new Claim.InProgress(Duration.ofMillis(reader.number()));
 		};
@@ -66,8 +67,7 @@ final class Replies {
 		boolean timed = reader.isNext('0');
 		Instant at = reader.instant();
 		return new IdempotencyRecord(key, state, fence, attempt, (state == State.IN_PROGRESS) ? at : null,
-				reader.instant(), (state == State.COMPLETED && timed) ? at : null, reader.instant(),
-				Outcome.failure(reader.rest()));
+				reader.instant(), (state == State.COMPLETED && timed) ? at : null, reader.instant(), failure(reader));
 	}
 
 	static byte @Nullable [] result(byte[] reply) {
@@ -79,7 +79,20 @@ final class Replies {
 		for (int i = 0; i < 5; i++) {
 			reader.number();
 		}
-		return Outcome.result(reader.rest());
+		return result(reader);
+	}
+
+	private static byte @Nullable [] result(Reader reader) {
+		return (reader.letter() == RecordScripts.RESULT) ? reader.rest() : null;
+	}
+
+	private static @Nullable Failure failure(Reader reader) {
+		if (reader.letter() != RecordScripts.FAILURE) {
+			return null;
+		}
+		String text = new String(reader.rest(), StandardCharsets.UTF_8);
+		int end = text.indexOf(RecordScripts.SEPARATOR);
+		return (end < 0) ? new Failure(text, null) : new Failure(text.substring(0, end), text.substring(end + 1));
 	}
 
 	static @Nullable Seen seen(byte[] reply) {
@@ -95,7 +108,8 @@ final class Replies {
 	}
 
 	/**
-	 * Reads from the left: a letter, numbers with a space between them, and the rest.
+	 * Reads a reply from left to right: letters, numbers that end with a space, and
+	 * texts.
 	 */
 	private static final class Reader {
 

@@ -12,92 +12,121 @@ import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import org.springframework.data.redis.core.script.DigestUtils;
 
 /**
- * A script that has been sent, and is sent in full when the server does not know it: a
- * server forgets its scripts with a restart, and a promoted replica never had them.
+ * A call of a Lua script on one key. The script is sent by its digest, and in full if the
+ * server does not know it: a server forgets its scripts with a restart, and a promoted
+ * replica does not have them.
+ *
+ * @param script the script
+ * @param key the key
+ * @param arguments the arguments
  */
-final class ScriptCall {
+record ScriptCall(Script script, byte[] key, byte[]... arguments) {
 
-	private final RedisClusterAsyncCommands<byte[], byte[]> commands;
-
-	private final Invocation invocation;
-
-	private final CompletableFuture<byte[]> answer;
-
-	private volatile RedisFuture<byte[]> sent;
-
-	private volatile boolean cancelled;
-
-	ScriptCall(RedisClusterAsyncCommands<byte[], byte[]> commands, Invocation invocation) {
-		this.commands = commands;
-		this.invocation = invocation;
-		this.sent = commands.evalsha(invocation.script().digest(), ScriptOutputType.VALUE, keys(),
-				invocation.arguments());
-		this.answer = this.sent.exceptionallyCompose(this::repeat).toCompletableFuture();
-	}
-
-	private CompletionStage<byte[]> repeat(Throwable error) {
-		if (!(error instanceof RedisNoScriptException) || this.cancelled) {
-			return CompletableFuture.failedFuture(error);
-		}
-		this.sent = this.commands.eval(this.invocation.script().text(), ScriptOutputType.VALUE, keys(),
-				this.invocation.arguments());
-		if (this.cancelled) {
-			this.sent.cancel(false);
-		}
-		return this.sent;
-	}
-
-	private byte[][] keys() {
-		return new byte[][] { this.invocation.key() };
-	}
-
-	static byte[] run(RedisClusterAsyncCommands<byte[], byte[]> commands, Invocation invocation, Deadline deadline)
+	byte[] run(RedisClusterAsyncCommands<byte[], byte[]> commands, Deadline deadline)
 			throws ExecutionException, TimeoutException {
-		ScriptCall call = new ScriptCall(commands, invocation);
+		Sent sent = send(commands);
 		try {
-			return call.await(deadline);
+			return sent.await(deadline);
 		}
 		finally {
-			call.cancel();
+			sent.cancel();
 		}
 	}
 
-	// One that fails does not keep the others from being done.
-	static List<byte[]> awaitAll(List<ScriptCall> calls, Deadline deadline)
-			throws ExecutionException, TimeoutException {
+	Sent send(RedisClusterAsyncCommands<byte[], byte[]> commands) {
+		return new Sent(commands, this);
+	}
+
+	// A call that fails does not prevent the others.
+	static List<byte[]> awaitAll(List<Sent> calls, Deadline deadline) throws ExecutionException, TimeoutException {
 		try {
 			deadline.await(
-					CompletableFuture.allOf(calls.stream().map((call) -> call.answer).toArray(CompletableFuture[]::new))
+					CompletableFuture.allOf(calls.stream().map((call) -> call.reply).toArray(CompletableFuture[]::new))
 						.exceptionally((error) -> null));
-			List<byte[]> answers = new ArrayList<>(calls.size());
-			for (ScriptCall call : calls) {
-				answers.add(call.await(deadline));
+			List<byte[]> replies = new ArrayList<>(calls.size());
+			for (Sent call : calls) {
+				replies.add(call.await(deadline));
 			}
-			return answers;
+			return replies;
 		}
 		finally {
-			calls.forEach(ScriptCall::cancel);
+			calls.forEach(Sent::cancel);
 		}
 	}
 
-	byte[] await(Deadline deadline) throws ExecutionException, TimeoutException {
-		try {
-			return deadline.await(this.answer);
+	/**
+	 * A Lua script.
+	 *
+	 * @param text the script
+	 * @param digest the SHA-1 digest under which the server caches it
+	 */
+	record Script(String text, String digest) {
+
+		static Script of(String text) {
+			return new Script(text, DigestUtils.sha1DigestAsHex(text));
 		}
-		catch (ExecutionException ex) {
-			if (Errors.isUnreadable(ex.getCause())) {
-				throw Errors.unreadable(new String(this.invocation.key(), StandardCharsets.US_ASCII), ex.getCause());
+
+	}
+
+	/**
+	 * A call that was sent.
+	 */
+	static final class Sent {
+
+		private final RedisClusterAsyncCommands<byte[], byte[]> commands;
+
+		private final ScriptCall call;
+
+		private final CompletableFuture<byte[]> reply;
+
+		private volatile RedisFuture<byte[]> command;
+
+		private volatile boolean cancelled;
+
+		private Sent(RedisClusterAsyncCommands<byte[], byte[]> commands, ScriptCall call) {
+			this.commands = commands;
+			this.call = call;
+			this.command = commands.evalsha(call.script().digest(), ScriptOutputType.VALUE, keys(), call.arguments());
+			this.reply = this.command.exceptionallyCompose(this::sendInFull).toCompletableFuture();
+		}
+
+		private CompletionStage<byte[]> sendInFull(Throwable error) {
+			if (!(error instanceof RedisNoScriptException) || this.cancelled) {
+				return CompletableFuture.failedFuture(error);
 			}
-			throw ex;
+			this.command = this.commands.eval(this.call.script().text(), ScriptOutputType.VALUE, keys(),
+					this.call.arguments());
+			if (this.cancelled) {
+				this.command.cancel(false);
+			}
+			return this.command;
 		}
-	}
 
-	// What waits for a connection is never sent then.
-	void cancel() {
-		this.cancelled = true;
-		this.sent.cancel(false);
+		private byte[][] keys() {
+			return new byte[][] { this.call.key() };
+		}
+
+		byte[] await(Deadline deadline) throws ExecutionException, TimeoutException {
+			try {
+				return deadline.await(this.reply);
+			}
+			catch (ExecutionException ex) {
+				if (RedisErrors.isUnreadable(ex.getCause())) {
+					throw RedisErrors.unreadable(new String(this.call.key(), StandardCharsets.US_ASCII), ex.getCause());
+				}
+				throw ex;
+			}
+		}
+
+		// A command that still waits for a connection is never sent then.
+		void cancel() {
+			this.cancelled = true;
+			this.command.cancel(false);
+		}
+
 	}
 
 }

@@ -33,7 +33,7 @@ final class Walk {
 
 	private final RedisClusterAsyncCommands<byte[], byte[]> commands;
 
-	private final Interventions interventions;
+	private final RecordScripts scripts;
 
 	private final Deadline deadline;
 
@@ -42,10 +42,10 @@ final class Walk {
 
 	private final Set<ByteBuffer> met = new HashSet<>();
 
-	Walk(RedisClusterAsyncCommands<byte[], byte[]> commands, Interventions interventions, Deadline deadline,
+	Walk(RedisClusterAsyncCommands<byte[], byte[]> commands, RecordScripts scripts, Deadline deadline,
 			Duration timeout) {
 		this.commands = commands;
-		this.interventions = interventions;
+		this.scripts = scripts;
 		this.deadline = deadline;
 		this.end = System.nanoTime() + timeout.toNanos() / 2;
 	}
@@ -58,7 +58,7 @@ final class Walk {
 	boolean go(Predicate<Seen> visitor) throws ExecutionException, TimeoutException {
 		// A brace ends what KeyNames allows in a prefix.
 		ScanArgs arguments = ScanArgs.Builder.limit(STEP)
-			.match(escape(this.interventions.keys().prefix()) + "{*", StandardCharsets.US_ASCII);
+			.match(escape(this.scripts.keys().prefix()) + "{*", StandardCharsets.US_ASCII);
 		ScanCursor cursor = ScanCursor.INITIAL;
 		while (!cursor.isFinished()) {
 			if (System.nanoTime() > this.end || this.met.size() >= IdempotencyRecords.WINDOW) {
@@ -76,11 +76,11 @@ final class Walk {
 	}
 
 	private boolean visit(List<byte[]> names, Predicate<Seen> visitor) throws ExecutionException, TimeoutException {
-		List<ScriptCall> calls = names.stream()
-			.map((name) -> new ScriptCall(this.commands, this.interventions.look(name)))
+		List<ScriptCall.Sent> calls = names.stream()
+			.map((name) -> this.scripts.look(name).send(this.commands))
 			.toList();
 		try {
-			for (ScriptCall call : calls) {
+			for (ScriptCall.Sent call : calls) {
 				Seen seen = seen(call);
 				if (seen != null && !visitor.test(seen)) {
 					return false;
@@ -89,11 +89,11 @@ final class Walk {
 			return true;
 		}
 		finally {
-			calls.forEach(ScriptCall::cancel);
+			calls.forEach(ScriptCall.Sent::cancel);
 		}
 	}
 
-	private @Nullable Seen seen(ScriptCall call) throws ExecutionException, TimeoutException {
+	private @Nullable Seen seen(ScriptCall.Sent call) throws ExecutionException, TimeoutException {
 		try {
 			return Replies.seen(call.await(this.deadline));
 		}

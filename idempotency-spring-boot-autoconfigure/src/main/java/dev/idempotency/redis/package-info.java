@@ -1,5 +1,5 @@
 /**
- * The store in Redis.
+ * The idempotency store in Redis.
  */
 @NullMarked
 package dev.idempotency.redis;

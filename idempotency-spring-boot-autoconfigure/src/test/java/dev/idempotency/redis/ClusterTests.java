@@ -75,13 +75,13 @@ class ClusterTests {
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 1)) {
 			assertThat(store.inspect(Duration.ofSeconds(30))).satisfies((findings) -> {
 				assertThat(findings.refused()).isEmpty();
-				assertThat(findings.policies().evicting()).isEmpty();
+				assertThat(findings.evicting()).isEmpty();
 			});
 			List.of(master, replica).forEach((node) -> {
 				node.ask("CONFIG SET maxmemory 100mb");
 				node.ask("CONFIG SET maxmemory-policy volatile-ttl");
 			});
-			assertThat(store.inspect(Duration.ofSeconds(30)).policies().evicting())
+			assertThat(store.inspect(Duration.ofSeconds(30)).evicting())
 				.isEqualTo(Map.of(master.host() + ":" + master.port(), "volatile-ttl",
 						replica.host() + ":" + replica.port(), "volatile-ttl"));
 		}
@@ -97,7 +97,7 @@ class ClusterTests {
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 1)) {
 			requests.forEach((request) -> {
 				store.claim(request);
-				// The connections to the nodes are opened by it.
+				// It opens the connections to the nodes.
 				await().atMost(Duration.ofSeconds(30))
 					.ignoreExceptions()
 					.until(() -> store.complete(request, null), Settlement.SETTLED::equals);

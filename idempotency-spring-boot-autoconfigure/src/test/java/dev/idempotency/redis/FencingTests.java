@@ -22,7 +22,8 @@ import dev.idempotency.test.TestRedis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for what {@link RedisIdempotencyStore} answers to those who do not own a key.
+ * Tests for settlements of {@link RedisIdempotencyStore} by callers that do not own the
+ * key.
  */
 @Tag("promise-4")
 class FencingTests {

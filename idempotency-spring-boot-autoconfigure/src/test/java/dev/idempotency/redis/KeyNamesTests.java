@@ -28,7 +28,7 @@ class KeyNamesTests {
 	@Tag("promise-12")
 	void invalidPrefixIsRefused(String prefix) {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> new KeyNames(prefix))
-			.withMessage("'" + prefix + "' cannot be the beginning of the Redis keys of the idempotency store.")
+			.withMessage("'idempotency.redis.key-prefix' is '" + prefix + "'.")
 			.satisfies((ex) -> assertThat(ex.action()).startsWith("Set 'idempotency.redis.key-prefix' to"));
 	}
 

@@ -18,7 +18,7 @@ import dev.idempotency.test.TestRedis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for a server that has more records than a call may look at.
+ * Tests for a server with more records than a call may read.
  */
 @Execution(ExecutionMode.SAME_THREAD)
 class RecordWalkTests {

@@ -6,7 +6,7 @@ import dev.idempotency.contract.IdempotencyRecordsContract;
 import dev.idempotency.test.TestRedis;
 
 /**
- * The contract of {@link RedisIdempotencyStore} for people on a cluster.
+ * The contract of {@link RedisIdempotencyStore} for operators on a cluster.
  */
 class RedisClusterRecordsContractTests extends IdempotencyRecordsContract {
 
@@ -22,14 +22,13 @@ class RedisClusterRecordsContractTests extends IdempotencyRecordsContract {
 		return store;
 	}
 
-	// The end of the retention is read off two clocks of the server, each in
-	// milliseconds.
+	// The server computes the end of the retention from two clocks in milliseconds.
 	@Override
 	public Duration precision() {
 		return Duration.ofMillis(2);
 	}
 
-	// A busy server may rest between a look at one of them and at the other.
+	// A busy server may pause between reading one clock and the other.
 	@Override
 	public Duration precisionOfTheEnd() {
 		return Duration.ofMillis(20);

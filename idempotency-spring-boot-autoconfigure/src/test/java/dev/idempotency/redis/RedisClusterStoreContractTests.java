@@ -15,7 +15,7 @@ import dev.idempotency.test.TestRedis;
  */
 class RedisClusterStoreContractTests extends IdempotencyStoreContract {
 
-	// Left open: jqwik, which runs a part of it, does not end what Jupiter begins.
+	// Not closed: jqwik runs a part of the tests and does not call Jupiter's callbacks.
 	private static final LettuceConnectionFactory factory = start();
 
 	private static final RedisIdempotencyStore store = TestRedis.store(factory, 0);
@@ -24,7 +24,7 @@ class RedisClusterStoreContractTests extends IdempotencyStoreContract {
 		TestRedis.awaitContact(store);
 	}
 
-	// Also for the contract of the records: six servers take their time.
+	// Shared with the contract of the records, because six servers start slowly.
 	static LettuceConnectionFactory factory() {
 		return factory;
 	}
@@ -42,14 +42,13 @@ class RedisClusterStoreContractTests extends IdempotencyStoreContract {
 		return store;
 	}
 
-	// The end of the retention is read off two clocks of the server, each in
-	// milliseconds.
+	// The server computes the end of the retention from two clocks in milliseconds.
 	@Override
 	public Duration precision() {
 		return Duration.ofMillis(2);
 	}
 
-	// A busy server may rest between a look at one of them and at the other.
+	// A busy server may pause between reading one clock and the other.
 	@Override
 	public Duration precisionOfTheEnd() {
 		return Duration.ofMillis(20);

@@ -7,11 +7,11 @@ import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestRedis;
 
 /**
- * The contract of {@link RedisIdempotencyStore} for people on one server.
+ * The contract of {@link RedisIdempotencyStore} for operators on one server.
  */
 class RedisRecordsContractTests extends IdempotencyRecordsContract {
 
-	// With glob signs, which a scan must not read as such.
+	// With glob characters, which a scan must escape.
 	private static final RedisIdempotencyStore store = new RedisIdempotencyStore(TestRedis.factory(Servers.redis()),
 			"records:[a]*?", 0, TestRedis.TIMEOUT);
 
@@ -24,14 +24,13 @@ class RedisRecordsContractTests extends IdempotencyRecordsContract {
 		return store;
 	}
 
-	// The end of the retention is read off two clocks of the server, each in
-	// milliseconds.
+	// The server computes the end of the retention from two clocks in milliseconds.
 	@Override
 	public Duration precision() {
 		return Duration.ofMillis(2);
 	}
 
-	// A busy server may rest between a look at one of them and at the other.
+	// A busy server may pause between reading one clock and the other.
 	@Override
 	public Duration precisionOfTheEnd() {
 		return Duration.ofMillis(20);

@@ -76,14 +76,14 @@ class RedisServerCheckTests {
 			await().untilAsserted(() -> assertThat(this.published.latest()).isTrue());
 			assertThat(redis.store().warning()).get()
 				.asString()
-				.startsWith("Redis has the memory policy 'allkeys-lru', so it evicts idempotency records")
+				.startsWith("Redis has the memory policy 'allkeys-lru'. When its memory is full, it evicts")
 				.endsWith("Set 'maxmemory-policy' to 'noeviction'.");
 			policy("noeviction");
 			await().untilAsserted(() -> assertThat(this.published.latest()).isFalse());
 			assertThat(redis.store().warning()).isEmpty();
 			check.stop();
 			assertThat(this.logs.messages("WARN")).singleElement().asString().startsWith("Redis has the memory policy");
-			assertThat(this.logs.messages("INFO")).singleElement().asString().endsWith("evicts no keys any more");
+			assertThat(this.logs.messages("INFO")).singleElement().asString().endsWith("does not evict keys");
 		}
 	}
 
@@ -188,7 +188,7 @@ class RedisServerCheckTests {
 		}
 	}
 
-	// As the old master does after a fail-over: WAIT is an error there.
+	// After a failover, the old master is a replica, where WAIT is an error.
 	@Test
 	@Tag("promise-12")
 	void replicaIsAcceptedAtTheStart() {
@@ -223,7 +223,7 @@ class RedisServerCheckTests {
 	}
 
 	/**
-	 * What the check has published.
+	 * Records what the check reports.
 	 */
 	private static final class Published implements Consumer<Boolean> {
 

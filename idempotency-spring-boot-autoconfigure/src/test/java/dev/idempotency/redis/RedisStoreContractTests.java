@@ -10,7 +10,7 @@ import dev.idempotency.test.TestRedis;
  */
 class RedisStoreContractTests extends IdempotencyStoreContract {
 
-	// Left open: jqwik, which runs a part of it, does not end what Jupiter begins.
+	// Not closed: jqwik runs a part of the tests and does not call Jupiter's callbacks.
 	private static final TestRedis redis = TestRedis.create();
 
 	@Override
@@ -18,14 +18,13 @@ class RedisStoreContractTests extends IdempotencyStoreContract {
 		return redis.store();
 	}
 
-	// The end of the retention is read off two clocks of the server, each in
-	// milliseconds.
+	// The server computes the end of the retention from two clocks in milliseconds.
 	@Override
 	public Duration precision() {
 		return Duration.ofMillis(2);
 	}
 
-	// A busy server may rest between a look at one of them and at the other.
+	// A busy server may pause between reading one clock and the other.
 	@Override
 	public Duration precisionOfTheEnd() {
 		return Duration.ofMillis(20);

@@ -96,7 +96,7 @@ class ReplicasTests {
 			store.claim(this.request);
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 				.isThrownBy(() -> store.completeAll(List.of(new Completion(this.request, null))))
-				.withMessageStartingWith("1 of 2 replicas confirmed the completion");
+				.withMessageStartingWith("1 of 2 required replicas confirmed the completion");
 		}
 	}
 
@@ -122,10 +122,11 @@ class ReplicasTests {
 			try {
 				assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 					.isThrownBy(() -> store.complete(this.request, null))
-					.withMessage("0 of 1 replicas confirmed the completion within PT1S; it is repeated until they do");
+					.withMessage(
+							"0 of 1 required replicas confirmed the completion within PT1S; the completion is retried");
 				assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 					.isThrownBy(() -> store.complete(this.request, null));
-				// Claims do not wait behind them.
+				// Claims use another connection and do not wait.
 				assertThat(redis.record(this.request.key()).state()).isEqualTo(State.COMPLETED);
 			}
 			finally {
@@ -144,7 +145,7 @@ class ReplicasTests {
 			store.claim(this.request);
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 				.isThrownBy(() -> store.complete(this.request, null))
-				.withMessageStartingWith("1 of 2 replicas confirmed the completion");
+				.withMessageStartingWith("1 of 2 required replicas confirmed the completion");
 		}
 	}
 

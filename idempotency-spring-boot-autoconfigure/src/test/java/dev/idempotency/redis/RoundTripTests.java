@@ -30,14 +30,14 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for the number of commands that protection costs.
+ * Tests for the number of commands of a protected record.
  */
 @Execution(ExecutionMode.SAME_THREAD)
 class RoundTripTests {
 
 	private static final Pattern SCRIPTS = Pattern.compile("cmdstat_(?:evalsha|eval):calls=(\\d+)");
 
-	// One of its own: what others do would be counted.
+	// A server of its own, because the commands of other tests would be counted.
 	private static RedisProcess server;
 
 	private static TestRedis redis;
@@ -89,7 +89,8 @@ class RoundTripTests {
 		assertThat(count(() -> redis.store().completeAll(completions(requests.subList(100, 500))))).isEqualTo(400);
 	}
 
-	// Frozen, it answers nothing: those that it executes later had all been sent.
+	// A frozen server does not reply, so all commands that it executes later have been
+	// sent before the first reply.
 	@Test
 	void allCommandsOfABatchAreSentBeforeTheFirstReply() {
 		List<ClaimRequest> requests = requests(500);
@@ -120,7 +121,7 @@ class RoundTripTests {
 		return scripts() - before;
 	}
 
-	// What a script calls is counted under its own name.
+	// Redis counts the commands that a script calls under their own names.
 	private static long scripts() {
 		Matcher matcher = SCRIPTS.matcher(redis.commands().info("commandstats"));
 		return matcher.results().mapToLong((result) -> Long.parseLong(result.group(1))).sum();

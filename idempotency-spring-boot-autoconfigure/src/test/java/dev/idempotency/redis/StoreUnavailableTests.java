@@ -38,7 +38,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for a {@link RedisIdempotencyStore} whose server does not answer.
+ * Tests for a {@link RedisIdempotencyStore} whose server is unavailable or refuses
+ * commands.
  */
 @Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-11")
@@ -46,7 +47,7 @@ class StoreUnavailableTests {
 
 	private static final ClaimRequest REQUEST = TestDatabase.request(TestDatabase.newKey());
 
-	// Far below Lettuce's own 60 seconds.
+	// Far below the 60 seconds of Lettuce.
 	private static final Duration BOUND = TestRedis.TIMEOUT.plusSeconds(10);
 
 	private static final String LATE = "Redis did not answer within " + TestRedis.TIMEOUT;
@@ -206,7 +207,7 @@ class StoreUnavailableTests {
 	@Test
 	@Tag("promise-14")
 	void errorOfACommandIsARefusal() {
-		Function<String, OperationBlockedException> blocked = (message) -> Errors
+		Function<String, OperationBlockedException> blocked = (message) -> RedisErrors
 			.blocked(new ExecutionException(new RedisCommandExecutionException(message)), TestRedis.TIMEOUT);
 		assertThat(List.of("ERR unknown command 'EVALSHA'", "NOPERM no permissions", "NOSCRIPT No matching script"))
 			.allSatisfy((message) -> assertThat(blocked.apply(message))
@@ -235,7 +236,7 @@ class StoreUnavailableTests {
 			.withMessage("'idempotency.redis.replicas' is -1.");
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
 			.isThrownBy(() -> new RedisIdempotencyStore(factory, "x", 0, Duration.ofMillis(99)))
-			.withMessage("The time-out of the idempotency store is PT0.099S.");
+			.withMessage("'idempotency.store.timeout' is PT0.099S.");
 	}
 
 }

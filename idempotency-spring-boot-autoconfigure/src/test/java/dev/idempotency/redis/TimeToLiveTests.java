@@ -19,7 +19,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for how long {@link RedisIdempotencyStore} remembers a key.
+ * Tests for the time to live of the keys of {@link RedisIdempotencyStore}.
  */
 class TimeToLiveTests {
 

@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for {@link RedisIdempotencyStore} where somebody else has written under its keys.
+ * Tests for {@link RedisIdempotencyStore} whose keys have foreign values.
  */
 @Tag("promise-10")
 class UnreadableTests {
@@ -105,8 +105,9 @@ class UnreadableTests {
 
 	private void assertUnreadable(Runnable call) {
 		assertThatExceptionOfType(IdempotencyRecordUnreadableException.class).isThrownBy(call::run)
-			.withMessage("What Redis keeps under the key '" + TestRedis.name(this.key)
-					+ "' is not an idempotency record of this version; look at it, and delete it if nobody needs it");
+			.withMessage("The value of the Redis key '" + TestRedis.name(this.key)
+					+ "' is not an idempotency record of this version. Check the value, and delete the key if no other "
+					+ "application uses it");
 	}
 
 }

@@ -8,12 +8,13 @@ import io.lettuce.core.AbstractRedisClient;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Opens something for a client, by one thread of its own: to connect may take longer than
- * a call may, and callers must not queue up for it. A failure is not remembered.
+ * Opens a connection on a thread of its own, once for each client. Connecting may take
+ * longer than the time-out of a call, and concurrent callers must not connect one after
+ * the other. After a failure the next call opens the connection again.
  *
- * @param <T> the type of what is opened
+ * @param <T> type of the connection
  */
-final class Opening<T> {
+final class ConnectionOpener<T> {
 
 	private final Supplier<T> supplier;
 
@@ -21,13 +22,13 @@ final class Opening<T> {
 
 	private @Nullable AbstractRedisClient client;
 
-	private @Nullable CompletableFuture<T> opened;
+	private @Nullable CompletableFuture<T> connection;
 
-	Opening(Supplier<T> supplier) {
-		this(supplier, Opening::thread);
+	ConnectionOpener(Supplier<T> supplier) {
+		this(supplier, ConnectionOpener::thread);
 	}
 
-	Opening(Supplier<T> supplier, ThreadFactory threads) {
+	ConnectionOpener(Supplier<T> supplier, ThreadFactory threads) {
 		this.supplier = supplier;
 		this.threads = threads;
 	}
@@ -38,38 +39,38 @@ final class Opening<T> {
 		return thread;
 	}
 
-	synchronized CompletableFuture<T> get(@Nullable AbstractRedisClient client) {
-		CompletableFuture<T> current = this.opened;
+	synchronized CompletableFuture<T> open(@Nullable AbstractRedisClient client) {
+		CompletableFuture<T> current = this.connection;
 		if (current == null || current.isCompletedExceptionally() || this.client != client) {
 			current = new CompletableFuture<>();
-			this.opened = current;
+			this.connection = current;
 			this.client = client;
 			start(current);
 		}
 		return current;
 	}
 
-	synchronized @Nullable T getNow() {
-		CompletableFuture<T> current = this.opened;
-		return (current != null && current.isDone() && !current.isCompletedExceptionally()) ? current.join() : null;
-	}
-
 	private void start(CompletableFuture<T> target) {
 		try {
-			this.threads.newThread(() -> open(target)).start();
+			this.threads.newThread(() -> complete(target)).start();
 		}
 		catch (Throwable ex) {
 			target.completeExceptionally(ex);
 		}
 	}
 
-	private void open(CompletableFuture<T> target) {
+	private void complete(CompletableFuture<T> target) {
 		try {
 			target.complete(this.supplier.get());
 		}
 		catch (Throwable ex) {
 			target.completeExceptionally(ex);
 		}
+	}
+
+	synchronized @Nullable T getIfOpen() {
+		CompletableFuture<T> current = this.connection;
+		return (current != null && current.isDone() && !current.isCompletedExceptionally()) ? current.join() : null;
 	}
 
 }

@@ -17,19 +17,22 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
 
 /**
- * Turns what Redis and its client report into what the protocol knows.
+ * Translates errors of Redis and Lettuce into the exceptions of the store SPI.
  */
-final class Errors {
+final class RedisErrors {
 
-	// What every command, or every write, meets until the server has recovered, or until
-	// the client has found another one or is let in.
+	// These errors affect every command, or every write, until the server recovers, the
+	// client finds another server or the user may log in.
 	private static final Set<String> OUTAGE = Set.of("OOM", "READONLY", "MISCONF", "NOREPLICAS", "LOADING",
 			"MASTERDOWN", "BUSY", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "NOAUTH", "WRONGPASS", "NOPROTO");
+
+	// The scripts return this error for a value that is not a record.
+	private static final String UNREADABLE = "UNREADABLE";
 
 	private static final Pattern CODE = Pattern
 		.compile("\\b(" + String.join("|", OUTAGE) + "|NOPERM|NOSCRIPT|WRONGTYPE)\\b");
 
-	private Errors() {
+	private RedisErrors() {
 	}
 
 	static OperationBlockedException blocked(Exception error, Duration timeout) {
@@ -46,8 +49,9 @@ final class Errors {
 		return new IdempotencyStoreUnavailableException("Redis cannot be reached", cause);
 	}
 
-	// The rest of the message may quote something; from within a script the word is not
-	// the first.
+	// Only the code is kept, because the rest of the message may quote values. In an
+	// error
+	// from inside a script, the code is not the first word.
 	private static String code(Throwable refusal) {
 		Matcher code = CODE.matcher(String.valueOf(refusal.getMessage()));
 		return code.find() ? code.group() : "ERR";
@@ -55,13 +59,13 @@ final class Errors {
 
 	static boolean isUnreadable(@Nullable Throwable error) {
 		return error instanceof RedisCommandExecutionException && error.getMessage() != null
-				&& (error.getMessage().contains("WRONGTYPE") || error.getMessage().contains(Script.UNREADABLE));
+				&& (error.getMessage().contains("WRONGTYPE") || error.getMessage().contains(UNREADABLE));
 	}
 
 	static IdempotencyRecordUnreadableException unreadable(String key, @Nullable Throwable cause) {
-		return new IdempotencyRecordUnreadableException("What Redis keeps under the key '" + key
-				+ "' is not an idempotency record of this version; look at it, and delete it if nobody needs it",
-				cause);
+		return new IdempotencyRecordUnreadableException("The value of the Redis key '" + key
+				+ "' is not an idempotency record of this version. Check the value, and delete the key if no other "
+				+ "application uses it", cause);
 	}
 
 }

@@ -15,23 +15,23 @@ import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /**
- * Runs our commands, each within a time of our own, on the connection that all threads
- * share.
+ * Runs commands on the connection that all threads share, with the time-out of the store
+ * instead of Lettuce's.
  */
-final class Connections {
+final class LettuceConnections {
 
 	private final LettuceConnectionFactory factory;
 
 	private final Duration timeout;
 
-	private final Opening<Boolean> contact = new Opening<>(this::contact);
+	private final ConnectionOpener<Boolean> opener = new ConnectionOpener<>(this::connect);
 
-	Connections(LettuceConnectionFactory factory, Duration timeout) {
+	LettuceConnections(LettuceConnectionFactory factory, Duration timeout) {
 		this.factory = factory;
 		this.timeout = timeout;
 	}
 
-	private boolean contact() {
+	private boolean connect() {
 		RedisConnection connection = this.factory.getConnection();
 		try {
 			commands(connection);
@@ -42,17 +42,17 @@ final class Connections {
 		}
 	}
 
-	<T> T shared(SharedWork<T> work) {
-		return shared(this.timeout, work);
+	<T> T onSharedConnection(SharedWork<T> work) {
+		return onSharedConnection(this.timeout, work);
 	}
 
-	<T> T shared(Duration limit, SharedWork<T> work) {
-		return limited(limit, (deadline) -> {
-			// Later calls find the connection there: it reconnects by itself.
-			deadline.await(this.contact.get(this.factory.getNativeClient()));
+	<T> T onSharedConnection(Duration limit, SharedWork<T> work) {
+		return withDeadline(limit, (deadline) -> {
+			// Only the first call waits: afterwards the connection reconnects by itself.
+			deadline.await(this.opener.open(this.factory.getNativeClient()));
 			RedisConnection connection = this.factory.getConnection();
 			try {
-				return work.with(commands(connection), deadline);
+				return work.run(commands(connection), deadline);
 			}
 			finally {
 				connection.close();
@@ -60,24 +60,24 @@ final class Connections {
 		});
 	}
 
-	<T> T limited(Work<T> work) {
-		return limited(this.timeout, work);
+	<T> T withDeadline(Work<T> work) {
+		return withDeadline(this.timeout, work);
 	}
 
-	private static <T> T limited(Duration limit, Work<T> work) {
+	private static <T> T withDeadline(Duration limit, Work<T> work) {
 		try {
-			return work.until(Deadline.after(limit));
+			return work.run(Deadline.after(limit));
 		}
 		catch (ExecutionException | TimeoutException | RedisException | DataAccessException
 				| IllegalStateException ex) {
-			throw Errors.blocked(ex, limit);
+			throw RedisErrors.blocked(ex, limit);
 		}
 	}
 
 	/**
-	 * Be notified of each new connection of the client. Where each call connects anew, a
-	 * connection says nothing.
-	 * @param callback what is notified, on a thread that must not be blocked
+	 * Register a callback for new connections of the client. If each call opens its own
+	 * connection, no callback is registered, because a new connection means nothing then.
+	 * @param callback the callback; it runs on a thread of the client and must not block
 	 */
 	void onConnected(Runnable callback) {
 		AbstractRedisClient client = this.factory.getNativeClient();
@@ -99,24 +99,24 @@ final class Connections {
 	}
 
 	/**
-	 * What is done within the time.
+	 * Work with a deadline.
 	 *
-	 * @param <T> the type of the answer
+	 * @param <T> type of the result
 	 */
 	interface Work<T> {
 
-		T until(Deadline deadline) throws ExecutionException, TimeoutException;
+		T run(Deadline deadline) throws ExecutionException, TimeoutException;
 
 	}
 
 	/**
-	 * What is done within the time on the shared connection.
+	 * Work on the shared connection, with a deadline.
 	 *
-	 * @param <T> the type of the answer
+	 * @param <T> type of the result
 	 */
 	interface SharedWork<T> {
 
-		T with(RedisClusterAsyncCommands<byte[], byte[]> commands, Deadline deadline)
+		T run(RedisClusterAsyncCommands<byte[], byte[]> commands, Deadline deadline)
 				throws ExecutionException, TimeoutException;
 
 	}

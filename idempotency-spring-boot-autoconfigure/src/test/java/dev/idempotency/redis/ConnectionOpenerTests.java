@@ -10,19 +10,19 @@ import dev.idempotency.test.FailingThreads;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link Opening}.
+ * Tests for {@link ConnectionOpener}.
  */
 @Tag("promise-11")
-class OpeningTests {
+class ConnectionOpenerTests {
 
 	@Test
 	void connectionIsOpenedAgainWhenAThreadCouldNotStart() {
-		Opening<String> opening = new Opening<>(() -> "open", new FailingThreads(1));
-		CompletableFuture<String> first = opening.get(null);
+		ConnectionOpener<String> opener = new ConnectionOpener<>(() -> "open", new FailingThreads(1));
+		CompletableFuture<String> first = opener.open(null);
 		assertThat(first).isCompletedExceptionally();
-		assertThat(opening.getNow()).isNull();
-		assertThat(opening.get(null).join()).isEqualTo("open");
-		assertThat(opening.getNow()).isEqualTo("open");
+		assertThat(opener.getIfOpen()).isNull();
+		assertThat(opener.open(null).join()).isEqualTo("open");
+		assertThat(opener.getIfOpen()).isEqualTo("open");
 	}
 
 }

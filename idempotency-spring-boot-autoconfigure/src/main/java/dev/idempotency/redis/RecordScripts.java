@@ -1,0 +1,273 @@
+package dev.idempotency.redis;
+
+import java.nio.charset.StandardCharsets;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.redis.ScriptCall.Script;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Completion;
+import dev.idempotency.store.Failure;
+
+/**
+ * The Lua scripts of the store. Each works on the record of one key. {@link Replies}
+ * reads what they return.
+ * <p>
+ * A record is the text
+ * {@code idem1 <state> <token> <fence> <attempt> <lease end> <created> <lengths> },
+ * followed by fingerprint, scope and key, which have these lengths, and by the outcome.
+ * The number in the first word is the version of the format. The states are P (in
+ * progress), C (completed) and F (failed). Times are in milliseconds.
+ * <p>
+ * The outcome is {@code -} for none, {@code R} and the result, or {@code E} and the
+ * failure. In place of the lease end, a completed record has a zero and the time of
+ * completion. Older versions leave the lease end there, and ignore this number.
+ *
+ * @param keys the names of the keys
+ */
+record RecordScripts(KeyNames keys) {
+
+	static final byte RESULT = 'R';
+
+	static final byte FAILURE = 'E';
+
+	/**
+	 * Separates type and message of a failure, which do not contain it.
+	 */
+	static final char SEPARATOR = 0;
+
+	private static final byte[] NO_OUTCOME = { '-' };
+
+	// Every script begins with it: parses the record. 'state' is nil if there is none,
+	// 'body' the position of the fingerprint, 'rest' that of the outcome.
+	private static final String PROLOGUE = """
+			local value = redis.call('GET', KEYS[1])
+			local state, token, fence, attempt, lease, created, f, s, k, body, rest
+			if value then
+			  state, token, fence, attempt, lease, created, f, s, k, body = string.match(value,
+			    '^idem1 ([PCF]) ([%x-]+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ()')
+			  rest = state and body + f + s + k
+			  if not rest or #value < rest or not string.find(value, '^[-RE]', rest) then
+			    return redis.error_reply('UNREADABLE value')
+			  end
+			end
+			""";
+
+	// Every script continues with it: the clock of the server, and a function that writes
+	// the first part of a record.
+	private static final String CLOCK = """
+			local time = redis.call('TIME')
+			local now = time[1] * 1000 + math.floor(time[2] / 1000)
+			local function head(state, at)
+			  return string.format('idem1 %s %s %.0f %.0f %s%.0f %.0f %d %d %d ', state, token, fence, attempt,
+			    state == 'C' and '0' or '', at, created, f, s, k)
+			end
+			""";
+
+	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key
+	private static final Script CLAIM = script("""
+			if state then
+			  local own = state == 'P' and token == ARGV[1]
+			  if state == 'C' or (state == 'P' and not own and tonumber(lease) > now) then
+			    local known, version = string.sub(value, body, body + f - 1), ''
+			    if #known > 0 and #ARGV[4] > 0 and known ~= ARGV[4] then
+			      if string.byte(known) == string.byte(ARGV[4]) then return 'M' end
+			      version = 'V'
+			    end
+			    if state == 'C' then return version .. 'C' .. string.sub(value, rest) end
+			    return version .. string.format('P%.0f', lease - now)
+			  end
+			  if not own then fence, attempt = fence + 1, attempt + 1 end
+			else
+			  fence, attempt, created = 1, 1, now
+			end
+			token, f, s, k = ARGV[1], #ARGV[4], #ARGV[5], #ARGV[6]
+			redis.call('SET', KEYS[1], head('P', now + ARGV[2]) .. ARGV[4] .. ARGV[5] .. ARGV[6] .. '-', 'PX', ARGV[3])
+			return string.format('A%.0f %.0f', fence, attempt)
+			""");
+
+	// KEYS[1] the record; ARGV token, outcome. A repeated completion writes the record
+	// again, so that WAIT has a write to wait for.
+	private static final Script COMPLETE = script("""
+			if not state then return 'N' end
+			if token ~= ARGV[1] or state == 'F' then return 'L' end
+			if state == 'P' then
+			  value = head('C', now) .. string.sub(value, body, rest - 1) .. ARGV[2]
+			end
+			redis.call('SET', KEYS[1], value, 'KEEPTTL')
+			return 'S'
+			""");
+
+	// KEYS[1] the record; ARGV token, outcome, number of attempts to subtract
+	private static final Script FAIL = script("""
+			if not state then return 'N' end
+			if token ~= ARGV[1] or state == 'C' then return 'L' end
+			if state == 'P' then
+			  attempt = attempt - ARGV[3]
+			  redis.call('SET', KEYS[1], head('F', 0) .. string.sub(value, body, rest - 1) .. ARGV[2], 'KEEPTTL')
+			end
+			return 'S'
+			""");
+
+	// KEYS[1] the record; ARGV token, lease
+	private static final Script RENEW = script("""
+			if not state then return 'N' end
+			if token ~= ARGV[1] or state ~= 'P' then return 'L' end
+			value = head('P', now + ARGV[2]) .. string.sub(value, body)
+			local left = redis.call('PTTL', KEYS[1])
+			if left >= 0 and left < tonumber(ARGV[2]) then
+			  redis.call('SET', KEYS[1], value, 'PX', ARGV[2])
+			else
+			  redis.call('SET', KEYS[1], value, 'KEEPTTL')
+			end
+			return 'S'
+			""");
+
+	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key, fence
+	// and attempt of the claim
+	private static final Script RESTORE = script("""
+			if state then
+			  if token ~= ARGV[1] or state ~= 'P' then return 'L' end
+			  value = head('P', now + ARGV[2]) .. string.sub(value, body)
+			  redis.call('SET', KEYS[1], value, 'PX', math.max(redis.call('PTTL', KEYS[1]), ARGV[2]))
+			  return 'S'
+			end
+			token, fence, attempt, created, f, s, k = ARGV[1], ARGV[7], ARGV[8], now, #ARGV[4], #ARGV[5], #ARGV[6]
+			redis.call('SET', KEYS[1], head('P', now + ARGV[2]) .. ARGV[4] .. ARGV[5] .. ARGV[6] .. '-', 'PX', ARGV[3])
+			return 'S'
+			""");
+
+	// KEYS[1] the record
+	private static final Script FIND = script("""
+			if not state then return '' end
+			return string.format('%s%s %s %s %s %.0f ', state, fence, attempt, lease, created,
+			  now + redis.call('PTTL', KEYS[1])) .. string.sub(value, rest)
+			""");
+
+	// KEYS[1] the record. The reply leaves out a result, which may be large.
+	private static final Script LOOK = script("""
+			if not state then return '' end
+			local outcome = string.sub(value, rest, rest) == 'E' and string.sub(value, rest) or '-'
+			local stuck = state == 'P' and tonumber(lease) <= now and 'S' or '-'
+			return string.format('%s%.0f %s ', stuck, now, s) .. string.sub(value, body + f, body + f + s - 1)
+			  .. k .. ' ' .. string.sub(value, body + f + s, rest - 1)
+			  .. string.format('%s%s %s %s %s %.0f ', state, fence, attempt, lease, created,
+			    now + redis.call('PTTL', KEYS[1])) .. outcome
+			""");
+
+	private static final String GUARD = """
+			if not state then return 'ABSENT' end
+			if state == 'P' and tonumber(lease) > now and ARGV[1] ~= '1' then return 'ALIVE' end
+			""";
+
+	// KEYS[1] the record; ARGV force. No owner has the new token.
+	private static final Script RELEASE = script(GUARD + """
+			if state == 'C' then return 'COMPLETED' end
+			token = '00000000-0000-0000-0000-000000000000'
+			redis.call('SET', KEYS[1], head('F', 0) .. string.sub(value, body), 'KEEPTTL')
+			return 'DONE'
+			""");
+
+	// KEYS[1] the record; ARGV force
+	private static final Script EVICT = script(GUARD + """
+			redis.call('DEL', KEYS[1])
+			return 'DONE'
+			""");
+
+	private static Script script(String body) {
+		return Script.of(PROLOGUE + CLOCK + body);
+	}
+
+	ScriptCall claim(ClaimRequest request) {
+		IdempotencyKey key = request.key();
+		return call(CLAIM, key, token(request), lease(request), timeToLive(request), fingerprint(request),
+				utf8(key.scope()), utf8(key.value()));
+	}
+
+	ScriptCall complete(Completion completion) {
+		ClaimRequest claim = completion.claim();
+		return call(COMPLETE, claim.key(), token(claim), outcome(completion.result()));
+	}
+
+	ScriptCall fail(ClaimRequest claim, Failure failure) {
+		return call(FAIL, claim.key(), token(claim), outcome(failure), number(0));
+	}
+
+	ScriptCall release(ClaimRequest claim) {
+		return call(FAIL, claim.key(), token(claim), NO_OUTCOME, number(1));
+	}
+
+	ScriptCall renew(ClaimRequest claim) {
+		return call(RENEW, claim.key(), token(claim), lease(claim));
+	}
+
+	ScriptCall restore(ClaimRequest claim, Claim.Acquired acquired) {
+		IdempotencyKey key = claim.key();
+		return call(RESTORE, key, token(claim), lease(claim), timeToLive(claim), fingerprint(claim), utf8(key.scope()),
+				utf8(key.value()), number(acquired.fence()), number(acquired.attempt()));
+	}
+
+	ScriptCall find(IdempotencyKey key) {
+		return call(FIND, key);
+	}
+
+	ScriptCall look(byte[] name) {
+		return new ScriptCall(LOOK, name);
+	}
+
+	ScriptCall release(IdempotencyKey key, boolean force) {
+		return call(RELEASE, key, number(force ? 1 : 0));
+	}
+
+	ScriptCall evict(IdempotencyKey key, boolean force) {
+		return call(EVICT, key, number(force ? 1 : 0));
+	}
+
+	private ScriptCall call(Script script, IdempotencyKey key, byte[]... arguments) {
+		return new ScriptCall(script, this.keys.bytes(key), arguments);
+	}
+
+	private static byte[] token(ClaimRequest claim) {
+		return utf8(claim.token().toString());
+	}
+
+	private static byte[] lease(ClaimRequest claim) {
+		return number(claim.lease().toMillis());
+	}
+
+	private static byte[] timeToLive(ClaimRequest claim) {
+		return number(Math.max(claim.retention().toMillis(), claim.lease().toMillis()));
+	}
+
+	private static byte[] fingerprint(ClaimRequest claim) {
+		byte[] fingerprint = claim.fingerprint();
+		return (fingerprint != null) ? fingerprint : new byte[0];
+	}
+
+	private static byte[] outcome(byte @Nullable [] result) {
+		return (result != null) ? outcome(RESULT, result) : NO_OUTCOME;
+	}
+
+	private static byte[] outcome(Failure failure) {
+		String text = (failure.message() != null) ? failure.type() + SEPARATOR + failure.message() : failure.type();
+		return outcome(FAILURE, utf8(text));
+	}
+
+	private static byte[] outcome(byte kind, byte[] content) {
+		byte[] outcome = new byte[content.length + 1];
+		outcome[0] = kind;
+		System.arraycopy(content, 0, outcome, 1, content.length);
+		return outcome;
+	}
+
+	private static byte[] number(long number) {
+		return utf8(Long.toString(number));
+	}
+
+	private static byte[] utf8(String text) {
+		return text.getBytes(StandardCharsets.UTF_8);
+	}
+
+}
