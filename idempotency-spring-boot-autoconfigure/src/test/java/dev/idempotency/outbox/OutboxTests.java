@@ -134,7 +134,7 @@ class OutboxTests {
 	void sendWithoutATransactionIsRefused() {
 		assertThatIllegalStateException().isThrownBy(() -> outbox.send(this.topic, "account-1", "secret"))
 			.withMessageStartingWith(
-					"No transaction is active for the message to " + this.topic + " with key account-1; ")
+					"No transaction is active for the message to " + this.topic + " with key account-1. ")
 			.withMessageNotContaining("secret");
 	}
 
@@ -191,7 +191,7 @@ class OutboxTests {
 				}));
 			assertThat(logs.messages("ERROR")).singleElement()
 				.asString()
-				.contains("was sent after the commit of its transaction, and may be lost");
+				.contains("was sent after the commit of its transaction and may be lost");
 		}
 	}
 
@@ -213,7 +213,7 @@ class OutboxTests {
 					}));
 			assertThat(refused.get()).isInstanceOf(IllegalStateException.class)
 				.hasMessageStartingWith(
-						"The message to " + this.topic + " with key account-1 comes after the end of its transaction");
+						"The transaction of the message to " + this.topic + " with key account-1 has already ended");
 			assertThat(app.jdbc().queryForObject("SELECT count(*) FROM idempotency_outbox", Long.class)).isZero();
 		}
 	}
@@ -296,10 +296,9 @@ class OutboxTests {
 		assertThatIllegalArgumentException().isThrownBy(() -> OutboxMessage.to(" "));
 		assertThatIllegalArgumentException()
 			.isThrownBy(() -> OutboxMessage.to(this.topic).header("Idempotency-Key", "x"))
-			.withMessageEndingWith("give the key with idempotencyKey(…)");
+			.withMessageEndingWith("Set the key with idempotencyKey(…)");
 		assertThatIllegalArgumentException().isThrownBy(() -> OutboxMessage.to(this.topic).header("id", "x"))
-			.withMessageEndingWith(
-					"the relay sends the identity of the row in it, as Debezium does; choose another name");
+			.withMessageEndingWith("in which the relay sends the id of the row, as Debezium does. Use another name");
 	}
 
 	@Test
