@@ -26,10 +26,10 @@ import dev.idempotency.listener.ListenerRegistryPostProcessor;
 import dev.idempotency.listener.ListenerSettingsFactory;
 import dev.idempotency.listener.ListenerStartupCheck;
 import dev.idempotency.listener.ManualAcknowledgments;
-import dev.idempotency.listener.PartitionPauses;
 import dev.idempotency.listener.RollbackOnlyAdvisor;
 import dev.idempotency.listener.StoredScopes;
 import dev.idempotency.listener.TopicRetentions;
+import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyListeners;
 import dev.idempotency.template.IdempotencyTemplate;
@@ -73,14 +73,14 @@ public final class IdempotencyKafkaAutoConfiguration {
 	}
 
 	@Bean
-	PartitionPauses idempotentPartitionPauses() {
-		return new PartitionPauses();
+	BlockedRecordHandling idempotentBlockedRecordHandling() {
+		return new BlockedRecordHandling();
 	}
 
 	@Bean
-	ContainerInstallations idempotentContainerInstallations(PartitionPauses pauses,
+	ContainerInstallations idempotentContainerInstallations(BlockedRecordHandling blockedRecords,
 			ApplicationEventPublisher publisher) {
-		return new ContainerInstallations(pauses, publisher);
+		return new ContainerInstallations(blockedRecords, publisher);
 	}
 
 	@Bean

@@ -15,6 +15,7 @@ import org.springframework.kafka.listener.BatchListenerFailedException;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationNotAcknowledgedException;
+import dev.idempotency.listener.error.ExceptionCauses;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.BatchHandler;
 import dev.idempotency.template.BatchItem;
@@ -156,7 +157,7 @@ final class BatchCall implements BatchHandler<Object> {
 	}
 
 	static @Nullable BatchListenerFailedException indexed(Throwable error) {
-		return Blocked.find(BatchListenerFailedException.class, error);
+		return ExceptionCauses.find(BatchListenerFailedException.class, error);
 	}
 
 }

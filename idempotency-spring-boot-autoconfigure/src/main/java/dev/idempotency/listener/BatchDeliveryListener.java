@@ -12,6 +12,8 @@ import org.springframework.kafka.listener.BatchMessageListener;
 import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListenerAdapter;
 import org.springframework.kafka.support.Acknowledgment;
 
+import dev.idempotency.listener.error.KafkaTransactionCompletions;
+
 /**
  * Binds the delivery of a batch around the container's own listener.
  *

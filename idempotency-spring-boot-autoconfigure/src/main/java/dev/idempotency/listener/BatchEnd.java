@@ -11,6 +11,8 @@ import org.springframework.kafka.KafkaException;
 import org.springframework.kafka.listener.BatchListenerFailedException;
 
 import dev.idempotency.OperationRejectedException;
+import dev.idempotency.listener.error.PartialBatchException;
+import dev.idempotency.listener.error.RejectedRecordException;
 import dev.idempotency.template.BatchResult;
 
 /**
@@ -81,20 +83,20 @@ final class BatchEnd {
 		}
 	}
 
-	private HeldBackException heldBack(@Nullable BatchAcknowledgment acknowledgment, @Nullable Throwable failure) {
+	private PartialBatchException heldBack(@Nullable BatchAcknowledgment acknowledgment, @Nullable Throwable failure) {
 		boolean acknowledged = isCommitted(acknowledgment);
 		if (acknowledgment != null) {
 			acknowledgment.heldBack();
 		}
-		HeldBackException held = new HeldBackException(this.executed.blocked().values().iterator().next(),
+		PartialBatchException held = new PartialBatchException(this.executed.blocked().values().iterator().next(),
 				acknowledged);
 		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
 		for (int i = 0; i < records.size(); i++) {
 			if (i >= this.executed.results().size() || this.executed.results().get(i) == null) {
-				held.addUndone(records.get(i));
+				held.addUnprocessed(records.get(i));
 			}
 		}
-		this.executed.blocked().forEach((index, reason) -> held.addWaiting(records.get(index), reason));
+		this.executed.blocked().forEach((index, reason) -> held.addBlocked(records.get(index), reason));
 		if (failure != null && !(failure instanceof NackedException)) {
 			logger.warn(
 					"A batch failed of which other records wait; what is not done comes again: " + held.getMessage(),

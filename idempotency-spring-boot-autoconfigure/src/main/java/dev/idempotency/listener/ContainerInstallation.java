@@ -4,20 +4,12 @@ import java.util.Objects;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
-import org.springframework.kafka.listener.AfterRollbackProcessor;
 import org.springframework.kafka.listener.BatchMessageListener;
-import org.springframework.kafka.listener.CommonErrorHandler;
 import org.springframework.kafka.listener.ContainerProperties.AckMode;
-import org.springframework.kafka.listener.DefaultErrorHandler;
-import org.springframework.kafka.listener.ExceptionClassifier;
 import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.transaction.KafkaAwareTransactionManager;
-import org.springframework.transaction.ConfigurableTransactionManager;
 
-import dev.idempotency.IdempotencyFingerprintException;
-import dev.idempotency.IdempotencyKeyMissingException;
-import dev.idempotency.IdempotencyKeyReusedException;
-import dev.idempotency.StoredResultUnreadableException;
+import dev.idempotency.listener.error.BlockedRecordHandling;
 
 /**
  * The protection of one container: around its listener, its error handler and its
@@ -28,7 +20,7 @@ final class ContainerInstallation {
 
 	private final ProtectedListeners listeners;
 
-	private final PartitionPauses pauses;
+	private final BlockedRecordHandling blockedRecords;
 
 	private final boolean batch;
 
@@ -39,9 +31,9 @@ final class ContainerInstallation {
 	private final @Nullable String group;
 
 	ContainerInstallation(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners,
-			PartitionPauses pauses) {
+			BlockedRecordHandling blockedRecords) {
 		this.listeners = listeners;
-		this.pauses = pauses;
+		this.blockedRecords = blockedRecords;
 		this.batch = listener(container) instanceof BatchMessageListener<?, ?>;
 		this.transactional = manager(container) != null;
 		this.manual = ListenerShape.isManual(container.getContainerProperties().getAckMode());
@@ -81,11 +73,8 @@ final class ContainerInstallation {
 
 	boolean isInstalled(AbstractMessageListenerContainer<?, ?> container) {
 		Object listener = listener(container);
-		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
 		return (listener instanceof DeliveryListener<?, ?> || listener instanceof BatchDeliveryListener<?, ?>)
-				&& ((errorHandler != null) ? errorHandler instanceof BlockedAwareErrorHandler : this.transactional)
-				&& (!this.transactional
-						|| container.getAfterRollbackProcessor() instanceof BlockedAwareAfterRollbackProcessor);
+				&& this.blockedRecords.isInstalled(container);
 	}
 
 	/**
@@ -97,19 +86,7 @@ final class ContainerInstallation {
 	 */
 	<K, V> void install(AbstractMessageListenerContainer<K, V> container) {
 		installListener(container);
-		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
-		if (errorHandler == null && !this.transactional) {
-			// What the container would use.
-			errorHandler = new DefaultErrorHandler();
-		}
-		if (errorHandler != null && !(errorHandler instanceof BlockedAwareErrorHandler)) {
-			addRejections(errorHandler);
-			container
-				.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses, this.listeners::failed));
-		}
-		if (this.transactional) {
-			installTransaction(container);
-		}
+		this.blockedRecords.install(container, this.listeners::failed);
 	}
 
 	@SuppressWarnings("unchecked")
@@ -133,31 +110,6 @@ final class ContainerInstallation {
 	private static @Nullable KafkaAwareTransactionManager<?, ?> manager(
 			AbstractMessageListenerContainer<?, ?> container) {
 		return container.getContainerProperties().getKafkaAwareTransactionManager();
-	}
-
-	@SuppressWarnings("unchecked")
-	private <K, V> void installTransaction(AbstractMessageListenerContainer<K, V> container) {
-		ConfigurableTransactionManager manager = (ConfigurableTransactionManager) Objects
-			.requireNonNull(manager(container));
-		// Several containers may share a manager.
-		if (!manager.getTransactionExecutionListeners().contains(KafkaTransactionCompletions.LISTENER)) {
-			manager.addListener(KafkaTransactionCompletions.LISTENER);
-		}
-		AfterRollbackProcessor<K, V> processor = (AfterRollbackProcessor<K, V>) container.getAfterRollbackProcessor();
-		if (!(processor instanceof BlockedAwareAfterRollbackProcessor)) {
-			addRejections(processor);
-			container.setAfterRollbackProcessor(
-					BlockedAwareAfterRollbackProcessor.around(processor, this.pauses, this.listeners::failed));
-		}
-	}
-
-	@SuppressWarnings("unchecked")
-	private static void addRejections(Object handler) {
-		if (handler instanceof ExceptionClassifier classifier) {
-			classifier.addNotRetryableExceptions(IdempotencyFingerprintException.class,
-					IdempotencyKeyMissingException.class, IdempotencyKeyReusedException.class,
-					StoredResultUnreadableException.class, RejectedRecordException.class);
-		}
 	}
 
 }

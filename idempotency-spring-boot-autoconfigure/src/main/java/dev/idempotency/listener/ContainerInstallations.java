@@ -17,6 +17,8 @@ import org.springframework.util.backoff.BackOff;
 import org.springframework.util.backoff.BackOffExecution;
 import org.springframework.util.backoff.ExponentialBackOff;
 
+import dev.idempotency.listener.error.BlockedRecordHandling;
+
 /**
  * Verifies the protection of a container each time one of its consumers starts, on the
  * thread of the consumer and before its first poll. A consumer whose listener, error
@@ -32,7 +34,7 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 	// Half a minute in all.
 	private static final BackOff RESTARTS = restarts();
 
-	private final PartitionPauses pauses;
+	private final BlockedRecordHandling blockedRecords;
 
 	private final ApplicationEventPublisher publisher;
 
@@ -43,8 +45,8 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 	private final Set<AbstractMessageListenerContainer<?, ?>> restarted = Collections
 		.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
 
-	public ContainerInstallations(PartitionPauses pauses, ApplicationEventPublisher publisher) {
-		this.pauses = pauses;
+	public ContainerInstallations(BlockedRecordHandling blockedRecords, ApplicationEventPublisher publisher) {
+		this.blockedRecords = blockedRecords;
 		this.publisher = publisher;
 	}
 
@@ -55,7 +57,7 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 	}
 
 	void install(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners) {
-		ContainerInstallation installation = new ContainerInstallation(container, listeners, this.pauses);
+		ContainerInstallation installation = new ContainerInstallation(container, listeners, this.blockedRecords);
 		installation.install(container);
 		if (container.getApplicationEventPublisher() == null) {
 			// The factory of the container is not a bean.

@@ -11,6 +11,9 @@ import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListe
 import org.springframework.kafka.listener.adapter.AsyncRepliesAware;
 import org.springframework.kafka.support.Acknowledgment;
 
+import dev.idempotency.listener.error.BlockedAwareErrorHandler;
+import dev.idempotency.listener.error.KafkaTransactionCompletions;
+
 /**
  * Binds the delivery around the container's own listener. A record interceptor could not:
  * it does not see the acknowledgment.
@@ -58,7 +61,7 @@ final class DeliveryListener<K, V> extends AbstractDelegatingMessageListenerAdap
 			KafkaTransactionCompletions.begin();
 		}
 		Delivery previous = Delivery.bind(delivery);
-		BlockedAwareErrorHandler.blocked(null);
+		BlockedAwareErrorHandler.setBlocked(null);
 		try {
 			switch (this.delegateType) {
 				case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(record, held, consumer);
@@ -75,7 +78,7 @@ final class DeliveryListener<K, V> extends AbstractDelegatingMessageListenerAdap
 		}
 		finally {
 			Delivery.unbind(delivery, previous);
-			BlockedAwareErrorHandler.blocked(delivery.blocked());
+			BlockedAwareErrorHandler.setBlocked(delivery.blocked());
 		}
 	}
 

@@ -18,6 +18,7 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.listener.error.KafkaTransactionCompletions;
 import dev.idempotency.listener.key.ListenerExpressions;
 import dev.idempotency.listener.key.ListenerScope;
 import dev.idempotency.listener.key.OperationResolver;

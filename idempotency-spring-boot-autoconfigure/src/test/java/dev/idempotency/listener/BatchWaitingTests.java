@@ -32,14 +32,15 @@ import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.listener.BatchApp.Batches;
+import dev.idempotency.listener.error.PartialBatchException;
 import dev.idempotency.store.ClaimRequest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link HeldBackRecords}: what somebody else processes waits, and what comes
- * after it in its partition; nothing is skipped.
+ * Tests for {@link PartialBatchException}: what somebody else processes waits, and what
+ * comes after it in its partition; nothing is skipped.
  */
 @Tag("promise-1")
 @Execution(ExecutionMode.CONCURRENT)

@@ -23,27 +23,21 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.listener.MessageListenerContainer;
-import org.springframework.transaction.TransactionExecution;
-import org.springframework.transaction.support.SimpleTransactionStatus;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.Mode;
+import dev.idempotency.listener.error.KafkaTransactionCompletions;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.template.ResultCodec;
-import dev.idempotency.template.TransactionBoundary;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;
-import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link KafkaTransactionCompletions} and
- * {@link BlockedAwareAfterRollbackProcessor}, on a real broker.
+ * Tests for {@link KafkaTransactionCompletions} and the after-rollback processor, on a
+ * real broker.
  */
 @Execution(ExecutionMode.CONCURRENT)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -279,21 +273,6 @@ class KafkaTransactionTests {
 
 	private IdempotencyKey key(String value) {
 		return IdempotencyKey.of(this.prefix, value);
-	}
-
-	@Test
-	@Tag("promise-3")
-	void bothCompletionsOfOneTransactionAreRecorded() {
-		IdempotencyTemplate template = this.context.getBean(IdempotencyTemplate.class);
-		List<IdempotencyKey> keys = List.of(TestDatabase.newKey(), TestDatabase.newKey());
-		TransactionExecution transaction = new SimpleTransactionStatus();
-		KafkaTransactionCompletions.LISTENER.afterBegin(transaction, null);
-		keys.forEach((key) -> template.execute(TestDatabase.operation(key, Mode.LEASED), ResultCodec.none(),
-				TransactionBoundary.deferred(KafkaTransactionCompletions::hold), () -> null));
-		KafkaTransactionCompletions.LISTENER.beforeCommit(transaction);
-		KafkaTransactionCompletions.LISTENER.afterCommit(transaction, null);
-		assertThat(keys)
-			.allSatisfy((key) -> assertThat(this.store.find(key).orElseThrow().state()).isEqualTo(State.COMPLETED));
 	}
 
 }

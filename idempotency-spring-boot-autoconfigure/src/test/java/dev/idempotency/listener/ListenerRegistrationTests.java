@@ -30,6 +30,7 @@ import org.springframework.messaging.handler.annotation.support.DefaultMessageHa
 import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.listener.error.BlockedAwareErrorHandler;
 import dev.idempotency.test.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;

@@ -123,7 +123,7 @@ class LongHandlerTests {
 				owner.kill();
 				await().atMost(Duration.ofSeconds(30)).until(() -> Kafka.lag(topic, topic) == 0);
 				assertThat(TestApp.target(successor, LongListener.class).fences()).containsExactly(2);
-				assertThat(logs.messages("INFO")).noneMatch((message) -> message.contains("waits at offset"));
+				assertThat(logs.messages("INFO")).noneMatch((message) -> message.contains("is paused at offset"));
 			}
 		}
 	}

@@ -31,6 +31,7 @@ import org.springframework.kafka.support.KafkaHeaders;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
@@ -250,15 +251,14 @@ class TraceComparisonTests {
 
 				@Override
 				public void start() {
-					PartitionPauses pauses = beanFactory.getBean(PartitionPauses.class);
+					BlockedRecordHandling blockedRecords = beanFactory.getBean(BlockedRecordHandling.class);
 					beanFactory.getBean(KafkaListenerEndpointRegistry.class)
 						.getListenerContainers()
 						.stream()
 						.map((container) -> (AbstractMessageListenerContainer<?, ?>) container)
 						.filter((container) -> container.getCommonErrorHandler() != null)
-						.forEach((container) -> container.setCommonErrorHandler(
-								new BlockedAwareErrorHandler(container.getCommonErrorHandler(), pauses, (record) -> {
-								})));
+						.forEach((container) -> blockedRecords.install(container, (record) -> {
+						}));
 				}
 
 				@Override

@@ -22,14 +22,15 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.listener.MessageListenerContainer;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.store.ClaimRequest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link PartitionPauses}: a partition that the application has paused itself
- * stays so, also when a record of it waits.
+ * Tests for {@link BlockedRecordHandling}: a partition that the application has paused
+ * itself stays so, also when a record of it waits.
  */
 @Tag("promise-13")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.error;
 
 import java.util.List;
 
@@ -17,8 +17,9 @@ import org.springframework.kafka.support.TopicPartitionOffset;
 import dev.idempotency.OperationBlockedException;
 
 /**
- * Around the container's own after-rollback processor: what is blocked is neither retried
- * by it nor recovered, but waits, without limit, in its paused partition.
+ * Decorates the after-rollback processor of a container with a Kafka transaction. A
+ * blocked record is neither retried nor recovered by the delegate: its partition is
+ * paused, and the record is redelivered without limit.
  *
  * @param <K> the type of record keys
  * @param <V> the type of record values
@@ -34,15 +35,15 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 
 	private final java.util.function.Consumer<ConsumerRecord<?, ?>> failed;
 
-	BlockedAwareAfterRollbackProcessor(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses,
+	private BlockedAwareAfterRollbackProcessor(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses,
 			java.util.function.Consumer<ConsumerRecord<?, ?>> failed) {
 		this.failed = failed;
 		this.delegate = delegate;
 		this.pauses = pauses;
 	}
 
-	// The container asks for this interface only if the processor counts attempts.
-	static <K, V> AfterRollbackProcessor<K, V> around(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses,
+	// The container counts attempts only if the processor has this interface.
+	static <K, V> AfterRollbackProcessor<K, V> decorate(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses,
 			java.util.function.Consumer<ConsumerRecord<?, ?>> failed) {
 		return (delegate instanceof DeliveryAttemptAware aware) ? new AttemptAware<>(delegate, pauses, failed, aware)
 				: new BlockedAwareAfterRollbackProcessor<>(delegate, pauses, failed);
@@ -52,13 +53,13 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 	public void process(List<ConsumerRecord<K, V>> records, Consumer<K, V> consumer, MessageListenerContainer container,
 			Exception exception, boolean recoverable, EOSMode eosMode) {
 		KafkaTransactionCompletions.resolve(exception);
-		OperationBlockedException blocked = Blocked.in(exception);
+		OperationBlockedException blocked = ExceptionCauses.find(OperationBlockedException.class, exception);
 		if (blocked == null) {
 			records.stream().limit(1).forEach(this.failed);
 			this.delegate.process(records, consumer, container, exception, recoverable, eosMode);
 			return;
 		}
-		seekToBegin(records, consumer);
+		seek(records, consumer);
 		this.pauses.pause(container, records.get(0), blocked);
 	}
 
@@ -67,18 +68,18 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 			Consumer<K, V> consumer, MessageListenerContainer container, Exception exception, boolean recoverable,
 			EOSMode eosMode) {
 		KafkaTransactionCompletions.resolve(exception);
-		HeldBackException held = HeldBackException.in(exception);
-		if (held == null) {
+		PartialBatchException partial = PartialBatchException.in(exception);
+		if (partial == null) {
 			records.forEach(this.failed);
 			this.delegate.processBatch(records, recordList, consumer, container, exception, recoverable, eosMode);
 			return;
 		}
-		seekToBegin(recordList, consumer);
-		held.pause(this.pauses, container);
+		seek(recordList, consumer);
+		partial.pause(this.pauses, container);
 	}
 
 	@SuppressWarnings({ "unchecked", "rawtypes" })
-	private void seekToBegin(List<ConsumerRecord<K, V>> records, Consumer<K, V> consumer) {
+	private void seek(List<ConsumerRecord<K, V>> records, Consumer<K, V> consumer) {
 		SeekUtils.doSeeksToBegin((List) records, consumer, logger);
 	}
 
@@ -93,7 +94,7 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 	}
 
 	/**
-	 * Counts delivery attempts like its delegate.
+	 * Reports the delivery attempts of its delegate.
 	 *
 	 * @param <K> the type of record keys
 	 * @param <V> the type of record values

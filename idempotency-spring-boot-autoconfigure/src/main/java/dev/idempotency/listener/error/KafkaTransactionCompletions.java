@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.error;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -17,15 +17,15 @@ import org.springframework.transaction.TransactionExecutionListener;
 import dev.idempotency.template.PendingCompletion;
 
 /**
- * Holds what the handler on this thread has done until the Kafka transaction of its
- * container has ended. A Kafka transaction has no synchronizations, but its manager calls
- * its listeners, on the thread of the container and before anything is delivered again.
+ * Holds the pending completions of the current thread until the Kafka transaction of the
+ * container ends. A Kafka transaction has no synchronizations, but its manager calls its
+ * execution listeners on the thread of the container, before a record is redelivered.
  * <p>
- * A commit that fails is followed by a rollback that does nothing, so what became of the
- * transaction is in doubt: the lease is renewed no more, and the after-rollback
- * processor, which gets to know the reason, may give the key back.
+ * After a failed commit, the manager performs a rollback that has no effect, so the
+ * outcome of the transaction is unknown. The lease is then no longer renewed. The
+ * after-rollback processor receives the reason and may release the key.
  */
-final class KafkaTransactionCompletions implements TransactionExecutionListener {
+public final class KafkaTransactionCompletions implements TransactionExecutionListener {
 
 	static final KafkaTransactionCompletions LISTENER = new KafkaTransactionCompletions();
 
@@ -36,20 +36,24 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 	private KafkaTransactionCompletions() {
 	}
 
-	static void hold(PendingCompletion pending) {
+	/**
+	 * Keep a completion until the transaction of the current thread ends.
+	 * @param pending the completion
+	 */
+	public static void hold(PendingCompletion pending) {
 		State state = STATE.get();
-		// An idempotent method may call another one: all of them have the same outcome.
+		// An idempotent method may call another one. All of them share one outcome.
 		state.pending.add(pending);
 		state.committing = false;
-		// Of transactions within each other the outermost is the container's.
+		// Of nested transactions, the outermost is that of the container.
 		state.owner = state.open.peekLast();
 	}
 
 	/**
-	 * A delivery begins. Forget what an earlier one on this thread has left, as when its
-	 * producer was fenced.
+	 * Prepare the current thread for a delivery. Abandons completions that an earlier
+	 * delivery has left behind, for example because its producer was fenced.
 	 */
-	static void begin() {
+	public static void begin() {
 		State state = STATE.get();
 		TransactionExecution current = state.open.peekFirst();
 		state.open.clear();
@@ -58,14 +62,13 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 		}
 		for (PendingCompletion left : state.take()) {
 			left.abandon();
-			logger.warn("Nobody knows whether the Kafka transaction of " + left
-					+ " was committed; the key is free when its lease has run out");
+			logger.warn(unknownOutcome(left));
 		}
 	}
 
 	/**
-	 * Give back what is in doubt, unless the transaction may have been committed. Never
-	 * fails: the records have to come again.
+	 * Release the completions whose commit failed, unless the transaction may have been
+	 * committed. Never throws, because the records must be redelivered.
 	 * @param reason why the commit failed
 	 */
 	static void resolve(Throwable reason) {
@@ -74,18 +77,22 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 
 	private static void resolve(PendingCompletion pending, Throwable reason) {
 		try {
-			if (Blocked.find(TimeoutException.class, reason) == null
-					&& Blocked.find(InterruptException.class, reason) == null) {
+			if (ExceptionCauses.find(TimeoutException.class, reason) == null
+					&& ExceptionCauses.find(InterruptException.class, reason) == null) {
 				pending.release();
 				return;
 			}
-			logger.warn("Nobody knows whether the Kafka transaction of " + pending
-					+ " was committed; the key is free when its lease has run out. Look whether the brokers are reachable",
-					reason);
+			logger.warn(unknownOutcome(pending) + ". Check whether the brokers are reachable", reason);
 		}
 		catch (RuntimeException ex) {
-			logger.error("A key could not be given back; it is free when its lease has run out", ex);
+			logger.error("The key of " + pending + " could not be released; it can be claimed when its lease expires",
+					ex);
 		}
+	}
+
+	private static String unknownOutcome(PendingCompletion pending) {
+		return "It is unknown whether the Kafka transaction of " + pending
+				+ " was committed; its key can be claimed when its lease expires";
 	}
 
 	@Override
@@ -103,22 +110,22 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 
 	@Override
 	public void afterCommit(TransactionExecution transaction, @Nullable Throwable commitFailure) {
-		endAll(ended(transaction, commitFailure != null), PendingCompletion::complete);
+		settleAll(ended(transaction, commitFailure != null), PendingCompletion::complete);
 	}
 
 	@Override
 	public void afterRollback(TransactionExecution transaction, @Nullable Throwable rollbackFailure) {
-		endAll(ended(transaction, STATE.get().committing), PendingCompletion::release);
+		settleAll(ended(transaction, STATE.get().committing), PendingCompletion::release);
 	}
 
-	private static void endAll(List<PendingCompletion> completions, Consumer<PendingCompletion> how) {
+	private static void settleAll(List<PendingCompletion> completions, Consumer<PendingCompletion> how) {
 		Error error = null;
 		for (PendingCompletion completion : completions) {
 			try {
 				how.accept(completion);
 			}
 			catch (Error ex) {
-				// The others have to end as well.
+				// The other completions must be settled as well.
 				error = ex;
 			}
 		}
@@ -141,11 +148,11 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 	}
 
 	/**
-	 * What is open on one thread.
+	 * The open transactions and pending completions of one thread.
 	 */
 	private static final class State {
 
-		// The latest first.
+		// Latest first.
 		private final Deque<TransactionExecution> open = new ArrayDeque<>();
 
 		private List<PendingCompletion> pending = new ArrayList<>(1);

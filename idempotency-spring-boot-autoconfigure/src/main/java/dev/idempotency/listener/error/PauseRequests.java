@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.error;
 
 import java.lang.reflect.Field;
 import java.util.AbstractSet;
@@ -17,15 +17,15 @@ import org.springframework.util.Assert;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * The pause requests of one consumer. Spring Kafka keeps them in a set, so that a request
- * of the application and one for a blocked record are the same, and the end of one ends
- * the other. This set takes the place of that set: what the container adds and removes
- * are the requests of the application, and blocked partitions are kept beside them. A
- * partition is paused while either asks for it.
+ * The pause requests of one consumer. Spring Kafka keeps all requests in one set, in
+ * which a request of the application and one for a blocked record cannot be told apart:
+ * the end of one would end the other. This set replaces that set. The container adds and
+ * removes the requests of the application; blocked partitions are kept separately. A
+ * partition is paused while it is in one of the two sets.
  * <p>
- * The set of the container is a private field. Where it cannot be replaced, a pause that
- * the application requests while a record is blocked ends with the block, and a warning
- * says so.
+ * The set is a private field of the container. If it cannot be replaced, a pause that the
+ * application requests for a blocked partition ends when the partition is resumed, and a
+ * warning is logged.
  */
 final class PauseRequests extends AbstractSet<TopicPartition> {
 
@@ -35,8 +35,8 @@ final class PauseRequests extends AbstractSet<TopicPartition> {
 
 	private static final @Nullable Field SET = field();
 
-	// Of the application. A thread that still sees this set in the container changes
-	// the same requests.
+	// The requests of the application. A thread that still sees the original set in the
+	// container changes the same requests.
 	private final Set<TopicPartition> requested;
 
 	private final Set<TopicPartition> blocked = ConcurrentHashMap.newKeySet();
@@ -46,9 +46,10 @@ final class PauseRequests extends AbstractSet<TopicPartition> {
 	}
 
 	/**
-	 * The requests of a consumer.
-	 * @param consumer the container of the consumer, not that of several
-	 * @return its requests, {@code null} if they cannot be told apart
+	 * Return the requests of a consumer, and replace the container's set at the first
+	 * call.
+	 * @param consumer the container of the single consumer
+	 * @return its requests, {@code null} if the set cannot be replaced
 	 */
 	static @Nullable PauseRequests of(MessageListenerContainer consumer) {
 		if (SET == null || !(consumer instanceof AbstractMessageListenerContainer<?, ?>)) {
@@ -63,7 +64,7 @@ final class PauseRequests extends AbstractSet<TopicPartition> {
 	@SuppressWarnings("unchecked")
 	private static @Nullable PauseRequests install(Field field, MessageListenerContainer consumer) {
 		Set<TopicPartition> requested = (Set<TopicPartition>) ReflectionUtils.getField(field, consumer);
-		Assert.state(requested != null, "A container has a set of pause requests");
+		Assert.state(requested != null, "A container must have a set of pause requests");
 		PauseRequests requests = new PauseRequests(requested);
 		try {
 			field.set(consumer, requests);
@@ -88,15 +89,15 @@ final class PauseRequests extends AbstractSet<TopicPartition> {
 	}
 
 	private static void warn(Exception reason) {
-		logger.warn("The pause requests of Spring Kafka's containers cannot be told apart from pauses for blocked "
-				+ "records, so a partition that the application pauses while a record of it is blocked is resumed when "
-				+ "that ends. Pause the whole container instead", reason);
+		logger.warn("The pause requests of Spring Kafka's containers cannot be separated from pauses for blocked "
+				+ "records. If the application pauses a partition while a record of it is blocked, the partition is "
+				+ "resumed when the record is redelivered. Pause the whole container instead", reason);
 	}
 
 	/**
 	 * Request a pause for a blocked record.
 	 * @param partition its partition
-	 * @return whether there was no such request
+	 * @return whether the partition was not blocked before
 	 */
 	boolean block(TopicPartition partition) {
 		return this.blocked.add(partition);

@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.error;
 
 import java.util.Map;
 import java.util.Objects;

@@ -1,4 +1,4 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.error;
 
 import java.time.Duration;
 import java.util.Map;
@@ -12,7 +12,6 @@ import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
-import org.springframework.beans.factory.DisposableBean;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
@@ -24,29 +23,29 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationNotAcknowledgedException;
 
 /**
- * Pauses the partition of a blocked record and resumes it after a while. The consumer
- * goes on polling, so it stays in its group. A pause that the application requests is not
- * ended, and ends none of these.
- *
- * @since 0.1.0
+ * Pauses the partition of a blocked record and resumes it after a delay. The consumer
+ * keeps polling, so it stays in its group. Pauses that the application requests and
+ * pauses for blocked records do not end each other.
  */
-public final class PartitionPauses implements DisposableBean {
+// Spring Kafka's ListenerContainerPauseService needs a TaskScheduler of the application,
+// and its resume would end a pause that the application has requested.
+final class PartitionPauses {
 
 	private static final Log logger = LogFactory.getLog(PartitionPauses.class);
 
-	// Shorter is lost in the time that a fetch after a seek may take.
+	// A shorter pause makes no difference: a fetch after a seek may take as long.
 	private static final Duration MIN = Duration.ofSeconds(1);
 
-	// The owner may be done long before its lease is over.
+	// The owner may settle long before its lease expires.
 	private static final Duration MAX = Duration.ofSeconds(5);
 
 	private static final TopicPartition NONE = new TopicPartition("", -1);
 
 	private final ScheduledExecutorService executor;
 
-	private final Map<String, Long> told = new ConcurrentHashMap<>();
+	private final Map<String, Long> logged = new ConcurrentHashMap<>();
 
-	public PartitionPauses() {
+	PartitionPauses() {
 		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-resume-");
 		threads.setDaemon(true);
 		this.executor = Executors.newSingleThreadScheduledExecutor(threads);
@@ -58,8 +57,8 @@ public final class PartitionPauses implements DisposableBean {
 
 	void pause(MessageListenerContainer container, TopicPartition partition, long offset,
 			OperationBlockedException blocked) {
-		tell(container, partition, offset, blocked);
-		// A stopping container holds the lock that looking for its consumer needs.
+		log(container, partition, offset, blocked);
+		// A stopping container holds the lock that the lookup of its consumer needs.
 		MessageListenerContainer consumer = container.isRunning()
 				? container.getContainerFor(partition.topic(), partition.partition()) : null;
 		if (consumer == null) {
@@ -72,18 +71,18 @@ public final class PartitionPauses implements DisposableBean {
 		}
 	}
 
-	// A partition that is blocked already has a timer.
+	// A partition that is already blocked has a timer.
 	private static @Nullable Runnable block(MessageListenerContainer consumer, PauseRequests requests,
 			TopicPartition partition) {
 		return !requests.block(partition) ? null : () -> {
 			requests.unblock(partition);
-			// Wakes the consumer and resumes nothing: the application may have paused the
-			// partition.
+			// Wakes the consumer. The partition is not resumed here, because the
+			// application may have paused it.
 			consumer.resumePartition(NONE);
 		};
 	}
 
-	// A partition that is paused already has a timer, or was paused by the application.
+	// A partition that is already paused has a timer, or the application paused it.
 	private static @Nullable Runnable pause(MessageListenerContainer consumer, TopicPartition partition) {
 		if (consumer.isPartitionPauseRequested(partition)) {
 			return null;
@@ -96,19 +95,19 @@ public final class PartitionPauses implements DisposableBean {
 		return Math.max(MIN.toMillis(), Math.min(MAX.toMillis(), retryAfter.toMillis()));
 	}
 
-	// Once for each record, not for each of its deliveries.
-	private void tell(MessageListenerContainer container, TopicPartition partition, long offset,
+	// Logs once for each record, not for each of its deliveries.
+	private void log(MessageListenerContainer container, TopicPartition partition, long offset,
 			OperationBlockedException blocked) {
-		Long previous = this.told.put(container.getListenerId() + " " + partition, offset);
+		Long previous = this.logged.put(container.getListenerId() + " " + partition, offset);
 		if (previous == null || previous != offset) {
-			String message = "Partition " + partition + " waits at offset " + offset + ": " + blocked.getMessage();
-			// The template has logged the cause of a refusal.
+			String message = "Partition " + partition + " is paused at offset " + offset + ": " + blocked.getMessage();
+			// The template logs the cause of a refusal.
 			if (blocked instanceof OperationInProgressException || blocked instanceof OperationNotAcknowledgedException
 					|| blocked instanceof IdempotencyStoreRefusedException) {
 				logger.info(message);
 			}
 			else if (blocked instanceof IdempotencyStoreUnavailableException) {
-				// The template has said once that the store is gone.
+				// The template logs once that the store is unavailable.
 				logger.debug(message, blocked);
 			}
 			else {
@@ -118,8 +117,7 @@ public final class PartitionPauses implements DisposableBean {
 		}
 	}
 
-	@Override
-	public void destroy() {
+	void stop() {
 		this.executor.shutdownNow();
 	}
 

@@ -1,17 +1,22 @@
-package dev.idempotency.listener;
+package dev.idempotency.listener.error;
 
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.log.LogAccessor;
 import org.springframework.kafka.KafkaException.Level;
 import org.springframework.kafka.listener.CommonErrorHandler;
+import org.springframework.kafka.listener.ContainerProperties;
+import org.springframework.kafka.listener.ListenerUtils;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.listener.SeekUtils;
 import org.springframework.kafka.support.TopicPartitionOffset;
@@ -19,53 +24,61 @@ import org.springframework.kafka.support.TopicPartitionOffset;
 import dev.idempotency.OperationBlockedException;
 
 /**
- * Around the container's own error handler: a blocked record is neither retried by it nor
- * recovered, but waits, without limit, in its paused partition. Everything else is the
- * delegate's, with its back-off, attempts and recoverer.
+ * Decorates the error handler of a container. A blocked record is neither retried nor
+ * recovered by the delegate: its partition is paused, and the record is redelivered
+ * without limit. The delegate handles every other failure, with its back-off, attempts
+ * and recoverer.
  */
-final class BlockedAwareErrorHandler implements CommonErrorHandler {
+public final class BlockedAwareErrorHandler implements CommonErrorHandler {
 
 	private static final LogAccessor logger = new LogAccessor(LogFactory.getLog(BlockedAwareErrorHandler.class));
 
-	// What the listener of this thread has thrown last, if the record was blocked.
+	// The exception of the record that is blocked in the current delivery of this thread.
 	private static final ThreadLocal<@Nullable RuntimeException> BLOCKED = new ThreadLocal<>();
 
 	private final CommonErrorHandler delegate;
 
 	private final PartitionPauses pauses;
 
-	private final HeldBackRecords heldBack;
-
 	private final java.util.function.Consumer<ConsumerRecord<?, ?>> failed;
 
 	/**
-	 * Create a handler.
-	 * @param delegate the container's own
+	 * Create an error handler.
+	 * @param delegate the error handler of the container
 	 * @param pauses pauses partitions
-	 * @param failed gets each record that the delegate may publish
+	 * @param failed receives each record that the delegate may publish
 	 */
 	BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses,
 			java.util.function.Consumer<ConsumerRecord<?, ?>> failed) {
 		this.failed = failed;
 		this.delegate = delegate;
 		this.pauses = pauses;
-		this.heldBack = new HeldBackRecords(pauses);
 	}
 
 	/**
-	 * The container is about to ask whether the error handler seeks.
-	 * @param exception what the listener throws, {@code null} if it is called
+	 * Note whether the record of the current delivery is blocked, before the container
+	 * calls {@link #seeksAfterHandling()} on the same thread.
+	 * @param exception the exception that the listener throws for a blocked record,
+	 * {@code null} when the delivery begins or the record is not blocked
 	 */
-	static void blocked(@Nullable RuntimeException exception) {
+	public static void setBlocked(@Nullable RuntimeException exception) {
 		if (exception != null || BLOCKED.get() != null) {
 			BLOCKED.set(exception);
 		}
 	}
 
+	// For a handler that does not seek, the container keeps the remaining records: it
+	// pauses all partitions and forgets which earlier records are in flight. A commit of
+	// the blocked record would then pass them.
+	@Override
+	public boolean seeksAfterHandling() {
+		return BLOCKED.get() != null || this.delegate.seeksAfterHandling();
+	}
+
 	@Override
 	public boolean handleOne(Exception thrownException, ConsumerRecord<?, ?> record, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
-		OperationBlockedException blocked = Blocked.in(thrownException);
+		OperationBlockedException blocked = ExceptionCauses.find(OperationBlockedException.class, thrownException);
 		if (blocked == null) {
 			this.failed.accept(record);
 			return this.delegate.handleOne(thrownException, record, consumer, container);
@@ -77,14 +90,14 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	@Override
 	public void handleRemaining(Exception thrownException, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
-		blocked(null);
-		OperationBlockedException blocked = Blocked.in(thrownException);
+		setBlocked(null);
+		OperationBlockedException blocked = ExceptionCauses.find(OperationBlockedException.class, thrownException);
 		if (blocked == null) {
 			records.stream().limit(1).forEach(this.failed);
 			this.delegate.handleRemaining(thrownException, records, consumer, container);
 			return;
 		}
-		// Seeks, and throws the exception by which the container knows a record in retry.
+		// Seeks, and throws the exception that makes the container expect a redelivery.
 		SeekUtils.seekOrRecover(thrownException, records, consumer, container, false, (record, ex) -> {
 			this.pauses.pause(container, record, blocked);
 			return false;
@@ -94,38 +107,31 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	@Override
 	public void handleBatch(Exception thrownException, ConsumerRecords<?, ?> data, Consumer<?, ?> consumer,
 			MessageListenerContainer container, Runnable invokeListener) {
-		holdBack(thrownException, data, consumer, container);
+		redeliverIfPartial(thrownException, data, consumer, container);
 		data.forEach(this.failed);
 		try {
 			this.delegate.handleBatch(thrownException, data, consumer, container, guarded(invokeListener));
 		}
-		catch (Tunnel ex) {
-			holdBack(ex.error, data, consumer, container);
+		catch (PartialBatchSignal ex) {
+			redeliverIfPartial(ex.error, data, consumer, container);
 		}
 	}
 
-	// Also for a handler that does not seek: the container accepts it if we do.
+	// Also called for a delegate that does not seek: the container accepts that this
+	// handler seeks.
 	@Override
 	public <K, V> ConsumerRecords<K, V> handleBatchAndReturnRemaining(Exception thrownException,
 			ConsumerRecords<?, ?> data, Consumer<?, ?> consumer, MessageListenerContainer container,
 			Runnable invokeListener) {
-		holdBack(thrownException, data, consumer, container);
+		redeliverIfPartial(thrownException, data, consumer, container);
 		data.forEach(this.failed);
 		try {
 			return this.delegate.handleBatchAndReturnRemaining(thrownException, data, consumer, container,
 					guarded(invokeListener));
 		}
-		catch (Tunnel ex) {
-			holdBack(ex.error, data, consumer, container);
+		catch (PartialBatchSignal ex) {
+			redeliverIfPartial(ex.error, data, consumer, container);
 			throw ex;
-		}
-	}
-
-	private void holdBack(Exception error, ConsumerRecords<?, ?> data, Consumer<?, ?> consumer,
-			MessageListenerContainer container) {
-		HeldBackException held = HeldBackException.in(error);
-		if (held != null) {
-			this.heldBack.handle(error, held, data, consumer, container);
 		}
 	}
 
@@ -135,26 +141,56 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 				invokeListener.run();
 			}
 			catch (RuntimeException ex) {
-				if (HeldBackException.in(ex) != null) {
-					throw new Tunnel(ex);
+				if (PartialBatchException.in(ex) != null) {
+					throw new PartialBatchSignal(ex);
 				}
 				throw ex;
 			}
 		};
 	}
 
+	private void redeliverIfPartial(Exception error, ConsumerRecords<?, ?> batch, Consumer<?, ?> consumer,
+			MessageListenerContainer container) {
+		PartialBatchException partial = PartialBatchException.in(error);
+		if (partial == null) {
+			return;
+		}
+		commit(partial.committable(batch), consumer, container);
+		partial.pause(this.pauses, container);
+		// Throws the exception that makes the container expect a redelivery.
+		SeekUtils.seekOrRecover(error, partial.remaining(batch), consumer, container, false, (record, ex) -> false,
+				logger, Level.DEBUG);
+	}
+
+	// After a rollback of the Kafka transaction the whole batch is redelivered.
+	private static void commit(Map<TopicPartition, Long> next, Consumer<?, ?> consumer,
+			MessageListenerContainer container) {
+		ContainerProperties properties = container.getContainerProperties();
+		if (next.isEmpty() || properties.getKafkaAwareTransactionManager() != null) {
+			return;
+		}
+		Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+		next.forEach((partition, offset) -> offsets.put(partition,
+				ListenerUtils.createOffsetAndMetadata(container, offset)));
+		try {
+			if (properties.isSyncCommits()) {
+				consumer.commitSync(offsets, properties.getSyncCommitTimeout());
+			}
+			else {
+				consumer.commitAsync(offsets, properties.getCommitCallback());
+			}
+		}
+		catch (RuntimeException ex) {
+			// The records are redelivered and skipped as duplicates.
+			logger.debug(ex, () -> "The offsets of the processed records of a partial batch were not committed, "
+					+ "so these records are redelivered as duplicates: " + offsets);
+		}
+	}
+
 	@Override
 	public void handleOtherException(Exception thrownException, Consumer<?, ?> consumer,
 			MessageListenerContainer container, boolean batchListener) {
 		this.delegate.handleOtherException(thrownException, consumer, container, batchListener);
-	}
-
-	// The container keeps the records that are left for a handler that does not seek: it
-	// pauses all partitions, and forgets which earlier records are in flight, so that a
-	// commit of the blocked record would pass them.
-	@Override
-	public boolean seeksAfterHandling() {
-		return BLOCKED.get() != null || this.delegate.seeksAfterHandling();
 	}
 
 	@Override
@@ -189,15 +225,15 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	}
 
 	/**
-	 * Leaves the loop in which a handler calls the listener again, and which would count
-	 * any exception as one more failure.
+	 * Leaves the loop in which the delegate invokes the listener again. The delegate
+	 * would count an exception as one more failure.
 	 */
 	@SuppressWarnings("serial")
-	private static final class Tunnel extends Error {
+	private static final class PartialBatchSignal extends Error {
 
 		private final RuntimeException error;
 
-		Tunnel(RuntimeException error) {
+		PartialBatchSignal(RuntimeException error) {
 			super(error.getMessage(), error, false, false);
 			this.error = error;
 		}

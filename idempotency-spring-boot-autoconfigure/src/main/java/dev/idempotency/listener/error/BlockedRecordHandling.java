@@ -1,0 +1,104 @@
+package dev.idempotency.listener.error;
+
+import java.util.function.Consumer;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.kafka.listener.AbstractMessageListenerContainer;
+import org.springframework.kafka.listener.AfterRollbackProcessor;
+import org.springframework.kafka.listener.CommonErrorHandler;
+import org.springframework.kafka.listener.DefaultErrorHandler;
+import org.springframework.kafka.listener.ExceptionClassifier;
+import org.springframework.kafka.transaction.KafkaAwareTransactionManager;
+import org.springframework.transaction.ConfigurableTransactionManager;
+
+import dev.idempotency.IdempotencyFingerprintException;
+import dev.idempotency.IdempotencyKeyMissingException;
+import dev.idempotency.IdempotencyKeyReusedException;
+import dev.idempotency.StoredResultUnreadableException;
+
+/**
+ * Decorates the error handler and the after-rollback processor of containers, so that
+ * blocked records are redelivered until they are processed, and rejected records are not
+ * retried.
+ *
+ * @since 0.1.0
+ */
+public final class BlockedRecordHandling implements DisposableBean {
+
+	private final PartitionPauses pauses = new PartitionPauses();
+
+	/**
+	 * Decorate what the application has set on a container that is not running. A second
+	 * call changes nothing.
+	 * @param container the container
+	 * @param failed receives each record that an error handler may publish
+	 * @param <K> the type of record keys
+	 * @param <V> the type of record values
+	 */
+	public <K, V> void install(AbstractMessageListenerContainer<K, V> container,
+			Consumer<ConsumerRecord<?, ?>> failed) {
+		KafkaAwareTransactionManager<?, ?> manager = manager(container);
+		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
+		if (errorHandler == null && manager == null) {
+			// The default of the container.
+			errorHandler = new DefaultErrorHandler();
+		}
+		if (errorHandler != null && !(errorHandler instanceof BlockedAwareErrorHandler)) {
+			excludeRejectionsFromRetries(errorHandler);
+			container.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses, failed));
+		}
+		if (manager != null) {
+			installAfterRollback(container, (ConfigurableTransactionManager) manager, failed);
+		}
+	}
+
+	@SuppressWarnings("unchecked")
+	private <K, V> void installAfterRollback(AbstractMessageListenerContainer<K, V> container,
+			ConfigurableTransactionManager manager, Consumer<ConsumerRecord<?, ?>> failed) {
+		// Several containers may share a manager.
+		if (!manager.getTransactionExecutionListeners().contains(KafkaTransactionCompletions.LISTENER)) {
+			manager.addListener(KafkaTransactionCompletions.LISTENER);
+		}
+		AfterRollbackProcessor<K, V> processor = (AfterRollbackProcessor<K, V>) container.getAfterRollbackProcessor();
+		if (!(processor instanceof BlockedAwareAfterRollbackProcessor)) {
+			excludeRejectionsFromRetries(processor);
+			container
+				.setAfterRollbackProcessor(BlockedAwareAfterRollbackProcessor.decorate(processor, this.pauses, failed));
+		}
+	}
+
+	@SuppressWarnings("unchecked")
+	private static void excludeRejectionsFromRetries(Object handler) {
+		if (handler instanceof ExceptionClassifier classifier) {
+			classifier.addNotRetryableExceptions(IdempotencyFingerprintException.class,
+					IdempotencyKeyMissingException.class, IdempotencyKeyReusedException.class,
+					StoredResultUnreadableException.class, RejectedRecordException.class);
+		}
+	}
+
+	/**
+	 * Return whether a container has the decorators.
+	 * @param container the container
+	 * @return whether the application has not replaced one of them
+	 */
+	public boolean isInstalled(AbstractMessageListenerContainer<?, ?> container) {
+		boolean transactional = manager(container) != null;
+		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
+		return ((errorHandler != null) ? errorHandler instanceof BlockedAwareErrorHandler : transactional)
+				&& (!transactional
+						|| container.getAfterRollbackProcessor() instanceof BlockedAwareAfterRollbackProcessor);
+	}
+
+	private static @Nullable KafkaAwareTransactionManager<?, ?> manager(
+			AbstractMessageListenerContainer<?, ?> container) {
+		return container.getContainerProperties().getKafkaAwareTransactionManager();
+	}
+
+	@Override
+	public void destroy() {
+		this.pauses.stop();
+	}
+
+}

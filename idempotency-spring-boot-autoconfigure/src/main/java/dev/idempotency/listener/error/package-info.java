@@ -1,0 +1,8 @@
+/**
+ * Error handling of idempotent listeners: blocked records, paused partitions and Kafka
+ * transactions.
+ */
+@NullMarked
+package dev.idempotency.listener.error;
+
+import org.jspecify.annotations.NullMarked;
