@@ -8,15 +8,13 @@ import org.apache.commons.logging.LogFactory;
 import dev.idempotency.OperationNotAcknowledgedException;
 
 /**
- * Refuses that a method of transactional mode returns without acknowledging its records:
- * effect and record commit when it returns, so a restart would skip what the method has
- * not acknowledged. Warns once.
+ * Fails a method in transactional mode that returns without acknowledging its records.
+ * Its effects and the idempotency record are committed when it returns, so a redelivery
+ * after a restart would be skipped without an acknowledgment. Warns once per listener.
  */
 final class AcknowledgmentCheck {
 
 	private static final Log logger = LogFactory.getLog(AcknowledgmentCheck.class);
-
-	private static final String ACTION = ". Acknowledge or nack the record in the method, or use leased mode";
 
 	private final String listener;
 
@@ -27,12 +25,12 @@ final class AcknowledgmentCheck {
 	}
 
 	OperationNotAcknowledgedException failure(Object subject) {
-		String what = "returned without acknowledging a record, so its transaction was rolled back and the record is "
-				+ "redelivered: " + subject + ACTION;
+		String problem = "returned without acknowledging a record, so its transaction was rolled back and the record "
+				+ "is redelivered: " + subject + ". Acknowledge or nack the record in the method, or use leased mode";
 		if (this.warned.compareAndSet(false, true)) {
-			logger.warn("The idempotent listener " + this.listener + " " + what);
+			logger.warn("The idempotent listener " + this.listener + " " + problem);
 		}
-		return new OperationNotAcknowledgedException("The listener " + what);
+		return new OperationNotAcknowledgedException("The listener " + problem);
 	}
 
 }

@@ -4,14 +4,13 @@ import java.time.Duration;
 import java.util.List;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
 
 /**
- * The acknowledgment that the method of a batch sees, in the manual modes: its indexes
- * are those of the records that the method has got, and what it says takes effect when
- * their completion is recorded.
+ * The acknowledgment that a batch method receives, in the manual ack modes. Its indexes
+ * are those of the records that the method receives. An acknowledgment takes effect when
+ * the completions of its records are recorded.
  */
 final class BatchAcknowledgment implements Acknowledgment {
 
@@ -31,10 +30,16 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	private volatile boolean completed;
 
-	private volatile int passed = NONE;
+	private volatile boolean partiallyCompleted;
 
-	private volatile boolean heldBack;
+	private volatile int passedOn = NONE;
 
+	/**
+	 * Create an acknowledgment.
+	 * @param delegate the acknowledgment of the delivery
+	 * @param due the indexes of the records that the method receives
+	 * @param records the delivered records
+	 */
 	BatchAcknowledgment(DeliveryAcknowledgment delegate, List<Integer> due,
 			List<? extends ConsumerRecord<?, ?>> records) {
 		this.delegate = delegate;
@@ -47,23 +52,33 @@ final class BatchAcknowledgment implements Acknowledgment {
 	}
 
 	/**
-	 * The position of the last record that the method has acknowledged.
-	 * @return the position among those that it has got, -1 if there is none
+	 * Return the position of the last acknowledged record.
+	 * @return the position among the records that the method received, -1 if there is
+	 * none
 	 */
 	int acknowledged() {
 		return this.acknowledged;
 	}
 
 	/**
-	 * The position of the first record that the method wants again.
-	 * @return the position among those that it has got, -1 if there is none
+	 * Return the position of the first record that was negatively acknowledged.
+	 * @return the position among the records that the method received, -1 if there is
+	 * none
 	 */
 	int nacked() {
 		return this.nacked;
 	}
 
 	/**
-	 * Everything in the batch is done.
+	 * Return the delay before the redelivery of negatively acknowledged records.
+	 * @return the delay
+	 */
+	Duration sleep() {
+		return this.sleep;
+	}
+
+	/**
+	 * Pass on the acknowledgment, because all records of the batch are processed.
 	 */
 	void completed() {
 		this.completed = true;
@@ -72,17 +87,13 @@ final class BatchAcknowledgment implements Acknowledgment {
 		}
 	}
 
-	Duration sleep() {
-		return this.sleep;
-	}
-
 	/**
-	 * Records of the batch wait, and what is not done is redelivered. What the method
-	 * acknowledges from now on is completed; its offsets are committed with those of
-	 * later records.
+	 * Complete the acknowledged records without passing on the acknowledgment, because
+	 * other records of the batch are blocked. The offsets of records that the method
+	 * acknowledges from now on are committed with those of later records.
 	 */
-	void heldBack() {
-		this.heldBack = true;
+	void partiallyCompleted() {
+		this.partiallyCompleted = true;
 		if (this.acknowledged != NONE) {
 			complete();
 		}
@@ -93,14 +104,14 @@ final class BatchAcknowledgment implements Acknowledgment {
 	}
 
 	private void passOn() {
-		// What lies between has been done before.
+		// The records between two due records are duplicates.
 		int end = isAcknowledged() ? this.records.size() : this.due.get(this.acknowledged + 1);
-		if (end == this.passed) {
+		if (end == this.passedOn) {
 			return;
 		}
-		// After a partial acknowledgment, that of the rest acknowledges one record.
-		boolean whole = end == this.records.size() && this.passed == NONE;
-		this.passed = end;
+		// After a partial acknowledgment, the container expects an index for the rest.
+		boolean whole = end == this.records.size() && this.passedOn == NONE;
+		this.passedOn = end;
 		this.delegate.acknowledge(this.records.subList(0, end), end, whole);
 	}
 
@@ -116,7 +127,7 @@ final class BatchAcknowledgment implements Acknowledgment {
 		if (this.completed) {
 			passOn();
 		}
-		else if (this.heldBack) {
+		else if (this.partiallyCompleted) {
 			complete();
 		}
 	}
@@ -129,18 +140,13 @@ final class BatchAcknowledgment implements Acknowledgment {
 	}
 
 	private void check(int index) {
-		Assert.isTrue(index >= 0 && index < this.due.size(),
-				() -> "The index " + index + " is not one of the " + this.due.size() + " records of the batch");
+		Assert.isTrue(index >= 0 && index < this.due.size(), () -> "'index' must be that of one of the "
+				+ this.due.size() + " records of the batch, but is " + index);
 	}
 
 	@Override
 	public boolean isOutOfOrderCommit() {
 		return this.delegate.isOutOfOrderCommit();
-	}
-
-	static @Nullable BatchAcknowledgment of(@Nullable DeliveryAcknowledgment delegate, List<Integer> due,
-			List<? extends ConsumerRecord<?, ?>> records) {
-		return (delegate != null) ? new BatchAcknowledgment(delegate, due, records) : null;
 	}
 
 }

@@ -15,8 +15,8 @@ import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
 
 /**
- * The arguments of a batch listener, which go together: a record that the method is not
- * to get is taken out of all of them.
+ * Removes records from the arguments of a batch listener, which contain an element for
+ * each record.
  */
 final class BatchArguments {
 
@@ -24,26 +24,27 @@ final class BatchArguments {
 	}
 
 	/**
-	 * Make sure that lists of arguments are about the delivered records.
+	 * Check that each list among the arguments has one element per delivered record.
 	 * @param arguments the arguments
-	 * @param delivered how many records were delivered
+	 * @param delivered the number of delivered records
 	 */
 	static void check(@Nullable Object[] arguments, int delivered) {
 		for (Object argument : arguments) {
 			int size = (argument instanceof List<?> list) ? list.size()
 					: (argument instanceof ConsumerRecords<?, ?> records) ? records.count() : delivered;
-			Assert.state(size == delivered, () -> "A batch of " + delivered + " records has an argument with " + size
-					+ " elements, so they cannot be told apart; let filters and converters keep the records");
+			Assert.state(size == delivered,
+					() -> "A batch listener received " + delivered + " records, but an argument with " + size
+							+ " elements. Configure filters and converters to keep the number of records");
 		}
 	}
 
 	/**
-	 * Keep some records.
+	 * Keep only some records.
 	 * @param arguments the arguments
-	 * @param kept the indexes of the records that are kept
-	 * @param delivered how many records there are
-	 * @param acknowledgment what takes the place of the acknowledgment
-	 * @return the arguments of the call
+	 * @param kept the indexes of the records to keep
+	 * @param delivered the number of delivered records
+	 * @param acknowledgment replaces the acknowledgment, unless {@code null}
+	 * @return the arguments to call the method with
 	 */
 	static @Nullable Object[] keep(@Nullable Object[] arguments, List<Integer> kept, int delivered,
 			@Nullable Acknowledgment acknowledgment) {
@@ -53,7 +54,7 @@ final class BatchArguments {
 				filtered[i] = acknowledgment;
 			}
 			else {
-				// Lists are copied in any case: the method may change them.
+				// Lists are always copied, because the method may change them.
 				filtered[i] = keep(arguments[i], kept, delivered);
 			}
 		}

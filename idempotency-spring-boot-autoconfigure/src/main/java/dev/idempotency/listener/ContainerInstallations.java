@@ -2,17 +2,25 @@ package dev.idempotency.listener;
 
 import java.util.Collections;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Properties;
 import java.util.Set;
 import java.util.WeakHashMap;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.ApplicationListener;
 import org.springframework.core.Ordered;
+import org.springframework.kafka.config.AbstractKafkaListenerContainerFactory;
+import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.event.ConsumerStartingEvent;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
+import org.springframework.kafka.listener.BatchMessageListener;
 import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
+import org.springframework.kafka.listener.ContainerProperties.AckMode;
+import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.util.backoff.BackOff;
 import org.springframework.util.backoff.BackOffExecution;
 import org.springframework.util.backoff.ExponentialBackOff;
@@ -20,10 +28,13 @@ import org.springframework.util.backoff.ExponentialBackOff;
 import dev.idempotency.listener.error.BlockedRecordHandling;
 
 /**
- * Verifies the protection of a container each time one of its consumers starts, on the
- * thread of the consumer and before its first poll. A consumer whose listener, error
- * handler or after-rollback processor was replaced is restarted with the protection; a
- * container that can be protected no more is stopped.
+ * Installs the protection of containers: the decorators of the message listener, the
+ * error handler and the after-rollback processor.
+ * <p>
+ * The application may replace each of them later. The protection is therefore verified
+ * each time a consumer of the container starts, on the thread of the consumer and before
+ * its first poll. A consumer without the decorators is restarted with them. A container
+ * that can no longer be protected is stopped.
  *
  * @since 0.1.0
  */
@@ -31,15 +42,16 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 
 	private static final Log logger = LogFactory.getLog(ContainerInstallations.class);
 
-	// Half a minute in all.
+	private static final String AUTO_COMMIT = "enable.auto.commit";
+
 	private static final BackOff RESTARTS = restarts();
 
 	private final BlockedRecordHandling blockedRecords;
 
 	private final ApplicationEventPublisher publisher;
 
-	// A container may be unregistered.
-	private final Map<AbstractMessageListenerContainer<?, ?>, ContainerInstallation> installations = Collections
+	// The application may unregister a container.
+	private final Map<AbstractMessageListenerContainer<?, ?>, Installation> installations = Collections
 		.synchronizedMap(new WeakHashMap<>());
 
 	private final Set<AbstractMessageListenerContainer<?, ?>> restarted = Collections
@@ -50,6 +62,7 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 		this.publisher = publisher;
 	}
 
+	// Gives up after about half a minute.
 	private static BackOff restarts() {
 		ExponentialBackOff backOff = new ExponentialBackOff(500, 2);
 		backOff.setMaxAttempts(6);
@@ -57,26 +70,41 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 	}
 
 	void install(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners) {
-		ContainerInstallation installation = new ContainerInstallation(container, listeners, this.blockedRecords);
-		installation.install(container);
+		Installation installation = new Installation(listeners, Kind.of(container));
+		decorate(container, installation);
 		if (container.getApplicationEventPublisher() == null) {
-			// The factory of the container is not a bean.
+			// The container factory is not a bean.
 			container.setApplicationEventPublisher(this.publisher);
 		}
 		this.installations.put(container, installation);
 	}
 
+	private void decorate(AbstractMessageListenerContainer<?, ?> container, Installation installation) {
+		Object listener = listener(container);
+		if (!(listener instanceof DeliveryListener<?>)) {
+			container.setupMessageListener(
+					DeliveryListener.decorate(listener, installation.listeners(), installation.kind().transactional()));
+		}
+		this.blockedRecords.install(container, installation.listeners()::failed);
+	}
+
+	private boolean isDecorated(AbstractMessageListenerContainer<?, ?> container) {
+		return listener(container) instanceof DeliveryListener<?> && this.blockedRecords.isInstalled(container);
+	}
+
 	@Override
 	public void onApplicationEvent(ConsumerStartingEvent event) {
+		// Each consumer of a container is a container itself, with copies of the
+		// decorators.
 		AbstractMessageListenerContainer<?, ?> container = event.getContainer(AbstractMessageListenerContainer.class);
-		ContainerInstallation installation = this.installations.get(container);
+		AbstractMessageListenerContainer<?, ?> consumer = event.getSource(AbstractMessageListenerContainer.class);
+		Installation installation = this.installations.get(container);
 		if (installation == null) {
 			return;
 		}
-		AbstractMessageListenerContainer<?, ?> consumer = event.getSource(AbstractMessageListenerContainer.class);
-		String problem = installation.problem(consumer);
+		String problem = installation.kind().problem(consumer);
 		if (problem == null) {
-			if (installation.isInstalled(consumer)) {
+			if (isDecorated(consumer)) {
 				this.restarted.remove(consumer);
 				return;
 			}
@@ -88,15 +116,15 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 			stop(container, consumer, problem);
 			return;
 		}
-		installation.install(container);
-		installation.install(consumer);
+		decorate(container, installation);
+		decorate(consumer, installation);
 		logger.info("The listener, the error handler or the after-rollback processor of the container '"
 				+ container.getListenerId() + "' was replaced after its registration. Its consumer is restarted, "
-				+ "because a blocked record would be given up otherwise");
+				+ "because a blocked record would be lost otherwise");
 		consumer.stop(() -> run("idempotency-restart", () -> restart(container, consumer)));
 	}
 
-	// The consumer has not polled: a container that is not running does not.
+	// A consumer polls only while its container is running, so this one never polls.
 	private static void stop(AbstractMessageListenerContainer<?, ?> container,
 			AbstractMessageListenerContainer<?, ?> consumer, String problem) {
 		logger.error("The container '" + container.getListenerId()
@@ -108,8 +136,8 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 		}));
 	}
 
-	// A consumer that does not start would leave its partitions without one, because the
-	// container runs on.
+	// Without a restart, the container would keep running and the partitions of this
+	// consumer would have none.
 	private static void restart(AbstractMessageListenerContainer<?, ?> container,
 			AbstractMessageListenerContainer<?, ?> consumer) {
 		BackOffExecution backOff = RESTARTS.start();
@@ -121,7 +149,7 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 			catch (RuntimeException | Error ex) {
 				if (!isExpected(container, consumer)) {
 					// The application has stopped the container in the meantime.
-					logger.debug("A consumer was not restarted", ex);
+					logger.debug("A consumer was not restarted, because its container was stopped", ex);
 					return;
 				}
 				long delay = backOff.nextBackOff();
@@ -137,7 +165,8 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 		}
 	}
 
-	// A container without children is its own consumer, and does not run between.
+	// A container without children is its own consumer, and is stopped during the
+	// restart.
 	private static boolean isExpected(AbstractMessageListenerContainer<?, ?> container,
 			AbstractMessageListenerContainer<?, ?> consumer) {
 		return container == consumer
@@ -160,7 +189,7 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 		thread.start();
 	}
 
-	// The consumer must not poll before.
+	// The consumer must not poll before the verification.
 	@Override
 	public boolean supportsAsyncExecution() {
 		return false;
@@ -170,6 +199,91 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 	@Override
 	public int getOrder() {
 		return Ordered.HIGHEST_PRECEDENCE;
+	}
+
+	private static Object listener(MessageListenerContainer container) {
+		return Objects.requireNonNull(ListenerShape.listener(container),
+				"A container must have a listener when it is registered");
+	}
+
+	/**
+	 * Return whether the consumers of a container commit offsets by themselves. Spring
+	 * Kafka disables that unless a property enables it.
+	 * @param container the container
+	 * @param factory the factory of the container, {@code null} after its registration
+	 * @return whether auto-commit is enabled
+	 */
+	static boolean isAutoCommit(MessageListenerContainer container,
+			@Nullable KafkaListenerContainerFactory<?> factory) {
+		// Contains the properties of the annotation.
+		Properties properties = container.getContainerProperties().getKafkaConsumerProperties();
+		Object setting = properties.getOrDefault(AUTO_COMMIT, properties.getProperty(AUTO_COMMIT));
+		if (setting == null && factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known
+				&& known.getConsumerFactory() != null) {
+			setting = known.getConsumerFactory().getConfigurationProperties().get(AUTO_COMMIT);
+		}
+		return setting != null && Boolean.parseBoolean(setting.toString());
+	}
+
+	/**
+	 * The protection of one container.
+	 *
+	 * @param listeners the protected methods of its endpoint
+	 * @param kind the kind of the container at its registration
+	 */
+	private record Installation(ProtectedListeners listeners, Kind kind) {
+
+	}
+
+	/**
+	 * The properties of a container that must not change after its registration.
+	 *
+	 * @param batch whether its listener receives batches
+	 * @param transactional whether it has a Kafka transaction
+	 * @param manual whether its listener acknowledges records
+	 * @param group its consumer group
+	 */
+	private record Kind(boolean batch, boolean transactional, boolean manual, @Nullable String group) {
+
+		static Kind of(AbstractMessageListenerContainer<?, ?> container) {
+			return new Kind(listener(container) instanceof BatchMessageListener<?, ?>,
+					container.getContainerProperties().getKafkaAwareTransactionManager() != null,
+					ListenerShape.isManual(container.getContainerProperties().getAckMode()), container.getGroupId());
+		}
+
+		/**
+		 * Return why a container can no longer be protected.
+		 * @param container the container
+		 * @return a clause and an action, {@code null} if it can be protected
+		 */
+		@Nullable String problem(AbstractMessageListenerContainer<?, ?> container) {
+			Kind current = of(container);
+			if (current.batch != this.batch) {
+				return "its listener was replaced by one "
+						+ (this.batch ? "that does not accept a batch" : "that accepts a batch")
+						+ ". Set a listener of the same kind";
+			}
+			if (current.transactional != this.transactional) {
+				return "its Kafka transaction manager was " + (this.transactional ? "removed" : "set")
+						+ " after its registration. Set it on the container factory";
+			}
+			AckMode mode = container.getContainerProperties().getAckMode();
+			if (current.manual != this.manual || (this.transactional && mode == AckMode.MANUAL_IMMEDIATE)) {
+				return "its ack mode was changed to " + mode
+						+ " after its registration, which decided when keys are completed. Set it on the container "
+						+ "factory";
+			}
+			if (!Objects.equals(current.group, this.group)) {
+				return "its consumer group was changed to '" + current.group
+						+ "' after its registration. Set 'groupId' of @KafkaListener";
+			}
+			if (isAutoCommit(container, null)) {
+				return "its consumer commits offsets by itself, also of blocked records. Remove '" + AUTO_COMMIT
+						+ "' from its properties";
+			}
+			return null;
+		}
+
 	}
 
 }

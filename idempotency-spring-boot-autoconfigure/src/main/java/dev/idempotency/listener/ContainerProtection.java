@@ -8,15 +8,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.aop.target.SingletonTargetSource;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerEndpoint;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.config.MethodKafkaListenerEndpoint;
@@ -30,11 +31,12 @@ import org.springframework.util.StringUtils;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.ListenerScope;
 
 /**
- * Prepares the container of an endpoint that has {@code @Idempotent} methods; every other
- * container stays as it is.
+ * Protects the containers of endpoints that have {@code @Idempotent} methods. Other
+ * containers are not changed.
  *
  * @since 0.1.0
  */
@@ -72,7 +74,20 @@ public final class ContainerProtection {
 	}
 
 	/**
-	 * Whether a delivery to the method is protected by some container.
+	 * Decorate a container factory, so that each container is protected when the factory
+	 * has finished it.
+	 * @param factory the factory
+	 * @param protection supplies the protection when an idempotent endpoint is registered
+	 * @param registry the registry of the endpoint
+	 * @return the decorated factory
+	 */
+	static KafkaListenerContainerFactory<?> decorate(KafkaListenerContainerFactory<?> factory,
+			Supplier<ContainerProtection> protection, KafkaListenerEndpointRegistry registry) {
+		return new ProtectingFactory(factory, protection, registry);
+	}
+
+	/**
+	 * Return whether a container protects a method.
 	 * @param method the method
 	 * @return whether it is registered
 	 */
@@ -80,61 +95,52 @@ public final class ContainerProtection {
 		return this.methods.contains(method);
 	}
 
-	static boolean concerns(KafkaListenerEndpoint endpoint) {
-		return endpoint instanceof MethodKafkaListenerEndpoint<?, ?> method && methods(method).stream()
-			.anyMatch((candidate) -> annotation(candidate, AopUtils.getTargetClass(method.getBean())) != null);
-	}
-
-	void protect(MessageListenerContainer container, KafkaListenerEndpoint endpoint, boolean autoCommit,
-			KafkaListenerEndpointRegistry registry) {
-		MethodKafkaListenerEndpoint<?, ?> methodEndpoint = (MethodKafkaListenerEndpoint<?, ?>) endpoint;
-		Object bean = methodEndpoint.getBean();
+	private void protect(MessageListenerContainer container, MethodKafkaListenerEndpoint<?, ?> endpoint,
+			KafkaListenerContainerFactory<?> factory, KafkaListenerEndpointRegistry registry) {
+		Object bean = endpoint.getBean();
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
+		boolean autoCommit = ContainerInstallations.isAutoCommit(container, factory);
+		MessageListenerContainer main = main(container, endpoint, registry);
 		Map<Method, ProtectedListener> listeners = new HashMap<>();
 		List<ListenerScope> scopes = new ArrayList<>();
 		List<HandAssignments.Reader> readers = new ArrayList<>();
-		MessageListenerContainer main = main(container, endpoint, registry);
-		for (Method candidate : methods(methodEndpoint)) {
+		for (Method candidate : methods(endpoint)) {
 			Idempotent annotation = annotation(candidate, targetClass);
-			if (annotation != null) {
-				Method method = AopUtils.getMostSpecificMethod(candidate, targetClass);
-				ListenerChecks.check(bean, method, container, autoCommit);
-				// Those of retry topics come later.
-				boolean first = this.methods.add(method);
-				// A retry topic has the methods of the main endpoint. Any other method
-				// is its dead-letter handler.
-				ListenerScope mainScope = (main != container) ? mainScopes(endpoint.getMainListenerId()).get(method)
-						: null;
-				boolean deadLetter = main != container && mainScope == null;
-				String explicit = this.settings.resolve(annotation.scope());
-				ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null,
-						(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
-						container, deadLetter, ListenerSettingsFactory.where(method, targetClass));
-				ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass,
-						ListenerShape.of(method, container), scope);
-				if (mainScope != null) {
-					mainScope.markRetried();
-				}
-				else if (main == container) {
-					checkHandlerName(scope, readers);
-					mainScopes(endpoint.getId()).put(method, scope);
-					readers.add(new HandAssignments.Reader(listenerSettings.name(), scope, container,
-							() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
-				}
-				if (mainScope == null) {
-					logStart(container, scope, listenerSettings);
-				}
-				scopes.add(scope);
-				listeners.put(method, listener(method, container, scope, listenerSettings));
-				this.storedScopes.add(scope, listenerSettings.template().store());
-				if (first) {
-					LeaseCheck.warn(listenerSettings, this.settings.storeTimeout());
-				}
-				this.retentions.add(new RememberedKeys(listenerSettings.name(), container.getContainerProperties(),
-						listenerSettings.retention()));
+			if (annotation == null) {
+				continue;
 			}
+			Method method = AopUtils.getMostSpecificMethod(candidate, targetClass);
+			ListenerChecks.check(bean, method, container, autoCommit);
+			// A retry topic has the methods of the main endpoint. Any other method is its
+			// dead-letter handler.
+			ListenerScope mainScope = (main != container) ? mainScopes(endpoint.getMainListenerId()).get(method) : null;
+			boolean deadLetter = main != container && mainScope == null;
+			ListenerShape shape = ListenerShape.of(method, container);
+			String explicit = this.settings.resolve(annotation.scope());
+			ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null,
+					(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
+					container, deadLetter, ListenerSettingsFactory.where(method, targetClass));
+			ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass, shape, scope);
+			if (mainScope != null) {
+				mainScope.markRetried();
+			}
+			else {
+				logRegistration(container, scope, listenerSettings);
+			}
+			if (main == container) {
+				checkHandlerName(scope, readers);
+				mainScopes(endpoint.getId()).put(method, scope);
+				readers.add(new HandAssignments.Reader(listenerSettings.name(), scope, container,
+						() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
+			}
+			warn(method, shape, scope, listenerSettings);
+			scopes.add(scope);
+			listeners.put(method, shape.protect(listenerSettings));
+			this.storedScopes.add(scope, listenerSettings.template().store());
+			this.retentions.add(new RememberedKeys(listenerSettings.name(), container.getContainerProperties(),
+					listenerSettings.retention()));
 		}
-		ListenerChecks.checkNotMixed(methods(methodEndpoint), targetClass);
+		ListenerChecks.checkNotMixed(methods(endpoint), targetClass);
 		this.assignments.add(readers);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container,
 				new ProtectedListeners(targetClass, listeners, scopes, this.acknowledgments.create(container)));
@@ -143,10 +149,10 @@ public final class ContainerProtection {
 	private static void checkHandlerName(ListenerScope scope, List<HandAssignments.Reader> siblings) {
 		for (HandAssignments.Reader sibling : siblings) {
 			if (sibling.scope().isSameDefault(scope)) {
-				throw new IdempotencyConfigurationException("The idempotent listener " + sibling.name()
-						+ " has the same default scope " + scope
-						+ " as another @KafkaHandler method of that name: a key that one has processed would be "
-						+ "a duplicate for the other.",
+				throw new IdempotencyConfigurationException(
+						"The idempotent listener " + sibling.name() + " has the same default scope " + scope
+								+ " as another @KafkaHandler method of that name: "
+								+ "a key that one of them has processed would be a duplicate for the other.",
 						"Rename one of them, or put @Idempotent with a 'scope' on each.");
 			}
 		}
@@ -165,20 +171,21 @@ public final class ContainerProtection {
 		return this.mainScopes.computeIfAbsent(String.valueOf(endpointId), (id) -> new ConcurrentHashMap<>());
 	}
 
-	private ProtectedListener listener(Method method, MessageListenerContainer container, ListenerScope scope,
-			ListenerSettings listenerSettings) {
-		ListenerShape shape = ListenerShape.of(method, container);
-		scope.names().forEach((name) -> warnIfShared(name, scope, new Owner(method, listenerSettings.name())));
+	private void warn(Method method, ListenerShape shape, ListenerScope scope, ListenerSettings settings) {
+		scope.names().forEach((name) -> warnIfShared(name, scope, new Owner(method, settings.name())));
 		if (shape.async() != null) {
-			logger.warn("The idempotent listener " + listenerSettings.name() + " is asynchronous: Spring Kafka "
-					+ "acknowledges a record whose processing fails before it retries it, so a crash in between loses "
-					+ "that record. Return the result itself if that must not happen");
+			logger.warn("The idempotent listener " + settings.name() + " is asynchronous. Spring Kafka acknowledges a "
+					+ "record whose processing fails before it retries the record, so a crash in between loses it. "
+					+ "Return the result itself if that must not happen");
 		}
-		return shape.protect(listenerSettings);
+		// The containers of retry topics are registered later with the same method.
+		if (this.methods.add(method)) {
+			LeaseCheck.warn(settings, this.settings.storeTimeout());
+		}
 	}
 
-	// Several beans of one class are one listener.
-	private void logStart(MessageListenerContainer container, ListenerScope scope, ListenerSettings settings) {
+	// Several beans of one class have the same listener.
+	private void logRegistration(MessageListenerContainer container, ListenerScope scope, ListenerSettings settings) {
 		String line = "Idempotent listener " + settings.name() + ": " + topics(container.getContainerProperties())
 				+ ", scope " + scope + ", mode " + settings.mode() + ", store '" + settings.template().store().name()
 				+ "'" + ((settings.mode() == Mode.LEASED) ? ", lease " + DurationSetting.text(settings.lease()) : "")
@@ -204,17 +211,9 @@ public final class ContainerProtection {
 		Owner other = scope.isNamed() ? this.scopes.putIfAbsent(name, owner) : null;
 		if (other != null && !other.method().equals(owner.method())) {
 			logger.warn("The idempotent listeners " + owner.listener() + " and " + other.listener()
-					+ " share the scope '" + name + "': a key that one has processed is a duplicate for the other. "
-					+ "Set a 'scope' of its own at each @Idempotent, unless they perform the same operation");
+					+ " share the scope '" + name + "': a key that one of them has processed is a duplicate for the "
+					+ "other. Set a different 'scope' on each @Idempotent, unless they perform the same operation");
 		}
-	}
-
-	// With an advice chain the listener is a proxy, and setting a listener would advise
-	// the
-	// new one once more.
-	static @Nullable Object target(@Nullable Object listener) {
-		return (listener instanceof Advised advised
-				&& advised.getTargetSource() instanceof SingletonTargetSource source) ? source.getTarget() : listener;
 	}
 
 	private static List<Method> methods(MethodKafkaListenerEndpoint<?, ?> endpoint) {
@@ -230,7 +229,49 @@ public final class ContainerProtection {
 	}
 
 	/**
-	 * The first listener of a scope.
+	 * Protects the containers that another factory creates.
+	 *
+	 * @param delegate the factory
+	 * @param protection supplies the protection
+	 * @param registry the registry of the endpoints
+	 */
+	private record ProtectingFactory(KafkaListenerContainerFactory<?> delegate,
+			Supplier<ContainerProtection> protection,
+			KafkaListenerEndpointRegistry registry) implements KafkaListenerContainerFactory<MessageListenerContainer> {
+
+		@Override
+		public MessageListenerContainer createListenerContainer(KafkaListenerEndpoint endpoint) {
+			MessageListenerContainer container = this.delegate.createListenerContainer(endpoint);
+			if (endpoint instanceof MethodKafkaListenerEndpoint<?, ?> methodEndpoint && isIdempotent(methodEndpoint)) {
+				this.protection.get().protect(container, methodEndpoint, this.delegate, this.registry);
+			}
+			return container;
+		}
+
+		private static boolean isIdempotent(MethodKafkaListenerEndpoint<?, ?> endpoint) {
+			Class<?> targetClass = AopUtils.getTargetClass(endpoint.getBean());
+			return methods(endpoint).stream().anyMatch((method) -> annotation(method, targetClass) != null);
+		}
+
+		@Override
+		public MessageListenerContainer createContainer(TopicPartitionOffset... topicPartitions) {
+			return this.delegate.createContainer(topicPartitions);
+		}
+
+		@Override
+		public MessageListenerContainer createContainer(String... topics) {
+			return this.delegate.createContainer(topics);
+		}
+
+		@Override
+		public MessageListenerContainer createContainer(Pattern topicPattern) {
+			return this.delegate.createContainer(topicPattern);
+		}
+
+	}
+
+	/**
+	 * The listener that was registered first with a scope.
 	 *
 	 * @param method the method
 	 * @param listener its name

@@ -10,19 +10,42 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 import dev.idempotency.template.PendingCompletion;
+import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
- * One hand-over of a record or a batch to a listener, bound to the thread of the
+ * One delivery of a record or a batch to a listener, bound to the thread of the
  * container.
  */
 final class Delivery {
+
+	/**
+	 * Defers the completion of a single record until the method acknowledges the record.
+	 */
+	static final Deferral UNTIL_ACKNOWLEDGED = new Deferral() {
+
+		@Override
+		public boolean isNeeded() {
+			Delivery delivery = current();
+			return delivery != null && delivery.isUnacknowledged();
+		}
+
+		@Override
+		public void defer(PendingCompletion pending) {
+			Delivery delivery = current();
+			if (delivery != null) {
+				delivery.defer(pending);
+			}
+		}
+
+	};
 
 	private static final ThreadLocal<@Nullable Delivery> CURRENT = new ThreadLocal<>();
 
 	private final ProtectedListeners listeners;
 
-	// A filter may take some out before the method is called.
+	// A filter may remove records before the method is called.
 	private List<? extends ConsumerRecord<?, ?>> records;
 
 	private final @Nullable DeliveryAcknowledgment acknowledgment;
@@ -46,13 +69,13 @@ final class Delivery {
 
 	static @Nullable Delivery bind(@Nullable Delivery delivery) {
 		Delivery previous = CURRENT.get();
-		// Removing it would make the thread allocate an entry for each record.
+		// A removal would make the thread allocate an entry for each record.
 		CURRENT.set(delivery);
 		return previous;
 	}
 
-	// The application may have put a listener of its own around one that is protected.
-	// That listener may swallow exceptions.
+	// The application may have decorated a protected listener with one of its own, which
+	// may swallow exceptions.
 	static void unbind(Delivery delivery, @Nullable Delivery previous) {
 		CURRENT.set(previous);
 		if (previous != null && delivery.blocked != null) {
@@ -61,9 +84,9 @@ final class Delivery {
 	}
 
 	/**
-	 * Whether the method that has just returned on this thread has set the transaction of
-	 * its own {@code @Transactional} to rollback-only. Asked once for each call.
-	 * @return whether its writes are to be rolled back
+	 * Return whether the method that has just returned on this thread has set its own
+	 * transaction to rollback-only, and reset the mark.
+	 * @return whether its writes are rolled back
 	 */
 	static boolean takeRollbackOnly() {
 		Delivery delivery = CURRENT.get();
@@ -84,7 +107,8 @@ final class Delivery {
 	}
 
 	/**
-	 * What the method is about to get, whatever it does to its arguments.
+	 * Copy the records that the method is about to receive, because the method may change
+	 * its arguments.
 	 * @return the records
 	 */
 	List<? extends ConsumerRecord<?, ?>> freeze() {
@@ -105,8 +129,7 @@ final class Delivery {
 	}
 
 	/**
-	 * The protected method begins: its acknowledgment takes effect only after its
-	 * completion.
+	 * Begin the protected method: its acknowledgment takes effect after its completion.
 	 */
 	void begin() {
 		if (this.acknowledgment != null) {
@@ -127,30 +150,37 @@ final class Delivery {
 
 	void end() {
 		if (this.acknowledgment != null) {
-			this.acknowledgment.letGo();
+			this.acknowledgment.stopHolding();
 		}
 	}
 
 	/**
-	 * Whether the method that has returned may still acknowledge its record.
-	 * @return whether it has not done so
+	 * Return whether the method has returned without acknowledging its record.
+	 * @return whether it may still do so
 	 */
 	boolean isUnacknowledged() {
 		return this.acknowledgment != null && !this.acknowledgment.isAcknowledged();
 	}
 
-	void defer(PendingCompletion pending) {
+	private void defer(PendingCompletion pending) {
 		Objects.requireNonNull(this.acknowledgment)
 			.defer(Map.of(0, record()), List.of(Objects.requireNonNull(this.key)), List.of(pending));
 	}
 
-	boolean isCopyOfUnacknowledged(IdempotencyKey copied) {
-		return this.acknowledgment != null && this.acknowledgment.isCopyOfUnacknowledged(copied);
+	/**
+	 * Treat the record as a copy of another record whose method has returned but which is
+	 * not acknowledged yet. The acknowledgment of the copy waits for that of the
+	 * original.
+	 * @param copied the key of both
+	 * @return whether there is such an original
+	 */
+	boolean acknowledgeWithOriginal(IdempotencyKey copied) {
+		return this.acknowledgment != null && this.acknowledgment.acknowledgeWithOriginal(copied);
 	}
 
 	/**
 	 * Complete records whose offsets are committed although an earlier record of their
-	 * partitions may not be acknowledged.
+	 * partition may not be acknowledged.
 	 * @param covered the records
 	 * @return whether all completions are recorded
 	 */
@@ -174,7 +204,7 @@ final class Delivery {
 	void block(RuntimeException exception) {
 		this.blocked = exception;
 		if (this.acknowledgment != null) {
-			this.acknowledgment.refuse(true);
+			this.acknowledgment.setRefused(true);
 		}
 	}
 
@@ -182,7 +212,7 @@ final class Delivery {
 	void unblock() {
 		this.blocked = null;
 		if (this.acknowledgment != null) {
-			this.acknowledgment.refuse(false);
+			this.acknowledgment.setRefused(false);
 		}
 	}
 
@@ -194,12 +224,25 @@ final class Delivery {
 		return this.blocked == exception;
 	}
 
-	// An error handler of the listener may have swallowed it: the record must not be
-	// acknowledged all the same.
+	// An error handler of the listener may have swallowed the exception. The record must
+	// not be acknowledged nevertheless.
 	void rethrowIfBlocked() {
 		if (this.blocked != null) {
 			throw this.blocked;
 		}
+	}
+
+	/**
+	 * Makes the template roll back after a method that has negatively acknowledged its
+	 * records. It does not reach the container.
+	 */
+	@SuppressWarnings("serial")
+	static final class NackedException extends RuntimeException {
+
+		NackedException() {
+			super("The listener negatively acknowledged the record", null, false, false);
+		}
+
 	}
 
 }

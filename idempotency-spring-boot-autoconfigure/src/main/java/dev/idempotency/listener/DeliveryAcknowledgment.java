@@ -1,7 +1,6 @@
 package dev.idempotency.listener;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -13,13 +12,14 @@ import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.listener.UnacknowledgedRecords.Waiting;
+import dev.idempotency.listener.ContainerAcknowledgments.UnacknowledgedRecord;
 import dev.idempotency.template.PendingCompletion;
 
 /**
- * The acknowledgment of a record, in the manual modes. What the method says while it runs
- * takes effect when its completion is recorded: an offset that is committed before would
- * lose the record with a crash in between. When the method fails, it has not been said.
+ * The acknowledgment of one delivery, in the manual ack modes. An acknowledgment by the
+ * running method takes effect when its completion is recorded: an offset that is
+ * committed earlier would lose the record in a crash in between. It has no effect when
+ * the method fails.
  */
 final class DeliveryAcknowledgment implements Acknowledgment {
 
@@ -27,13 +27,12 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 
 	private final long delivery;
 
-	// All that were delivered.
 	private final Collection<? extends ConsumerRecord<?, ?>> records;
 
-	private final UnacknowledgedRecords unacknowledged;
+	private final ContainerAcknowledgments container;
 
-	// The method has returned without acknowledging them.
-	private volatile Map<Integer, Waiting> waiting = Map.of();
+	// By the index of the record in the delivery.
+	private volatile Map<Integer, UnacknowledgedRecord> unacknowledged = Map.of();
 
 	private volatile boolean held;
 
@@ -44,129 +43,129 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 	private volatile boolean refused;
 
 	private DeliveryAcknowledgment(Acknowledgment delegate, Collection<? extends ConsumerRecord<?, ?>> records,
-			UnacknowledgedRecords unacknowledged) {
+			ContainerAcknowledgments container) {
 		this.delegate = delegate;
 		this.records = records;
-		this.unacknowledged = unacknowledged;
-		this.delivery = unacknowledged.delivered(records);
+		this.container = container;
+		this.delivery = container.begin(records);
 	}
 
 	static @Nullable DeliveryAcknowledgment of(@Nullable Acknowledgment delegate,
-			Collection<? extends ConsumerRecord<?, ?>> records, UnacknowledgedRecords unacknowledged) {
-		return (delegate != null) ? new DeliveryAcknowledgment(delegate, records, unacknowledged) : null;
+			Collection<? extends ConsumerRecord<?, ?>> records, ContainerAcknowledgments container) {
+		return (delegate != null) ? new DeliveryAcknowledgment(delegate, List.copyOf(records), container) : null;
 	}
 
+	/**
+	 * Hold an acknowledgment of the method, which is about to run.
+	 */
 	void hold() {
 		this.acknowledged = false;
 		this.held = true;
 	}
 
+	void stopHolding() {
+		this.held = false;
+	}
+
 	/**
-	 * The operation has completed, now or before.
-	 * @param duplicate whether the method, which would have acknowledged it, did not run
+	 * Pass on the acknowledgment of the method, because its operation is completed.
+	 * @param duplicate whether the method did not run, so that it could not acknowledge
+	 * the record
 	 */
 	void completed(boolean duplicate) {
 		this.held = false;
 		if (this.acknowledged) {
 			passOn();
 		}
-		else if (duplicate) {
-			acknowledgeDuplicates();
-		}
-	}
-
-	private void acknowledgeDuplicates() {
-		if (this.delegate.isOutOfOrderCommit()) {
+		else if (duplicate && this.delegate.isOutOfOrderCommit()) {
 			this.delegate.acknowledge();
 		}
-		else {
-			this.unacknowledged.acknowledgeDuplicates(this.records, this.delivery, this.delegate::acknowledge);
+		else if (duplicate) {
+			this.container.acknowledgeDuplicates(this.records, this.delivery, this.delegate::acknowledge);
 		}
 	}
 
 	private void passOn() {
-		this.unacknowledged.acknowledge(this.records, this.delivery, this.waiting.values(),
+		this.container.acknowledge(this.records, this.delivery, this.unacknowledged.values(),
 				this.delegate.isOutOfOrderCommit() && this.records.size() == 1, this.delegate::acknowledge);
 	}
 
 	/**
-	 * The method has acknowledged a part of its batch, and everything before is done.
-	 * @param covered the records that are acknowledged
-	 * @param end the index behind the last of them
-	 * @param whole whether the whole batch is acknowledged, and no part of it was before
+	 * Acknowledge a part of a batch. All records before it are processed.
+	 * @param covered the acknowledged records
+	 * @param end the index after the last of them
+	 * @param whole whether this is the first acknowledgment and covers the whole batch
 	 */
 	void acknowledge(List<? extends ConsumerRecord<?, ?>> covered, int end, boolean whole) {
 		if (this.refused) {
 			return;
 		}
-		List<Waiting> own = new ArrayList<>();
-		this.waiting.forEach((index, record) -> {
-			if (index < end) {
-				own.add(record);
-			}
-		});
-		this.unacknowledged.acknowledge(covered, this.delivery, own, false,
+		List<UnacknowledgedRecord> own = this.unacknowledged.entrySet()
+			.stream()
+			.filter((record) -> record.getKey() < end)
+			.map(Map.Entry::getValue)
+			.toList();
+		this.container.acknowledge(covered, this.delivery, own, false,
 				whole ? this.delegate::acknowledge : () -> this.delegate.acknowledge(end - 1));
 	}
 
 	/**
-	 * Complete records whose offsets are committed by other means.
+	 * Complete records whose offsets are committed without an acknowledgment.
 	 * @param covered the records
 	 * @return whether all completions are recorded
 	 */
 	boolean complete(List<? extends ConsumerRecord<?, ?>> covered) {
-		return this.unacknowledged.complete(covered);
+		return this.container.complete(covered);
 	}
 
 	/**
-	 * Whether a commit of this delivery would pass a record that waits.
+	 * Return whether a commit of this delivery would pass an unacknowledged record.
 	 * @return whether there is one
 	 */
 	boolean isBehindUnacknowledged() {
-		return this.unacknowledged.isBehind(this.records);
+		return this.container.isBehindUnacknowledged(this.records);
 	}
 
 	/**
 	 * Keep completions until the records are acknowledged.
-	 * @param deferred the records, by their index
-	 * @param keys the key of each
-	 * @param pending the completion of each
+	 * @param deferred the records, by their index in the delivery
+	 * @param keys the key of each record
+	 * @param pending the completion of each record
 	 */
 	void defer(Map<Integer, ? extends ConsumerRecord<?, ?>> deferred, List<IdempotencyKey> keys,
 			List<? extends PendingCompletion> pending) {
-		Map<Integer, Waiting> more = new LinkedHashMap<>(this.waiting);
+		Map<Integer, UnacknowledgedRecord> more = new LinkedHashMap<>(this.unacknowledged);
 		int position = 0;
 		for (Map.Entry<Integer, ? extends ConsumerRecord<?, ?>> one : deferred.entrySet()) {
-			more.put(one.getKey(), this.unacknowledged.hold(one.getValue(), keys.get(position), pending.get(position)));
+			more.put(one.getKey(), this.container.add(one.getValue(), keys.get(position), pending.get(position)));
 			position++;
 		}
-		this.waiting = more;
+		this.unacknowledged = more;
 	}
 
 	/**
-	 * Look up the completion of another record that has the same operation and is not
-	 * acknowledged yet.
+	 * Look up the pending completion of an unacknowledged record with the same operation.
 	 * @param key the key of the operation
 	 * @return the completion, {@code null} if there is none
 	 */
 	@Nullable PendingCompletion original(IdempotencyKey key) {
-		Waiting original = this.unacknowledged.original(key);
+		UnacknowledgedRecord original = this.container.original(key);
 		return (original != null) ? original.pending() : null;
 	}
 
 	/**
-	 * Whether the same operation has run for another record, which the method has not
-	 * acknowledged yet. This record then waits for that acknowledgment.
+	 * Acknowledge this record together with an unacknowledged record that has the same
+	 * operation.
 	 * @param key the key of the operation
-	 * @return whether this record is a copy of one that waits
+	 * @return whether there is such a record
 	 */
-	boolean isCopyOfUnacknowledged(IdempotencyKey key) {
-		Waiting original = this.unacknowledged.original(key);
+	boolean acknowledgeWithOriginal(IdempotencyKey key) {
+		UnacknowledgedRecord original = this.container.original(key);
 		if (original == null) {
 			return false;
 		}
 		this.held = false;
-		this.unacknowledged.acknowledgeCopy(this.records, this.delivery, original, this.delegate.isOutOfOrderCommit(),
+		this.container.acknowledgeCopy(this.records, this.delivery, original, this.delegate.isOutOfOrderCommit(),
 				this.delegate::acknowledge);
 		return true;
 	}
@@ -175,13 +174,9 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 		return this.acknowledged;
 	}
 
-	void letGo() {
-		this.held = false;
-	}
-
-	// The record has to come again, whatever an error handler says.
-	void refuse(boolean refuse) {
-		this.refused = refuse;
+	// A refused record is redelivered, whatever the application's error handler does.
+	void setRefused(boolean refused) {
+		this.refused = refused;
 	}
 
 	boolean isNacked() {
@@ -217,9 +212,11 @@ final class DeliveryAcknowledgment implements Acknowledgment {
 		this.nacked = true;
 	}
 
-	// An index counts what was delivered, not what the method has got.
+	// The index counts the delivered records, but the method receives only those that are
+	// due.
 	private void checkIndex() {
-		Assert.state(!this.held, "Take the Acknowledgment as a parameter: that of a header does not know the indexes");
+		Assert.state(!this.held, "The Acknowledgment of a header does not support indexes in an idempotent batch "
+				+ "listener. Declare an Acknowledgment parameter");
 	}
 
 	@Override

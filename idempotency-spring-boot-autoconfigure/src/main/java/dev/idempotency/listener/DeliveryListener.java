@@ -1,11 +1,15 @@
 package dev.idempotency.listener;
 
+import java.util.ArrayList;
 import java.util.List;
 
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.AcknowledgingConsumerAwareMessageListener;
+import org.springframework.kafka.listener.BatchAcknowledgingConsumerAwareMessageListener;
+import org.springframework.kafka.listener.BatchMessageListener;
 import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListenerAdapter;
 import org.springframework.kafka.listener.adapter.AsyncRepliesAware;
@@ -15,77 +19,179 @@ import dev.idempotency.listener.error.BlockedAwareErrorHandler;
 import dev.idempotency.listener.error.KafkaTransactionCompletions;
 
 /**
- * Binds the delivery around the container's own listener. A record interceptor could not:
- * it does not see the acknowledgment.
+ * Decorates the message listener of a container and binds each {@link Delivery} to the
+ * thread. A record interceptor could not do this, because it does not receive the
+ * acknowledgment.
  *
- * @param <K> the type of record keys
- * @param <V> the type of record values
+ * @param <T> the type of the message listener
  */
-final class DeliveryListener<K, V> extends AbstractDelegatingMessageListenerAdapter<MessageListener<K, V>>
-		implements AcknowledgingConsumerAwareMessageListener<K, V>, AsyncRepliesAware {
+abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdapter<T> {
 
 	private final ProtectedListeners listeners;
 
 	private final boolean transactional;
 
-	DeliveryListener(MessageListener<K, V> delegate, ProtectedListeners listeners, boolean transactional) {
+	private DeliveryListener(T delegate, ProtectedListeners listeners, boolean transactional) {
 		super(delegate);
 		this.listeners = listeners;
 		this.transactional = transactional;
 	}
 
-	// The container calls the method of the type that it finds behind all delegates.
-	@Override
-	public void onMessage(ConsumerRecord<K, V> record) {
-		onMessage(record, null, null);
+	/**
+	 * Decorate the listener of a container.
+	 * @param <K> the type of record keys
+	 * @param <V> the type of record values
+	 * @param listener the listener
+	 * @param listeners the protected methods of the endpoint
+	 * @param transactional whether the container has a Kafka transaction
+	 * @return the decorated listener
+	 */
+	@SuppressWarnings("unchecked")
+	static <K, V> DeliveryListener<?> decorate(Object listener, ProtectedListeners listeners, boolean transactional) {
+		return (listener instanceof BatchMessageListener<?, ?> batchListener)
+				? new Batches<>((BatchMessageListener<K, V>) batchListener, listeners, transactional)
+				: new Records<>((MessageListener<K, V>) listener, listeners, transactional);
 	}
 
-	@Override
-	public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment) {
-		onMessage(record, acknowledgment, null);
-	}
-
-	@Override
-	public void onMessage(ConsumerRecord<K, V> record, @Nullable Consumer<?, ?> consumer) {
-		onMessage(record, null, consumer);
-	}
-
-	@Override
-	public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment,
-			@Nullable Consumer<?, ?> consumer) {
-		List<ConsumerRecord<K, V>> records = List.of(record);
-		DeliveryAcknowledgment held = DeliveryAcknowledgment.of(acknowledgment, records,
-				this.listeners.unacknowledged());
-		Delivery delivery = new Delivery(this.listeners, records, held);
+	/**
+	 * Run the delegate in a delivery, and throw the exception of a blocked record.
+	 * @param records the delivered records
+	 * @param acknowledgment the acknowledgment of the container, {@code null} if the
+	 * container acknowledges
+	 * @param listener calls the delegate with the acknowledgment that it receives instead
+	 */
+	final void deliver(List<? extends ConsumerRecord<?, ?>> records, @Nullable Acknowledgment acknowledgment,
+			java.util.function.Consumer<@Nullable Acknowledgment> listener) {
+		Delivery delivery = new Delivery(this.listeners, records,
+				DeliveryAcknowledgment.of(acknowledgment, records, this.listeners.acknowledgments()));
 		if (this.transactional) {
 			KafkaTransactionCompletions.begin();
 		}
 		Delivery previous = Delivery.bind(delivery);
 		BlockedAwareErrorHandler.setBlocked(null);
 		try {
-			switch (this.delegateType) {
-				case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(record, held, consumer);
-				case ACKNOWLEDGING -> this.delegate.onMessage(record, held);
-				case CONSUMER_AWARE -> this.delegate.onMessage(record, consumer);
-				case SIMPLE -> this.delegate.onMessage(record);
-			}
+			listener.accept(delivery.acknowledgment());
 			delivery.rethrowIfBlocked();
 		}
 		catch (RuntimeException | Error ex) {
-			// Advice around the method may have turned it into another exception.
+			// Advice around the method may have replaced the exception.
 			delivery.rethrowIfBlocked();
 			throw ex;
 		}
 		finally {
 			Delivery.unbind(delivery, previous);
-			BlockedAwareErrorHandler.setBlocked(delivery.blocked());
+			// The container asks the error handler of a batch whether it seeks by itself.
+			if (this instanceof Records) {
+				BlockedAwareErrorHandler.setBlocked(delivery.blocked());
+			}
 		}
 	}
 
-	// The container looks here for it.
-	@Override
-	public boolean isAsyncReplies() {
-		return this.delegate instanceof AsyncRepliesAware aware && aware.isAsyncReplies();
+	/**
+	 * Delivers single records.
+	 *
+	 * @param <K> the type of record keys
+	 * @param <V> the type of record values
+	 */
+	private static final class Records<K, V> extends DeliveryListener<MessageListener<K, V>>
+			implements AcknowledgingConsumerAwareMessageListener<K, V>, AsyncRepliesAware {
+
+		Records(MessageListener<K, V> delegate, ProtectedListeners listeners, boolean transactional) {
+			super(delegate, listeners, transactional);
+		}
+
+		// The container calls the method for the type of the innermost delegate.
+		@Override
+		public void onMessage(ConsumerRecord<K, V> record) {
+			onMessage(record, null, null);
+		}
+
+		@Override
+		public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment) {
+			onMessage(record, acknowledgment, null);
+		}
+
+		@Override
+		public void onMessage(ConsumerRecord<K, V> record, @Nullable Consumer<?, ?> consumer) {
+			onMessage(record, null, consumer);
+		}
+
+		@Override
+		public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment,
+				@Nullable Consumer<?, ?> consumer) {
+			deliver(List.of(record), acknowledgment, (own) -> {
+				switch (this.delegateType) {
+					case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(record, own, consumer);
+					case ACKNOWLEDGING -> this.delegate.onMessage(record, own);
+					case CONSUMER_AWARE -> this.delegate.onMessage(record, consumer);
+					case SIMPLE -> this.delegate.onMessage(record);
+				}
+			});
+		}
+
+		// The container does not ask the delegate.
+		@Override
+		public boolean isAsyncReplies() {
+			return this.delegate instanceof AsyncRepliesAware aware && aware.isAsyncReplies();
+		}
+
+	}
+
+	/**
+	 * Delivers batches.
+	 *
+	 * @param <K> the type of record keys
+	 * @param <V> the type of record values
+	 */
+	private static final class Batches<K, V> extends DeliveryListener<BatchMessageListener<K, V>>
+			implements BatchAcknowledgingConsumerAwareMessageListener<K, V> {
+
+		Batches(BatchMessageListener<K, V> delegate, ProtectedListeners listeners, boolean transactional) {
+			super(delegate, listeners, transactional);
+		}
+
+		@Override
+		public boolean wantsPollResult() {
+			return this.delegate.wantsPollResult();
+		}
+
+		// The container calls the method for the type of the innermost delegate.
+		@Override
+		public void onMessage(List<ConsumerRecord<K, V>> records) {
+			onMessage(records, null, null);
+		}
+
+		@Override
+		public void onMessage(List<ConsumerRecord<K, V>> records, @Nullable Acknowledgment acknowledgment) {
+			onMessage(records, acknowledgment, null);
+		}
+
+		@Override
+		public void onMessage(List<ConsumerRecord<K, V>> records, @Nullable Consumer<?, ?> consumer) {
+			onMessage(records, null, consumer);
+		}
+
+		@Override
+		public void onMessage(ConsumerRecords<K, V> records, @Nullable Acknowledgment acknowledgment,
+				Consumer<K, V> consumer) {
+			List<ConsumerRecord<K, V>> list = new ArrayList<>(records.count());
+			records.forEach(list::add);
+			deliver(list, acknowledgment, (own) -> this.delegate.onMessage(records, own, consumer));
+		}
+
+		@Override
+		public void onMessage(List<ConsumerRecord<K, V>> records, @Nullable Acknowledgment acknowledgment,
+				@Nullable Consumer<?, ?> consumer) {
+			deliver(records, acknowledgment, (own) -> {
+				switch (this.delegateType) {
+					case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(records, own, consumer);
+					case ACKNOWLEDGING -> this.delegate.onMessage(records, own);
+					case CONSUMER_AWARE -> this.delegate.onMessage(records, consumer);
+					case SIMPLE -> this.delegate.onMessage(records);
+				}
+			});
+		}
+
 	}
 
 }

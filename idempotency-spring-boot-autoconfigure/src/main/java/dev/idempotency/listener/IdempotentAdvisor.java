@@ -17,6 +17,7 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 
 /**
  * Advises the methods that {@link Idempotent} marks. It has no dependencies, so that it
@@ -107,6 +108,20 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 			boolean markedByClass = AnnotatedElementUtils.hasAnnotation(targetClass, Idempotent.class);
 			this.matched |= markedByClass;
 			return markedByClass;
+		}
+
+	}
+
+	/**
+	 * Leaves a method whose delivery is blocked. The {@link DeliveryListener} throws the
+	 * reason to the container. An error, because the listener adapter passes each
+	 * exception to the {@code KafkaListenerErrorHandler} of the application and sends the
+	 * result as a reply.
+	 */
+	private static final class BlockedSignal extends Error {
+
+		BlockedSignal(RuntimeException reason) {
+			super(reason.getMessage(), reason, false, false);
 		}
 
 	}

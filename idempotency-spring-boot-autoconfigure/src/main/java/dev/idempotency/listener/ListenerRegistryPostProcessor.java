@@ -71,7 +71,7 @@ public final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPos
 			KafkaListenerEndpointRegistry registry = (KafkaListenerEndpointRegistry) invocation.getThis();
 			@Nullable Object[] arguments = invocation.getArguments();
 			if (registry != null && arguments[1] instanceof KafkaListenerContainerFactory<?> factory) {
-				arguments[1] = new ProtectingContainerFactory(factory,
+				arguments[1] = ContainerProtection.decorate(factory,
 						ListenerRegistryPostProcessor.this.protection::getObject, registry);
 			}
 			return invocation.proceed();

@@ -114,7 +114,7 @@ public final class ListenerSettingsFactory {
 			return TransactionBoundary.deferred(KafkaTransactionCompletions::hold);
 		}
 		if (mode == Mode.LEASED && shape.acknowledging() && !shape.batch() && shape.async() == null) {
-			return TransactionBoundary.deferred(UnacknowledgedRecords.DEFERRAL);
+			return TransactionBoundary.deferred(Delivery.UNTIL_ACKNOWLEDGED);
 		}
 		DefaultTransactionDefinition definition = new DefaultTransactionDefinition();
 		definition.setName("idempotent");

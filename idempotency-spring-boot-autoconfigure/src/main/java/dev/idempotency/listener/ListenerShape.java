@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.target.SingletonTargetSource;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodParameter;
 import org.springframework.core.ResolvableType;
@@ -18,6 +20,7 @@ import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.messaging.Message;
 
 import dev.idempotency.Mode;
+import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 
 /**
  * What kind of listener a method is.
@@ -30,10 +33,17 @@ import dev.idempotency.Mode;
 record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTransaction, boolean acknowledging) {
 
 	static ListenerShape of(Method method, MessageListenerContainer container) {
-		Object listener = ContainerProtection.target(container.getContainerProperties().getMessageListener());
-		return new ListenerShape(listener instanceof BatchMessageListener<?, ?>, AsyncResult.of(method),
+		return new ListenerShape(listener(container) instanceof BatchMessageListener<?, ?>, AsyncResult.of(method),
 				container.getContainerProperties().getKafkaAwareTransactionManager() != null,
 				isManual(container.getContainerProperties().getAckMode()) && canAcknowledge(method));
+	}
+
+	// An advice chain makes the listener a proxy, which would be advised twice if it was
+	// decorated.
+	static @Nullable Object listener(MessageListenerContainer container) {
+		Object listener = container.getContainerProperties().getMessageListener();
+		return (listener instanceof Advised advised
+				&& advised.getTargetSource() instanceof SingletonTargetSource source) ? source.getTarget() : listener;
 	}
 
 	static boolean isManual(AckMode mode) {
@@ -84,8 +94,7 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 			return new ProtectedBatchListener(settings, check,
 					this.acknowledging && settings.mode() == Mode.LEASED && !this.kafkaTransaction);
 		}
-		return new ProtectedRecordListener(settings,
-				(this.async != null) ? new AsyncExecution(settings, this.async) : new DirectExecution(settings, check));
+		return new ProtectedRecordListener(settings, this.async, check);
 	}
 
 	/**

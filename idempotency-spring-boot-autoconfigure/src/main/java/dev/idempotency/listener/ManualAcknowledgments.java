@@ -19,12 +19,13 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.listener.ContainerAcknowledgments.UnacknowledgedRecord;
 
 /**
- * The {@link UnacknowledgedRecords} of all containers. Within a second, releases those of
- * partitions that are revoked, and acknowledges those whose completion the store has
- * taken late. Releases all of them when the containers have stopped and the store is
- * still there.
+ * The {@link ContainerAcknowledgments} of all containers in the manual ack modes. A
+ * periodic task releases the unacknowledged records of revoked partitions, and passes on
+ * acknowledgments whose completions the store has recorded late. All records are released
+ * after the containers have stopped and before the store closes.
  *
  * @since 0.1.0
  */
@@ -32,57 +33,54 @@ public final class ManualAcknowledgments implements SmartLifecycle {
 
 	private static final Log logger = LogFactory.getLog(ManualAcknowledgments.class);
 
-	// Containers stop at Integer.MAX_VALUE - 100, the template is settled at half of it.
+	// Containers stop at Integer.MAX_VALUE - 100, the template settles at half of it.
 	private static final int PHASE = Integer.MAX_VALUE / 2 + 1;
 
-	// A container may be unregistered.
-	private final Map<MessageListenerContainer, UnacknowledgedRecords> records = Collections
+	// The application may unregister a container.
+	private final Map<MessageListenerContainer, ContainerAcknowledgments> containers = Collections
 		.synchronizedMap(new WeakHashMap<>());
 
-	// Only records that wait.
-	private final Map<IdempotencyKey, UnacknowledgedRecords.Waiting> originals = new ConcurrentHashMap<>();
+	private final Map<IdempotencyKey, UnacknowledgedRecord> originals = new ConcurrentHashMap<>();
 
 	private @Nullable ScheduledExecutorService executor;
 
-	UnacknowledgedRecords create(MessageListenerContainer container) {
+	ContainerAcknowledgments create(MessageListenerContainer container) {
 		if (!ListenerShape.isManual(container.getContainerProperties().getAckMode())) {
-			return UnacknowledgedRecords.NONE;
+			return ContainerAcknowledgments.NONE;
 		}
-		UnacknowledgedRecords created = new UnacknowledgedRecords(this.originals);
-		this.records.put(container, created);
-		watch();
+		ContainerAcknowledgments created = new ContainerAcknowledgments(this.originals);
+		this.containers.put(container, created);
+		startTask();
 		return created;
 	}
 
-	private synchronized void watch() {
+	private synchronized void startTask() {
 		if (this.executor == null) {
 			CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-acknowledgments-");
 			threads.setDaemon(true);
 			this.executor = Executors.newSingleThreadScheduledExecutor(threads);
-			this.executor.scheduleWithFixedDelay(this::releaseRevoked, 1, 1, TimeUnit.SECONDS);
+			this.executor.scheduleWithFixedDelay(() -> entries().forEach(this::update), 1, 1, TimeUnit.SECONDS);
 		}
 	}
 
-	private void releaseRevoked() {
-		for (Map.Entry<MessageListenerContainer, UnacknowledgedRecords> entry : entries()) {
-			try {
-				if (!entry.getValue().isEmpty()) {
-					// None when its consumers have stopped.
-					Collection<TopicPartition> assigned = entry.getKey().getAssignedPartitions();
-					entry.getValue().retain((assigned != null) ? assigned : List.of());
-					entry.getValue().settle();
-				}
+	private void update(Map.Entry<MessageListenerContainer, ContainerAcknowledgments> entry) {
+		try {
+			if (!entry.getValue().isEmpty()) {
+				// A container whose consumers have stopped returns null.
+				Collection<TopicPartition> assigned = entry.getKey().getAssignedPartitions();
+				entry.getValue().retain((assigned != null) ? assigned : List.of());
+				entry.getValue().settle();
 			}
-			catch (RuntimeException ex) {
-				logger.warn("Records that were not acknowledged could not be released, or an acknowledgment that "
-						+ "waited for its completion could not be passed on", ex);
-			}
+		}
+		catch (RuntimeException ex) {
+			logger.warn("The unacknowledged records of the container '" + entry.getKey().getListenerId()
+					+ "' could not be released, or an acknowledgment could not be passed on", ex);
 		}
 	}
 
-	private List<Map.Entry<MessageListenerContainer, UnacknowledgedRecords>> entries() {
-		synchronized (this.records) {
-			return this.records.entrySet()
+	private List<Map.Entry<MessageListenerContainer, ContainerAcknowledgments>> entries() {
+		synchronized (this.containers) {
+			return this.containers.entrySet()
 				.stream()
 				.map((entry) -> Map.entry(entry.getKey(), entry.getValue()))
 				.toList();
@@ -91,8 +89,8 @@ public final class ManualAcknowledgments implements SmartLifecycle {
 
 	@Override
 	public synchronized void start() {
-		if (!this.records.isEmpty()) {
-			watch();
+		if (!this.containers.isEmpty()) {
+			startTask();
 		}
 	}
 

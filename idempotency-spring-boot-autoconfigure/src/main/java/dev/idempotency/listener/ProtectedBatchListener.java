@@ -2,7 +2,6 @@ package dev.idempotency.listener;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
 import org.aopalliance.intercept.MethodInvocation;
@@ -11,12 +10,19 @@ import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.OperationRejectedException;
+import dev.idempotency.listener.Delivery.NackedException;
+import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 import dev.idempotency.template.BatchItem;
 import dev.idempotency.template.BatchResult;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 
 /**
- * A method that gets a batch. What has to stay in order are the records of a partition.
+ * A listener method that receives batches.
+ * <ol>
+ * <li>Resolves the operation of each record, up to the first rejected one.
+ * <li>Runs the method for the records that are due. The order within a partition is kept.
+ * <li>Reports the result to the container, and replays the stored results of duplicates.
+ * </ol>
  */
 final class ProtectedBatchListener implements ProtectedListener {
 
@@ -28,9 +34,9 @@ final class ProtectedBatchListener implements ProtectedListener {
 
 	/**
 	 * Create a listener.
-	 * @param settings what the annotation says
-	 * @param check refuses that the method returns without acknowledging its records,
-	 * {@code null} if it may
+	 * @param settings the settings of the method
+	 * @param check fails a method that returns without acknowledging its records,
+	 * {@code null} if it may do so
 	 * @param deferring whether the completion of a record waits for its acknowledgment
 	 */
 	ProtectedBatchListener(ListenerSettings settings, @Nullable AcknowledgmentCheck check, boolean deferring) {
@@ -53,7 +59,7 @@ final class ProtectedBatchListener implements ProtectedListener {
 		TopicPartition lane = null;
 		for (int i = 0; i < records.size() && rejection == null; i++) {
 			ConsumerRecord<?, ?> record = records.get(i);
-			// Most of a batch is of one partition.
+			// Most records of a batch belong to one partition.
 			if (lane == null || lane.partition() != record.partition() || !lane.topic().equals(record.topic())) {
 				lane = new TopicPartition(record.topic(), record.partition());
 			}
@@ -67,54 +73,45 @@ final class ProtectedBatchListener implements ProtectedListener {
 				rejection = ex;
 			}
 		}
-		if (rejection != null && hasKafkaTransaction()) {
-			// The transaction will be rolled back.
+		boolean transactional = this.settings.boundary().deferral() != null;
+		if (rejection != null && transactional) {
+			// The Kafka transaction is rolled back.
 			throw rejection;
 		}
 		delivery.begin();
 		try {
-			// The records before one that is rejected are passed by its error handler.
-			BatchCall call = new BatchCall(invocation, delivery, this.check, this.deferring && rejection == null,
-					items);
-			return execute(call, delivery, items, unprotected, rejection);
+			// The error handler commits the offsets of the records before a rejected one.
+			BatchInvocation batch = new BatchInvocation(invocation, delivery, items, this.check,
+					this.deferring && rejection == null);
+			long start = System.nanoTime();
+			BatchResult<Object> result = this.settings.template()
+				.executeAll(items, this.settings.mode(), this.settings.codec(), this.settings.boundary(), batch);
+			reportUnprotected(result, unprotected, System.nanoTime() - start);
+			Object returned = batch.report(result, rejection, transactional);
+			return (result.failure() instanceof NackedException) ? null : withStoredResults(result, returned);
 		}
 		finally {
 			delivery.end();
 		}
 	}
 
-	private @Nullable Object execute(BatchCall call, Delivery delivery, List<BatchItem> items, boolean[] unprotected,
-			@Nullable OperationRejectedException rejection) throws Throwable {
-		long start = System.nanoTime();
-		BatchResult<Object> executed = this.settings.template()
-			.executeAll(items, this.settings.mode(), this.settings.codec(), this.settings.boundary(), call);
-		tellUnprotected(executed, unprotected, System.nanoTime() - start);
-		BatchEnd end = new BatchEnd(delivery, executed, rejection, call, hasKafkaTransaction());
-		end.throwIfUndone();
-		return end.isNacked() ? null : answer(executed, call);
-	}
-
-	private boolean hasKafkaTransaction() {
-		return this.settings.boundary().deferral() != null;
-	}
-
-	private void tellUnprotected(BatchResult<Object> executed, boolean[] unprotected, long nanos) {
-		for (int i = 0; i < executed.results().size(); i++) {
-			if (unprotected[i] && executed.results().get(i) != null) {
+	private void reportUnprotected(BatchResult<Object> result, boolean[] unprotected, long nanos) {
+		for (int i = 0; i < result.results().size(); i++) {
+			if (unprotected[i] && result.results().get(i) != null) {
 				this.settings.operations()
 					.reportWithoutKey(Outcome.UNPROTECTED, Duration.ofNanos(nanos / unprotected.length));
 			}
 		}
 	}
 
-	// The stored results of duplicates, in their places.
-	private @Nullable Object answer(BatchResult<Object> executed, BatchCall call) {
-		boolean duplicates = executed.results().stream().anyMatch((one) -> one != null && one.duplicate());
+	private @Nullable Object withStoredResults(BatchResult<Object> result, @Nullable Object returned) {
+		boolean duplicates = result.results().stream().anyMatch((one) -> one != null && one.duplicate());
 		if (!duplicates || this.settings.codec() == ListenerSettings.NO_RESULT) {
-			return call.returned();
+			return returned;
 		}
-		return new ArrayList<>(
-				Arrays.asList(executed.results().stream().map((one) -> (one != null) ? one.result() : null).toArray()));
+		List<@Nullable Object> results = new ArrayList<>();
+		result.results().forEach((one) -> results.add((one != null) ? one.result() : null));
+		return results;
 	}
 
 }

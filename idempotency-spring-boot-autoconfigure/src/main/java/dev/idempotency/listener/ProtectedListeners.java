@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
+import org.aopalliance.intercept.MethodInvocation;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
@@ -14,7 +15,7 @@ import org.springframework.aop.support.AopUtils;
 import dev.idempotency.listener.key.ListenerScope;
 
 /**
- * The protected methods of one endpoint.
+ * The {@code @Idempotent} methods of one endpoint.
  */
 final class ProtectedListeners {
 
@@ -22,27 +23,27 @@ final class ProtectedListeners {
 
 	private final Map<Method, ProtectedListener> listeners;
 
-	private final UnacknowledgedRecords unacknowledged;
+	private final ContainerAcknowledgments acknowledgments;
 
 	private final Collection<ListenerScope> scopes;
 
 	private final Map<Method, Optional<ProtectedListener>> resolved = new ConcurrentHashMap<>();
 
 	ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners, Collection<ListenerScope> scopes,
-			UnacknowledgedRecords unacknowledged) {
+			ContainerAcknowledgments acknowledgments) {
 		this.scopes = List.copyOf(scopes);
-		this.unacknowledged = unacknowledged;
+		this.acknowledgments = acknowledgments;
 		this.targetClass = targetClass;
 		this.listeners = Map.copyOf(listeners);
 	}
 
-	UnacknowledgedRecords unacknowledged() {
-		return this.unacknowledged;
+	ContainerAcknowledgments acknowledgments() {
+		return this.acknowledgments;
 	}
 
 	/**
-	 * A record has failed, and its error handler may publish it to a retry topic: its
-	 * copy there is then known as this record, whatever headers its producer has copied.
+	 * Note a failed record, which the error handler may publish to a retry topic. Its
+	 * copy is then recognized as this record, whatever headers its producer has copied.
 	 * @param record the record
 	 */
 	void failed(ConsumerRecord<?, ?> record) {
@@ -50,10 +51,10 @@ final class ProtectedListeners {
 	}
 
 	/**
-	 * The protection of an invoked method, which may be the bridge or the interface
-	 * method of the one that was registered.
+	 * Return the protection of an invoked method. The method may be a bridge method or
+	 * the interface method of the registered one.
 	 * @param invoked the method
-	 * @return its protection, {@code null} if it has none here
+	 * @return its protection, {@code null} if this endpoint does not protect it
 	 */
 	@Nullable ProtectedListener get(Method invoked) {
 		return this.resolved.computeIfAbsent(invoked, this::resolve).orElse(null);
@@ -61,6 +62,22 @@ final class ProtectedListeners {
 
 	private Optional<ProtectedListener> resolve(Method invoked) {
 		return Optional.ofNullable(this.listeners.get(AopUtils.getMostSpecificMethod(invoked, this.targetClass)));
+	}
+
+	/**
+	 * One {@code @Idempotent} method of an endpoint.
+	 */
+	interface ProtectedListener {
+
+		/**
+		 * Run the method for the records of a delivery that are due.
+		 * @param invocation the invocation of the method
+		 * @param delivery the current delivery
+		 * @return the result of the method, or the stored result of a duplicate
+		 * @throws Throwable if the method fails, or a record must be redelivered
+		 */
+		@Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable;
+
 	}
 
 }

@@ -1,46 +1,165 @@
 package dev.idempotency.listener;
 
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.ProxyMethodInvocation;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.listener.Delivery.NackedException;
+import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.OperationResolver.Resolution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.IdempotentResult;
 
 /**
- * A method that gets one record.
+ * A listener method that receives single records.
+ * <ol>
+ * <li>Resolves the operation of the record. Without one, the method runs unprotected.
+ * <li>Runs the method once per operation, or replays the stored result.
+ * <li>Releases the acknowledgment of the method when the operation is completed, or
+ * blocks the delivery.
+ * </ol>
+ * An asynchronous method is done when its result arrives, and Spring Kafka acknowledges
+ * the record then. It would also acknowledge a record whose result fails. The result
+ * therefore does not fail while another owner processes the operation: it waits until
+ * that owner has completed, or until the method has run again.
  */
 final class ProtectedRecordListener implements ProtectedListener {
 
 	private final ListenerSettings settings;
 
-	private final RecordExecution execution;
+	private final @Nullable AsyncResult async;
 
-	ProtectedRecordListener(ListenerSettings settings, RecordExecution execution) {
+	private final @Nullable AcknowledgmentCheck check;
+
+	/**
+	 * Create a listener.
+	 * @param settings the settings of the method
+	 * @param async the kind of asynchronous result, {@code null} if the method is done
+	 * when it returns
+	 * @param check fails a method that returns without acknowledging its record,
+	 * {@code null} if it may do so
+	 */
+	ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult async,
+			@Nullable AcknowledgmentCheck check) {
 		this.settings = settings;
-		this.execution = execution;
+		this.async = async;
+		this.check = check;
 	}
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {
 		Resolution resolution = this.settings.operations().resolve(delivery.record(), invocation.getArguments());
-		if (resolution.excluded()) {
-			return this.execution.executeUnprotected(resolution.origin(), invocation, delivery);
-		}
 		IdempotentOperation operation = resolution.operation();
-		return (operation != null) ? this.execution.execute(operation, invocation, delivery)
-				: unprotected(resolution.origin(), invocation, delivery);
+		if (resolution.excluded()) {
+			return executeUnprotected(resolution.origin(), invocation, delivery);
+		}
+		if (operation == null) {
+			return executeWithoutKey(resolution.origin(), invocation, delivery);
+		}
+		return (this.async != null) ? executeAsync(operation, (ProxyMethodInvocation) invocation, delivery, this.async)
+				: execute(operation, invocation, delivery);
 	}
 
-	private @Nullable Object unprotected(Object origin, MethodInvocation invocation, Delivery delivery)
+	private @Nullable Object execute(IdempotentOperation operation, MethodInvocation invocation, Delivery delivery)
+			throws Throwable {
+		delivery.begin(operation.key());
+		try {
+			IdempotentResult<Object> executed = this.settings.template()
+				.execute(operation, this.settings.codec(), this.settings.boundary(), () -> {
+					Object result = proceed(invocation, delivery);
+					if (this.check != null && delivery.isUnacknowledged()) {
+						throw this.check.failure(operation);
+					}
+					return result;
+				});
+			delivery.completed(executed.duplicate());
+			return executed.result();
+		}
+		catch (NackedException ex) {
+			// The method itself has requested the redelivery from the container.
+			return null;
+		}
+		catch (OperationBlockedException ex) {
+			if (ex instanceof OperationInProgressException && delivery.acknowledgeWithOriginal(operation.key())) {
+				// This container owns the claim. Blocking the record could block the
+				// acknowledgment of the original.
+				return null;
+			}
+			delivery.block(ex);
+			throw ex;
+		}
+		finally {
+			delivery.end();
+		}
+	}
+
+	private static @Nullable Object proceed(MethodInvocation invocation, Delivery delivery) throws Throwable {
+		Object result = invocation.proceed();
+		delivery.checkNotNacked();
+		return result;
+	}
+
+	private Object executeAsync(IdempotentOperation operation, ProxyMethodInvocation invocation, Delivery delivery,
+			AsyncResult kind) throws Throwable {
+		delivery.begin();
+		try {
+			CompletableFuture<IdempotentResult<Object>> executed = this.settings.template()
+				.executeAsyncUntilCompleted(operation, this.settings.codec(), () -> {
+					// The method runs again if another owner has taken over and failed,
+					// but an invocation can proceed only once.
+					delivery.begin();
+					return kind.stage(invocation.invocableClone().proceed());
+				});
+			return kind.answer(result(executed, delivery));
+		}
+		catch (OperationBlockedException ex) {
+			delivery.end();
+			delivery.block(ex);
+			return kind.wait(ex);
+		}
+		catch (Throwable ex) {
+			delivery.end();
+			throw ex;
+		}
+	}
+
+	// The delivery is completed before the listener adapter, which waits for the result,
+	// acknowledges the record.
+	private static CompletableFuture<Object> result(CompletableFuture<IdempotentResult<Object>> executed,
+			Delivery delivery) {
+		CompletableFuture<Object> result = new CompletableFuture<>();
+		executed.whenComplete((value, error) -> {
+			if (error != null) {
+				delivery.end();
+				result.completeExceptionally(error);
+			}
+			else {
+				delivery.completed(false);
+				result.complete(value.result());
+			}
+		});
+		result.whenComplete((value, error) -> {
+			if (result.isCancelled()) {
+				executed.cancel(true);
+			}
+		});
+		return result;
+	}
+
+	private @Nullable Object executeWithoutKey(Object origin, MethodInvocation invocation, Delivery delivery)
 			throws Throwable {
 		long start = System.nanoTime();
 		Outcome outcome = Outcome.UNPROTECTED;
 		try {
-			return this.execution.executeUnprotected(origin, invocation, delivery);
+			return executeUnprotected(origin, invocation, delivery);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
 			outcome = Outcome.UNAVAILABLE;
@@ -48,6 +167,31 @@ final class ProtectedRecordListener implements ProtectedListener {
 		}
 		finally {
 			this.settings.operations().reportWithoutKey(outcome, Duration.ofNanos(System.nanoTime() - start));
+		}
+	}
+
+	private @Nullable Object executeUnprotected(Object origin, MethodInvocation invocation, Delivery delivery)
+			throws Throwable {
+		if (this.async != null || this.settings.mode() == Mode.LEASED) {
+			return invocation.proceed();
+		}
+		delivery.begin();
+		try {
+			Object result = this.settings.template()
+				.executeUnprotected(origin, this.settings.mode(), this.settings.boundary(),
+						() -> proceed(invocation, delivery));
+			delivery.completed(false);
+			return result;
+		}
+		catch (NackedException ex) {
+			return null;
+		}
+		catch (OperationBlockedException ex) {
+			delivery.block(ex);
+			throw ex;
+		}
+		finally {
+			delivery.end();
 		}
 	}
 

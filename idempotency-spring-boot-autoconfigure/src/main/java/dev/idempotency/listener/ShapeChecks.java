@@ -126,7 +126,7 @@ final class ShapeChecks {
 
 	// The one that Spring Kafka has takes records out of the list that it gets.
 	private static boolean hasOwnFilter(MessageListenerContainer container) {
-		Object listener = ContainerProtection.target(container.getContainerProperties().getMessageListener());
+		Object listener = ListenerShape.listener(container);
 		if (!(listener instanceof FilteringBatchMessageListenerAdapter<?, ?>)) {
 			return false;
 		}

@@ -13,10 +13,10 @@ import dev.idempotency.Mode;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.TransactionBoundary;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.TemplateSettings;
+import dev.idempotency.template.TransactionBoundary;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;

@@ -1,0 +1,262 @@
+package dev.idempotency.listener;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.IntStream;
+
+import org.aopalliance.intercept.MethodInvocation;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.kafka.KafkaException;
+import org.springframework.kafka.listener.BatchListenerFailedException;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.OperationNotAcknowledgedException;
+import dev.idempotency.OperationRejectedException;
+import dev.idempotency.listener.Delivery.NackedException;
+import dev.idempotency.listener.error.ExceptionCauses;
+import dev.idempotency.listener.error.PartialBatchException;
+import dev.idempotency.listener.error.RejectedRecordException;
+import dev.idempotency.store.Claim;
+import dev.idempotency.template.BatchHandler;
+import dev.idempotency.template.BatchItem;
+import dev.idempotency.template.BatchResult;
+import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.PendingCompletion;
+
+/**
+ * The invocation of a batch listener for one delivery. The template calls the method with
+ * the records that are due; {@link #report} then acknowledges the batch or throws an
+ * exception from which the container knows the records to redeliver.
+ */
+final class BatchInvocation implements BatchHandler<Object> {
+
+	private static final Log logger = LogFactory.getLog(BatchInvocation.class);
+
+	private final MethodInvocation invocation;
+
+	private final Delivery delivery;
+
+	private final List<BatchItem> items;
+
+	private final @Nullable AcknowledgmentCheck check;
+
+	private final boolean deferring;
+
+	private List<Integer> due = List.of();
+
+	private @Nullable BatchAcknowledgment acknowledgment;
+
+	private @Nullable Object returned;
+
+	/**
+	 * Create an invocation.
+	 * @param invocation the invocation of the method
+	 * @param delivery the current delivery
+	 * @param items the records, as items of the template
+	 * @param check fails a method that returns without acknowledging its records,
+	 * {@code null} if it may do so
+	 * @param deferring whether the completion of a record waits for its acknowledgment
+	 */
+	BatchInvocation(MethodInvocation invocation, Delivery delivery, List<BatchItem> items,
+			@Nullable AcknowledgmentCheck check, boolean deferring) {
+		this.invocation = invocation;
+		this.delivery = delivery;
+		this.items = items;
+		this.check = check;
+		this.deferring = deferring;
+	}
+
+	// The claim would be that of the original record, and this record could block the
+	// acknowledgment of the original.
+	@Override
+	public Claim.@Nullable Completed known(int item, IdempotentOperation operation) {
+		DeliveryAcknowledgment delivered = this.delivery.acknowledgment();
+		PendingCompletion original = (this.deferring && delivered != null) ? delivered.original(operation.key()) : null;
+		return (original != null) ? original.find(operation.key(), operation.fingerprint()) : null;
+	}
+
+	@Override
+	@SuppressWarnings("unchecked")
+	public @Nullable List<@Nullable Object> handle(List<Integer> due) throws Throwable {
+		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
+		DeliveryAcknowledgment delivered = this.delivery.acknowledgment();
+		BatchAcknowledgment own = (delivered != null) ? new BatchAcknowledgment(delivered, due, records) : null;
+		this.due = due;
+		this.acknowledgment = own;
+		@Nullable Object[] arguments = BatchArguments.keep(this.invocation.getArguments(), due, records.size(), own);
+		// In transactional mode the template may call the method again.
+		this.returned = ((ProxyMethodInvocation) this.invocation).invocableClone(arguments).proceed();
+		if (own != null && own.nacked() >= 0) {
+			throw new NackedException();
+		}
+		if (this.check != null && own != null && !own.isAcknowledged() && this.delivery.isUnacknowledged()) {
+			ConsumerRecord<?, ?> first = records.get(due.get(own.acknowledged() + 1));
+			throw this.check
+				.failure("topic " + first.topic() + ", partition " + first.partition() + ", offset " + first.offset());
+		}
+		return (this.returned instanceof List<?> list) ? (List<@Nullable Object>) list : null;
+	}
+
+	@Override
+	public int failedAt(Throwable error) {
+		if (error instanceof NackedException && this.acknowledgment != null) {
+			return this.acknowledgment.nacked();
+		}
+		if (error instanceof OperationNotAcknowledgedException && this.acknowledgment != null) {
+			return this.acknowledgment.acknowledged() + 1;
+		}
+		BatchListenerFailedException failed = ExceptionCauses.find(BatchListenerFailedException.class, error);
+		if (failed == null) {
+			return -1;
+		}
+		ConsumerRecord<?, ?> record = failed.getRecord();
+		return (record != null) ? position(record) : failed.getIndex();
+	}
+
+	private int position(ConsumerRecord<?, ?> record) {
+		for (int i = 0; i < this.due.size(); i++) {
+			ConsumerRecord<?, ?> candidate = this.delivery.records().get(this.due.get(i));
+			if (candidate.offset() == record.offset() && candidate.partition() == record.partition()
+					&& candidate.topic().equals(record.topic())) {
+				return i;
+			}
+		}
+		return -1;
+	}
+
+	// After a negative acknowledgment the container commits the offsets of the records
+	// before it.
+	@Override
+	public boolean isCommitted(Throwable error) {
+		return error instanceof NackedException;
+	}
+
+	@Override
+	public int completed(int count) {
+		BatchAcknowledgment own = this.acknowledgment;
+		return (!this.deferring || own == null || !this.delivery.isUnacknowledged()) ? count : own.acknowledged() + 1;
+	}
+
+	@Override
+	public void defer(List<Integer> items, List<? extends PendingCompletion> pending) {
+		Map<Integer, ConsumerRecord<?, ?>> records = new LinkedHashMap<>();
+		List<IdempotencyKey> keys = new ArrayList<>();
+		for (int item : items) {
+			records.put(item, this.delivery.records().get(item));
+			keys.add(Objects.requireNonNull(this.items.get(item).operation()).key());
+		}
+		Objects.requireNonNull(this.delivery.acknowledgment()).defer(records, keys, pending);
+	}
+
+	/**
+	 * Report the result of the batch to the container.
+	 * @param result the result
+	 * @param rejection the reason why the record after the last item was rejected,
+	 * {@code null} if all records are items
+	 * @param transactional whether a Kafka transaction is rolled back after an exception,
+	 * so that the whole batch is redelivered
+	 * @return the value that the method returned, {@code null} if it was not called
+	 * @throws Throwable if records must be redelivered
+	 */
+	@Nullable Object report(BatchResult<Object> result, @Nullable OperationRejectedException rejection, boolean transactional)
+			throws Throwable {
+		Throwable failure = result.failure();
+		if (!result.blocked().isEmpty()) {
+			throw partial(result);
+		}
+		if (failure instanceof NackedException && this.acknowledgment != null) {
+			this.delivery.end();
+			this.delivery.nack(result.failedAt(), this.acknowledgment.sleep());
+		}
+		else if (failure != null) {
+			throw failed(failure, result.failedAt(), transactional);
+		}
+		else if (rejection != null) {
+			throw failed(rejection, result.results().size(), transactional);
+		}
+		else {
+			// A method that was not called could not acknowledge the records.
+			this.delivery.completed(this.acknowledgment == null);
+			if (this.acknowledgment != null) {
+				this.acknowledgment.completed();
+			}
+		}
+		return this.returned;
+	}
+
+	private PartialBatchException partial(BatchResult<Object> result) {
+		boolean committable = isCommittable(result);
+		if (this.acknowledgment != null) {
+			this.acknowledgment.partiallyCompleted();
+		}
+		PartialBatchException partial = new PartialBatchException(result.blocked().values().iterator().next(),
+				committable);
+		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
+		for (int i = 0; i < records.size(); i++) {
+			if (i >= result.results().size() || result.results().get(i) == null) {
+				partial.addUnprocessed(records.get(i));
+			}
+		}
+		result.blocked().forEach((index, reason) -> partial.addBlocked(records.get(index), reason));
+		Throwable failure = result.failure();
+		if (failure != null && !(failure instanceof NackedException)) {
+			logger
+				.warn("A batch failed while other records of it are blocked. Its unprocessed records are redelivered: "
+						+ partial.getMessage(), failure);
+		}
+		this.delivery.block(partial);
+		return partial;
+	}
+
+	private boolean isCommittable(BatchResult<Object> result) {
+		DeliveryAcknowledgment delivered = this.delivery.acknowledgment();
+		if (delivered == null) {
+			return true;
+		}
+		if (this.acknowledgment == null) {
+			return !delivered.isBehindUnacknowledged();
+		}
+		return this.acknowledgment.isAcknowledged() && this.delivery.complete(processed(result));
+	}
+
+	private List<? extends ConsumerRecord<?, ?>> processed(BatchResult<Object> result) {
+		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
+		return IntStream.range(0, result.results().size())
+			.filter((index) -> result.results().get(index) != null)
+			.mapToObj(records::get)
+			.toList();
+	}
+
+	private Throwable failed(Throwable failure, int index, boolean transactional) {
+		if (index < 0 || transactional) {
+			return withoutIndex(failure);
+		}
+		// The error handler commits the offsets of the records before the failed one.
+		this.delivery.complete(this.delivery.records().subList(0, index));
+		ConsumerRecord<?, ?> record = this.delivery.records().get(index);
+		return (failure instanceof OperationRejectedException rejected) ? new RejectedRecordException(rejected, record)
+				: new BatchListenerFailedException(String.valueOf(failure.getMessage()), failure, record);
+	}
+
+	// The error handler would apply an index of the method's records to the delivered
+	// batch. In a transaction, it would commit the offsets of the records before the
+	// failed one, although their output is rolled back.
+	private static Throwable withoutIndex(Throwable failure) {
+		BatchListenerFailedException indexed = ExceptionCauses.find(BatchListenerFailedException.class, failure);
+		if (indexed == null) {
+			return failure;
+		}
+		KafkaException whole = new KafkaException("A batch failed as a whole: " + indexed.getMessage(),
+				indexed.getCause());
+		whole.addSuppressed(failure);
+		return whole;
+	}
+
+}
