@@ -36,7 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link Delivery}: a skipped duplicate is acknowledged in every mode.
+ * Tests for {@link Delivery}: a skipped duplicate is acknowledged in every ack mode.
  */
 @Tag("promise-8")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -77,13 +77,13 @@ class AckModeTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "MANUAL", "MANUAL_IMMEDIATE" })
-	void duplicatesAreAcknowledgedForMethodThatAcknowledges(AckMode mode) {
+	void duplicatesAreAcknowledgedIfTheMethodAcknowledges(AckMode mode) {
 		assertCommitted(topic(mode, "-ack"));
 	}
 
 	@ParameterizedTest
 	@EnumSource(names = { "MANUAL", "MANUAL_IMMEDIATE" })
-	void duplicatesAreAcknowledgedForMethodWithoutAcknowledgment(AckMode mode) {
+	void duplicatesAreAcknowledgedIfTheMethodHasNoAcknowledgmentParameter(AckMode mode) {
 		assertCommitted(topic(mode, ""));
 	}
 
@@ -130,7 +130,7 @@ class AckModeTests {
 	}
 
 	/**
-	 * A container factory for each mode, named like it.
+	 * A container factory for each ack mode, with the name of the mode.
 	 */
 	static class Factories implements BeanDefinitionRegistryPostProcessor {
 

@@ -12,14 +12,14 @@ import org.awaitility.core.ConditionTimeoutException;
 import dev.idempotency.test.Kafka;
 
 /**
- * Waits for the offsets of asynchronous listeners. Spring Kafka 4.1.1 forgets a commit
- * that the answer of a record wakes up in its midst ({@code commitIfNecessary} ignores
- * the {@code WakeupException}), until the next record of the partition. So a duplicate of
- * the last one is sent if none comes, which changes nothing else.
+ * Waits for the offsets of asynchronous listeners. Spring Kafka 4.1.1 drops a commit that
+ * is interrupted by the result of a record ({@code commitIfNecessary} ignores the
+ * {@code WakeupException}), until the next record of the partition. A duplicate of the
+ * last record is therefore sent if no other record follows, which changes nothing else.
  */
 final class AsyncCommits {
 
-	// Longer than a record that is in progress elsewhere waits.
+	// Longer than a record in progress elsewhere is blocked.
 	private static final Duration REGULAR = Duration.ofSeconds(15);
 
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -27,7 +27,7 @@ final class AsyncCommits {
 	private AsyncCommits() {
 	}
 
-	// The group has the name of the topic.
+	// The group has the same name as the topic.
 	static void awaitAll(String topic) {
 		last(topic).keySet().forEach((partition) -> await(topic, partition));
 	}

@@ -11,11 +11,11 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 
 /**
- * One listener for each point of {@link CrashShape#ASYNC}; its first record gets there.
+ * One listener for each point of {@link CrashShape#ASYNC}. Its first record stops there.
  */
 class AsyncCrashListeners {
 
-	// A thread for each record: one that is stuck must not hold up the others.
+	// Each record has its own thread, so that a stuck record does not block the others.
 	private final Executor executor = Executors.newCachedThreadPool();
 
 	private final CrashPoint crash;

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Tests for a consumer process that is killed while another thread handles the first of
- * three records, and the others are completed.
+ * three records and the other two are completed.
  */
 class AsyncCrashTests extends AbstractCrashTests {
 
@@ -19,17 +19,18 @@ class AsyncCrashTests extends AbstractCrashTests {
 	@Tag("promise-1")
 	@Tag("promise-3")
 	@Tag("promise-7")
-	void killedBeforeTheEffectTheRecordIsTakenOverAndTheCompletedOnesDoNotRunAgain() {
+	void afterKillBeforeTheEffectOnlyTheUncompletedRecordRunsAgain() {
 		assertThat(effects("leased-running")).containsExactlyInAnyOrder("first", "second", "third").endsWith("first");
 		assertThat(fences("leased-running")).containsExactly(1, 1, 2);
 	}
 
-	// The window of leased mode: the fence tells the second execution from the first.
+	// The window of leased mode. The fence distinguishes the second execution from the
+	// first.
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-6")
 	@Tag("promise-7")
-	void killedBetweenEffectAndCompletionTheHandlerRunsAgainWithTheNextFence() {
+	void afterKillBetweenEffectAndCompletionTheHandlerRunsAgainWithTheNextFence() {
 		assertThat(effects("leased-after-effect")).containsExactlyInAnyOrder("first", "second", "third", "first")
 			.endsWith("first");
 		assertThat(fences("leased-after-effect")).containsExactly(1, 1, 1, 2);
@@ -37,7 +38,7 @@ class AsyncCrashTests extends AbstractCrashTests {
 
 	@Test
 	@Tag("promise-3")
-	void killedBetweenCompletionAndOffsetTheHandlerDoesNotRunAgain() {
+	void afterKillBetweenCompletionAndOffsetTheHandlerDoesNotRunAgain() {
 		assertThat(effects("leased-after-completion")).containsExactlyInAnyOrder("first", "second", "third");
 		assertThat(fences("leased-after-completion")).containsExactly(1, 1, 1);
 	}

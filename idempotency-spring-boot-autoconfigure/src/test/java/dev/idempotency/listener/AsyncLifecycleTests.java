@@ -40,7 +40,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for asynchronous listeners whose container, application or store goes away.
+ * Tests for asynchronous listeners whose container stops, or whose store is unavailable.
  */
 @Execution(ExecutionMode.CONCURRENT)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -73,7 +73,7 @@ class AsyncLifecycleTests {
 
 	@Test
 	@Tag("promise-7")
-	void signalAfterTheContainerHasStoppedIsRecorded() {
+	void resultThatArrivesAfterTheContainerHasStoppedIsRecorded() {
 		String topic = Servers.newTopic("stopping", 1);
 		try (ConfigurableApplicationContext context = start(topic)) {
 			Listeners listeners = TestApp.target(context, Listeners.class);
@@ -93,7 +93,7 @@ class AsyncLifecycleTests {
 
 	@Test
 	@Tag("promise-7")
-	void recordWhoseSignalDoesNotComeIsProcessedByTheNextStart() {
+	void recordWithoutAResultIsProcessedAfterARestart() {
 		String topic = Servers.newTopic("closing", 1);
 		Listeners first;
 		try (ConfigurableApplicationContext context = start(topic)) {
@@ -116,7 +116,7 @@ class AsyncLifecycleTests {
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-11")
-	void recordWaitsWhileTheStoreIsDown() {
+	void recordIsBlockedWhileTheStoreIsUnavailable() {
 		String topic = Servers.newTopic("down", 1);
 		try (ConfigurableApplicationContext context = start(topic)) {
 			Listeners listeners = TestApp.target(context, Listeners.class);
@@ -135,7 +135,7 @@ class AsyncLifecycleTests {
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-11")
-	void recordIsAcknowledgedOnlyWhenTheStoreHasItsCompletion() {
+	void recordIsAcknowledgedWhenTheStoreHasRecordedItsCompletion() {
 		String topic = Servers.newTopic("untold", 1);
 		try (ConfigurableApplicationContext context = start(topic)) {
 			Listeners listeners = TestApp.target(context, Listeners.class);
@@ -155,7 +155,7 @@ class AsyncLifecycleTests {
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-4")
-	void recordsBehindOneThatAnotherOwnerHasCompletedAreProcessed() {
+	void recordsAfterOneThatAnotherOwnerHasCompletedAreProcessed() {
 		String topic = Servers.newTopic("lost", 1);
 		try (ConfigurableApplicationContext context = start(topic)) {
 			Listeners listeners = TestApp.target(context, Listeners.class);

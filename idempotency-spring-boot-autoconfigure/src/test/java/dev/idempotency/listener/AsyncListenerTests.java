@@ -32,7 +32,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link AsyncExecution} on a real broker and PostgreSQL.
+ * Tests for asynchronous methods of {@link ProtectedRecordListener}, on a real broker and
+ * PostgreSQL.
  */
 @Execution(ExecutionMode.CONCURRENT)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -74,7 +75,7 @@ class AsyncListenerTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "future", "manual", "mono", "empty" })
 	@Tag("promise-1")
-	void offsetStaysBeforeARecordWhoseAnswerIsPending(String name) {
+	void offsetIsNotCommittedWhileTheResultOfARecordIsPending(String name) {
 		String topic = this.topics.get(name) + "-pending";
 		String later = "later-" + name;
 		send(topic, 0, "before-" + name, later, "behind-" + name);
@@ -101,7 +102,7 @@ class AsyncListenerTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "receipt", "monoReceipt" })
 	@Tag("promise-8")
-	void duplicateRepliesAgainWithItsOwnCorrelationId(String name) {
+	void duplicateRepliesWithItsOwnCorrelationId(String name) {
 		for (String correlation : List.of("first", "second")) {
 			ProducerRecord<String, String> record = Kafka.record(this.topics.get(name), 0, "key", "order");
 			record.headers().add(KafkaHeaders.CORRELATION_ID, correlation.getBytes(StandardCharsets.UTF_8));
@@ -119,7 +120,7 @@ class AsyncListenerTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "future", "manual", "mono" })
 	@Tag("promise-1")
-	void recordThatSomebodyElseIsAtWaitsInItsPlace(String name) {
+	void recordInProgressElsewhereIsBlockedAndKeepsItsPosition(String name) {
 		String topic = this.topics.get(name) + "-held";
 		IdempotencyKey held = IdempotencyKey.of(name, "held");
 		CrashedOwner.claim(this.jdbc, held);
@@ -127,7 +128,7 @@ class AsyncListenerTests {
 		await().atMost(PATIENCE).untilAsserted(() -> assertThat(Kafka.lag(topic, topic, 2)).isEqualTo(2));
 		send(topic, 0, "w-other");
 		await().atMost(PATIENCE).until(() -> runs(name).contains("w-other"));
-		// Longer than a consumer may be silent.
+		// Longer than {@code max.poll.interval.ms}.
 		await().during(Duration.ofSeconds(5)).atMost(PATIENCE).until(() -> Kafka.lag(topic, topic, 2) == 2);
 		assertThat(runs(name)).doesNotContain("held", "w-behind");
 		CrashedOwner.endLease(this.jdbc, held);
@@ -151,7 +152,7 @@ class AsyncListenerTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "failing", "failingMono", "throwing" })
 	@Tag("promise-1")
-	void failureIsRetriedAndHandedToTheRecoverer(String name) {
+	void failedRecordIsRetriedAndRecovered(String name) {
 		send(this.topics.get(name), 0, "fails");
 		await().atMost(PATIENCE).until(() -> Kafka.read(this.topics.get(name) + "-dead").size() == 1);
 		assertThat(this.listeners.runs(name)).hasSize(6).containsOnly("fails");
@@ -166,7 +167,7 @@ class AsyncListenerTests {
 
 	@Test
 	@Tag("promise-4")
-	void recordWhoseKeyWasTakenOverWaitsForTheNewOwner() {
+	void recordWhoseKeyWasTakenOverIsBlockedUntilTheNewOwnerCompletes() {
 		send(this.topics.get("lost"), 0, "later-lost");
 		await().atMost(PATIENCE).until(() -> runs("lost").contains("later-lost"));
 		this.jdbc.update("UPDATE idempotency_record SET token = gen_random_uuid(), fence = fence + 1, "

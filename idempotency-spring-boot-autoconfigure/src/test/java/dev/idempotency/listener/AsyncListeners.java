@@ -40,9 +40,9 @@ class AsyncListeners {
 	}
 
 	/**
-	 * What a value that begins with "later" waits for.
+	 * Return the result that a value beginning with "later" waits for.
 	 * @param value the value
-	 * @return its signal
+	 * @return the result
 	 */
 	CompletableFuture<String> signal(String value) {
 		return this.pending.computeIfAbsent(value, (key) -> new CompletableFuture<>());
@@ -56,7 +56,7 @@ class AsyncListeners {
 		if (value.startsWith("fails") && this.broken) {
 			return CompletableFuture.failedFuture(new IllegalStateException("fails " + value));
 		}
-		// Mostly after the method has returned.
+		// Usually completes after the method has returned.
 		Executor later = CompletableFuture.delayedExecutor(20, TimeUnit.MILLISECONDS);
 		return CompletableFuture.supplyAsync(() -> value, later);
 	}

@@ -29,8 +29,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link BatchAcknowledgment}: what a method says about the records that it has
- * got is about those that were delivered, and holds when they are completed.
+ * Tests for {@link BatchAcknowledgment}: an acknowledgment by the method is applied to
+ * the delivered records, and takes effect when they are completed.
  */
 @Tag("promise-8")
 @Execution(ExecutionMode.CONCURRENT)
@@ -63,7 +63,7 @@ class BatchAcknowledgmentTests {
 		return apps().filter((name) -> name.startsWith("manual_immediate"));
 	}
 
-	// Delivered: b and e have completed before.
+	// Of the delivered records, b and e are duplicates.
 	private BatchApp run(String app, String name) {
 		BatchApp running = this.apps.get(app);
 		running.complete(name, "b", null);
@@ -79,7 +79,7 @@ class BatchAcknowledgmentTests {
 
 	@ParameterizedTest
 	@MethodSource("apps")
-	void wholeBatch(String name) {
+	void acknowledgedBatchIsCompletedAndCommitted(String name) {
 		BatchApp app = run(name, "all");
 		app.awaitDone("all");
 		assertThat(batches(app, "all")).containsExactly("a c d");
@@ -87,7 +87,7 @@ class BatchAcknowledgmentTests {
 
 	@ParameterizedTest
 	@MethodSource("apps")
-	void batchOfDuplicatesIsAcknowledgedWithoutTheMethod(String name) {
+	void batchOfDuplicatesIsAcknowledgedWithoutCallingTheMethod(String name) {
 		BatchApp app = this.apps.get(name);
 		app.complete("duplicates", "a", null);
 		app.send("duplicates", "a a");
@@ -98,9 +98,10 @@ class BatchAcknowledgmentTests {
 
 	@ParameterizedTest
 	@MethodSource("immediate")
-	void partOfTheBatch(String name) {
+	void acknowledgedPartOfTheBatchIsCompletedAndCommitted(String name) {
 		BatchApp app = run(name, "part");
-		// Up to c, which is the second that the method sees and the third delivered.
+		// Acknowledged up to c, the second record that the method receives and the third
+		// delivered one.
 		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(app.lag("part")).isEqualTo(2));
 		if (name.endsWith("transactional")) {
 			assertThat(app.store().find(app.key("part", "d")).map(IdempotencyRecord::state))
@@ -111,7 +112,7 @@ class BatchAcknowledgmentTests {
 	@ParameterizedTest
 	@MethodSource("apps")
 	@Tag("promise-1")
-	void whatIsNotAcknowledgedComesAgainAndIsNotCompletedBefore(String name) {
+	void unacknowledgedRecordsAreRedeliveredAndNotCompletedBefore(String name) {
 		BatchApp app = run(name, "nack");
 		app.awaitDone("nack");
 		List<String> batches = batches(app, "nack");
@@ -124,7 +125,7 @@ class BatchAcknowledgmentTests {
 	@ParameterizedTest
 	@MethodSource("apps")
 	@Tag("promise-1")
-	void acknowledgmentBeforeAFailureDoesNotCount(String name) {
+	void acknowledgmentBeforeAFailureHasNoEffect(String name) {
 		BatchApp app = run(name, "failing");
 		app.awaitDone("failing");
 		assertThat(batches(app, "failing")).containsExactly("a c d", "a c d");
@@ -133,7 +134,7 @@ class BatchAcknowledgmentTests {
 	@ParameterizedTest
 	@MethodSource("apps")
 	@Tag("promise-1")
-	void waitingRecordsAreNotAcknowledgedWithTheOthers(String name) {
+	void blockedRecordsAreNotAcknowledgedWithTheOthers(String name) {
 		BatchApp app = this.apps.get(name);
 		ClaimRequest other = app.hold("waiting", "b", Duration.ofMinutes(5));
 		app.send("waiting", "a b c", "x");

@@ -26,9 +26,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * An application whose listeners do not start by themselves, so that what is sent before
- * comes in one batch. Each listener has a topic, a group, a scope and an id of the same
- * name.
+ * An application whose listeners do not start automatically, so that records sent before
+ * the start arrive in one batch. The topic, group, scope and id of a listener have the
+ * same name.
  */
 final class BatchApp implements AutoCloseable {
 
@@ -84,8 +84,8 @@ final class BatchApp implements AutoCloseable {
 	}
 
 	/**
-	 * Send letters, each under itself as the key.
-	 * @param listener whose topic it is
+	 * Send letters. Each letter is both the value and the key.
+	 * @param listener the listener, and its topic
 	 * @param partitions the letters of each partition
 	 */
 	void send(String listener, String... partitions) {
@@ -155,7 +155,7 @@ final class BatchApp implements AutoCloseable {
 	}
 
 	/**
-	 * The batches that a listener has got.
+	 * The batches that a listener has received.
 	 */
 	static final class Batches {
 

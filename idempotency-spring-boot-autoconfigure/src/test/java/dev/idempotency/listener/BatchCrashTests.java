@@ -17,20 +17,20 @@ class BatchCrashTests extends AbstractCrashTests {
 	@Test
 	@Tag("promise-5")
 	@Tag("promise-7")
-	void killedInTheMiddleOfATransactionalBatchAllItsEffectsHappenOnce() {
+	void afterKillWithinATransactionalBatchAllEffectsHappenOnce() {
 		assertThat(effects("transactional-running")).containsExactly("first", "second", "third");
 	}
 
 	@Test
 	@Tag("promise-5")
-	void killedBetweenHandlerAndCommitTheEffectsHappenOnce() {
+	void afterKillBetweenHandlerAndCommitTheEffectsHappenOnce() {
 		assertThat(effects("transactional-before-commit")).containsExactly("first", "second", "third");
 	}
 
 	@Test
 	@Tag("promise-5")
 	@Tag("promise-3")
-	void killedBetweenCommitAndOffsetTheEffectsHappenOnce() {
+	void afterKillBetweenCommitAndOffsetTheEffectsHappenOnce() {
 		assertThat(effects("transactional-after-commit")).containsExactly("first", "second", "third");
 		assertThat(fences("transactional-after-commit")).containsExactly(1, 1, 1);
 	}
@@ -38,7 +38,7 @@ class BatchCrashTests extends AbstractCrashTests {
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-7")
-	void killedBeforeTheEffectsOfALeasedBatchItIsTakenOver() {
+	void afterKillBeforeTheEffectsALeasedBatchIsTakenOver() {
 		assertThat(effects("leased-before-effect")).containsExactly("first", "second", "third");
 		assertThat(fences("leased-before-effect")).containsExactly(2, 2, 2);
 	}
@@ -48,7 +48,7 @@ class BatchCrashTests extends AbstractCrashTests {
 	@Tag("promise-1")
 	@Tag("promise-6")
 	@Tag("promise-7")
-	void killedInTheMiddleOfALeasedBatchItRunsAgainWithTheNextFences() {
+	void afterKillWithinALeasedBatchItRunsAgainWithTheNextFences() {
 		assertThat(effects("leased-running")).containsExactly("first", "first", "second", "third");
 		assertThat(fences("leased-running")).containsExactly(1, 2, 2, 2);
 	}
@@ -57,7 +57,7 @@ class BatchCrashTests extends AbstractCrashTests {
 	@Tag("promise-1")
 	@Tag("promise-6")
 	@Tag("promise-7")
-	void killedBetweenEffectsAndCompletionALeasedBatchRunsAgainWithTheNextFences() {
+	void afterKillBetweenEffectsAndCompletionALeasedBatchRunsAgainWithTheNextFences() {
 		assertThat(effects("leased-after-effect")).containsExactly("first", "second", "third", "first", "second",
 				"third");
 		assertThat(fences("leased-after-effect")).containsExactly(1, 1, 1, 2, 2, 2);
@@ -65,7 +65,7 @@ class BatchCrashTests extends AbstractCrashTests {
 
 	@Test
 	@Tag("promise-3")
-	void killedBetweenCompletionAndOffsetALeasedBatchDoesNotRunAgain() {
+	void afterKillBetweenCompletionAndOffsetALeasedBatchDoesNotRunAgain() {
 		assertThat(effects("leased-after-completion")).containsExactly("first", "second", "third");
 		assertThat(fences("leased-after-completion")).containsExactly(1, 1, 1);
 	}

@@ -39,8 +39,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link BatchEnd}: what the method says about a failure is told to the
- * application's error handler about the record that was delivered.
+ * Tests for {@link BatchInvocation}: the error handler of the application receives the
+ * delivered record for which the method has reported a failure.
  */
 @Tag("promise-1")
 @Execution(ExecutionMode.CONCURRENT)
@@ -68,7 +68,8 @@ class BatchFailureTests {
 			.flatMap((mode) -> Stream.of("index", "record", "poll").map((name) -> List.of(mode, name)));
 	}
 
-	// Delivered: b and c have completed before. The method sees a, d, e and f.
+	// Of the delivered records, b and c are duplicates. The method receives a, d, e and
+	// f.
 	@ParameterizedTest
 	@MethodSource("cases")
 	void failureOfARecordIsMappedToTheDeliveredBatch(List<String> modeAndName) {
@@ -97,7 +98,7 @@ class BatchFailureTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "leased", "transactional", "redis" })
-	void failureSomewhereIsOneOfTheWholeBatch(String mode) {
+	void failureWithoutAnIndexIsOneOfTheWholeBatch(String mode) {
 		BatchApp app = this.apps.get(mode);
 		app.complete("whole", "b", null);
 		Servers.addTopics(1, app.name("whole") + "-dlt");
@@ -105,7 +106,7 @@ class BatchFailureTests {
 		app.start("whole");
 		app.awaitDone("whole");
 		assertThat(app.listeners(Listeners.class).batches.get("whole").list()).containsExactly("a c", "a c", "a c");
-		// Spring Kafka gives the whole batch up, duplicates too.
+		// Spring Kafka recovers the whole batch, including the duplicates.
 		await().untilAsserted(() -> assertThat(Kafka.read(app.name("whole") + "-dlt")).extracting(ConsumerRecord::value)
 			.containsExactly("a", "b", "c"));
 		app.listeners(Listeners.class).broken = false;
@@ -122,7 +123,7 @@ class BatchFailureTests {
 	@ValueSource(strings = { "leased", "transactional", "redis" })
 	@Tag("promise-9")
 	@Tag("promise-10")
-	void recordThatIsRejectedIsRecoveredAtOnceAndAlone(String mode) {
+	void rejectedRecordIsRecoveredAtOnceAndAlone(String mode) {
 		BatchApp app = this.apps.get(mode);
 		Servers.addTopics(1, app.name("rejecting") + "-dlt");
 		app.send("rejecting", "a - b c");

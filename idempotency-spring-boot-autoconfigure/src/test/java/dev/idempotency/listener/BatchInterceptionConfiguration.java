@@ -25,8 +25,8 @@ import org.springframework.validation.Errors;
 import org.springframework.validation.Validator;
 
 /**
- * What the application of {@link BatchInterceptionTests} puts around its listeners. All
- * of it turns {@code x} away.
+ * The interceptors, filters, customizers and validators of
+ * {@link BatchInterceptionTests}. All of them drop the value {@code x}.
  */
 @Configuration(proxyBeanMethods = false)
 @Import(InterceptionLog.class)
@@ -53,7 +53,7 @@ class BatchInterceptionConfiguration implements KafkaListenerConfigurer {
 		};
 	}
 
-	// Drops single records of it.
+	// Drops single records of a batch.
 	@Bean
 	ConcurrentKafkaListenerContainerFactory<Object, Object> intercepting(
 			ConcurrentKafkaListenerContainerFactoryConfigurer configurer, ConsumerFactory<Object, Object> consumers) {

@@ -25,7 +25,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Tests for interceptors, filters, customizers and validators of the application around
- * batch listeners: what they take out leaves nothing, and the rest has one effect.
+ * batch listeners: dropped records leave nothing in the store, and the others have one
+ * effect.
  */
 @Tag("promise-8")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -44,14 +45,14 @@ class BatchInterceptionTests {
 	}
 
 	@Test
-	void batchInterceptorBeanSeesTheBatchAsItWasDelivered() {
+	void batchInterceptorBeanReceivesTheDeliveredBatch() {
 		this.app.complete("bean", "b", null);
 		assertThat(seen("bean", "a b a c")).containsExactly("a@0 c@3");
 		assertThat(log("interceptor bean")).containsExactly("a b a c");
 	}
 
 	@Test
-	void batchThatAnInterceptorDropsIsAcknowledgedAndLeavesNothing() {
+	void batchDroppedByAnInterceptorIsAcknowledgedAndNotStored() {
 		assertThat(seen("dropped", "a x")).isEmpty();
 		assertThat(this.app.store().find(this.app.key("dropped", "a"))).isEmpty();
 		Kafka.send(this.app.name("dropped"), "a", "a");
@@ -60,34 +61,34 @@ class BatchInterceptionTests {
 	}
 
 	@Test
-	void recordsThatAnInterceptorDropsLeaveNothing() {
+	void recordsDroppedByAnInterceptorAreNotStored() {
 		this.app.complete("factory", "b", null);
 		assertThat(seen("factory", "x a b x a c")).containsExactly("a@1 c@5");
 		assertThat(this.app.store().find(this.app.key("factory", "x"))).isEmpty();
 	}
 
 	@Test
-	void filteredRecordsLeaveNothing() {
+	void filteredRecordsAreNotStored() {
 		this.app.complete("filtered", "b", null);
 		assertThat(seen("filtered", "x a b x a c x")).containsExactly("a@1 c@5");
 		assertThat(this.app.store().find(this.app.key("filtered", "x"))).isEmpty();
 	}
 
 	@Test
-	void filterDoesNotConcernAWholePoll() {
+	void filterIsNotAppliedToAWholePoll() {
 		this.app.complete("poll", "b", null);
 		assertThat(seen("poll", "x a b x a c")).containsExactly("x@0 a@1 c@5");
 	}
 
 	@Test
-	void customizersSeeTheContainerBeforeItIsProtected() {
+	void customizersReceiveTheContainerBeforeItIsProtected() {
 		assertThat(log("customizer")).contains("bean BatchMessagingMessageListenerAdapter",
 				"validated BatchMessagingMessageListenerAdapter");
 	}
 
 	@Test
 	@Tag("promise-10")
-	void invalidBatchGoesToTheErrorHandlerAndLeavesNothing() {
+	void invalidBatchGoesToTheErrorHandlerAndIsNotStored() {
 		assertThat(seen("validated", "a x b")).isEmpty();
 		for (String letter : List.of("a", "x", "b")) {
 			assertThat(this.app.store().find(this.app.key("validated", letter))).isEmpty();

@@ -33,8 +33,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link ProtectedBatchListener}: whatever a method does to its batch, or says
- * about it, nothing is lost.
+ * Tests for {@link ProtectedBatchListener}: nothing is lost, whatever a method does with
+ * its batch or reports about it.
  */
 @Tag("promise-1")
 @Execution(ExecutionMode.CONCURRENT)
@@ -61,10 +61,10 @@ class BatchMisuseTests {
 		return app.listeners(Listeners.class).batches(name).list();
 	}
 
-	// The index names a record of the delivered batch, but none that the method has got.
+	// The index is that of a delivered record, but of none that the method has received.
 	@ParameterizedTest
 	@ValueSource(strings = { "leased", "transactional" })
-	void indexBehindTheBatchConcernsAllOfIt(String mode) {
+	void indexOutsideTheBatchFailsTheWholeBatch(String mode) {
 		BatchApp app = this.apps.get(mode);
 		for (String letter : List.of("a", "b", "d")) {
 			app.complete("behind", letter, null);
@@ -92,7 +92,7 @@ class BatchMisuseTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "leased", "transactional" })
-	void conditionOfSomebodyElseUsesUpNoAttempts(String mode) {
+	void blockedExceptionOfANestedTemplateUsesNoAttempts(String mode) {
 		BatchApp app = this.apps.get(mode);
 		app.send("nested", "a b c", "x");
 		app.start("nested");
@@ -104,7 +104,7 @@ class BatchMisuseTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "leased manual", "transactional manual" })
-	void acknowledgmentInAHeaderHoldsOnlyWhenEverythingIsDone(String mode) {
+	void acknowledgmentOfAHeaderTakesEffectWhenAllRecordsAreProcessed(String mode) {
 		BatchApp app = this.apps.get(mode);
 		ClaimRequest other = app.hold("header", "b", Duration.ofMinutes(5));
 		app.send("header", "a b c");
@@ -118,7 +118,7 @@ class BatchMisuseTests {
 	}
 
 	@Test
-	void leaseOfABatchThatFailsIsNotKept() {
+	void leasesOfAFailedBatchAreReleased() {
 		BatchApp app = this.apps.get("leased");
 		app.send("error", "a");
 		app.start("error");
@@ -158,7 +158,7 @@ class BatchMisuseTests {
 			records.clear();
 		}
 
-		// What a nested template throws, wrapped as methods do.
+		// The exception of a nested template, wrapped as methods do.
 		@Idempotent(scope = "${prefix}-nested")
 		@KafkaListener(id = "${prefix}-nested", topics = "${prefix}-nested", batch = "true")
 		void nested(List<String> values) {

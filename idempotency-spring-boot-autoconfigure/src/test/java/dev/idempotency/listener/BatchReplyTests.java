@@ -28,8 +28,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link ProtectedBatchListener}: duplicates answer like the first, in their
- * places among those that run.
+ * Tests for {@link ProtectedBatchListener}: the stored results of duplicates are replayed
+ * at their positions in the batch.
  */
 @Tag("promise-8")
 @Execution(ExecutionMode.CONCURRENT)
@@ -59,7 +59,7 @@ class BatchReplyTests {
 
 	@ParameterizedTest
 	@MethodSource("modes")
-	void repliesKeepTheirPlaces(String mode) {
+	void repliesKeepTheirPositions(String mode) {
 		BatchApp app = this.apps.get(mode);
 		Servers.addTopics(1, app.name("list") + "-out");
 		app.complete("list", "b", "{\"text\":\"old b\"}");

@@ -36,7 +36,7 @@ class BatchRoundTripTests {
 				"spring.kafka.consumer.properties.fetch.max.wait.ms=2000")) {
 			Servers.addTopics(1, app.name("many"));
 			for (int i = 0; i < 500; i++) {
-				// 400 new keys, 50 copies of them, 50 of keys that have completed before.
+				// 400 new keys, 50 copies of them, and 50 duplicates of completed keys.
 				int key = (i < 400) ? i : (i < 450) ? i - 400 : i + 1000;
 				if (i >= 450) {
 					app.complete("many", "k" + key, null);

@@ -31,8 +31,8 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ProtectedBatchListener}: whatever way a method takes its batch, it
- * gets what is due, in all its arguments.
+ * Tests for {@link ProtectedBatchListener}: a method receives only the records that are
+ * due, in all its arguments, whatever their types.
  */
 @Tag("promise-2")
 @Execution(ExecutionMode.CONCURRENT)
@@ -65,7 +65,7 @@ class BatchShapeTests {
 
 	@ParameterizedTest
 	@MethodSource("cases")
-	void methodGetsWhatIsDue(List<String> modeAndShape) {
+	void methodReceivesTheRecordsThatAreDue(List<String> modeAndShape) {
 		BatchApp app = this.apps.get(modeAndShape.get(0));
 		String shape = modeAndShape.get(1);
 		app.complete(shape, "b", null);

@@ -39,8 +39,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link PartialBatchException}: what somebody else processes waits, and what
- * comes after it in its partition; nothing is skipped.
+ * Tests for {@link PartialBatchException}: a record in progress elsewhere blocks the
+ * records after it in its partition, and no record is skipped.
  */
 @Tag("promise-1")
 @Execution(ExecutionMode.CONCURRENT)
@@ -71,7 +71,7 @@ class BatchWaitingTests {
 
 	@ParameterizedTest
 	@MethodSource("cases")
-	void onlyWhatComesAfterItInItsPartitionWaits(List<String> modeAndName) {
+	void blockedRecordBlocksOnlyLaterRecordsOfItsPartition(List<String> modeAndName) {
 		BatchApp app = this.apps.get(modeAndName.get(0));
 		String name = modeAndName.get(1);
 		ClaimRequest other = app.hold(name, "b", Duration.ofMinutes(5));
@@ -79,7 +79,7 @@ class BatchWaitingTests {
 		app.start(name);
 		List<String> seen = app.listeners(Listeners.class).letters(name);
 		await().atMost(PATIENCE).untilAsserted(() -> assertThat(app.lag(name)).isEqualTo(2));
-		// Longer than a consumer may be silent.
+		// Longer than {@code max.poll.interval.ms}.
 		await().during(Duration.ofSeconds(5)).atMost(PATIENCE).until(() -> app.lag(name) == 2);
 		assertThat(seen).containsExactlyInAnyOrder("a", "x", "y");
 		app.store().release(other);
@@ -90,7 +90,7 @@ class BatchWaitingTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "leased", "transactional", "redis" })
-	void waitingUsesUpNoAttemptsOfABatchThatFails(String mode) {
+	void blockedDeliveriesUseNoAttemptsOfAFailingBatch(String mode) {
 		BatchApp app = this.apps.get(mode);
 		Listeners listeners = app.listeners(Listeners.class);
 		listeners.whenFailing = () -> listeners.other = app.hold("failing", "b", Duration.ofSeconds(5));
@@ -177,8 +177,7 @@ class BatchWaitingTests {
 			batches("swallowing").add(values);
 		}
 
-		// Fails once, and then waits in the loop in which the error handler calls it
-		// again.
+		// Fails once, and is blocked when the error handler invokes the listener again.
 		@Idempotent(scope = "${prefix}-failing")
 		@KafkaListener(id = "${prefix}-failing", topics = "${prefix}-failing", batch = "true",
 				containerFactory = "failingFactory")

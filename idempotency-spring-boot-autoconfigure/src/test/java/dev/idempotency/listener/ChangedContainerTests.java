@@ -44,8 +44,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for containers that the application changes: by a post-processor before they are
- * registered, or through their setters when they are registered already.
+ * Tests for containers that the application changes, with a post-processor before their
+ * registration or through their setters after it.
  */
 @Tag("promise-15")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -67,14 +67,14 @@ class ChangedContainerTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "record", "batch" })
-	void blockedRecordIsNotGivenUpByAnErrorHandlerThatWasSetAfterRegistration(String name) {
+	void blockedRecordIsNotLostIfAnErrorHandlerIsSetAfterRegistration(String name) {
 		Servers.addTopics(1, this.app.name(name));
 		container(name).setCommonErrorHandler(impatient());
 		assertBlockedRecordWaits(name);
 	}
 
 	@Test
-	void blockedRecordIsNotGivenUpByAnErrorHandlerThatWasSetBeforeARestart() {
+	void blockedRecordIsNotLostIfAnErrorHandlerIsSetBeforeARestart() {
 		this.app.send("restarted", "-");
 		this.app.start("restarted");
 		this.app.awaitDone("restarted");
@@ -85,7 +85,7 @@ class ChangedContainerTests {
 	}
 
 	@Test
-	void blockedRecordIsNotGivenUpByAnErrorHandlerOfOneConsumer() {
+	void blockedRecordIsNotLostIfAnErrorHandlerIsSetOnOneConsumer() {
 		this.app.send("child", "-");
 		this.app.start("child");
 		this.app.awaitDone("child");
@@ -99,7 +99,7 @@ class ChangedContainerTests {
 	}
 
 	@Test
-	void blockedRecordIsNotGivenUpByAnAfterRollbackProcessorThatWasSetAfterRegistration() {
+	void blockedRecordIsNotLostIfAnAfterRollbackProcessorIsSetAfterRegistration() {
 		try (BatchApp transactional = new BatchApp(Listeners.class, "leased",
 				"spring.kafka.producer.transaction-id-prefix=changed-")) {
 			Servers.addTopics(1, transactional.name("record"));
@@ -110,7 +110,7 @@ class ChangedContainerTests {
 	}
 
 	@Test
-	void copyIsSkippedByAListenerThatWasReplacedAfterRegistration() {
+	void copyIsSkippedIfTheListenerIsReplacedAfterRegistration() {
 		Listeners listeners = this.app.listeners(Listeners.class);
 		MessageListener<String, String> replacement = (record) -> listeners.self().replaced(record.value());
 		container("replaced").setupMessageListener(replacement);
@@ -121,7 +121,7 @@ class ChangedContainerTests {
 	}
 
 	@Test
-	void containerDoesNotStartWithAListenerOfAnotherKind() {
+	void containerDoesNotStartIfTheListenerIsReplacedByAnotherKind() {
 		BatchMessageListener<String, String> replacement = (records) -> {
 		};
 		try (Logs logs = Logs.about(this.app.name("kind"))) {
@@ -139,13 +139,13 @@ class ChangedContainerTests {
 
 	@Test
 	@Tag("promise-1")
-	void containerDoesNotStartWithAnAckModeThatWasSetAfterRegistration() {
+	void containerDoesNotStartIfTheAckModeIsSetAfterRegistration() {
 		assertStopped("mode", (container) -> container.getContainerProperties().setAckMode(AckMode.MANUAL),
 				"its ack mode was changed to MANUAL after its registration", "Set it on the container factory");
 	}
 
 	@Test
-	void containerDoesNotStartWithAConsumerGroupThatWasSetAfterRegistration() {
+	void containerDoesNotStartIfTheConsumerGroupIsSetAfterRegistration() {
 		assertStopped("group", (container) -> container.getContainerProperties().setGroupId("other"),
 				"its consumer group was changed to 'other' after its registration", "Set 'groupId' of @KafkaListener");
 	}
@@ -167,7 +167,7 @@ class ChangedContainerTests {
 
 	@Test
 	@Tag("promise-2")
-	void consumerIsRestartedAgainIfItsRestartFails() {
+	void failedRestartOfAConsumerIsRetried() {
 		AtomicInteger creations = this.app.listeners(Listeners.class).creations;
 		this.app.send("failing", "a");
 		container("failing").setCommonErrorHandler(impatient());
@@ -178,7 +178,7 @@ class ChangedContainerTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "simple", "simpleBatch" })
-	void recordIsProcessedOnceWithAListenerOfASimplerTypeAroundTheAdapter(String name) {
+	void recordIsProcessedOnceIfASimplerListenerTypeDecoratesTheAdapter(String name) {
 		ClaimRequest other = this.app.hold(name, "b", Duration.ofMinutes(5));
 		this.app.send(name, "a a b c");
 		this.app.start(name);
@@ -200,7 +200,7 @@ class ChangedContainerTests {
 		container.start();
 		Queue<String> seen = app.listeners(Listeners.class).seen(name);
 		TopicPartition partition = new TopicPartition(app.name(name), 0);
-		// Until the record waits, or is given up and the next one is processed.
+		// Waits until the record is blocked, or lost and the next one is processed.
 		await().atMost(PATIENCE).until(() -> container.isPartitionPaused(partition) || app.lag(name) == 0);
 		assertThat(seen).doesNotContain("b");
 		assertThat(app.lag(name)).isEqualTo(2);
@@ -230,7 +230,7 @@ class ChangedContainerTests {
 			this.self = self;
 		}
 
-		// Fails when the consumer of one listener is created for the second time.
+		// Fails when the consumer of one listener is created a second time.
 		@Bean
 		DefaultKafkaConsumerFactoryCustomizer secondCreationFails() {
 			return (factory) -> factory.addPostProcessor((consumer) -> {

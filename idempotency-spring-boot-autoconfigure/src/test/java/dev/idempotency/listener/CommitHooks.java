@@ -21,8 +21,9 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.test.Servers;
 
 /**
- * Around the producers of {@link KafkaTransactionTests}: sees the state of a record when
- * its transaction has just been committed, and lets commits end in doubt.
+ * Decorates the producers of {@link KafkaTransactionTests}: records the state of a key
+ * directly after the commit of its transaction, and makes commits fail with an unknown
+ * outcome.
  */
 class CommitHooks implements ProducerPostProcessor<Object, Object> {
 
@@ -42,9 +43,9 @@ class CommitHooks implements ProducerPostProcessor<Object, Object> {
 	}
 
 	/**
-	 * The states of a record around the commit.
+	 * Return the states of a record around the commit.
 	 * @param value the value of the record
-	 * @return its states before and after the broker has committed
+	 * @return its states before and after the commit of the broker
 	 */
 	Queue<String> states(String value) {
 		return this.states.computeIfAbsent(value, (key) -> new ConcurrentLinkedQueue<>());
@@ -55,7 +56,7 @@ class CommitHooks implements ProducerPostProcessor<Object, Object> {
 	}
 
 	/**
-	 * Do what another instance with the same transactional id does.
+	 * Fence the producer, as another instance with the same transactional id does.
 	 */
 	void fence() {
 		try (Producer<String, String> other = new KafkaProducer<>(

@@ -48,8 +48,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for what a consumer of the application may be set to: validation, observation,
- * deserializers that fail, several groups, topic patterns, and the newer group protocol.
+ * Tests for consumer settings of the application: validation, observation, failing
+ * deserializers, several groups, topic patterns, and the new group protocol.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ConsumerNeighbourTests {
@@ -84,7 +84,7 @@ class ConsumerNeighbourTests {
 
 	@Test
 	@Tag("promise-10")
-	void invalidPayloadGoesToTheErrorHandlerAndLeavesNothing() {
+	void invalidPayloadGoesToTheErrorHandlerAndIsNotStored() {
 		Kafka.send(topic("validated"), "invalid", "invalid");
 		Kafka.send(topic("validated"), "valid", "valid");
 		awaitHandled(this.prefix, "validated");
@@ -98,7 +98,7 @@ class ConsumerNeighbourTests {
 
 	@Test
 	@Tag("promise-10")
-	void recordThatCannotBeReadGoesToTheErrorHandlerAndLeavesNothing() {
+	void recordThatCannotBeDeserializedGoesToTheErrorHandlerAndIsNotStored() {
 		Kafka.send(topic("broken"), "unreadable", "unreadable");
 		Kafka.send(topic("broken"), "readable", "readable");
 		awaitHandled(this.prefix, "broken");
@@ -111,7 +111,7 @@ class ConsumerNeighbourTests {
 
 	@Test
 	@Tag("promise-3")
-	void eachGroupOfOneMethodProcessesOnce() {
+	void eachGroupOfAMethodProcessesEachKeyOnce() {
 		Kafka.send(topic("groups"), "twice", "twice");
 		Kafka.send(topic("groups"), "twice", "twice");
 		awaitHandled(this.prefix + "-first", "groups");
@@ -122,7 +122,7 @@ class ConsumerNeighbourTests {
 
 	@Test
 	@Tag("promise-3")
-	void topicThatComesLaterIsProtected() {
+	void topicCreatedAfterTheStartIsProtected() {
 		String late = this.prefix + "-late-1";
 		Servers.addTopics(1, late);
 		Kafka.send(late, "late", "late");
@@ -133,7 +133,7 @@ class ConsumerNeighbourTests {
 
 	@Test
 	@Tag("promise-1")
-	void recordWaitsUnderTheNewerGroupProtocol() {
+	void recordIsBlockedUnderTheNewGroupProtocol() {
 		IdempotencyKey held = IdempotencyKey.of("protocol", "held");
 		CrashedOwner.claim(this.jdbc, held);
 		Kafka.send(topic("protocol"), "before", "before");
@@ -260,7 +260,8 @@ class ConsumerNeighbourTests {
 	}
 
 	/**
-	 * Keeps what could not be read, which no producer of texts could send on.
+	 * Keeps the bytes that could not be deserialized, which a producer of strings could
+	 * not send.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	static class Recoveries {
@@ -281,7 +282,7 @@ class ConsumerNeighbourTests {
 	}
 
 	/**
-	 * Cannot read everything.
+	 * A deserializer that fails for some values.
 	 */
 	public static class Unreadable extends StringDeserializer {
 

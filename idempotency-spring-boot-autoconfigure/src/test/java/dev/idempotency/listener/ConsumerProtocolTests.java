@@ -26,8 +26,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for the group protocol in which the broker assigns partitions: a consumer that
- * waits with a record stays in its group.
+ * Tests for the group protocol in which the broker assigns partitions: a consumer with a
+ * blocked record stays in its group.
  */
 @Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-1")
@@ -54,7 +54,7 @@ class ConsumerProtocolTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "record", "batch" })
-	void waitsLongerThanAConsumerMayBeSilent(String name) {
+	void blockedConsumerStaysInItsGroupLongerThanThePollInterval(String name) {
 		ClaimRequest other = this.app.hold(name, "b", Duration.ofMinutes(5));
 		this.app.send(name, "a b c", "x");
 		this.app.start(name);

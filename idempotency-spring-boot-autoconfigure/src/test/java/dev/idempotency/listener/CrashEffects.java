@@ -5,7 +5,7 @@ import java.util.List;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
- * The effects of {@link CrashingApp}, in the order in which they happened.
+ * The effects of {@link CrashingApp}, in order of their occurrence.
  */
 record CrashEffects(JdbcTemplate jdbc) {
 

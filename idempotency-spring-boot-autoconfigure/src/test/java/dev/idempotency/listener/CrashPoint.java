@@ -6,13 +6,13 @@ import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
- * Where the process waits for its end.
+ * The point at which the process waits until it is killed.
  */
 record CrashPoint(boolean active) {
 
 	static final String REACHED = "REACHED ";
 
-	// To the process that will kill this one.
+	// Read by the process that kills this one.
 	void say(String line) {
 		if (this.active) {
 			System.out.println(line);

@@ -16,8 +16,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Three records at each point of a shape; a first process stops dead at all of them, is
- * killed, and a second takes over.
+ * Sends three records to each point of a shape. A first process stops at all points and
+ * is killed, and a second process takes over.
  */
 final class CrashRun implements AutoCloseable {
 
@@ -57,7 +57,7 @@ final class CrashRun implements AutoCloseable {
 		this.takeover = Duration.ofNanos(System.nanoTime() - killed);
 	}
 
-	// A copy of a record, for the second process.
+	// Sends a copy of a record to the second process.
 	void sendAgain(String point, String value) {
 		Kafka.send(topic(point), value, value);
 		awaitConsumed(point);

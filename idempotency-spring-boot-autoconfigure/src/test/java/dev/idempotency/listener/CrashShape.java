@@ -6,26 +6,26 @@ import java.util.List;
 import dev.idempotency.test.TestApp;
 
 /**
- * How the records of {@link CrashingApp} are handled.
+ * The way in which {@link CrashingApp} handles its records.
  */
 enum CrashShape {
 
 	/**
-	 * One by one.
+	 * Single records.
 	 */
 	RECORD(RecordCrashListeners.class, "first", "transactional-running", "transactional-before-commit",
 			"transactional-after-commit", "leased-running", "leased-after-effect", "leased-after-completion"),
 
 	/**
-	 * All in one batch: running means in the middle of it.
+	 * One batch. It stops in the middle of the batch.
 	 */
 	BATCH(BatchCrashListeners.class, "third", "transactional-running", "transactional-before-commit",
 			"transactional-after-commit", "leased-before-effect", "leased-running", "leased-after-effect",
 			CrashingApp.AFTER_COMPLETION),
 
 	/**
-	 * One by one, by another thread: the second and the third are done while the first is
-	 * stuck.
+	 * Single records on another thread. The second and the third record are done while
+	 * the first one is stuck.
 	 */
 	ASYNC(AsyncCrashListeners.class, "first", "leased-running", "leased-after-effect", CrashingApp.AFTER_COMPLETION) {
 
@@ -42,15 +42,15 @@ enum CrashShape {
 	},
 
 	/**
-	 * One by one, in a transaction of Kafka.
+	 * Single records, each in a Kafka transaction.
 	 */
 	KAFKA_TRANSACTION(KafkaTransactionCrashListeners.class, "first", "leased-running", "leased-after-effect",
 			"leased-before-commit", "leased-after-commit", CrashingApp.AFTER_COMPLETION) {
 
 		@Override
 		TestApp configure(TestApp app) {
-			// The producer that was killed must not hold its transactions open for the
-			// default minute.
+			// The transactions of the killed producer must not stay open for the default
+			// minute.
 			return super.configure(app).with("spring.kafka.producer.transaction-id-prefix", "${random.uuid}-")
 				.with("spring.kafka.producer.properties.transaction.timeout.ms", 5000);
 		}
@@ -73,7 +73,7 @@ enum CrashShape {
 		return this.listeners;
 	}
 
-	// The record whose completion is the last before the crash.
+	// The record with the last completion before the crash.
 	String lastCompleted() {
 		return this.lastCompleted;
 	}
@@ -82,7 +82,7 @@ enum CrashShape {
 		return this.points;
 	}
 
-	// What the first process says before it is killed.
+	// The output of the first process before it is killed.
 	List<String> linesBeforeCrash() {
 		return this.points.stream().map((point) -> CrashPoint.REACHED + point).toList();
 	}

@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for a consumer process that is killed while it handles record by record.
+ * Tests for a consumer process that is killed while it handles single records.
  */
 class CrashTests extends AbstractCrashTests {
 
@@ -17,44 +17,45 @@ class CrashTests extends AbstractCrashTests {
 	@Test
 	@Tag("promise-5")
 	@Tag("promise-7")
-	void killedWhileATransactionalHandlerRunsItsEffectHappensOnce() {
+	void afterKillWithinATransactionalHandlerItsEffectHappensOnce() {
 		assertThat(effects("transactional-running")).containsExactly("first", "second", "third");
 	}
 
 	@Test
 	@Tag("promise-5")
-	void killedBetweenHandlerAndCommitTheEffectHappensOnce() {
+	void afterKillBetweenHandlerAndCommitTheEffectHappensOnce() {
 		assertThat(effects("transactional-before-commit")).containsExactly("first", "second", "third");
 	}
 
 	@Test
 	@Tag("promise-5")
 	@Tag("promise-3")
-	void killedBetweenCommitAndOffsetTheEffectHappensOnce() {
+	void afterKillBetweenCommitAndOffsetTheEffectHappensOnce() {
 		assertThat(effects("transactional-after-commit")).containsExactly("first", "second", "third");
 	}
 
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-7")
-	void killedBeforeTheEffectOfALeasedHandlerTheRecordIsTakenOver() {
+	void afterKillBeforeTheEffectOfALeasedHandlerTheRecordIsTakenOver() {
 		assertThat(effects("leased-running")).containsExactly("first", "second", "third");
 		assertThat(fences("leased-running")).containsExactly(2, 1, 1);
 	}
 
-	// The window of leased mode: the fence tells the second execution from the first.
+	// The window of leased mode. The fence distinguishes the second execution from the
+	// first.
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-6")
 	@Tag("promise-7")
-	void killedBetweenEffectAndCompletionALeasedHandlerRunsAgainWithTheNextFence() {
+	void afterKillBetweenEffectAndCompletionALeasedHandlerRunsAgainWithTheNextFence() {
 		assertThat(effects("leased-after-effect")).containsExactly("first", "first", "second", "third");
 		assertThat(fences("leased-after-effect")).containsExactly(1, 2, 1, 1);
 	}
 
 	@Test
 	@Tag("promise-3")
-	void killedBetweenCompletionAndOffsetALeasedHandlerDoesNotRunAgain() {
+	void afterKillBetweenCompletionAndOffsetALeasedHandlerDoesNotRunAgain() {
 		assertThat(effects("leased-after-completion")).containsExactly("first", "second", "third");
 	}
 

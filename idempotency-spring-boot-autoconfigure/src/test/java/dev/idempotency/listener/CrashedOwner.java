@@ -5,8 +5,8 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import dev.idempotency.IdempotencyKey;
 
 /**
- * Somebody else who has claimed a key and died. The claim outlasts every test that does
- * not end its lease.
+ * Another owner that has claimed a key and crashed. Its claim does not expire during a
+ * test, unless the test ends the lease.
  */
 final class CrashedOwner {
 

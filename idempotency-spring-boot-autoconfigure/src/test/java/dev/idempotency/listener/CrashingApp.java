@@ -11,8 +11,8 @@ import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.test.TestApp;
 
 /**
- * A consumer that stops dead at one point of the handling of its first records, so that
- * its process can be killed there. Its listeners are those of its {@link CrashShape}.
+ * A consumer that stops at one point of the handling of its first records, so that its
+ * process can be killed there. Its listeners are those of its {@link CrashShape}.
  */
 @Configuration(proxyBeanMethods = false)
 public class CrashingApp {

@@ -31,8 +31,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for a dead-letter topic that an idempotent listener reads, which is registered
- * while the application runs.
+ * Tests for an idempotent listener of a dead-letter topic that is registered while the
+ * application runs.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class DeadLetterTopicTests {

@@ -35,7 +35,7 @@ class DuplicateTests {
 	@Tag("promise-2")
 	@Tag("promise-3")
 	@Tag("promise-5")
-	void sixteenThreadsTwoGroupsAndTwoListenersOfOneGroupHaveOneEffectForEachKey() {
+	void copiesInSixteenPartitionsHaveOneEffectPerKeyAndListener() {
 		String topic = Servers.newTopic("duplicates", COPIES);
 		String other = Servers.newTopic("others", 1);
 		for (int key = 0; key < KEYS; key++) {

@@ -27,8 +27,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests that nothing keeps the payload of a record whose completion is pending: an outage
- * may last long and concern many records.
+ * Tests that the payload of a record with a pending completion is not kept: an outage may
+ * last long and affect many records.
  */
 @Tag("promise-11")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

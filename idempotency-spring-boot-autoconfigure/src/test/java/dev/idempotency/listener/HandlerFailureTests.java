@@ -39,7 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for handlers that fail, under the application's own error handler.
+ * Tests for failing handlers, with the error handler of the application.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class HandlerFailureTests {
@@ -71,7 +71,7 @@ class HandlerFailureTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "transactional", "leased" })
 	@Tag("promise-1")
-	void aHandlerThatFailsThreeTimesSucceedsAtTheFourth(String mode) {
+	void handlerThatFailsThreeTimesSucceedsAtTheFourthAttempt(String mode) {
 		String value = "heals-" + mode;
 		Kafka.send(this.topic + "-" + mode, value, value);
 		await().atMost(Duration.ofSeconds(20))
@@ -85,7 +85,7 @@ class HandlerFailureTests {
 	@ValueSource(strings = { "transactional", "leased" })
 	@Tag("promise-1")
 	@Tag("promise-3")
-	void aHandlerThatAlwaysFailsGoesToTheDeadLetterTopicFromWhereItIsProcessed(String mode) {
+	void recordThatAlwaysFailsGoesToTheDeadLetterTopicAndIsProcessedFromThere(String mode) {
 		String value = "fails-" + mode;
 		String name = this.topic + "-" + mode;
 		handlers().broken = true;
@@ -144,7 +144,7 @@ class HandlerFailureTests {
 		@Idempotent
 		@KafkaListener(topics = "${topic}-transactional", groupId = "${topic}-transactional")
 		void transactional(String value, @Header(KafkaHeaders.DELIVERY_ATTEMPT) int delivery) {
-			// Before the failure: the rollback has to take it back.
+			// Written before the failure, so that the rollback has to undo it.
 			this.jdbc.update("INSERT INTO effect VALUES (?)", value);
 			handle(value, delivery);
 		}

@@ -17,7 +17,7 @@ import org.springframework.kafka.listener.RecordInterceptor;
 import org.springframework.util.backoff.FixedBackOff;
 
 /**
- * What the application of {@link InterceptionTests} puts around its listeners.
+ * The interceptors, filters and customizers of {@link InterceptionTests}.
  */
 @Configuration(proxyBeanMethods = false)
 @Import(InterceptionLog.class)

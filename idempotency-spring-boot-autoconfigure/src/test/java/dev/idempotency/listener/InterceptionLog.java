@@ -6,7 +6,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * What the listeners of {@link InterceptionTests} and their neighbours saw.
+ * The calls of the listeners and interceptors of {@link InterceptionTests}.
  */
 class InterceptionLog {
 

@@ -25,7 +25,7 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for interceptors, filters, customizers and error handlers of the application:
- * they work as before, and each key has one effect.
+ * their behavior does not change, and each key has one effect.
  */
 @Tag("promise-8")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -42,7 +42,7 @@ class InterceptionTests {
 
 	private JdbcTemplate jdbc;
 
-	// Each topic has two keys twice, one that is turned away, and one that fails.
+	// Each topic has two copies of two keys, a dropped record and a failing record.
 	@BeforeAll
 	void start() {
 		for (String name : LISTENERS) {
@@ -66,7 +66,7 @@ class InterceptionTests {
 	}
 
 	@Test
-	void recordInterceptorBeanSeesEveryDeliveryAndMayDropRecords() {
+	void recordInterceptorBeanReceivesEveryDeliveryAndMayDropRecords() {
 		assertThat(seen("bean")).containsExactly("a", "fails", "fails", "b");
 		assertThat(this.log.of("interceptor bean")).containsExactly("a", "a", "turned-away", "fails", "fails", "b",
 				"b");
@@ -76,14 +76,14 @@ class InterceptionTests {
 	@Test
 	void recordInterceptorOfFactoryMayThrow() {
 		assertThat(seen("factory")).containsExactly("a", "fails", "fails", "b");
-		// The error handler retries what the interceptor refuses, then gives it up.
+		// The error handler retries the refused records and then recovers them.
 		assertThat(this.log.of("interceptor factory")).containsExactly("a", "a", "turned-away", "turned-away", "fails",
 				"fails", "b", "b");
 		assertThat(records("factory")).containsExactly("factorya C", "factoryb C", "factoryfails F");
 	}
 
 	@Test
-	void filteredRecordsLeaveNothingInTheStore() {
+	void filteredRecordsAreNotStored() {
 		assertThat(seen("filtered")).containsExactly("a", "fails", "fails", "b");
 		assertThat(records("filtered")).containsExactly("filtereda C", "filteredb C", "filteredfails F");
 	}
@@ -95,7 +95,7 @@ class InterceptionTests {
 	}
 
 	@Test
-	void customizersSeeTheContainerBeforeItIsProtected() {
+	void customizersReceiveTheContainerBeforeItIsProtected() {
 		assertThat(seen("customized")).containsExactly("a", "turned-away", "fails", "fails", "b");
 		assertThat(this.log.of("customizer")).contains("customized RecordMessagingMessageListenerAdapter");
 		assertThat(this.log.of("post-processor")).containsExactly("customized RecordMessagingMessageListenerAdapter");
@@ -103,8 +103,8 @@ class InterceptionTests {
 
 	@Test
 	@Tag("promise-1")
-	void swallowedFailureIsReleasedAndAcknowledged() {
-		// The record is given up by the application, so no second delivery comes.
+	void keyOfASwallowedFailureIsReleasedAndTheRecordAcknowledged() {
+		// The application recovers the record, so it is not redelivered.
 		assertThat(seen("swallowed")).containsExactly("a", "turned-away", "fails", "b");
 		assertThat(records("swallowed")).contains("swallowedfails F");
 		Kafka.send(topic("swallowed"), "swallowedfails", "heals");
@@ -113,9 +113,9 @@ class InterceptionTests {
 	}
 
 	@Test
-	void replyOfListenerErrorHandlerIsSentButNotKept() {
+	void replyOfTheListenerErrorHandlerIsSentButNotStored() {
 		assertThat(seen("replied")).containsExactly("a", "turned-away", "fails", "b");
-		// Spring Kafka does not wait for a reply before it commits the offset.
+		// Spring Kafka commits the offset without waiting for the reply.
 		await().atMost(Duration.ofSeconds(30))
 			.untilAsserted(() -> assertThat(Kafka.read(topic("replied") + "-out")).extracting(ConsumerRecord::value)
 				.containsExactly("done a", "done a", "done turned-away", "sorry", "done b", "done b"));

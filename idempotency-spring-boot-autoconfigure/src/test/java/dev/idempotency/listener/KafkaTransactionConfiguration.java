@@ -29,8 +29,8 @@ import org.springframework.util.backoff.FixedBackOff;
 import dev.idempotency.template.IdempotencyListener;
 
 /**
- * The container factories of {@link KafkaTransactionTests}, each with three attempts, and
- * somebody who claims the keys of broken records between two of them.
+ * The container factories of {@link KafkaTransactionTests}, with three attempts each, and
+ * another owner that claims the keys of failing records between two attempts.
  */
 @Configuration(proxyBeanMethods = false)
 class KafkaTransactionConfiguration {
@@ -132,7 +132,7 @@ class KafkaTransactionConfiguration {
 					}
 				}
 				else if (execution.outcome() == Outcome.FAILED && broken) {
-					// Somebody else claims the key between two attempts, and dies.
+					// Another owner claims the key between two attempts and crashes.
 					CrashedOwner.claim(jdbc, execution.key());
 				}
 			}

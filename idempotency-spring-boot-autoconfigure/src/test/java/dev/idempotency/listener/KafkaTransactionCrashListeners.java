@@ -13,8 +13,8 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 
 /**
- * One listener for each point of {@link CrashShape#KAFKA_TRANSACTION}; its first record
- * gets there. The effect of a record is a record in another topic.
+ * One listener for each point of {@link CrashShape#KAFKA_TRANSACTION}. Its first record
+ * stops there. The effect of a record is a record in another topic.
  */
 class KafkaTransactionCrashListeners implements TransactionExecutionListener {
 
@@ -31,7 +31,7 @@ class KafkaTransactionCrashListeners implements TransactionExecutionListener {
 		this.crash = crash;
 		this.kafka = kafka;
 		this.topic = topic;
-		// The library adds its listener behind this one, when the containers are built.
+		// The library adds its listener after this one, when it protects the containers.
 		transactions.addListener(this);
 	}
 
@@ -71,8 +71,8 @@ class KafkaTransactionCrashListeners implements TransactionExecutionListener {
 		this.committing.set("leased-after-commit");
 	}
 
-	// Not the scope at which the end of the handler is the point: its completion comes
-	// after it.
+	// Does not apply to the scope whose point is the end of the handler, because its
+	// completion follows that point.
 	@Idempotent(mode = Mode.LEASED, lease = "${lease}", scope = "completed")
 	@KafkaListener(topics = "${topic}-leased-after-completion", groupId = "${topic}-leased-after-completion")
 	void leasedAfterCompletion(String value) {
@@ -94,7 +94,7 @@ class KafkaTransactionCrashListeners implements TransactionExecutionListener {
 		}
 	}
 
-	// Of the second record: that of the first is completed.
+	// For the second record; the first one is completed.
 	@Override
 	public void beforeBegin(TransactionExecution transaction) {
 		if (CrashingApp.AFTER_COMPLETION.equals(this.committing.get())) {
@@ -103,7 +103,7 @@ class KafkaTransactionCrashListeners implements TransactionExecutionListener {
 	}
 
 	private void effect(String point, String value) {
-		// On the broker before the process is killed.
+		// Flushed to the broker before the process is killed.
 		this.kafka.send(output(this.topic + "-" + point), IdempotentExecution.current().fence() + " " + value).join();
 	}
 

@@ -11,8 +11,8 @@ import dev.idempotency.test.Kafka;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for a consumer process that is killed while it handles record by record, each in
- * a transaction of Kafka. Its effects are a fence number and a value in another topic.
+ * Tests for a consumer process that is killed while it handles single records in Kafka
+ * transactions. An effect is a fence number and a value in another topic.
  */
 class KafkaTransactionCrashTests extends AbstractCrashTests {
 
@@ -23,7 +23,7 @@ class KafkaTransactionCrashTests extends AbstractCrashTests {
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-7")
-	void killedBeforeTheEffectTheRecordIsTakenOver() {
+	void afterKillBeforeTheEffectTheRecordIsTakenOver() {
 		assertThat(output("leased-running")).containsExactly("2 first", "1 second", "1 third");
 	}
 
@@ -31,7 +31,7 @@ class KafkaTransactionCrashTests extends AbstractCrashTests {
 	@Tag("promise-1")
 	@Tag("promise-6")
 	@Tag("promise-7")
-	void killedBetweenEffectAndEndOfTheHandlerOnlyTheSecondExecutionIsCommitted() {
+	void afterKillBetweenEffectAndEndOfTheHandlerOnlyTheSecondExecutionIsCommitted() {
 		assertThat(output("leased-after-effect")).containsExactly("2 first", "1 second", "1 third");
 		assertThat(values(Kafka.read(outputTopic("leased-after-effect")))).startsWith("1 first");
 	}
@@ -40,18 +40,18 @@ class KafkaTransactionCrashTests extends AbstractCrashTests {
 	@Tag("promise-1")
 	@Tag("promise-6")
 	@Tag("promise-7")
-	void killedBetweenHandlerAndCommitOnlyTheSecondExecutionIsCommitted() {
+	void afterKillBetweenHandlerAndCommitOnlyTheSecondExecutionIsCommitted() {
 		assertThat(output("leased-before-commit")).containsExactly("2 first", "1 second", "1 third");
 		assertThat(values(Kafka.read(outputTopic("leased-before-commit")))).startsWith("1 first");
 	}
 
-	// The window of leased mode: the offset is committed with the effect, so the record
-	// itself does not come again, but a copy of it runs.
+	// The window of leased mode. The offset is committed together with the effect, so
+	// the record is not redelivered, but a copy of it runs.
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-6")
 	@Tag("promise-7")
-	void killedBetweenCommitAndCompletionTheEffectHappensOnceUnlessACopyComes() {
+	void afterKillBetweenCommitAndCompletionOnlyACopyRunsAgain() {
 		assertThat(output("leased-after-commit")).containsExactly("1 first", "1 second", "1 third");
 		run().sendAgain("leased-after-commit", "first");
 		assertThat(output("leased-after-commit")).containsExactly("1 first", "1 second", "1 third", "2 first");
@@ -60,7 +60,7 @@ class KafkaTransactionCrashTests extends AbstractCrashTests {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-3")
-	void killedAfterTheCompletionNoCopyRuns() {
+	void afterKillAfterTheCompletionNoCopyRuns() {
 		run().sendAgain("leased-after-completion", "first");
 		assertThat(output("leased-after-completion")).containsExactly("1 first", "1 second", "1 third");
 	}

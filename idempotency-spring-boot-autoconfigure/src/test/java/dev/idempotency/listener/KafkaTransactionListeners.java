@@ -14,8 +14,8 @@ import org.springframework.kafka.core.KafkaTemplate;
 import dev.idempotency.Idempotent;
 
 /**
- * The listeners of {@link KafkaTransactionTests}. The values that they get say what
- * happens to them.
+ * The listeners of {@link KafkaTransactionTests}. The value of a record selects its
+ * outcome.
  */
 class KafkaTransactionListeners {
 
@@ -66,7 +66,7 @@ class KafkaTransactionListeners {
 		this.hooks.began(value);
 		this.kafka.send(this.prefix + "-out", value);
 		if (value.startsWith("refused") && run == 1) {
-			// More than the topic takes, which only the broker knows.
+			// Larger than the limit of the topic, which only the broker knows.
 			this.kafka.send(this.prefix + "-small", "x".repeat(5000));
 		}
 		if (value.startsWith("fenced") && run == 1) {

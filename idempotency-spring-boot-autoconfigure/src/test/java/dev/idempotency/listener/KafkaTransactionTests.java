@@ -61,7 +61,7 @@ class KafkaTransactionTests {
 		this.jdbc = Servers.jdbc(database);
 		this.context = start(TestApp.of(KafkaTransactionListeners.class, KafkaTransactionConfiguration.class)
 			.database(database)
-			// Less than any record waits here.
+			// Shorter than the time for which a record is blocked in these tests.
 			.with("spring.kafka.consumer.properties.max.poll.interval.ms", 6000), this.prefix);
 		this.listeners = TestApp.target(this.context, KafkaTransactionListeners.class);
 		this.store = this.context.getBean(IdempotencyStore.class);
@@ -86,7 +86,7 @@ class KafkaTransactionTests {
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-3")
-	void recordIsCompletedAfterItsTransaction() {
+	void recordIsCompletedAfterTheCommitOfItsTransaction() {
 		send("plain", "plain", "plain", "plain");
 		assertConsumed("plain");
 		assertThat(output("plain")).containsExactly("plain");
@@ -99,7 +99,7 @@ class KafkaTransactionTests {
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-3")
-	void transactionThatTheBrokerRefusesFreesTheKeyBeforeTheNextDelivery() {
+	void keyIsReleasedBeforeTheRedeliveryIfTheBrokerRefusesTheTransaction() {
 		send("plain", "refused", "refused");
 		assertConsumed("plain");
 		assertThat(output("refused")).containsExactly("refused");
@@ -125,7 +125,7 @@ class KafkaTransactionTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "rollback", "recovered", "handler" })
 	@Tag("promise-1")
-	void blockedDeliveriesUseUpNoAttempts(String container) {
+	void blockedDeliveriesUseNoAttempts(String container) {
 		String value = "broken-" + container;
 		KafkaTransactionConfiguration configuration = this.context.getBean(KafkaTransactionConfiguration.class);
 		send(container, value);
@@ -133,7 +133,8 @@ class KafkaTransactionTests {
 		assertThat(this.listeners.runs(value)).isEqualTo(3);
 		assertThat(configuration.recovered).containsOnlyOnce(value);
 		assertThat(configuration.blocked.get(value)).hasValueGreaterThanOrEqualTo(2);
-		// Not every processor commits what it has recovered; the next record does.
+		// Not every processor commits the offset of a recovered record; the next record
+		// does.
 		send(container, "next-" + container);
 		assertConsumed(container);
 		assertThat(record(value)).isNotEqualTo(State.COMPLETED);
@@ -142,10 +143,11 @@ class KafkaTransactionTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "plain", "recovered", "handler" })
 	@Tag("promise-1")
-	void recordThatSomebodyElseIsAtWaitsWithoutARebalance(String container) {
+	void recordInProgressElsewhereIsBlockedWithoutARebalance(String container) {
 		String held = "held-" + container;
 		CrashedOwner.claim(this.jdbc, key(held));
-		// The containers share a group, and each that joins has everything assigned anew.
+		// The containers share a group, and each container that joins causes a
+		// rebalance.
 		await().atMost(PATIENCE)
 			.until(() -> assignments().keySet()
 				.containsAll(Stream.of("plain", "rollback", "recovered", "handler").map(this::topic).toList()));
@@ -170,7 +172,7 @@ class KafkaTransactionTests {
 
 	@Test
 	@Tag("promise-1")
-	void commitInDoubtLeavesTheKeyToItsLease() {
+	void keyIsKeptUntilItsLeaseExpiresIfTheOutcomeOfTheCommitIsUnknown() {
 		send("plain", "timeout");
 		CommitHooks hooks = this.context.getBean(CommitHooks.class);
 		await().atMost(PATIENCE).until(() -> !hooks.states("timeout").isEmpty());
@@ -181,7 +183,7 @@ class KafkaTransactionTests {
 			return this.listeners.runs("timeout") == 2;
 		});
 		assertConsumed("plain");
-		// That of the first owner, and perhaps that of the second.
+		// The output of the first owner, and possibly that of the second.
 		assertThat(leases).hasSizeLessThanOrEqualTo(2);
 		assertThat(this.context.getBean(KafkaTransactionConfiguration.class).blocked.get("timeout"))
 			.hasValueGreaterThan(0);
@@ -191,13 +193,13 @@ class KafkaTransactionTests {
 
 	@Test
 	@Tag("promise-1")
-	void fencedTransactionFreesTheKeyAtOnce() {
+	void keyIsReleasedAtOnceIfTheProducerIsFenced() {
 		MessageListenerContainer container = this.context.getBean(KafkaListenerEndpointRegistry.class)
 			.getListenerContainer("fenced");
 		send("fenced", "fenced");
 		await().atMost(PATIENCE).until(() -> this.listeners.runs("fenced") == 1);
 		await().atMost(PATIENCE).until(() -> record("fenced") == State.FAILED);
-		// Spring Kafka delivers it again only to the next owner of the partition.
+		// Spring Kafka redelivers the record only to the next owner of the partition.
 		container.stop();
 		container.start();
 		await().atMost(PATIENCE)
@@ -209,7 +211,7 @@ class KafkaTransactionTests {
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-3")
-	void blockedRecordHoldsItsWholeBatchBack() {
+	void blockedRecordBlocksItsWholeBatch() {
 		CrashedOwner.claim(this.jdbc, key("b-held"));
 		send("batch", "b-1", "b-2", "b-1", "b-held", "b-3", "b-2");
 		this.context.getBean(KafkaListenerEndpointRegistry.class).getListenerContainer("batch").start();
@@ -227,7 +229,7 @@ class KafkaTransactionTests {
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-3")
-	void redisStoreWorksAlike() {
+	void recordIsCompletedAfterTheCommitWithTheRedisStore() {
 		String name = Servers.unique("transactions");
 		try (ConfigurableApplicationContext redis = start(
 				TestApp.of(KafkaTransactionListeners.class, KafkaTransactionConfiguration.class).redis(Servers.redis()),

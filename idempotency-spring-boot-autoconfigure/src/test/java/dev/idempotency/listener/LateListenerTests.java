@@ -31,8 +31,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for endpoints that the application builds by hand and registers when it has
- * started long since.
+ * Tests for endpoints that the application creates itself and registers after its start.
  */
 @Tag("promise-12")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

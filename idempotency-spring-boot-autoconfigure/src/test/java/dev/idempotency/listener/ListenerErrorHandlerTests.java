@@ -36,7 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link KafkaListenerErrorHandler}: a blocked record is none of its business.
+ * Tests for {@link KafkaListenerErrorHandler}: it is not called for a blocked record.
  */
 @Tag("promise-1")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -56,7 +56,7 @@ class ListenerErrorHandlerTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "record", "future", "mono", "retried", "batch" })
-	void errorHandlerOfTheListenerSeesFailuresButNoBlockedRecord(String name) {
+	void listenerErrorHandlerIsCalledForFailuresButNotForBlockedRecords(String name) {
 		Servers.addTopics(1, this.app.name(name) + "-out");
 		ClaimRequest other = this.app.hold(name, "a", Duration.ofMinutes(5));
 		this.app.send(name, "a");

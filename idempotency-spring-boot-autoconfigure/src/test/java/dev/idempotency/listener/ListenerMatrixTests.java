@@ -34,8 +34,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Every shape of listener in every mode on every store: copies run once, reply as often
- * as they come, and are acknowledged. What else a shape does has tests of its own.
+ * Tests for every listener shape in every mode on every store: a key runs once, every
+ * copy receives the reply, and all copies are acknowledged. Other properties of a shape
+ * have tests of their own.
  */
 @Tag("promise-3")
 @Tag("promise-8")
@@ -108,7 +109,7 @@ class ListenerMatrixTests {
 
 	@ParameterizedTest
 	@MethodSource("cases")
-	void copiesRunOnceAndAnswerAlike(List<String> modeAndShape) {
+	void copiesRunOnceAndReceiveTheSameReply(List<String> modeAndShape) {
 		String mode = modeAndShape.get(0);
 		String shape = modeAndShape.get(1);
 		String topic = this.prefixes.get(mode) + "-" + shape;

@@ -33,8 +33,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for Spring Kafka's observations: what is started is stopped, and no scope stays
- * open on the thread of the container.
+ * Tests for Spring Kafka's observations: each started observation is stopped, and no
+ * scope remains open on the thread of the container.
  */
 @Tag("promise-13")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -70,7 +70,7 @@ class ListenerObservationTests {
 		List<String> started = observations.of(name, "start");
 		assertThat(started).contains("a", "duplicate", "fails", "held");
 		assertThat(started).filteredOn((value) -> value.equals("held")).hasSizeGreaterThan(1);
-		// That of an answer that comes later ends after its acknowledgment.
+		// The observation of an asynchronous result ends after the acknowledgment.
 		await().atMost(Duration.ofSeconds(10)).untilAsserted(() -> {
 			assertThat(observations.of(name, "stop"))
 				.containsExactlyInAnyOrderElementsOf(observations.of(name, "start"));
@@ -142,7 +142,7 @@ class ListenerObservationTests {
 			return (container) -> container.getContainerProperties().setRecordObservationsInBatch(true);
 		}
 
-		// On the thread of the container.
+		// Runs on the thread of the container.
 		@EventListener
 		void idle(ListenerContainerIdleEvent event) {
 			boolean open = this.registry.getCurrentObservation() != null;
@@ -159,9 +159,9 @@ class ListenerObservationTests {
 	}
 
 	/**
-	 * No bean, because Boot would register it once more.
+	 * Not a bean, because Boot would register it a second time.
 	 *
-	 * @param events what is told
+	 * @param events the reported events
 	 */
 	record Recorder(Queue<List<String>> events) implements ObservationHandler<KafkaRecordReceiverContext> {
 

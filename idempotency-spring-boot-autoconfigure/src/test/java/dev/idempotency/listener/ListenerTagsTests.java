@@ -159,10 +159,10 @@ class ListenerTagsTests {
 	}
 
 	/**
-	 * No bean, because Boot would register it once more.
+	 * Not a bean, because Boot would register it a second time.
 	 *
 	 * @param stopped topic, value and tags
-	 * @param others observations that are not of a delivery
+	 * @param others observations that do not belong to a delivery
 	 */
 	record Recorder(Queue<List<String>> stopped,
 			Queue<String> others) implements ObservationHandler<Observation.Context> {

@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for the threads that a container may run on.
+ * Tests for containers with virtual threads and with several threads.
  */
 @Tag("promise-2")
 class ListenerThreadTests {
@@ -34,7 +34,7 @@ class ListenerThreadTests {
 	@CsvSource({ "leased, record", "leased, batch", "transactional, record", "transactional, batch", "redis, record",
 			"redis, batch" })
 	@EnabledForJreRange(min = JRE.JAVA_21)
-	void virtualThreadsProcessOnceAndWait(String mode, String name) {
+	void recordsAreProcessedOnceAndBlockedOnVirtualThreads(String mode, String name) {
 		try (BatchApp app = new BatchApp(Listeners.class, mode, "spring.threads.virtual.enabled=true")) {
 			ClaimRequest other = app.hold(name, "b", Duration.ofMinutes(5));
 			app.send(name, "a a b c b", "x x");
@@ -51,7 +51,7 @@ class ListenerThreadTests {
 
 	@ParameterizedTest
 	@CsvSource({ "leased", "transactional", "redis" })
-	void fourThreadsShareTheCopiesOfABatch(String mode) {
+	void copiesInTheBatchesOfFourThreadsRunOnce(String mode) {
 		try (BatchApp app = new BatchApp(Listeners.class, mode, "spring.kafka.listener.concurrency=4")) {
 			String letters = "a b c d e f g h i j k l m n o p";
 			app.send("batch", letters, letters + " 0", letters + " 1", "2 " + letters);
@@ -64,7 +64,7 @@ class ListenerThreadTests {
 	}
 
 	@Test
-	void oneOfFourThreadsWaitsAlone() {
+	void blockedRecordOfOneThreadDoesNotBlockTheOtherThreads() {
 		try (BatchApp app = new BatchApp(Listeners.class, "leased", "spring.kafka.listener.concurrency=4")) {
 			ClaimRequest other = app.hold("batch", "b", Duration.ofMinutes(5));
 			app.send("batch", "a b c", "d e", "f g", "h i");

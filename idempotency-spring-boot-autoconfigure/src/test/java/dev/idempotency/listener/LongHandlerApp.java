@@ -73,7 +73,7 @@ public class LongHandlerApp {
 			return this.role.equals("owner");
 		}
 
-		// To the process that started this one.
+		// Read by the process that started this one.
 		void tell(String line) {
 			if (isOwner()) {
 				System.out.println(line);

@@ -34,21 +34,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for handlers that run for many leases, in a process that is frozen or killed.
+ * Tests for handlers that run for several leases, in a process that is frozen or killed.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class LongHandlerTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(4);
 
-	// A waiting partition looks again when the lease is over, a second later at the most,
-	// and fetches what it has. The rest is for a slow machine.
+	// A paused partition is resumed at most one second after the lease has expired, and
+	// fetches the record. The rest of the time is for a slow machine.
 	private static final Duration LOOK = Duration.ofSeconds(6);
 
 	@ParameterizedTest
 	@EnumSource
 	@Tag("promise-4")
-	void zombieIsToldCountedAndChangesNothing(Store store) throws IOException {
+	void zombieIsNotifiedAndCountedAndChangesNothing(Store store) throws IOException {
 		String topic = Servers.newTopic("frozen", 1);
 		Kafka.send(topic, "k", "v");
 		String database = Servers.newDatabase();
@@ -62,8 +62,8 @@ class LongHandlerTests {
 				zombie.resume();
 				zombie.awaitLine("OWNERSHIP LOST true");
 				zombie.awaitLine("OUTCOME LOST");
-				// Redis 6 tells the time left, not the time of the end: a millisecond of
-				// difference.
+				// Redis 6 returns the remaining time instead of the end: the two differ
+				// by a millisecond.
 				assertThat(record(successor, topic)).usingRecursiveComparison()
 					.withEqualsForType(LongHandlerTests::almost, Instant.class)
 					.isEqualTo(record);
@@ -76,7 +76,7 @@ class LongHandlerTests {
 	@EnumSource
 	@Tag("promise-2")
 	@Tag("promise-7")
-	void handlerOfFiveLeasesKeepsItsClaimAndIsReplacedWithinALeaseOfItsDeath(Store store) throws IOException {
+	void handlerOfFiveLeasesKeepsItsClaimAndIsTakenOverWithinALeaseAfterItsCrash(Store store) throws IOException {
 		String topic = Servers.newTopic("long", 1);
 		Kafka.send(topic, "k", "v");
 		String database = Servers.newDatabase();
@@ -96,11 +96,10 @@ class LongHandlerTests {
 		}
 	}
 
-	// With the default lease and Kafka's default session time-out, both fifteen times
-	// shorter.
+	// The default lease and Kafka's default session time-out, each divided by fifteen.
 	@Test
 	@Tag("promise-7")
-	void leaseOfADeadProcessHasExpiredWhenItsPartitionsArriveElsewhere() throws IOException {
+	void leaseOfACrashedProcessHasExpiredWhenItsPartitionsAreReassigned() throws IOException {
 		int scale = 15;
 		Duration lease = Binder.get(new StandardEnvironment())
 			.bindOrCreate("idempotency", IdempotencyProperties.class)
@@ -157,7 +156,7 @@ class LongHandlerTests {
 	}
 
 	/**
-	 * Where the keys are.
+	 * The store of the keys.
 	 */
 	enum Store {
 

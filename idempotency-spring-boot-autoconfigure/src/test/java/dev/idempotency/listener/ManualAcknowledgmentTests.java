@@ -38,8 +38,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link DeliveryAcknowledgment}: what a method says takes effect with its
- * completion.
+ * Tests for {@link DeliveryAcknowledgment}: an acknowledgment by the method takes effect
+ * with its completion.
  */
 @Tag("promise-1")
 @Execution(ExecutionMode.CONCURRENT)
@@ -79,7 +79,7 @@ class ManualAcknowledgmentTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "leased-MANUAL", "leased-MANUAL_IMMEDIATE", "transactional-MANUAL",
 			"transactional-MANUAL_IMMEDIATE" })
-	void nothingIsCommittedWhenTheMethodAcknowledgesAndThenFailsOrNacks(String listener) {
+	void acknowledgmentHasNoEffectIfTheMethodThenFailsOrNacks(String listener) {
 		String topic = this.prefix + "-" + listener;
 		for (String value : List.of("throws-" + listener, "nacks-" + listener, "plain-" + listener)) {
 			Kafka.send(topic, value, value);
@@ -89,7 +89,7 @@ class ManualAcknowledgmentTests {
 				"nacks-" + listener, "nacks-" + listener, "plain-" + listener);
 		assertThat(this.listeners.committedTooEarly).isEmpty();
 		assertThat(states(topic)).containsOnly("C").hasSize(3);
-		// Only a transaction takes the effects of the first runs back.
+		// Only a transaction rolls back the effects of the first runs.
 		int runs = listener.startsWith("transactional") ? 1 : 2;
 		assertThat(effects("throws-" + listener)).isEqualTo(runs);
 		assertThat(effects("nacks-" + listener)).isEqualTo(runs);
@@ -97,7 +97,7 @@ class ManualAcknowledgmentTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "MANUAL", "MANUAL_IMMEDIATE" })
-	void errorHandlerAcknowledgesWhatFailsAndNeverSeesWhatWaits(String mode) {
+	void errorHandlerAcknowledgesFailedRecordsAndIsNotCalledForBlockedRecords(String mode) {
 		String topic = topic("handled", mode);
 		String held = "held-" + mode;
 		IdempotencyKey key = IdempotencyKey.of(topic, held);

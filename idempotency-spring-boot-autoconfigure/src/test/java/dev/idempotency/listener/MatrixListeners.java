@@ -20,7 +20,8 @@ import reactor.core.publisher.Mono;
 import dev.idempotency.Idempotent;
 
 /**
- * The listeners of {@link ListenerMatrixTests}, each of which replies what it has done.
+ * The listeners of {@link ListenerMatrixTests}. Each of them replies with a description
+ * of its run.
  */
 final class MatrixListeners {
 
@@ -28,7 +29,7 @@ final class MatrixListeners {
 	}
 
 	/**
-	 * What listeners have done.
+	 * The runs of the listeners.
 	 */
 	static class Runs implements BiFunction<String, String, String> {
 
@@ -104,7 +105,7 @@ final class MatrixListeners {
 			this.runs = runs;
 		}
 
-		// The first attempt of each value fails.
+		// The first attempt for each value fails.
 		@Idempotent
 		@RetryableTopic(attempts = "2", backOff = @BackOff(delay = 100))
 		@KafkaListener(topics = "${prefix}-retried", groupId = "${prefix}-retried")

@@ -27,7 +27,7 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for a {@link CommonErrorHandler} that does not seek: Spring Kafka keeps the
- * records that are left in memory, and forgets which earlier ones are in flight.
+ * remaining records in memory and forgets which earlier ones are in flight.
  */
 @Tag("promise-1")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -46,7 +46,7 @@ class NonSeekingErrorHandlerTests {
 	}
 
 	@Test
-	void offsetOfARecordInFlightIsNotPassedByALaterRecordThatWasBlocked() {
+	void laterBlockedRecordDoesNotCommitPastARecordInFlight() {
 		this.app.send("future", "slow b");
 		this.app.hold("future", "b", Duration.ofMillis(1500));
 		this.app.start("future");
@@ -55,7 +55,7 @@ class NonSeekingErrorHandlerTests {
 	}
 
 	@Test
-	void otherPartitionsGoOnWhileARecordIsBlocked() {
+	void otherPartitionsAreProcessedWhileARecordIsBlocked() {
 		ClaimRequest other = this.app.hold("record", "a", Duration.ofMinutes(5));
 		this.app.send("record", "a b", "c");
 		this.app.start("record");

@@ -11,7 +11,7 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
- * What a listener did, in order. Times are those of {@link System#nanoTime()}.
+ * The effects of a listener, in order. Times are those of {@link System#nanoTime()}.
  */
 final class OutageEffects {
 
@@ -25,13 +25,13 @@ final class OutageEffects {
 		return this.effects.stream().map(Effect::key).toList();
 	}
 
-	// The effects after the first of their keys.
+	// The effects after the first one of their keys.
 	List<String> doubled() {
 		Set<String> first = new HashSet<>();
 		return keys().stream().filter((key) -> !first.add(key)).toList();
 	}
 
-	// The effects of keys that had been completed.
+	// The effects of keys that were already completed.
 	List<String> afterCompletion() {
 		return this.effects.stream().filter(Effect::completed).map(Effect::key).toList();
 	}
@@ -44,7 +44,7 @@ final class OutageEffects {
 		return this.effects.stream().filter((effect) -> effect.partition() == partition && effect.nanos() > since);
 	}
 
-	// The longest time without an effect until now.
+	// The longest time without an effect so far.
 	Duration longestGap(int partition, long since) {
 		long[] times = LongStream
 			.concat(LongStream.of(since, System.nanoTime()), since(partition, since).mapToLong(Effect::nanos))
@@ -58,9 +58,9 @@ final class OutageEffects {
 	 * An effect.
 	 *
 	 * @param key the idempotency key
-	 * @param partition where the record was
-	 * @param nanos when
-	 * @param completed whether the key had been completed before
+	 * @param partition the partition of the record
+	 * @param nanos the time of the effect
+	 * @param completed whether the key was already completed
 	 */
 	record Effect(String key, int partition, long nanos, boolean completed) {
 

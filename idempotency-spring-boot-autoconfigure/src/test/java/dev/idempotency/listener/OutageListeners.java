@@ -26,7 +26,7 @@ import dev.idempotency.listener.OutageEffects.Effect;
 import dev.idempotency.template.IdempotencyListener;
 
 /**
- * A leased listener that can be held when its effect has happened, and what became of its
+ * A leased listener that can be stopped after its effect, and the outcomes of its
  * records.
  */
 @Configuration(proxyBeanMethods = false)
@@ -62,7 +62,7 @@ class OutageListeners {
 		}
 	}
 
-	// Hold the next handler of partition 0.
+	// Stops the next handler of partition 0.
 	String holdOne() throws InterruptedException {
 		this.hold.set(true);
 		this.held.await();

@@ -24,8 +24,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A producer that sends twenty records a second, whatever happens, to
- * {@link OutageListeners} on three partitions.
+ * A producer that sends twenty records per second to the three partitions of
+ * {@link OutageListeners}.
  */
 final class OutageTraffic implements AutoCloseable {
 
@@ -39,7 +39,7 @@ final class OutageTraffic implements AutoCloseable {
 
 	private final ScheduledExecutorService producer = Executors.newSingleThreadScheduledExecutor();
 
-	// By number; a record goes to the partition of its number.
+	// A record goes to the partition of its number.
 	private final List<String> sent = new CopyOnWriteArrayList<>();
 
 	private final IntFunction<String> keys;
@@ -76,7 +76,7 @@ final class OutageTraffic implements AutoCloseable {
 			.map((container) -> (ConcurrentMessageListenerContainer<?, ?>) container);
 	}
 
-	// All consumers have joined: from now on any assignment is that of a rebalance.
+	// All consumers have joined. Every later assignment belongs to a rebalance.
 	private static boolean isComplete(ConcurrentMessageListenerContainer<?, ?> container) {
 		return container.getContainers().size() == container.getConcurrency() && container.getContainers()
 			.stream()
@@ -89,12 +89,12 @@ final class OutageTraffic implements AutoCloseable {
 		this.sent.add(this.keys.apply(number));
 	}
 
-	// Send a record whose value is its key.
+	// Sends a record whose value is its key.
 	void send(int partition, String key) {
 		Kafka.send(Kafka.record(this.topic, partition, key, key));
 	}
 
-	// Let an outage last, while records are sent.
+	// Waits during an outage while records are sent.
 	void goOn(Duration outage) {
 		int before = this.sent.size();
 		await().pollDelay(outage).atMost(outage.plus(PATIENCE)).until(() -> this.sent.size() > before + 50);
@@ -116,7 +116,7 @@ final class OutageTraffic implements AutoCloseable {
 		return this.context;
 	}
 
-	// Wait until every partition is consumed again.
+	// Waits until every partition is consumed again.
 	Duration resumption(String what, long since) {
 		Duration slowest = IntStream.range(0, PARTITIONS).mapToObj((partition) -> {
 			await().atMost(PATIENCE).until(() -> effects().since(partition, since).findFirst().isPresent());
@@ -126,7 +126,8 @@ final class OutageTraffic implements AutoCloseable {
 		return slowest;
 	}
 
-	// Send no more, wait until everything is consumed, and send every key once more.
+	// Stops sending, waits until all records are consumed, and sends every key once
+	// more.
 	List<String> endAndRepeat() throws InterruptedException {
 		this.producer.shutdown();
 		assertThat(this.producer.awaitTermination(10, TimeUnit.SECONDS)).isTrue();

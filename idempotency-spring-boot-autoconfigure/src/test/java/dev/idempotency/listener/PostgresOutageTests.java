@@ -17,8 +17,8 @@ import dev.idempotency.test.TestApp;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for a database that goes away under traffic and comes back, with Boot's default
- * error handler.
+ * Tests for a database that fails under traffic and returns, with the default error
+ * handler of Boot.
  */
 class PostgresOutageTests {
 
@@ -29,7 +29,7 @@ class PostgresOutageTests {
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-11")
-	void nothingIsLostOrDoubledConsumptionResumesAndNobodyLeavesTheGroup() throws Exception {
+	void recordsAreProcessedOnceAndNoConsumerLeavesTheGroup() throws Exception {
 		PostgresServer server = PostgresServer.create();
 		String database = Servers.newDatabase(server);
 		Servers.jdbc(database).execute("CREATE TABLE effect (value text)");
@@ -37,7 +37,7 @@ class PostgresOutageTests {
 		try (OutageTraffic traffic = new OutageTraffic(app)) {
 			traffic.listeners().holdOne();
 			server.stop();
-			// The effect has happened, and its completion meets a dead server.
+			// The effect has happened, but its completion cannot reach the server.
 			traffic.listeners().letGo();
 			traffic.goOn(OUTAGE);
 			server.start();

@@ -25,7 +25,7 @@ import dev.idempotency.template.IdempotencyListener;
 
 /**
  * One instance of an application whose instances share a group. The handler of the value
- * {@code slow} runs until it is let go.
+ * {@code slow} runs until it is released.
  */
 @Configuration(proxyBeanMethods = false)
 class RebalanceApp {

@@ -28,7 +28,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for partitions that move, or stay, while a handler runs or a record waits.
+ * Tests for partitions that are reassigned or kept while a handler runs or a record is
+ * blocked.
  */
 @Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-1")
@@ -54,7 +55,7 @@ class RebalanceTests {
 	}
 
 	@Test
-	void partitionsThatStayGoOnInACooperativeRebalance() throws Exception {
+	void keptPartitionsAreProcessedDuringACooperativeRebalance() throws Exception {
 		sendCopies("a");
 		Kafka.send(Kafka.record(this.topic, 0, "slow", "slow"));
 		sendCopies("b");
@@ -68,14 +69,14 @@ class RebalanceTests {
 		awaitDone();
 		assertThat(effects()).containsExactlyInAnyOrder("a", "slow", "b", "c");
 		assertThat(instance(this.first).revoked).hasSize(2);
-		// None was taken away only to be given back.
+		// No partition was revoked and assigned again.
 		assertThat(instance(this.first).assigned).hasSize(4);
 		assertThat(instance(this.first).lost).isEmpty();
 		assertThat(instance(this.second).outcomes).containsKey("c");
 	}
 
 	@Test
-	void recordOfAHandlerThatIsThrownOutWaitsAtItsSuccessor() throws Exception {
+	void recordOfARemovedConsumerIsBlockedAtItsSuccessor() throws Exception {
 		Kafka.send(Kafka.record(this.topic, 0, "slow", "slow"));
 		this.first = cooperative(3000).run();
 		instance(this.first).running.await();
@@ -94,7 +95,7 @@ class RebalanceTests {
 	}
 
 	@Test
-	void recordOfAStaticMemberWaitsOverItsRestart() {
+	void recordOfAStaticMemberIsBlockedAcrossItsRestart() {
 		this.first = member("1").run();
 		this.second = member("2").run();
 		await().atMost(TIME)
@@ -149,7 +150,7 @@ class RebalanceTests {
 		return Stream.of(this.first, this.second).flatMap((context) -> instance(context).handled.stream()).toList();
 	}
 
-	// The same key in each partition.
+	// Each partition has a record with the same key.
 	private void sendCopies(String value) {
 		for (int partition = 0; partition < 4; partition++) {
 			Kafka.send(Kafka.record(this.topic, partition, value, value));

@@ -7,7 +7,7 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 
 /**
- * One listener for each point of {@link CrashShape#RECORD}; its first record gets there.
+ * One listener for each point of {@link CrashShape#RECORD}. Its first record stops there.
  */
 class RecordCrashListeners {
 

@@ -33,8 +33,8 @@ import dev.idempotency.test.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for the way of a single record from the container's listener to its first SQL
- * statement: a reader of the code can follow it through a few types.
+ * Tests for the path of a single record from the listener of the container to its first
+ * SQL statement. It must pass few types, so that a reader can follow it.
  */
 class RecordPathTests {
 

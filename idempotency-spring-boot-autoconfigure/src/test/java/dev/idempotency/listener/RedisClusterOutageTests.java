@@ -21,9 +21,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for a cluster that loses a master under traffic, with Boot's default error
- * handler and nothing configured but the nodes. The keys of each partition belong to one
- * master.
+ * Tests for a cluster that loses a master under traffic, with the default error handler
+ * of Boot and only the nodes configured. The keys of each partition belong to one master.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class RedisClusterOutageTests {
@@ -71,7 +70,7 @@ class RedisClusterOutageTests {
 	@Tag("promise-1")
 	@Tag("promise-3")
 	@Tag("promise-11")
-	void lostMasterIsReplaced() throws InterruptedException {
+	void recordsAreProcessedOnceWhenALostMasterIsReplaced() throws InterruptedException {
 		try (OutageTraffic traffic = new OutageTraffic(this.app, this::key)) {
 			traffic.listeners().holdOne();
 			this.lost.stop();
@@ -87,7 +86,7 @@ class RedisClusterOutageTests {
 
 	@Test
 	@Tag("promise-11")
-	void keysOfOtherMastersGoOn() throws InterruptedException {
+	void keysOfOtherMastersAreProcessedWhileOneMasterIsLost() throws InterruptedException {
 		this.cluster.nodes().forEach((node) -> node.ask("CONFIG SET cluster-require-full-coverage no"));
 		this.successor.ask("CONFIG SET cluster-replica-no-failover yes");
 		try (OutageTraffic traffic = new OutageTraffic(this.app, this::key)) {
@@ -97,8 +96,8 @@ class RedisClusterOutageTests {
 			traffic.listeners().letGo();
 			traffic.goOn(Duration.ofSeconds(10));
 			assertThat(traffic.effects().since(0, end)).isEmpty();
-			// The circuit breaker opens when as many calls fail as succeed, for two
-			// seconds.
+			// The circuit breaker opens for two seconds if as many calls fail as
+			// succeed.
 			assertThat(traffic.effects().longestGap(1, end)).isLessThan(LONGEST_GAP);
 			assertThat(traffic.effects().longestGap(2, end)).isLessThan(LONGEST_GAP);
 			this.successor.ask("CONFIG SET cluster-replica-no-failover no");
@@ -112,7 +111,7 @@ class RedisClusterOutageTests {
 		await().atMost(PATIENCE).until(() -> this.successor.ask("INFO replication").contains("role:master"));
 	}
 
-	// What the master had answered, but not yet told its replica, is forgotten.
+	// Writes that the master had confirmed but not replicated are lost.
 	private static void check(OutageTraffic traffic, long end) throws InterruptedException {
 		List<String> sent = traffic.endAndRepeat();
 		assertThat(traffic.effects().keys()).containsAll(sent);

@@ -16,8 +16,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for a Redis server that goes away under traffic and comes back with all it had
- * answered, with Boot's default error handler.
+ * Tests for a Redis server that fails under traffic and returns with all confirmed
+ * writes, with the default error handler of Boot.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class RedisOutageTests {
@@ -26,7 +26,7 @@ class RedisOutageTests {
 
 	private final RedisProcess server = RedisProcess.durable();
 
-	// A claim that nobody gives back would hold its partition up for longer than the test
+	// A claim that is not released would block its partition for longer than the test
 	// waits.
 	private final TestApp app = TestApp.of(OutageListeners.class).redis(this.server).with("idempotency.lease", "10m");
 
@@ -39,7 +39,7 @@ class RedisOutageTests {
 	@Tag("promise-1")
 	@Tag("promise-3")
 	@Tag("promise-11")
-	void killedServer() throws InterruptedException {
+	void recordsAreProcessedOnceAfterTheServerWasKilled() throws InterruptedException {
 		try (OutageTraffic traffic = new OutageTraffic(this.app)) {
 			traffic.listeners().holdOne();
 			this.server.stop();
@@ -54,7 +54,7 @@ class RedisOutageTests {
 	@Tag("promise-1")
 	@Tag("promise-3")
 	@Tag("promise-11")
-	void frozenServer() throws InterruptedException {
+	void recordsAreProcessedOnceAfterTheServerWasFrozen() throws InterruptedException {
 		try (OutageTraffic traffic = new OutageTraffic(this.app)) {
 			traffic.listeners().holdOne();
 			this.server.freeze();
@@ -76,7 +76,7 @@ class RedisOutageTests {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-6")
-	void leaseThatEndsWhileTheServerIsFrozenIsKeptOrItsOwnerIsTold() throws InterruptedException {
+	void leaseThatExpiresWhileTheServerIsFrozenIsKeptOrItsOwnerIsNotified() throws InterruptedException {
 		this.app.with("idempotency.lease", "2s").with("concurrency", OutageTraffic.PARTITIONS);
 		try (OutageTraffic traffic = new OutageTraffic(this.app)) {
 			String held = traffic.listeners().holdOne();
@@ -90,8 +90,8 @@ class RedisOutageTests {
 			List<String> sent = traffic.endAndRepeat();
 			assertThat(traffic.effects().keys()).containsAll(sent);
 			assertThat(traffic.effects().afterCompletion()).isEmpty();
-			// Whoever comes first when the server answers again has the key: the renewal
-			// or a copy.
+			// The first command after the recovery decides who owns the key: the renewal
+			// or the claim of a copy.
 			assertThat(traffic.effects().keys()).hasSize(sent.size() + traffic.listeners().lost().size());
 			assertThat(traffic.effects().timesOf(held)).hasSize(1 + traffic.listeners().lost().size());
 			assertThat(traffic.rebalances()).isZero();

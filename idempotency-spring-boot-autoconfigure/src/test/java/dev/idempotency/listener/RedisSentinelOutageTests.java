@@ -19,8 +19,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for a master that is lost under traffic, and a replica that Sentinel promotes,
- * with Boot's default error handler.
+ * Tests for a master that is lost under traffic and a replica that Sentinel promotes,
+ * with the default error handler of Boot.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class RedisSentinelOutageTests {
@@ -53,11 +53,11 @@ class RedisSentinelOutageTests {
 	@Tag("promise-1")
 	@Tag("promise-3")
 	@Tag("promise-11")
-	void confirmedCompletionsSurviveAndOthersWaitForAReplica() throws InterruptedException {
+	void confirmedCompletionsSurviveAndOthersAreBlockedUntilAReplicaExists() throws InterruptedException {
 		this.app.with("idempotency.redis.replicas", 1);
 		try (OutageTraffic traffic = new OutageTraffic(this.app)) {
 			breakReplication();
-			// Nobody confirms: each partition waits with its first record.
+			// No replica confirms, so each partition is blocked at its first record.
 			traffic.goOn(OUTAGE);
 			this.servers.master().stop();
 			awaitPromotion();
@@ -80,8 +80,8 @@ class RedisSentinelOutageTests {
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-11")
-	void withoutConfirmationTheKeysThatTheReplicaHadNotSeenRunAgain() throws InterruptedException {
-		// A key whose claim the replica has seen, but not its completion, is free then.
+	void keysMissingOnTheReplicaRunAgainWithoutConfirmation() throws InterruptedException {
+		// A key is free if the replica has its claim but not its completion.
 		this.app.with("idempotency.lease", "5s");
 		try (OutageTraffic traffic = new OutageTraffic(this.app)) {
 			long begin = System.nanoTime();
@@ -101,7 +101,7 @@ class RedisSentinelOutageTests {
 		}
 	}
 
-	// The replica does not get on with its master any more.
+	// The replica no longer replicates from its master.
 	private void breakReplication() {
 		this.servers.replica().ask("CONFIG SET masterauth wrong");
 		this.servers.replica().ask("CLIENT KILL TYPE master");
@@ -111,8 +111,8 @@ class RedisSentinelOutageTests {
 		await().atMost(PATIENCE).until(() -> this.servers.replica().ask("INFO replication").contains("role:master"));
 	}
 
-	// Until then a client may be sent to the old master, which forgets what it is told
-	// when it becomes a replica.
+	// Until then a client may be directed to the old master, whose writes are lost when
+	// it becomes a replica.
 	private void awaitAgreement() {
 		String port = String.valueOf(this.servers.replica().port());
 		await().atMost(PATIENCE)

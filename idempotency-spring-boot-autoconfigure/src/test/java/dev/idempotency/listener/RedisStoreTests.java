@@ -21,7 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for listeners whose keys are in Redis, on a real broker and server.
+ * Tests for listeners with the Redis store, on a real broker and server.
  */
 class RedisStoreTests {
 
@@ -36,7 +36,7 @@ class RedisStoreTests {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-3")
-	void copiesInManyPartitionsAndAfterARestartHaveOneEffectForEachKey() {
+	void copiesInManyPartitionsAndAfterARestartHaveOneEffectPerKey() {
 		String topic = Servers.newTopic("redis", COPIES);
 		for (int key = 0; key < KEYS; key++) {
 			for (int partition = 0; partition < COPIES; partition++) {
@@ -57,7 +57,7 @@ class RedisStoreTests {
 
 	@Test
 	@Tag("promise-11")
-	void recordsWaitWhileTheServerIsDown() {
+	void recordsAreBlockedWhileTheServerIsUnavailable() {
 		String topic = Servers.newTopic("redis", 1);
 		RedisProcess server = RedisProcess.durable();
 		try (ConfigurableApplicationContext context = start(server, topic)) {

@@ -38,7 +38,7 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for {@link dev.idempotency.template.ResultCodec} on a real broker and PostgreSQL:
- * a duplicate answers like the first.
+ * a duplicate replays the stored result.
  */
 @Tag("promise-8")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -94,7 +94,7 @@ class RepliesTests {
 
 	@Test
 	@Tag("promise-10")
-	void unreadableResultIsHandedToTheRecovererAtOnce() {
+	void recordWithAnUnreadableStoredResultIsRecoveredAtOnce() {
 		send("corrupt", "first");
 		assertThat(this.context.getBean(JdbcTemplate.class)
 			.update("UPDATE idempotency_record SET result = 'secret'::bytea WHERE key = 'corrupt'")).isOne();
@@ -112,7 +112,7 @@ class RepliesTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "nested", "nested-leased" })
-	void resultThatCannotBeReadBackIsReportedWithTheFirstRecord(String name) {
+	void resultThatCannotBeDeserializedIsReportedAtTheFirstRecord(String name) {
 		try (Logs logs = Logs.about(topic(name) + ",")) {
 			send(name, "first");
 			assertThat(logs.messages("ERROR")).singleElement()
@@ -155,7 +155,7 @@ class RepliesTests {
 			.untilAsserted(() -> assertThat(Kafka.lag(this.prefix, topic(name))).isZero());
 	}
 
-	// Spring Kafka does not wait for a reply before it commits the offset.
+	// Spring Kafka commits the offset without waiting for the reply.
 	private List<ConsumerRecord<String, String>> bothReplies(String name) {
 		return await().atMost(Duration.ofSeconds(30))
 			.until(() -> Kafka.read(topic(name) + "-out"), (replies) -> replies.size() >= 2);
@@ -184,7 +184,7 @@ class RepliesTests {
 	}
 
 	/**
-	 * Shows that it was read: a list of maps would be written as it was.
+	 * Proves that the type was deserialized: a list of maps would be written unchanged.
 	 */
 	record Counting(int made) {
 

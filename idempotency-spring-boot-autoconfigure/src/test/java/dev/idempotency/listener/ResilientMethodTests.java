@@ -32,8 +32,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for Spring's own {@code @Retryable} on a listener method. Its advice is always
- * the outermost, so each of its attempts is a claim of its own.
+ * Tests for Spring's {@code @Retryable} on a listener method. Its advice is always the
+ * outermost, so each attempt claims the key.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ResilientMethodTests {
@@ -63,7 +63,7 @@ class ResilientMethodTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "transactional", "leased" })
 	@Tag("promise-3")
-	void retriesOfTheMethodAreClaimsOfOneDelivery(String mode) {
+	void retriesOfTheMethodClaimTheKeyWithinOneDelivery(String mode) {
 		send(mode, "heals-" + mode);
 		send(mode, "heals-" + mode);
 		assertThat(runs("heals-" + mode)).containsExactly(1, 2, 3);
@@ -73,7 +73,7 @@ class ResilientMethodTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "transactional", "leased" })
 	@Tag("promise-1")
-	void recordThatWasBlockedOnlyAtFirstIsNotDeliveredAgain(String mode) {
+	void recordBlockedOnlyAtTheFirstAttemptIsNotRedelivered(String mode) {
 		String topic = this.prefix + "-" + mode;
 		String key = "held-" + mode;
 		this.jdbc.update(

@@ -57,7 +57,7 @@ class RetryTopicListeners {
 		this.seen.add("none", record);
 	}
 
-	// Somebody else claims the key between two attempts, and dies.
+	// Another owner claims the key between two attempts and crashes.
 	@Bean
 	static IdempotencyListener holder(JdbcTemplate jdbc, Seen seen) {
 		return new IdempotencyListener() {
@@ -103,7 +103,7 @@ class RetryTopicListeners {
 	}
 
 	/**
-	 * The topics on which a record was handled, with the attempts that it was.
+	 * The topics on which a record was handled, and the number of the attempt.
 	 */
 	static class Seen {
 

@@ -29,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for retry topics: the operation is the same on the main, the retry and the
+ * Tests for retry topics: a record is the same operation on the main, the retry and the
  * dead-letter topic.
  */
 @Execution(ExecutionMode.CONCURRENT)
@@ -66,11 +66,11 @@ class RetryTopicTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "explicit", "inherited" })
 	@Tag("promise-3")
-	void recordIsOneOperationOnEveryTopic(String name) {
+	void recordIsTheSameOperationOnEveryTopic(String name) {
 		Kafka.send(topic(name), "dead-" + name, "dead");
 		await("dead letter").atMost(Duration.ofSeconds(30)).until(() -> seen("dead-" + name), has(4));
-		// Released before the record was published to the next topic: it is claimed there
-		// at once, with the next attempt.
+		// The key is released before the record is published to the next topic, so it is
+		// claimed there at once, with the next attempt.
 		assertThat(seen("dead-" + name)).containsExactly(topic(name) + " 1", topic(name) + "-retry 2",
 				topic(name) + "-retry 3", topic(name) + "-dlt unprotected");
 		assertThat(records("dead-" + name)).singleElement()
@@ -82,7 +82,7 @@ class RetryTopicTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "explicit", "inherited" })
 	@Tag("promise-3")
-	void deadLetterThatIsDrivenAgainIsProcessedOnce(String name) {
+	void redrivenDeadLetterIsProcessedOnce(String name) {
 		Kafka.send(topic(name), "driven-" + name, "dead");
 		await("dead letter").atMost(Duration.ofSeconds(30)).until(() -> seen("driven-" + name), has(4));
 		ProducerRecord<String, String> again = Kafka.record(topic(name), 0, "driven-" + name, "good");
@@ -97,7 +97,7 @@ class RetryTopicTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "explicit", "inherited" })
 	@Tag("promise-3")
-	void recordWithoutKeyThatCompletedOnItsRetryTopicIsADuplicateThere(String name) {
+	void recordWithoutKeyIsADuplicateAfterItsCompletionOnTheRetryTopic(String name) {
 		Kafka.send(topic(name), null, "heals");
 		await("retry topic").atMost(Duration.ofSeconds(30)).until(() -> seen(name), has(2));
 		ConsumerRecord<String, String> retried = Kafka.read(topic(name) + "-retry")
@@ -106,7 +106,7 @@ class RetryTopicTests {
 			.findFirst()
 			.orElseThrow();
 		await("completed").atMost(Duration.ofSeconds(10)).until(() -> coordinates(name), has(1));
-		// A redelivery on the retry topic: the headers are those of the first delivery.
+		// A redelivery on the retry topic has the headers of the first delivery.
 		Kafka.send(new ProducerRecord<>(topic(name) + "-retry", 0, retried.key(), retried.value(), retried.headers()));
 		await("retry topic").atMost(Duration.ofSeconds(30))
 			.until(() -> Kafka.lag(retryGroup(name), topic(name) + "-retry") == 0);
@@ -118,11 +118,11 @@ class RetryTopicTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "explicit", "inherited" })
 	@Tag("promise-1")
-	void keyInProgressElsewhereUsesUpNoAttemptOnTheRetryTopic(String name) {
+	void keyInProgressElsewhereUsesNoAttemptOnTheRetryTopic(String name) {
 		String key = "held-" + name;
 		Kafka.send(topic(name), key, "heals");
 		await("retry topic").atMost(Duration.ofSeconds(30)).until(() -> seen(key), has(2));
-		// Its deliveries in between were none.
+		// The blocked deliveries in between are no attempts.
 		assertThat(seen(key)).containsExactly(topic(name) + " 1", topic(name) + "-retry 2");
 		assertThat(Kafka.read(topic(name) + "-retry"))
 			.filteredOn((record) -> key.equals(RetryTopicListeners.Seen.key(record, name)))
@@ -135,11 +135,11 @@ class RetryTopicTests {
 
 	@Test
 	@Tag("promise-3")
-	void deadLetterIsAnOperationOfItsOwnThatARedeliveryDoesNotRepeat() {
+	void deadLetterIsItsOwnOperationAndARedeliveryOfItIsSkipped() {
 		Kafka.send(topic("buried"), "letter", "dead");
 		await("dead letter").atMost(Duration.ofSeconds(30)).until(() -> seen("letter"), has(3));
 		ConsumerRecord<String, String> dead = Kafka.read(topic("buried") + "-dlt").get(0);
-		// Of another death.
+		// A copy of the record that failed a second time.
 		Kafka.send(new ProducerRecord<>(topic("buried") + "-dlt", 0, dead.key(), dead.value(), dead.headers()));
 		await("dead letter").atMost(Duration.ofSeconds(30)).until(() -> seen("letter"), has(4));
 		MessageListenerContainer container = this.context.getBean(KafkaListenerEndpointRegistry.class)
@@ -166,7 +166,7 @@ class RetryTopicTests {
 		return name.equals("inherited") ? this.prefix : this.prefix + "-" + name;
 	}
 
-	// Spring Kafka gives the retry topic a group of its own where the listener names one.
+	// Spring Kafka gives the retry topic its own group if the listener names a group.
 	private String retryGroup(String name) {
 		return name.equals("inherited") ? this.prefix : group(name) + "-retry";
 	}

@@ -17,13 +17,13 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.Header;
 
 /**
- * What happens in one application, lane by lane, without what differs from run to run.
+ * The calls within one application, by lane, without values that differ between runs.
  */
 final class Trace {
 
 	private static final Map<String, Trace> TRACES = new ConcurrentHashMap<>();
 
-	// Classes that the JVM and Spring make up, and the rest of a printed stack trace.
+	// Classes that the JVM and Spring generate, and the rest of a printed stack trace.
 	private static final List<Pattern> VOLATILE = List.of(Pattern.compile("\\$\\$Lambda[^ .,]*"),
 			Pattern.compile("(?<=CGLIB\\$\\$)\\d+"), Pattern.compile("\\([A-Za-z]+\\.java:\\d+\\)"),
 			Pattern.compile("(?m)^\\s+at (java|jdk|sun)\\..*\\R"), Pattern.compile("(?m)^\\s+\\.\\.\\. .*\\R"),
@@ -53,7 +53,7 @@ final class Trace {
 	}
 
 	/**
-	 * The lane of a topic or group, which is the next word after the prefix.
+	 * Return the lane of a topic or group: the word after the prefix.
 	 * @param name the topic or group
 	 * @return the lane
 	 */
@@ -99,7 +99,8 @@ final class Trace {
 		return number ? HexFormat.of().formatHex(value) : new String(value, StandardCharsets.UTF_8);
 	}
 
-	// Every class between the container and here: also what only passes a call on.
+	// Every class between the container and this call, including those that only
+	// delegate.
 	private static String stack() {
 		return StackWalker.getInstance()
 			.walk((frames) -> frames.map((frame) -> frame.getClassName() + "." + frame.getMethodName())

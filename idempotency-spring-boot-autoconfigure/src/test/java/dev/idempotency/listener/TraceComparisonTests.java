@@ -41,8 +41,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for listeners without the annotation: whatever can be seen of them is the same
- * with the library and without it.
+ * Tests for listeners without the annotation: all their calls are the same with and
+ * without the library.
  */
 @Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-13")
@@ -79,21 +79,21 @@ class TraceComparisonTests {
 	}
 
 	@Test
-	void libraryLeavesNoTrace() {
+	void libraryChangesNoCall() {
 		assertSame(this.with);
 	}
 
 	@Test
-	void disabledLibraryLeavesNoTrace() {
+	void disabledLibraryChangesNoCall() {
 		assertSame(this.disabled);
 	}
 
 	@Test
-	void idempotentListenersLeaveNoTraceAtTheirNeighbours() {
+	void idempotentListenersChangeNoCallOfTheirNeighbours() {
 		assertSame(this.annotated);
 	}
 
-	// Else the other tests could not fail.
+	// Without this test, the others could pass because nothing is traced.
 	@Test
 	void everyKindOfCallbackIsTraced() {
 		assertThat(String.join("\n", this.without.join().values().stream().flatMap(Collection::stream).toList()))
@@ -120,7 +120,7 @@ class TraceComparisonTests {
 			.isEmpty();
 	}
 
-	// The whole of two traces nobody can read.
+	// The complete traces would be unreadable.
 	private static Stream<String> difference(Map.Entry<String, List<String>> expected, List<String> lane) {
 		List<String> actual = lane.stream().filter((event) -> !event.contains("nnotated")).toList();
 		for (int i = 0; i < Math.max(expected.getValue().size(), actual.size()); i++) {
@@ -183,7 +183,7 @@ class TraceComparisonTests {
 		assertThat(trace.count("retry", "handled P-retry-retry/0=heals")).isOne();
 	}
 
-	// The topics of the lane, and the offset that its group has committed there.
+	// The topics of the lane, and the offset that its group has committed.
 	private static void written(Trace trace, String lane, String topic) {
 		for (ConsumerRecord<String, String> record : Kafka.read(topic)) {
 			trace.add("written by " + lane,
@@ -192,8 +192,8 @@ class TraceComparisonTests {
 		trace.add("written by " + lane, "end " + topic);
 	}
 
-	// Futures, retry topics and the children of a container are a race between threads:
-	// what they do is the same, when is not.
+	// With futures, retry topics and child containers, threads race: the calls are the
+	// same, but their order differs.
 	private static Map<String, List<String>> comparable(Trace trace) {
 		Map<String, List<String>> lanes = trace.lanes();
 		lanes.keySet().removeAll(List.of("async/client", "retry/client"));
@@ -203,7 +203,7 @@ class TraceComparisonTests {
 				events.sort(null);
 			}
 		});
-		// However often a record came too early to its retry topic.
+		// The number of early deliveries to a retry topic differs.
 		lanes.computeIfPresent("retry",
 				(lane, events) -> events.stream()
 					.filter((event) -> !event.contains("KafkaBackoffException"))
@@ -240,7 +240,7 @@ class TraceComparisonTests {
 	}
 
 	/**
-	 * Touches every container.
+	 * Decorates every container.
 	 */
 	static class Decoration {
 

@@ -8,7 +8,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 
 /**
- * Traces what a consumer fetches and commits. Kafka creates it by its name.
+ * Traces the fetches and commits of a consumer. Kafka creates it by its class name.
  */
 public final class TraceConsumerInterceptor implements ConsumerInterceptor<Object, Object> {
 

@@ -23,7 +23,7 @@ import org.springframework.messaging.handler.annotation.SendTo;
 import org.springframework.transaction.annotation.Transactional;
 
 /**
- * Listeners without the annotation, one of each kind. The lane of each is its name.
+ * Listeners without the annotation, one of each kind. The name of a listener is its lane.
  */
 @Configuration(proxyBeanMethods = false)
 @Import(TracedListeners.ClassListener.class)
@@ -73,7 +73,7 @@ class TracedListeners {
 
 	@KafkaListener(id = "async", topics = "${prefix}-async", groupId = "${prefix}-async")
 	CompletableFuture<Void> async(ConsumerRecord<String, String> record) {
-		// None fails: what Spring Kafka does then depends on who is faster.
+		// None of them fails, because the calls after a failure depend on the timing.
 		return CompletableFuture.runAsync(() -> run(record));
 	}
 

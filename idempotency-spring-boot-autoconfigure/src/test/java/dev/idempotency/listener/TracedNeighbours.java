@@ -32,7 +32,8 @@ import org.springframework.kafka.listener.adapter.RecordFilterStrategy;
 import org.springframework.util.backoff.FixedBackOff;
 
 /**
- * Everything that an application may put around its listeners, and that traces.
+ * The callbacks that an application may add to its listeners. All of them trace their
+ * calls.
  */
 @Configuration(proxyBeanMethods = false)
 class TracedNeighbours {
@@ -107,7 +108,7 @@ class TracedNeighbours {
 	RecordFilterStrategy<Object, Object> filter(Trace trace) {
 		return (record) -> {
 			trace.add(record, "filter");
-			// Spring Kafka never acknowledges what it has filtered for an asynchronous
+			// Spring Kafka does not acknowledge filtered records of an asynchronous
 			// listener.
 			return "filtered".equals(record.value()) && !record.topic().endsWith("async");
 		};

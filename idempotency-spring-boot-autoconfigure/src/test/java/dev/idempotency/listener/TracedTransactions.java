@@ -11,8 +11,8 @@ import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 
 /**
- * Kafka transactions that are no beans: such a bean would make Boot drop the manager of
- * the database.
+ * Kafka transactions whose manager is not a bean: with such a bean, Boot would not create
+ * the transaction manager of the database.
  */
 class TracedTransactions implements DisposableBean {
 
@@ -50,8 +50,7 @@ class TracedTransactions implements DisposableBean {
 	}
 
 	void send(String topic, String value) {
-		// Written before the transaction can end, so that there is something to roll
-		// back.
+		// Written before the transaction ends, so that there is something to roll back.
 		this.template.send(this.prefix + "-" + topic, value).join();
 	}
 

@@ -24,7 +24,7 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import dev.idempotency.Idempotent;
 
 /**
- * Traces how the beans and the containers of an application are made up.
+ * Traces the types of the beans and the settings of the containers of an application.
  */
 final class TracedWiring {
 
@@ -41,8 +41,8 @@ final class TracedWiring {
 		for (String name : this.beanFactory.getBeanNamesForType(Object.class, false, false)) {
 			Object bean = this.beanFactory.getSingleton(name);
 			if (bean != null && !isOurs(bean.getClass())) {
-				// The one bean of Spring Kafka that is advised: containers are registered
-				// there.
+				// The only bean of Spring Kafka that is advised, because it registers
+				// containers.
 				String made = (bean instanceof KafkaListenerEndpointRegistry) ? AopUtils.getTargetClass(bean).getName()
 						: bean.getClass().getName() + advisors(bean);
 				this.trace.add("beans", name + " " + made);
@@ -83,7 +83,7 @@ final class TracedWiring {
 			return (value instanceof Object[] array) ? Arrays.toString(array) : String.valueOf(value);
 		}
 		if (value instanceof Map<?, ?> || value instanceof MessageListenerContainer) {
-			// Metrics, and those that a concurrent container has by now.
+			// Metrics, and the children that a concurrent container has created so far.
 			return value.getClass().getName();
 		}
 		if (value instanceof Collection<?> collection) {

@@ -40,8 +40,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link UnacknowledgedRecords} and {@link AcknowledgmentCheck}: a record that
- * its method has not acknowledged is not completed.
+ * Tests for {@link ContainerAcknowledgments} and {@link AcknowledgmentCheck}: a record
+ * that its method has not acknowledged is not completed.
  */
 @Tag("promise-1")
 @Tag("promise-15")
@@ -81,7 +81,7 @@ class UnacknowledgedRecordTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "manual", "manual_immediate" })
-	void recordIsProcessedAgainAfterARestart(String ack) {
+	void unacknowledgedRecordIsProcessedAgainAfterARestart(String ack) {
 		BatchApp app = this.apps.get(ack);
 		Listeners listeners = app.listeners(Listeners.class);
 		app.send("forgetful", "a");
@@ -110,10 +110,10 @@ class UnacknowledgedRecordTests {
 		assertThat(listeners.runs("later")).containsExactly("a");
 	}
 
-	// The copy of a must not wait for a, whose acknowledgment comes after it.
+	// The copy of a must not be blocked by a, which is acknowledged after it.
 	@ParameterizedTest
 	@ValueSource(strings = { "manual", "manual_immediate" })
-	void acknowledgmentOfALaterRecordCompletesThoseBeforeIt(String ack) {
+	void acknowledgmentOfALaterRecordCompletesTheEarlierOnes(String ack) {
 		BatchApp app = this.apps.get(ack);
 		Listeners listeners = app.listeners(Listeners.class);
 		app.complete("some", "x", null);
@@ -128,7 +128,7 @@ class UnacknowledgedRecordTests {
 	}
 
 	@Test
-	void acknowledgmentOfALaterRecordOutOfOrderCompletesOnlyThat() {
+	void outOfOrderAcknowledgmentCompletesOnlyItsRecord() {
 		BatchApp app = this.apps.get("async");
 		Listeners listeners = app.listeners(Listeners.class);
 		app.send("later", "a b");
@@ -145,7 +145,7 @@ class UnacknowledgedRecordTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "manual", "manual_immediate" })
-	void recordThatIsSoughtBackIsProcessedAgain(String ack) {
+	void unacknowledgedRecordIsProcessedAgainAfterASeek(String ack) {
 		BatchApp app = this.apps.get(ack);
 		Listeners listeners = app.listeners(Listeners.class);
 		app.send("seeking", "a b");
@@ -157,7 +157,7 @@ class UnacknowledgedRecordTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "manual", "manual_immediate" })
-	void batchIsProcessedAgainAfterARestart(String ack) {
+	void unacknowledgedBatchIsProcessedAgainAfterARestart(String ack) {
 		BatchApp app = this.apps.get(ack);
 		Listeners listeners = app.listeners(Listeners.class);
 		app.send("batch-forgetful", "a b");
@@ -187,10 +187,11 @@ class UnacknowledgedRecordTests {
 		assertThat(app.record("part", "c").state()).isEqualTo(State.COMPLETED);
 	}
 
-	// The copies of a and of x, which has completed, must not wait for the batch before.
+	// The copy of a, and x, which is completed, must not be blocked by the batch before
+	// them.
 	@ParameterizedTest
 	@ValueSource(strings = { "manual", "manual_immediate" })
-	void acknowledgmentOfABatchCompletesItAndThoseBefore(String ack) {
+	void acknowledgmentOfABatchCompletesItAndTheEarlierOnes(String ack) {
 		BatchApp app = this.apps.get(ack);
 		Listeners listeners = app.listeners(Listeners.class);
 		app.complete("batch-later", "x", null);
@@ -212,7 +213,7 @@ class UnacknowledgedRecordTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "manual", "manual_immediate" })
-	void batchOfDuplicatesIsAcknowledgedAfterTheBatchThatWaits(String ack) {
+	void batchOfDuplicatesIsAcknowledgedAfterTheUnacknowledgedBatchBeforeIt(String ack) {
 		BatchApp app = this.apps.get(ack);
 		Listeners listeners = app.listeners(Listeners.class);
 		app.complete("batch-copies", "x", null);
@@ -235,7 +236,7 @@ class UnacknowledgedRecordTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "manual", "manual_immediate" })
-	void recordOfABatchThatIsAcknowledgedWhileAnotherPartitionIsBlockedIsCompleted(String ack) {
+	void acknowledgedRecordOfABatchIsCompletedWhileAnotherPartitionIsBlocked(String ack) {
 		BatchApp app = this.apps.get(ack);
 		Listeners listeners = app.listeners(Listeners.class);
 		ClaimRequest other = app.hold("batch-held", "x", Duration.ofMinutes(5));
@@ -252,10 +253,10 @@ class UnacknowledgedRecordTests {
 		assertThat(listeners.runs("batch-held")).containsExactly("a b", "x");
 	}
 
-	// The acknowledgment of a comes after c, so c must not wait for the copy of a.
+	// The record a is acknowledged after c, so c must not be blocked by the copy of a.
 	@Test
 	@Tag("promise-2")
-	void partitionGoesOnBehindACopyOfARecordOfAnotherPartition() {
+	void copyOfAnUnacknowledgedRecordDoesNotBlockItsPartition() {
 		BatchApp app = this.apps.get("manual");
 		Listeners listeners = app.listeners(Listeners.class);
 		app.send("collecting", "a", "x");
@@ -279,7 +280,7 @@ class UnacknowledgedRecordTests {
 	}
 
 	@Test
-	void recordOfAPartitionThatMovesIsProcessedByItsNewConsumerBeforeTheLeaseHasExpired() {
+	void recordOfARevokedPartitionIsProcessedElsewhereBeforeItsLeaseExpires() {
 		BatchApp app = this.apps.get("manual");
 		Listeners listeners = app.listeners(Listeners.class);
 		app.send("moving", "a", "b");
@@ -292,12 +293,12 @@ class UnacknowledgedRecordTests {
 			second.start("moving");
 			await().atMost(PATIENCE).until(() -> others.runs("moving").size() == 1);
 			String moved = others.runs("moving").element();
-			// This one is stale.
+			// This acknowledgment is stale.
 			listeners.acknowledgments.get("moving " + moved).acknowledge();
 			awaitState(app, "moving", moved, State.IN_PROGRESS);
 			others.acknowledgments.get("moving " + moved).acknowledge();
 			awaitState(app, "moving", moved, State.COMPLETED);
-			// The other one may be redelivered to its consumer.
+			// The other record may be redelivered to its consumer.
 			await().atMost(PATIENCE).untilAsserted(() -> {
 				MOVING.forEach((name) -> listeners.acknowledgments.get(name).acknowledge());
 				assertThat(app.lag("moving")).isZero();
@@ -307,7 +308,7 @@ class UnacknowledgedRecordTests {
 	}
 
 	@Test
-	void answerOfAnAsynchronousMethodCompletesAndAcknowledgesItsRecord() {
+	void resultOfAnAsynchronousMethodCompletesAndAcknowledgesItsRecord() {
 		BatchApp app = this.apps.get("manual");
 		Listeners listeners = app.listeners(Listeners.class);
 		app.send("answering", "a b");
@@ -324,7 +325,7 @@ class UnacknowledgedRecordTests {
 
 	@Test
 	@Tag("promise-11")
-	void offsetMovesOnlyWhenTheStoreHasTakenTheCompletion() {
+	void offsetIsCommittedWhenTheStoreHasRecordedTheCompletion() {
 		BatchApp app = this.apps.get("outage");
 		Listeners listeners = app.listeners(Listeners.class);
 		List<String> names = List.of("later", "batch-later");
@@ -338,7 +339,7 @@ class UnacknowledgedRecordTests {
 		try {
 			names.forEach((name) -> listeners.acknowledgments.get(name + " a").acknowledge());
 			assertThat(app.pending()).isEqualTo(2);
-			// These would have been acknowledged by now.
+			// These records would have been acknowledged by now.
 			app.send("plain", "a");
 			app.start("plain");
 			app.awaitDone("plain");
@@ -356,7 +357,7 @@ class UnacknowledgedRecordTests {
 
 	@Test
 	@Tag("promise-5")
-	void transactionOfARecordThatIsNotAcknowledgedIsRolledBackWithoutUsingRetries() {
+	void transactionOfAnUnacknowledgedRecordIsRolledBackWithoutUsingAttempts() {
 		BatchApp app = this.apps.get("transactional");
 		Listeners listeners = app.listeners(Listeners.class);
 		try (Logs logs = Logs.about("UnacknowledgedRecordTests.Listeners.forgetful")) {
@@ -375,7 +376,7 @@ class UnacknowledgedRecordTests {
 
 	@Test
 	@Tag("promise-5")
-	void transactionOfABatchCommitsWhatIsAcknowledged() {
+	void transactionOfABatchCommitsTheAcknowledgedRecords() {
 		BatchApp app = this.apps.get("transactional");
 		Listeners listeners = app.listeners(Listeners.class);
 		app.send("part", "a b c");

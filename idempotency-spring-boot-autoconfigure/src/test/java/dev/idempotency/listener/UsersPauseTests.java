@@ -30,7 +30,7 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for {@link BlockedRecordHandling}: a partition that the application has paused
- * itself stays so, also when a record of it waits.
+ * stays paused, also when a record of it is blocked.
  */
 @Tag("promise-13")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -50,14 +50,14 @@ class UsersPauseTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "record", "batch" })
-	void pausedPartitionIsResumedByItsUserOnly(String name) {
+	void partitionPausedByTheApplicationIsResumedOnlyByTheApplication(String name) {
 		ClaimRequest other = this.app.hold(name, "b", Duration.ofMinutes(5));
 		this.app.send(name, "a b c");
 		this.app.start(name);
 		Listeners listeners = this.app.listeners(Listeners.class);
 		await().atMost(Duration.ofSeconds(20)).until(() -> this.app.lag(name) == 2);
 		this.app.store().release(other);
-		// Longer than a partition that waits is ever paused.
+		// Longer than the partition of a blocked record is paused.
 		await().during(Duration.ofSeconds(6))
 			.atMost(Duration.ofSeconds(20))
 			.until(() -> listeners.seen(name).size() == 1);
@@ -68,7 +68,7 @@ class UsersPauseTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "record-later", "batch-later" })
-	void partitionThatIsPausedWhileARecordIsBlockedStaysPausedWhenThatEnds(String name) {
+	void partitionPausedByTheApplicationWhileARecordIsBlockedStaysPaused(String name) {
 		this.app.hold(name, "b", Duration.ofSeconds(3));
 		this.app.send(name, "b c");
 		this.app.start(name);

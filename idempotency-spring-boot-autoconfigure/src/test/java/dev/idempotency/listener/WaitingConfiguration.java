@@ -123,7 +123,7 @@ class WaitingConfiguration {
 					}
 				}
 				else if (execution.outcome() == Outcome.FAILED && rejoined) {
-					// Somebody else claims the key between two attempts, and dies.
+					// Another owner claims the key between two attempts and crashes.
 					CrashedOwner.claim(jdbc, execution.key());
 				}
 			}

@@ -7,7 +7,7 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 
 /**
- * One listener for each kind of error handler. The scope of each is its name.
+ * One listener for each kind of error handler. The name of a listener is its scope.
  */
 class WaitingListeners {
 

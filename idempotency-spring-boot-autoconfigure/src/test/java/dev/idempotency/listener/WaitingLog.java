@@ -7,7 +7,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What the listeners of {@link WaitingTests} saw.
+ * The calls of the listeners of {@link WaitingTests}.
  */
 class WaitingLog {
 

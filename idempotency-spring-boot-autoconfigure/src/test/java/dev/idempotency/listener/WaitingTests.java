@@ -25,8 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for the waiting with a blocked record, around the error handlers that an
- * application may have.
+ * Tests for blocked records with the error handlers that an application may have.
  */
 @Tag("promise-1")
 @Execution(ExecutionMode.CONCURRENT)
@@ -49,8 +48,8 @@ class WaitingTests {
 		this.jdbc = Servers.jdbc(database);
 		TestApp app = TestApp.of(WaitingConfiguration.class)
 			.database(database)
-			// Less than a partition is paused: a consumer that does not poll is thrown
-			// out.
+			// Shorter than a partition is paused: a consumer that does not poll leaves
+			// its group.
 			.with("spring.kafka.consumer.properties.max.poll.interval.ms", 4500);
 		for (String name : List.of("plain", "dlt", "logging", "swallowing", "unseeking", "rejoined")) {
 			this.topics.put(name, Servers.newTopic(name, 2));
@@ -66,33 +65,33 @@ class WaitingTests {
 	}
 
 	@Test
-	void withBootsDefaultErrorHandlerNothingIsSkippedAndTheOrderIsKept() {
+	void noRecordIsSkippedAndTheOrderIsKeptWithTheDefaultErrorHandler() {
 		assertWaits("plain");
 	}
 
 	@Test
-	void withADeadLetterRecovererNothingIsRecovered() {
+	void blockedRecordIsNotRecoveredWithADeadLetterRecoverer() {
 		assertWaits("dlt");
 		assertThat(Kafka.read(this.topics.get("dlt") + "-dlt")).isEmpty();
 	}
 
 	@Test
-	void withAnErrorHandlerThatOnlyLogsNothingIsSkipped() {
+	void noRecordIsSkippedWithAnErrorHandlerThatOnlyLogs() {
 		assertWaits("logging", false);
 	}
 
 	@Test
-	void withAnErrorHandlerThatDoesNotSeekNothingIsSkipped() {
+	void noRecordIsSkippedWithAnErrorHandlerThatDoesNotSeek() {
 		assertWaits("unseeking", false);
 	}
 
 	@Test
-	void withAListenerErrorHandlerThatSwallowsNothingIsSkipped() {
+	void noRecordIsSkippedWithAListenerErrorHandlerThatSwallowsExceptions() {
 		assertWaits("swallowing");
 	}
 
 	@Test
-	void blockedDeliveriesUseUpNoAttemptsOfRealFailures() {
+	void blockedDeliveriesUseNoAttemptsOfHandlerFailures() {
 		String topic = this.topics.get("rejoined");
 		Servers.addTopics(2, topic + "-dlt");
 		Kafka.send(topic, "bad", "bad");
@@ -106,8 +105,7 @@ class WaitingTests {
 	}
 
 	// Spring Kafka pauses the whole consumer while a handler that does not seek has
-	// records
-	// left.
+	// remaining records.
 	private void assertWaits(String name, boolean otherPartitionsGoOn) {
 		String topic = this.topics.get(name);
 		if (name.equals("dlt")) {
@@ -125,7 +123,7 @@ class WaitingTests {
 		if (otherPartitionsGoOn) {
 			assertOtherPartitionGoesOn(name);
 		}
-		// Longer than a consumer may be silent.
+		// Longer than {@code max.poll.interval.ms}.
 		await().during(Duration.ofSeconds(7)).atMost(PATIENCE).until(() -> Kafka.lag(topic, topic) >= 2);
 		assertThat(seen).contains("before").doesNotContain("held", "behind");
 		CrashedOwner.endLease(this.jdbc, held);
@@ -134,7 +132,8 @@ class WaitingTests {
 		assertThat(this.log.assignments(topic)).hasValue(1);
 	}
 
-	// Each value would cost a look at the held record if the whole consumer waited.
+	// If the whole consumer was paused, each value would cost a redelivery of the
+	// blocked record.
 	private void assertOtherPartitionGoesOn(String name) {
 		List<String> others = List.of("other-1", "other-2", "other-3", "other-4", "other-5");
 		for (String other : others) {
