@@ -1,12 +1,14 @@
 package dev.idempotency.autoconfigure;
 
+import java.util.Map;
+
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
 
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
@@ -20,7 +22,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for {@link IdempotencyMemoryAutoConfiguration}.
  */
-@Isolated("It reads the log")
 class IdempotencyMemoryAutoConfigurationTests {
 
 	private final ApplicationContextRunner withoutDatabase = Contexts.without(DataSourceAutoConfiguration.class);
@@ -37,7 +38,11 @@ class IdempotencyMemoryAutoConfigurationTests {
 
 	@Test
 	void storeIsUsedWhenAnEnvironmentVariableNamesIt() {
-		this.withoutDatabase.withSystemProperties("idempotency.store.type=IN_MEMORY")
+		Map<String, Object> environment = Map.of("IDEMPOTENCY_STORE_TYPE", "IN_MEMORY");
+		this.withoutDatabase
+			.withInitializer((context) -> context.getEnvironment()
+				.getPropertySources()
+				.addFirst(new SystemEnvironmentPropertySource("test-systemEnvironment", environment)))
 			.run((context) -> assertThat(context).hasSingleBean(InMemoryIdempotencyStore.class));
 	}
 

@@ -12,7 +12,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -54,7 +53,6 @@ import static org.mockito.Mockito.mock;
  */
 @Tag("promise-12")
 @Tag("promise-14")
-@Isolated("It reads the log")
 class JdbcStartupTests {
 
 	private static final String LOGIN = Servers.unique("login");

@@ -4,7 +4,6 @@ import javax.sql.DataSource;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -37,7 +36,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  * {@link DataSource} and the transaction manager.
  */
 @Tag("promise-12")
-@Isolated("The tests read the log")
 class MisconfigurationTests {
 
 	private static final String KAFKA_TRANSACTION = "spring.kafka.producer.transaction-id-prefix=tx";

@@ -7,7 +7,6 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.framework.ProxyFactory;
@@ -35,7 +34,6 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  */
 @Tag("promise-2")
 @Tag("promise-12")
-@Isolated("It reads the log")
 class RoutingDataSourceTests {
 
 	private final ApplicationContextRunner runner = Contexts.all();

@@ -14,8 +14,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationInProgressException;
@@ -32,7 +30,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link CleanupJob}.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 class CleanupJobTests {
 
 	@RegisterExtension

@@ -16,8 +16,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -42,7 +40,6 @@ import static org.awaitility.Awaitility.await;
  * Tests for batches of {@link JdbcIdempotencyStore} that meet each other, or the open
  * transaction of somebody else.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-2")
 class BatchContentionTests {
 

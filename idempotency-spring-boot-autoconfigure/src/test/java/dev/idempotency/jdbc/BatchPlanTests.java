@@ -4,8 +4,6 @@ import java.util.List;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
@@ -23,7 +21,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests that batches find their records through the index, also with plans that were made
  * while the table was empty.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 class BatchPlanTests {
 
 	private static final int ROWS = 20_000;

@@ -13,8 +13,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -32,7 +30,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for what {@link JdbcIdempotencyStore} deletes.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 class ExpiredRecordsTests {
 
 	private static final Duration PAUSE = Duration.ofSeconds(2);

@@ -4,8 +4,6 @@ import java.time.Duration;
 import java.util.Map;
 
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 
@@ -19,7 +17,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests that completions write no index entries.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 class HeapOnlyUpdateTests {
 
 	private static final int ROUNDS = 500;

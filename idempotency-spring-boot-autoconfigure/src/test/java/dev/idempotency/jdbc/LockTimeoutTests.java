@@ -12,8 +12,6 @@ import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -32,7 +30,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests that {@link JdbcIdempotencyStore} leaves the lock time-out of a session alone.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-13")
 class LockTimeoutTests {
 

@@ -10,8 +10,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -34,7 +32,6 @@ import static org.awaitility.Awaitility.await;
  * Tests for the end of partitions, on a table with a column of the application, in a
  * database with a publication of all tables.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 class PartitionDropTests {
 
 	private static final Duration CLEANUP_TIMEOUT = Duration.ofSeconds(30);

@@ -9,8 +9,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -28,7 +26,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for the inserts of {@link JdbcIdempotencyStore} into a transaction.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-5")
 class TransactionInsertTests {
 

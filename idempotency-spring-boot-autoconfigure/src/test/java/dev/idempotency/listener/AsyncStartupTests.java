@@ -7,7 +7,6 @@ import java.util.concurrent.Future;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.kafka.annotation.KafkaHandler;
@@ -27,7 +26,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link ShapeChecks} and {@link ModeChoice} with asynchronous listeners.
  */
 @Tag("promise-12")
-@Isolated("It reads the log")
 class AsyncStartupTests {
 
 	private final ApplicationContextRunner runner = Contexts.all();

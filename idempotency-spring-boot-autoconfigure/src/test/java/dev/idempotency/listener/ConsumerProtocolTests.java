@@ -8,8 +8,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.annotation.Bean;
@@ -29,7 +27,6 @@ import static org.awaitility.Awaitility.await;
  * Tests for the group protocol in which the broker assigns partitions: a consumer with a
  * blocked record stays in its group.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-1")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ConsumerProtocolTests {

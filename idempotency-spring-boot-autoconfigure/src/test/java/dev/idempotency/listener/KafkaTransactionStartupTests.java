@@ -4,7 +4,6 @@ import javax.sql.DataSource;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
@@ -23,7 +22,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link ModeChoice} with containers that have a Kafka transaction.
  */
 @Tag("promise-12")
-@Isolated("It reads the log")
 class KafkaTransactionStartupTests {
 
 	private final ApplicationContextRunner runner = Contexts.all()

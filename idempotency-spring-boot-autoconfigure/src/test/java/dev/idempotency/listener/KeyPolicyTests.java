@@ -10,7 +10,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
@@ -36,7 +35,6 @@ import static org.awaitility.Awaitility.await;
  */
 @Tag("promise-10")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@Isolated("It reads the log")
 class KeyPolicyTests {
 
 	private final String coordinates = Servers.newTopic("coordinates", 1);
@@ -57,6 +55,7 @@ class KeyPolicyTests {
 
 	@BeforeAll
 	void start() {
+		this.logs = new Logs();
 		this.context = TestApp.of(Listeners.class, DeadLetters.class)
 			.with("coordinates", this.coordinates)
 			.with("reject", this.reject)
@@ -65,7 +64,6 @@ class KeyPolicyTests {
 			.run();
 		this.listeners = TestApp.target(this.context, Listeners.class);
 		this.dead = this.context.getBean(DeadLetters.class);
-		this.logs = new Logs();
 	}
 
 	@AfterAll

@@ -2,7 +2,6 @@ package dev.idempotency.listener;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -19,7 +18,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link ListenerSettingsFactory}: wrong attributes do not start.
  */
 @Tag("promise-12")
-@Isolated("It reads the log")
 class ListenerAttributesTests {
 
 	private final ApplicationContextRunner runner = Contexts.all();

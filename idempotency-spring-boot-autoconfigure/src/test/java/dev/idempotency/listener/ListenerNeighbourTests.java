@@ -6,7 +6,6 @@ import javax.sql.DataSource;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -36,7 +35,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for what stands next to {@code @Idempotent} and would break its promises unseen.
  */
 @Tag("promise-12")
-@Isolated("It reads the log")
 class ListenerNeighbourTests {
 
 	private final ApplicationContextRunner runner = Contexts.all();

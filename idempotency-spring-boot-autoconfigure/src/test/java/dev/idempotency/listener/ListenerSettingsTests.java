@@ -2,7 +2,6 @@ package dev.idempotency.listener;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -26,7 +25,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link ListenerSettings}: what a listener starts with, and what it lacks.
  */
 @Tag("promise-12")
-@Isolated("It reads the log")
 class ListenerSettingsTests {
 
 	private final ApplicationContextRunner runner = Contexts.all();

@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.time.Instant;
 
 import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -37,6 +38,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for handlers that run for several leases, in a process that is frozen or killed.
  */
 @Execution(ExecutionMode.CONCURRENT)
+@Order(1)
 class LongHandlerTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(4);

@@ -10,8 +10,6 @@ import org.apache.kafka.common.GroupState;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.context.ConfigurableApplicationContext;
 
 import dev.idempotency.IdempotencyKey;
@@ -31,7 +29,6 @@ import static org.awaitility.Awaitility.await;
  * Tests for partitions that are reassigned or kept while a handler runs or a record is
  * blocked.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-1")
 @Tag("promise-2")
 class RebalanceTests {

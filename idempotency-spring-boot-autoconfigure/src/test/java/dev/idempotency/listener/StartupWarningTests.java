@@ -10,7 +10,6 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -33,7 +32,6 @@ import static org.awaitility.Awaitility.await;
  * may be meant, and is said.
  */
 @Tag("promise-12")
-@Isolated("It reads the log")
 class StartupWarningTests {
 
 	private static final String PREFIX = Servers.unique("retention");

@@ -15,8 +15,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.SmartLifecycle;
@@ -44,7 +42,6 @@ import static org.awaitility.Awaitility.await;
  * Tests for listeners without the annotation: all their calls are the same with and
  * without the library.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-13")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TraceComparisonTests {

@@ -10,7 +10,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -34,7 +33,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for marked methods that are called without a delivery of a protected container.
  */
-@Isolated
 @Tag("promise-15")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class UnprotectedCallTests {

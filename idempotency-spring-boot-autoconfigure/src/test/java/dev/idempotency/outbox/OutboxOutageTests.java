@@ -7,6 +7,7 @@ import java.util.stream.IntStream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.kafka.annotation.KafkaListener;
 
@@ -22,6 +23,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for an outbox whose broker is down. The records of its handlers come from another
  * broker.
  */
+@Tag("storm")
 class OutboxOutageTests {
 
 	// An alert must fire for an outage of this length.

@@ -9,8 +9,6 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
@@ -28,7 +26,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link RedisIdempotencyStore} in a cluster.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 class ClusterTests {
 
 	private static final int KEYS = 30;

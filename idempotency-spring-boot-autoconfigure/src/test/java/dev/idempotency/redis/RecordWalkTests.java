@@ -5,8 +5,6 @@ import java.time.Duration;
 
 import io.lettuce.core.ScriptOutputType;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecords;
@@ -20,7 +18,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for a server with more records than a call may read.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 class RecordWalkTests {
 
 	private static final int MORE = 50_000;

@@ -9,7 +9,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -31,7 +30,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link RedisServerCheck}.
  */
-@Isolated("It reads the log")
 class RedisServerCheckTests {
 
 	private static final Duration NEVER = Duration.ofHours(1);

@@ -10,8 +10,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.store.ClaimRequest;
@@ -29,7 +27,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for completions that replicas must confirm.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 class ReplicasTests {
 
 	private static final Pattern WAITS = Pattern.compile("cmdstat_wait:calls=(\\d+)");

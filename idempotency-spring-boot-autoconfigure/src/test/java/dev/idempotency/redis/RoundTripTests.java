@@ -9,8 +9,6 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
@@ -32,7 +30,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for the number of commands of a protected record.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 class RoundTripTests {
 
 	private static final Pattern SCRIPTS = Pattern.compile("cmdstat_(?:evalsha|eval):calls=(\\d+)");

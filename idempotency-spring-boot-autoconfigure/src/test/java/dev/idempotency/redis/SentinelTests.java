@@ -4,8 +4,6 @@ import java.time.Duration;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
@@ -22,7 +20,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link RedisIdempotencyStore} with Sentinel.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 class SentinelTests {
 
 	@Test

@@ -15,8 +15,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -41,7 +39,6 @@ import static org.awaitility.Awaitility.await;
  * Tests for a {@link RedisIdempotencyStore} whose server is unavailable or refuses
  * commands.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-11")
 class StoreUnavailableTests {
 

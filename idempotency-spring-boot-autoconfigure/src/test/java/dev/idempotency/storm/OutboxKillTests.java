@@ -14,10 +14,10 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 import dev.idempotency.test.ForkedApp;
@@ -32,9 +32,11 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for an outbox whose processes are killed under traffic, and whose broker is
  * killed, too.
  */
-@Execution(ExecutionMode.SAME_THREAD)
+@Tag("storm")
+@ResourceLock("processes")
 @Tag("promise-1")
 @Tag("promise-5")
+@Order(1)
 class OutboxKillTests {
 
 	private static final int ROUNDS = Integer.getInteger("test.kill.rounds", 2);

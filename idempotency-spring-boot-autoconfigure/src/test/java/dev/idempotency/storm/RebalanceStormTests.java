@@ -7,11 +7,11 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -22,10 +22,12 @@ import static org.assertj.core.api.Assertions.assertThat;
  * replaced every few seconds while payments come in. {@code -Dtest.storm=PT2M} makes the
  * storm last longer, and adds those of leased mode.
  */
-@Execution(ExecutionMode.SAME_THREAD)
+@Tag("storm")
+@ResourceLock("processes")
+@Order(1)
 class RebalanceStormTests {
 
-	private static final Duration TIME = Duration.parse(System.getProperty("test.storm", "PT20S"));
+	private static final Duration TIME = Duration.parse(System.getProperty("test.storm", "PT10S"));
 
 	// 50,000 in two minutes.
 	private static final int PAYMENTS = Integer.getInteger("test.storm.payments",
@@ -44,6 +46,7 @@ class RebalanceStormTests {
 	}
 
 	@Test
+	@EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")
 	@Tag("promise-1")
 	@Tag("promise-2")
 	@Tag("promise-5")
@@ -61,7 +64,7 @@ class RebalanceStormTests {
 	}
 
 	@ParameterizedTest
-	@EnabledIfSystemProperty(named = "test.storm", matches = ".+")
+	@EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")
 	@CsvSource({ "RECORD, JDBC", "RECORD, REDIS", "BATCH, JDBC" })
 	@Tag("promise-1")
 	@Tag("promise-2")

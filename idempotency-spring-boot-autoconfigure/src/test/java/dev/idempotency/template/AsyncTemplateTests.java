@@ -15,8 +15,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
@@ -42,7 +40,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link IdempotencyTemplate#executeAsync}.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 class AsyncTemplateTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);

@@ -9,7 +9,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.parallel.Isolated;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
@@ -34,7 +33,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link TransactionBoundary#deferred}: a transaction of the caller decides.
  */
-@Isolated("It reads the log")
 class DeferredCompletionTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);

@@ -14,8 +14,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -41,7 +39,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for the renewal of leases by an {@link IdempotencyTemplate}.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 class LeaseRenewalTests {
 
 	// Renewed in time also by a busy machine.

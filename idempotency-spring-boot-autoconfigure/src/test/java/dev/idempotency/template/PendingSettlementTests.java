@@ -15,8 +15,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecordUnreadableException;
@@ -39,7 +37,6 @@ import static org.awaitility.Awaitility.await;
  * Tests for what an {@link IdempotencyTemplate} makes up for when the store is back,
  * although the record is not delivered here again.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-11")
 class PendingSettlementTests {
 

@@ -8,11 +8,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -42,8 +41,8 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for an {@link IdempotencyTemplate} with a {@link StoreCircuit}.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-11")
+@Order(1)
 class StoreCircuitTests {
 
 	private static final int RECORDS = 10_000;

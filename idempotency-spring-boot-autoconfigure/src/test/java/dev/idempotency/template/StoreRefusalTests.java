@@ -19,8 +19,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -56,7 +54,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Tests for an {@link IdempotencyTemplate} whose store refuses calls for reasons of its
  * own.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 @Tag("promise-14")
 class StoreRefusalTests {
 

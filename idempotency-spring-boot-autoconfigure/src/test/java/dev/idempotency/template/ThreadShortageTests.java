@@ -10,8 +10,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
@@ -33,7 +31,6 @@ import static org.awaitility.Awaitility.await;
  * Tests for {@link Leases}, {@link Settlements} and {@link AsyncSettlements} when their
  * threads cannot be started at first.
  */
-@Execution(ExecutionMode.SAME_THREAD)
 class ThreadShortageTests {
 
 	private static final Duration LEASE = Duration.ofMillis(600);

@@ -2,6 +2,7 @@ package dev.idempotency.test;
 
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 import com.github.dockerjava.api.command.WaitContainerResultCallback;
 import org.testcontainers.containers.wait.strategy.Wait;
@@ -20,10 +21,19 @@ final class ContainerPostgresServer implements PostgresServer {
 		this.container = new PostgreSQLContainer(IMAGE).withUsername("postgres")
 			.withPassword("postgres")
 			.withDatabaseName("postgres")
-			.withCommand("postgres", "-c", "max_connections=400", "-c", "wal_level=logical");
+			.withCommand(command());
 		this.container.setPortBindings(List.of(port + ":5432"));
 		this.container.waitingFor(Wait.forListeningPort());
 		this.container.start();
+	}
+
+	private static String[] command() {
+		return Stream
+			.concat(Stream.of("postgres"),
+					SETTINGS.entrySet()
+						.stream()
+						.flatMap((setting) -> Stream.of("-c", setting.getKey() + "=" + setting.getValue())))
+			.toArray(String[]::new);
 	}
 
 	@Override

@@ -26,15 +26,15 @@ final class EmbeddedPostgresServer implements PostgresServer {
 	}
 
 	private EmbeddedPostgres.Builder builder() {
-		return EmbeddedPostgres.builder()
+		EmbeddedPostgres.Builder builder = EmbeddedPostgres.builder()
 			.setPort(this.port)
 			.setDataDirectory(this.data)
 			.setCleanDataDirectory(false)
 			// It would not wait for our data to be deleted.
 			.setRegisterShutdownHook(false)
-			.setPGStartupWait(READY)
-			.setServerConfig("max_connections", "400")
-			.setServerConfig("wal_level", "logical");
+			.setPGStartupWait(READY);
+		SETTINGS.forEach(builder::setServerConfig);
+		return builder;
 	}
 
 	@Override

@@ -3,6 +3,7 @@ package dev.idempotency.test;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
@@ -33,10 +34,14 @@ public final class Kafka {
 
 	public static final String KEY_HEADER = "Idempotency-Key";
 
-	private static final SingletonSupplier<Producer<String, String>> PRODUCER = SingletonSupplier
-		.of(() -> new KafkaProducer<>(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString(),
-				"request.timeout.ms", 10_000, "delivery.timeout.ms", 30_000), new StringSerializer(),
-				new StringSerializer()));
+	// A producer looks at all partitions that it has ever sent to each time that it
+	// sends,
+	// so that one for all tests would be slow.
+	private static final int TOPICS_PER_PRODUCER = 32;
+
+	private static final Map<String, Producer<String, String>> PRODUCERS = new HashMap<>();
+
+	private static Producer<String, String> producer;
 
 	private static final SingletonSupplier<Admin> ADMIN = SingletonSupplier
 		.of(() -> Admin.create(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString())));
@@ -64,7 +69,19 @@ public final class Kafka {
 	 * @return what tells that the broker has it
 	 */
 	public static Future<RecordMetadata> sendSoon(ProducerRecord<String, String> record) {
-		return PRODUCER.obtain().send(record);
+		return producer(record.topic()).send(record);
+	}
+
+	// Always the same for a topic: it keeps the order of the records.
+	private static synchronized Producer<String, String> producer(String topic) {
+		return PRODUCERS.computeIfAbsent(topic, (name) -> {
+			if (PRODUCERS.size() % TOPICS_PER_PRODUCER == 0) {
+				producer = new KafkaProducer<>(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString(),
+						"request.timeout.ms", 10_000, "delivery.timeout.ms", 30_000), new StringSerializer(),
+						new StringSerializer());
+			}
+			return producer;
+		});
 	}
 
 	/**
@@ -75,7 +92,7 @@ public final class Kafka {
 	 */
 	public static void sendMany(String topic, int partitions, int count) {
 		IntStream.range(0, count)
-			.mapToObj((i) -> PRODUCER.obtain().send(record(topic, i % partitions, "k" + i, "v" + i)))
+			.mapToObj((i) -> sendSoon(record(topic, i % partitions, "k" + i, "v" + i)))
 			.toList()
 			.forEach(Kafka::get);
 	}

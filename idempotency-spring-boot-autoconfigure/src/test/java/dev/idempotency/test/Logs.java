@@ -2,6 +2,7 @@ package dev.idempotency.test;
 
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ForkJoinWorkerThread;
 import java.util.function.Predicate;
 
 import ch.qos.logback.classic.Level;
@@ -11,8 +12,8 @@ import ch.qos.logback.core.AppenderBase;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the library logs while this is open. Other tests make it log too, so a class that
- * reads more than what its own thread logs is isolated.
+ * The log of the library while this is open: of the thread that opened it and of all
+ * threads that were started from there since, so that other tests can log meanwhile.
  */
 public final class Logs implements AutoCloseable {
 
@@ -24,10 +25,14 @@ public final class Logs implements AutoCloseable {
 
 	private static Level before;
 
+	// The opener of the log, also in the threads that it starts.
+	private static final ThreadLocal<Object> OPENER = new InheritableThreadLocal<>();
+
 	private final Recorder recorder;
 
 	public Logs() {
-		this((event) -> true);
+		this(byOpener());
+		OPENER.set(Thread.currentThread());
 	}
 
 	private Logs(Predicate<ILoggingEvent> filter) {
@@ -35,6 +40,13 @@ public final class Logs implements AutoCloseable {
 		this.recorder.start();
 		open();
 		logger.addAppender(this.recorder);
+	}
+
+	// A worker of the tests' pool may have been started by the opener, while that waited.
+	private static Predicate<ILoggingEvent> byOpener() {
+		Thread opener = Thread.currentThread();
+		return (event) -> Thread.currentThread() == opener
+				|| (OPENER.get() == opener && !(Thread.currentThread() instanceof ForkJoinWorkerThread));
 	}
 
 	private static synchronized void open() {
@@ -78,6 +90,7 @@ public final class Logs implements AutoCloseable {
 
 	@Override
 	public void close() {
+		OPENER.remove();
 		logger.detachAppender(this.recorder);
 		closed();
 	}

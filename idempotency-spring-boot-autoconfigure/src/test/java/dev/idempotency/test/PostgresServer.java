@@ -1,5 +1,7 @@
 package dev.idempotency.test;
 
+import java.util.Map;
+
 import org.testcontainers.DockerClientFactory;
 
 /**
@@ -8,6 +10,14 @@ import org.testcontainers.DockerClientFactory;
 public interface PostgresServer {
 
 	String IMAGE = "postgres:17-alpine";
+
+	/**
+	 * The settings of the server. The data need not survive a crash of the machine, and
+	 * vacuuming hundreds of small databases would take more time than the tests.
+	 */
+	Map<String, String> SETTINGS = Map.of("max_connections", "400", "wal_level", "logical", "fsync", "off",
+			"synchronous_commit", "off", "full_page_writes", "off", "wal_init_zero", "off", "autovacuum_naptime", "1h",
+			"shared_buffers", "256MB");
 
 	/**
 	 * Start a server: in a container where Docker answers, from the binaries on Maven

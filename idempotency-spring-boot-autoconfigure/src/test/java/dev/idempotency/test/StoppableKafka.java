@@ -9,6 +9,7 @@ import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -120,10 +121,11 @@ public final class StoppableKafka implements AutoCloseable {
 
 	private void launch() {
 		try {
-			this.process = new ProcessBuilder(System.getProperty("java.home") + "/bin/java", "-cp",
-					System.getProperty("java.class.path"), "-Dlogback.configurationFile=logback-broker.xml",
-					"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "kafka.Kafka", this.configuration.toString())
-				.redirectErrorStream(true)
+			List<String> command = new ArrayList<>(List.of(System.getProperty("java.home") + "/bin/java", "-cp",
+					System.getProperty("java.class.path"), "-Dlogback.configurationFile=logback-broker.xml"));
+			command.addAll(TestApp.FORK_OPTIONS);
+			command.addAll(List.of("kafka.Kafka", this.configuration.toString()));
+			this.process = new ProcessBuilder(command).redirectErrorStream(true)
 				.redirectOutput(Redirect.appendTo(this.directory.resolve("log").toFile()))
 				.start();
 		}

@@ -34,6 +34,10 @@ public final class TestApp {
 	private static final String JPA = "org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration,"
 			+ "org.springframework.boot.data.jpa.autoconfigure.DataJpaRepositoriesAutoConfiguration";
 
+	// It lives for seconds: starting soon is worth more than running fast.
+	static final List<String> FORK_OPTIONS = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+			"-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote");
+
 	private static final String BROKERS = "spring.kafka.bootstrap-servers";
 
 	private final Map<String, Object> properties = new LinkedHashMap<>();
@@ -136,8 +140,7 @@ public final class TestApp {
 	public Process fork() throws IOException {
 		List<String> command = new ArrayList<>(List.of(System.getProperty("java.home") + "/bin/java", "-cp",
 				System.getProperty("java.class.path"), "-Dspring.main.web-application-type=none"));
-		// It lives for seconds: starting soon is worth more than running fast.
-		command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+		command.addAll(FORK_OPTIONS);
 		this.properties.forEach((name, value) -> command.add("-D" + name + "=" + value));
 		command.add(this.configuration[0].getName());
 		return new ProcessBuilder(command).redirectErrorStream(true).start();

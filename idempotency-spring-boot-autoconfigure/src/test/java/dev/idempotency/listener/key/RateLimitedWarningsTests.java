@@ -6,7 +6,6 @@ import java.util.stream.IntStream;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 
 import dev.idempotency.test.Logs;
 
@@ -16,7 +15,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link RateLimitedWarnings}.
  */
 @Tag("promise-10")
-@Isolated("It reads the log")
 class RateLimitedWarningsTests {
 
 	private final AtomicLong time = new AtomicLong(-5);
