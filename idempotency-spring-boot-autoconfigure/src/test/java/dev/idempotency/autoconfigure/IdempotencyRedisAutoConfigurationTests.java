@@ -7,7 +7,6 @@ import io.lettuce.core.resource.Delay;
 import io.micrometer.core.instrument.MeterRegistry;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
@@ -52,7 +51,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 /**
  * Tests for {@link IdempotencyRedisAutoConfiguration}.
  */
-@Isolated("The tests read the log")
 class IdempotencyRedisAutoConfigurationTests {
 
 	private final ApplicationContextRunner runner = Contexts.without(DataSourceAutoConfiguration.class)
