@@ -17,9 +17,8 @@ record Deadline(long nanos) {
 		return new Deadline(System.nanoTime() + timeout.toNanos());
 	}
 
-	// An interrupt does not end the wait, which is short: the completion of a handler
-	// that
-	// leaves its thread interrupted must not be lost.
+	// An interrupt does not end the wait, which is short. Otherwise a handler that
+	// leaves its thread interrupted would lose its completion.
 	<T> T await(Future<T> future) throws ExecutionException, TimeoutException {
 		boolean interrupted = false;
 		try {

@@ -49,9 +49,8 @@ final class RedisErrors {
 		return new IdempotencyStoreUnavailableException("Redis cannot be reached", cause);
 	}
 
-	// Only the code is kept, because the rest of the message may quote values. In an
-	// error
-	// from inside a script, the code is not the first word.
+	// Only the code is kept, because the rest of the message may quote values. In
+	// an error from inside a script, the code is not the first word.
 	private static String code(Throwable refusal) {
 		Matcher code = CODE.matcher(String.valueOf(refusal.getMessage()));
 		return code.find() ? code.group() : "ERR";

@@ -59,8 +59,8 @@ final class ReplicatedConnection {
 				: ((RedisClient) this.factory.getRequiredNativeClient()).connect(ByteArrayCodec.INSTANCE);
 	}
 
-	// Sends all calls before it awaits the first reply. One WAIT confirms all writes of a
-	// connection.
+	// Sends all calls before it awaits the first reply. One WAIT confirms all
+	// writes of a connection.
 	List<byte[]> run(List<ScriptCall> calls, Deadline deadline) throws ExecutionException, TimeoutException {
 		List<StatefulRedisConnection<byte[], byte[]>> connections = new ArrayList<>();
 		for (ScriptCall call : calls) {

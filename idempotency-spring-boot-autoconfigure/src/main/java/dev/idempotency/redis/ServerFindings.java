@@ -108,8 +108,7 @@ record ServerFindings(List<String> refused, Map<String, String> evicting, boolea
 		for (Map.Entry<String, Future<?>> command : sent.entrySet()) {
 			String code = errorCode(command.getValue(), deadline);
 			replica |= "READONLY".equals(code);
-			// A replica also returns ERR for commands that it can execute after a
-			// failover.
+			// A replica returns ERR also for WAIT, which works again after a failover.
 			if (isRefusal(code) && !(replica && UNKNOWN_COMMAND.equals(code))) {
 				refused.add(command.getKey());
 			}

@@ -49,8 +49,7 @@ class OutboxAlertTests {
 		return Awaitility.await().atMost(Duration.ofSeconds(60));
 	}
 
-	// The messages are as old as in an outage that is just long enough for the alert to
-	// fire.
+	// The messages are as old as in the shortest outage for which the alert fires.
 	private void assertStuckInTime(ConfigurableApplicationContext context) {
 		await().until(() -> gauge(context, "idempotency.outbox.pending") == 1);
 		assertThat(this.stuck.holds(context)).isFalse();

@@ -246,7 +246,7 @@ class OutboxTests {
 		assertThat(published(1)).hasSize(1);
 	}
 
-	// Not an outage of the store, which would block the record for ever.
+	// Not an outage of the store, which would block the record.
 	@Test
 	void rowThatTheDatabaseRefusesFailsTheHandler() {
 		TransactionTemplate readOnly = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
