@@ -2,6 +2,7 @@ package dev.idempotency.redis;
 
 import java.net.SocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 
@@ -40,6 +41,16 @@ final class LettuceConnections {
 		finally {
 			connection.close();
 		}
+	}
+
+	byte[] run(ScriptCall call) {
+		return onSharedConnection(call::run);
+	}
+
+	// Sends all calls before it awaits the first reply.
+	List<byte[]> runAll(List<ScriptCall> calls) {
+		return calls.isEmpty() ? List.of() : onSharedConnection((commands, deadline) -> ScriptCall
+			.awaitAll(calls.stream().map((call) -> call.send(commands)).toList(), deadline));
 	}
 
 	<T> T onSharedConnection(SharedWork<T> work) {

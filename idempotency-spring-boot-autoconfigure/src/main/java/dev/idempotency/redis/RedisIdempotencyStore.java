@@ -81,7 +81,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	@Override
 	public Claim claim(ClaimRequest request) {
-		return Replies.claim(request, run(this.scripts.claim(request)));
+		return Replies.claim(request, this.connections.run(this.scripts.claim(request)));
 	}
 
 	@Override
@@ -91,22 +91,22 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	@Override
 	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return Replies.settlement(run(this.scripts.fail(claim, failure)));
+		return Replies.settlement(this.connections.run(this.scripts.fail(claim, failure)));
 	}
 
 	@Override
 	public Settlement release(ClaimRequest claim) {
-		return Replies.settlement(run(this.scripts.release(claim)));
+		return Replies.settlement(this.connections.run(this.scripts.release(claim)));
 	}
 
 	@Override
 	public Settlement renew(ClaimRequest claim) {
-		return Replies.settlement(run(this.scripts.renew(claim)));
+		return Replies.settlement(this.connections.run(this.scripts.renew(claim)));
 	}
 
 	@Override
 	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
-		return Replies.settlement(run(this.scripts.restore(claim, acquired)));
+		return Replies.settlement(this.connections.run(this.scripts.restore(claim, acquired)));
 	}
 
 	@Override
@@ -147,7 +147,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return Optional.ofNullable(Replies.record(key, run(this.scripts.find(key))));
+		return Optional.ofNullable(Replies.record(key, this.connections.run(this.scripts.find(key))));
 	}
 
 	@Override
@@ -199,18 +199,12 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 		}
 	}
 
-	private byte[] run(ScriptCall call) {
-		return this.connections.onSharedConnection(call::run);
-	}
-
 	private <T> List<Settlement> settleAll(List<T> elements, Function<T, ScriptCall> script) {
 		return runAll(elements, script).stream().map(Replies::settlement).toList();
 	}
 
-	// Sends all calls before it awaits the first reply.
 	private <T> List<byte[]> runAll(List<T> elements, Function<T, ScriptCall> script) {
-		return elements.isEmpty() ? List.of() : this.connections.onSharedConnection((commands, deadline) -> ScriptCall
-			.awaitAll(elements.stream().map((element) -> script.apply(element).send(commands)).toList(), deadline));
+		return this.connections.runAll(elements.stream().map(script).toList());
 	}
 
 }

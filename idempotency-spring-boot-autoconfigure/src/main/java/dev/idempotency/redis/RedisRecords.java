@@ -79,7 +79,7 @@ final class RedisRecords implements IdempotencyRecords {
 
 	@Override
 	public Optional<byte[]> result(IdempotencyKey key) {
-		return Optional.ofNullable(Replies.result(run(this.scripts.find(key))));
+		return Optional.ofNullable(Replies.result(this.connections.run(this.scripts.find(key))));
 	}
 
 	@Override
@@ -93,11 +93,7 @@ final class RedisRecords implements IdempotencyRecords {
 	}
 
 	private Change change(ScriptCall call) {
-		return Change.valueOf(new String(run(call), StandardCharsets.US_ASCII));
-	}
-
-	private byte[] run(ScriptCall call) {
-		return this.connections.onSharedConnection(call::run);
+		return Change.valueOf(new String(this.connections.run(call), StandardCharsets.US_ASCII));
 	}
 
 	/**
