@@ -70,7 +70,7 @@ class OutboxTemplateTests {
 				.getFailure()
 				.rootCause()
 				.isInstanceOf(IdempotencyConfigurationException.class)
-				.hasMessageStartingWith("The KafkaTemplate of the outbox has no ProducerFactory, as a mock has none"));
+				.hasMessageStartingWith("The KafkaTemplate of the outbox has no ProducerFactory (a mock has none)"));
 	}
 
 	/**
