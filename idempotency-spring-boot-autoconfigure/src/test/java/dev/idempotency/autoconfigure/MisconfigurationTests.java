@@ -142,7 +142,7 @@ class MisconfigurationTests {
 	@CsvSource(delimiter = '|', textBlock = """
 			idempotency.cleanup.batch-size | A statement of the cleanup of expired idempotency records may delete 0 \
 			records, so that it would never delete anything. | Set 'idempotency.cleanup.batch-size' to one or more.
-			idempotency.outbox.batch-size  | The relay of the outbox claims 0 messages at once. | \
+			idempotency.outbox.batch-size  | '''idempotency.outbox.batch-size'' is 0.' | \
 			Set 'idempotency.outbox.batch-size' to 1 to 10000.
 			""")
 	void batchSizeOfZeroIsRefused(String property, String description, String action) {
