@@ -16,11 +16,9 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	private static final int NONE = -1;
 
-	private final DeliveryAcknowledgment delegate;
+	private final Delivery delivery;
 
 	private final List<Integer> due;
-
-	private final List<? extends ConsumerRecord<?, ?>> records;
 
 	private volatile int acknowledged = NONE;
 
@@ -36,14 +34,11 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	/**
 	 * Create an acknowledgment.
-	 * @param delegate the acknowledgment of the delivery
+	 * @param delivery the delivery
 	 * @param due the indexes of the records that the method receives
-	 * @param records the delivered records
 	 */
-	BatchAcknowledgment(DeliveryAcknowledgment delegate, List<Integer> due,
-			List<? extends ConsumerRecord<?, ?>> records) {
-		this.delegate = delegate;
-		this.records = records;
+	BatchAcknowledgment(Delivery delivery, List<Integer> due) {
+		this.delivery = delivery;
 		this.due = due;
 	}
 
@@ -100,19 +95,21 @@ final class BatchAcknowledgment implements Acknowledgment {
 	}
 
 	private void complete() {
-		this.delegate.complete(this.due.subList(0, this.acknowledged + 1).stream().map(this.records::get).toList());
+		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
+		this.delivery.complete(this.due.subList(0, this.acknowledged + 1).stream().map(records::get).toList());
 	}
 
 	private void passOn() {
 		// The records between two due records are duplicates.
-		int end = isAcknowledged() ? this.records.size() : this.due.get(this.acknowledged + 1);
+		int size = this.delivery.records().size();
+		int end = isAcknowledged() ? size : this.due.get(this.acknowledged + 1);
 		if (end == this.passedOn) {
 			return;
 		}
 		// After a partial acknowledgment, the container expects an index for the rest.
-		boolean whole = end == this.records.size() && this.passedOn == NONE;
+		boolean whole = end == size && this.passedOn == NONE;
 		this.passedOn = end;
-		this.delegate.acknowledge(this.records.subList(0, end), end, whole);
+		this.delivery.acknowledge(end, whole);
 	}
 
 	@Override
@@ -146,7 +143,7 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	@Override
 	public boolean isOutOfOrderCommit() {
-		return this.delegate.isOutOfOrderCommit();
+		return this.delivery.isOutOfOrderCommit();
 	}
 
 }

@@ -1,9 +1,6 @@
 package dev.idempotency.listener;
 
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.stream.IntStream;
 
@@ -16,7 +13,6 @@ import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.kafka.KafkaException;
 import org.springframework.kafka.listener.BatchListenerFailedException;
 
-import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationNotAcknowledgedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.Delivery.NackedException;
@@ -77,8 +73,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 	// acknowledgment of the original.
 	@Override
 	public Claim.@Nullable Completed known(int item, IdempotentOperation operation) {
-		DeliveryAcknowledgment delivered = this.delivery.acknowledgment();
-		PendingCompletion original = (this.deferring && delivered != null) ? delivered.original(operation.key()) : null;
+		PendingCompletion original = this.deferring ? this.delivery.original(operation.key()) : null;
 		return (original != null) ? original.find(operation.key(), operation.fingerprint()) : null;
 	}
 
@@ -86,8 +81,8 @@ final class BatchInvocation implements BatchHandler<Object> {
 	@SuppressWarnings("unchecked")
 	public @Nullable List<@Nullable Object> handle(List<Integer> due) throws Throwable {
 		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
-		DeliveryAcknowledgment delivered = this.delivery.acknowledgment();
-		BatchAcknowledgment own = (delivered != null) ? new BatchAcknowledgment(delivered, due, records) : null;
+		BatchAcknowledgment own = this.delivery.hasAcknowledgment() ? new BatchAcknowledgment(this.delivery, due)
+				: null;
 		this.due = due;
 		this.acknowledgment = own;
 		@Nullable Object[] arguments = BatchArguments.keep(this.invocation.getArguments(), due, records.size(), own);
@@ -146,13 +141,9 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	@Override
 	public void defer(List<Integer> items, List<? extends PendingCompletion> pending) {
-		Map<Integer, ConsumerRecord<?, ?>> records = new LinkedHashMap<>();
-		List<IdempotencyKey> keys = new ArrayList<>();
-		for (int item : items) {
-			records.put(item, this.delivery.records().get(item));
-			keys.add(Objects.requireNonNull(this.items.get(item).operation()).key());
-		}
-		Objects.requireNonNull(this.delivery.acknowledgment()).defer(records, keys, pending);
+		this.delivery.defer(items,
+				items.stream().map((item) -> Objects.requireNonNull(this.items.get(item).operation()).key()).toList(),
+				pending);
 	}
 
 	/**
@@ -216,12 +207,8 @@ final class BatchInvocation implements BatchHandler<Object> {
 	}
 
 	private boolean isCommittable(BatchResult<Object> result) {
-		DeliveryAcknowledgment delivered = this.delivery.acknowledgment();
-		if (delivered == null) {
-			return true;
-		}
 		if (this.acknowledgment == null) {
-			return !delivered.isBehindUnacknowledged();
+			return !this.delivery.isBehindUnacknowledged();
 		}
 		return this.acknowledgment.isAcknowledged() && this.delivery.complete(processed(result));
 	}

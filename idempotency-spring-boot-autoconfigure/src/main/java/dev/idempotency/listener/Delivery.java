@@ -2,14 +2,18 @@ package dev.idempotency.listener;
 
 import java.lang.reflect.Method;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.support.Acknowledgment;
+import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.listener.ContainerAcknowledgments.UnacknowledgedRecord;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 import dev.idempotency.template.PendingCompletion;
 import dev.idempotency.template.TransactionBoundary.Deferral;
@@ -17,6 +21,10 @@ import dev.idempotency.template.TransactionBoundary.Deferral;
 /**
  * One delivery of a record or a batch to a listener, bound to the thread of the
  * container.
+ * <p>
+ * In the manual ack modes, an acknowledgment by the running method is held until its
+ * completion is recorded: an offset that is committed earlier would lose the record in a
+ * crash in between. It has no effect when the method fails or the delivery is blocked.
  */
 final class Delivery {
 
@@ -35,7 +43,7 @@ final class Delivery {
 		public void defer(PendingCompletion pending) {
 			Delivery delivery = current();
 			if (delivery != null) {
-				delivery.defer(pending);
+				delivery.defer(List.of(0), List.of(Objects.requireNonNull(delivery.key)), List.of(pending));
 			}
 		}
 
@@ -48,19 +56,45 @@ final class Delivery {
 	// A filter may remove records before the method is called.
 	private List<? extends ConsumerRecord<?, ?>> records;
 
-	private final @Nullable DeliveryAcknowledgment acknowledgment;
-
-	private @Nullable RuntimeException blocked;
-
 	private boolean rollbackOnly;
 
 	private @Nullable IdempotencyKey key;
 
+	private volatile @Nullable RuntimeException blocked;
+
+	// The following state is used in the manual ack modes only.
+	private final @Nullable Acknowledgment delegate;
+
+	private final List<? extends ConsumerRecord<?, ?>> delivered;
+
+	private final ContainerAcknowledgments acknowledgments;
+
+	private final long number;
+
+	// By the index of the record in the batch.
+	private volatile Map<Integer, UnacknowledgedRecord> unacknowledged = Map.of();
+
+	private volatile boolean held;
+
+	private volatile boolean acknowledged;
+
+	private volatile boolean nacked;
+
+	/**
+	 * Create a delivery.
+	 * @param listeners the protected methods of the endpoint
+	 * @param records the delivered records
+	 * @param acknowledgment the acknowledgment of the container, {@code null} if the
+	 * container acknowledges
+	 */
 	Delivery(ProtectedListeners listeners, List<? extends ConsumerRecord<?, ?>> records,
-			@Nullable DeliveryAcknowledgment acknowledgment) {
+			@Nullable Acknowledgment acknowledgment) {
 		this.listeners = listeners;
 		this.records = records;
-		this.acknowledgment = acknowledgment;
+		this.delegate = acknowledgment;
+		this.delivered = (acknowledgment != null) ? List.copyOf(records) : records;
+		this.acknowledgments = (acknowledgment != null) ? listeners.acknowledgments() : ContainerAcknowledgments.NONE;
+		this.number = (acknowledgment != null) ? this.acknowledgments.begin(this.delivered) : 0;
 	}
 
 	static @Nullable Delivery current() {
@@ -102,8 +136,16 @@ final class Delivery {
 		this.rollbackOnly = rollbackOnly;
 	}
 
+	@Nullable ProtectedListener listener(Method method) {
+		return this.listeners.get(method);
+	}
+
 	ConsumerRecord<?, ?> record() {
 		return this.records.get(0);
+	}
+
+	List<? extends ConsumerRecord<?, ?>> records() {
+		return this.records;
 	}
 
 	/**
@@ -116,104 +158,18 @@ final class Delivery {
 		return this.records;
 	}
 
-	List<? extends ConsumerRecord<?, ?>> records() {
-		return this.records;
-	}
-
-	@Nullable ProtectedListener listener(Method method) {
-		return this.listeners.get(method);
-	}
-
-	@Nullable DeliveryAcknowledgment acknowledgment() {
-		return this.acknowledgment;
-	}
-
 	/**
-	 * Begin the protected method: its acknowledgment takes effect after its completion.
+	 * Block the delivery, so that its records are redelivered. Acknowledgments have no
+	 * effect until {@link #unblock()}, whatever an error handler of the application does.
+	 * @param reason the reason
 	 */
-	void begin() {
-		if (this.acknowledgment != null) {
-			this.acknowledgment.hold();
-		}
-	}
-
-	void begin(IdempotencyKey operation) {
-		this.key = operation;
-		begin();
-	}
-
-	void completed(boolean duplicate) {
-		if (this.acknowledgment != null) {
-			this.acknowledgment.completed(duplicate);
-		}
-	}
-
-	void end() {
-		if (this.acknowledgment != null) {
-			this.acknowledgment.stopHolding();
-		}
-	}
-
-	/**
-	 * Return whether the method has returned without acknowledging its record.
-	 * @return whether it may still do so
-	 */
-	boolean isUnacknowledged() {
-		return this.acknowledgment != null && !this.acknowledgment.isAcknowledged();
-	}
-
-	private void defer(PendingCompletion pending) {
-		Objects.requireNonNull(this.acknowledgment)
-			.defer(Map.of(0, record()), List.of(Objects.requireNonNull(this.key)), List.of(pending));
-	}
-
-	/**
-	 * Treat the record as a copy of another record whose method has returned but which is
-	 * not acknowledged yet. The acknowledgment of the copy waits for that of the
-	 * original.
-	 * @param copied the key of both
-	 * @return whether there is such an original
-	 */
-	boolean acknowledgeWithOriginal(IdempotencyKey copied) {
-		return this.acknowledgment != null && this.acknowledgment.acknowledgeWithOriginal(copied);
-	}
-
-	/**
-	 * Complete records whose offsets are committed although an earlier record of their
-	 * partition may not be acknowledged.
-	 * @param covered the records
-	 * @return whether all completions are recorded
-	 */
-	boolean complete(List<? extends ConsumerRecord<?, ?>> covered) {
-		return this.acknowledgment == null || this.acknowledgment.complete(covered);
-	}
-
-	void checkNotNacked() {
-		if (this.acknowledgment != null && this.acknowledgment.isNacked()) {
-			throw new NackedException();
-		}
-	}
-
-	void nack(int index, Duration sleep) {
-		if (this.acknowledgment != null) {
-			this.acknowledgment.complete(this.records.subList(0, index));
-			this.acknowledgment.nack(index, sleep);
-		}
-	}
-
-	void block(RuntimeException exception) {
-		this.blocked = exception;
-		if (this.acknowledgment != null) {
-			this.acknowledgment.setRefused(true);
-		}
+	void block(RuntimeException reason) {
+		this.blocked = reason;
 	}
 
 	// A retry around the method calls it again in the same delivery.
 	void unblock() {
 		this.blocked = null;
-		if (this.acknowledgment != null) {
-			this.acknowledgment.setRefused(false);
-		}
 	}
 
 	@Nullable RuntimeException blocked() {
@@ -233,6 +189,166 @@ final class Delivery {
 	}
 
 	/**
+	 * Return the acknowledgment for the listener.
+	 * @return the acknowledgment, {@code null} if the container acknowledges
+	 */
+	@Nullable Acknowledgment acknowledgment() {
+		return (this.delegate != null) ? new HeldAcknowledgment(this.delegate) : null;
+	}
+
+	boolean hasAcknowledgment() {
+		return this.delegate != null;
+	}
+
+	boolean isOutOfOrderCommit() {
+		return this.delegate != null && this.delegate.isOutOfOrderCommit();
+	}
+
+	/**
+	 * Hold an acknowledgment of the protected method, which is about to run.
+	 */
+	void begin() {
+		this.acknowledged = false;
+		this.held = true;
+	}
+
+	void begin(IdempotencyKey operation) {
+		this.key = operation;
+		begin();
+	}
+
+	void end() {
+		this.held = false;
+	}
+
+	/**
+	 * Pass on the acknowledgment of the method, because its operation is completed.
+	 * @param duplicate whether the method did not run, so that it could not acknowledge
+	 * the record
+	 */
+	void completed(boolean duplicate) {
+		this.held = false;
+		if (this.delegate == null) {
+			return;
+		}
+		if (this.acknowledged) {
+			passOn(this.delegate);
+		}
+		else if (duplicate && this.delegate.isOutOfOrderCommit()) {
+			this.delegate.acknowledge();
+		}
+		else if (duplicate) {
+			this.acknowledgments.acknowledgeDuplicates(this.delivered, this.number, this.delegate::acknowledge);
+		}
+	}
+
+	private void passOn(Acknowledgment acknowledgment) {
+		this.acknowledgments.acknowledge(this.delivered, this.number, this.unacknowledged.values(),
+				acknowledgment.isOutOfOrderCommit() && this.delivered.size() == 1, acknowledgment::acknowledge);
+	}
+
+	/**
+	 * Acknowledge the first records of a batch. All of them are processed.
+	 * @param end the index after the last of them
+	 * @param whole whether this is the first acknowledgment and covers the whole batch
+	 */
+	void acknowledge(int end, boolean whole) {
+		Acknowledgment acknowledgment = this.delegate;
+		if (acknowledgment == null || this.blocked != null) {
+			return;
+		}
+		List<UnacknowledgedRecord> own = this.unacknowledged.entrySet()
+			.stream()
+			.filter((record) -> record.getKey() < end)
+			.map(Map.Entry::getValue)
+			.toList();
+		this.acknowledgments.acknowledge(this.records.subList(0, end), this.number, own, false,
+				whole ? acknowledgment::acknowledge : () -> acknowledgment.acknowledge(end - 1));
+	}
+
+	/**
+	 * Complete records whose offsets are committed without an acknowledgment, although an
+	 * earlier record of their partition may not be acknowledged.
+	 * @param covered the records
+	 * @return whether all completions are recorded
+	 */
+	boolean complete(List<? extends ConsumerRecord<?, ?>> covered) {
+		return this.acknowledgments.complete(covered);
+	}
+
+	/**
+	 * Return whether the method has returned without acknowledging its record.
+	 * @return whether it may still do so
+	 */
+	boolean isUnacknowledged() {
+		return this.delegate != null && !this.acknowledged;
+	}
+
+	/**
+	 * Return whether a commit of this delivery would pass an unacknowledged record.
+	 * @return whether there is one
+	 */
+	boolean isBehindUnacknowledged() {
+		return this.acknowledgments.isBehindUnacknowledged(this.delivered);
+	}
+
+	/**
+	 * Keep completions until their records are acknowledged.
+	 * @param indexes the indexes of the records
+	 * @param keys the keys of their operations
+	 * @param pending their completions
+	 */
+	void defer(List<Integer> indexes, List<IdempotencyKey> keys, List<? extends PendingCompletion> pending) {
+		Map<Integer, UnacknowledgedRecord> more = new LinkedHashMap<>(this.unacknowledged);
+		for (int i = 0; i < indexes.size(); i++) {
+			ConsumerRecord<?, ?> record = this.records.get(indexes.get(i));
+			more.put(indexes.get(i), this.acknowledgments.add(record, keys.get(i), pending.get(i)));
+		}
+		this.unacknowledged = more;
+	}
+
+	/**
+	 * Look up the pending completion of an unacknowledged record with the same operation.
+	 * @param operation the key of the operation
+	 * @return the completion, {@code null} if there is none
+	 */
+	@Nullable PendingCompletion original(IdempotencyKey operation) {
+		UnacknowledgedRecord original = this.acknowledgments.original(operation);
+		return (original != null) ? original.pending() : null;
+	}
+
+	/**
+	 * Acknowledge this record together with an unacknowledged record that has the same
+	 * operation.
+	 * @param operation the key of the operation
+	 * @return whether there is such a record
+	 */
+	boolean acknowledgeWithOriginal(IdempotencyKey operation) {
+		UnacknowledgedRecord original = this.acknowledgments.original(operation);
+		if (original == null || this.delegate == null) {
+			return false;
+		}
+		this.held = false;
+		this.acknowledgments.acknowledgeCopy(this.delivered, this.number, original, this.delegate.isOutOfOrderCommit(),
+				this.delegate::acknowledge);
+		return true;
+	}
+
+	void checkNotNacked() {
+		if (this.nacked) {
+			throw new NackedException();
+		}
+	}
+
+	void nack(int index, Duration sleep) {
+		if (this.delegate != null) {
+			complete(this.records.subList(0, index));
+			this.delegate.nack(index, sleep);
+			this.nacked = true;
+		}
+	}
+
+	/**
 	 * Makes the template roll back after a method that has negatively acknowledged its
 	 * records. It does not reach the container.
 	 */
@@ -241,6 +357,65 @@ final class Delivery {
 
 		NackedException() {
 			super("The listener negatively acknowledged the record", null, false, false);
+		}
+
+	}
+
+	/**
+	 * The acknowledgment that the listener receives.
+	 */
+	private final class HeldAcknowledgment implements Acknowledgment {
+
+		private final Acknowledgment delegate;
+
+		HeldAcknowledgment(Acknowledgment delegate) {
+			this.delegate = delegate;
+		}
+
+		@Override
+		public void acknowledge() {
+			Delivery.this.acknowledged = true;
+			if (!Delivery.this.held && Delivery.this.blocked == null) {
+				passOn(this.delegate);
+			}
+		}
+
+		@Override
+		public void nack(Duration sleep) {
+			this.delegate.nack(sleep);
+			Delivery.this.nacked = true;
+		}
+
+		@Override
+		public void acknowledge(int index) {
+			checkIndex();
+			if (Delivery.this.blocked == null) {
+				this.delegate.acknowledge(index);
+			}
+		}
+
+		@Override
+		public void nack(int index, Duration sleep) {
+			checkIndex();
+			this.delegate.nack(index, sleep);
+			Delivery.this.nacked = true;
+		}
+
+		// The index counts the delivered records, but the method receives only those that
+		// are due.
+		private void checkIndex() {
+			Assert.state(!Delivery.this.held, "The Acknowledgment of a header does not support indexes in an "
+					+ "idempotent batch listener. Declare an Acknowledgment parameter");
+		}
+
+		@Override
+		public boolean isOutOfOrderCommit() {
+			return this.delegate.isOutOfOrderCommit();
+		}
+
+		@Override
+		public String toString() {
+			return this.delegate.toString();
 		}
 
 	}

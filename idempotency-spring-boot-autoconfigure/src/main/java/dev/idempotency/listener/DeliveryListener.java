@@ -62,8 +62,7 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 	 */
 	final void deliver(List<? extends ConsumerRecord<?, ?>> records, @Nullable Acknowledgment acknowledgment,
 			java.util.function.Consumer<@Nullable Acknowledgment> listener) {
-		Delivery delivery = new Delivery(this.listeners, records,
-				DeliveryAcknowledgment.of(acknowledgment, records, this.listeners.acknowledgments()));
+		Delivery delivery = new Delivery(this.listeners, records, acknowledgment);
 		if (this.transactional) {
 			KafkaTransactionCompletions.begin();
 		}

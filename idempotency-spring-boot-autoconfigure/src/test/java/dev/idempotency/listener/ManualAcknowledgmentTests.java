@@ -38,8 +38,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link DeliveryAcknowledgment}: an acknowledgment by the method takes effect
- * with its completion.
+ * Tests for {@link Delivery}: an acknowledgment by the method takes effect with its
+ * completion.
  */
 @Tag("promise-1")
 @Execution(ExecutionMode.CONCURRENT)
