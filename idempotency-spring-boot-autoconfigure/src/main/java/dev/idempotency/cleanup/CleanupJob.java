@@ -17,9 +17,10 @@ import dev.idempotency.store.ExpiredRecords;
 import dev.idempotency.template.IdempotencyListener;
 
 /**
- * Deletes expired records on a thread of its own, batch by batch until a batch is not
- * full or the time of the run is over. Before each batch it leaves the database alone for
- * a while; nobody else cleans meanwhile, so that several instances are as gentle as one.
+ * Deletes expired records periodically on its own thread. A run deletes batches until one
+ * is not full or its time budget is spent. It pauses before each batch. No other instance
+ * cleans up during the pause, so that several instances put no more load on the database
+ * than one.
  *
  * @since 0.1.0
  */
@@ -27,10 +28,10 @@ public final class CleanupJob implements SmartLifecycle {
 
 	private static final Log logger = LogFactory.getLog(CleanupJob.class);
 
-	// Of a batch that meets concurrent transactions.
+	// The attempts for a batch that conflicts with concurrent transactions.
 	private static final int MAX_TRIES = 3;
 
-	// For the statement that runs, so that its connection is not closed under it.
+	// Lets the current statement end before its connection is closed.
 	private static final Duration LAST_WAIT = Duration.ofSeconds(5);
 
 	private final ExpiredRecords records;
@@ -47,9 +48,9 @@ public final class CleanupJob implements SmartLifecycle {
 
 	/**
 	 * Create a job.
-	 * @param records what to delete
-	 * @param settings how
-	 * @param listener who is told
+	 * @param records the records to delete
+	 * @param settings the settings
+	 * @param listener the listener that is notified of each run
 	 */
 	public CleanupJob(ExpiredRecords records, CleanupSettings settings, IdempotencyListener listener) {
 		this.records = records;
@@ -59,7 +60,7 @@ public final class CleanupJob implements SmartLifecycle {
 
 	@Override
 	public void start() {
-		// With an outbox there are two jobs.
+		// There are two jobs if there is an outbox.
 		CustomizableThreadFactory threads = new CustomizableThreadFactory(
 				"idempotency-cleanup-" + this.records.table() + "-");
 		threads.setDaemon(true);
@@ -78,12 +79,12 @@ public final class CleanupJob implements SmartLifecycle {
 			}, delay.toMillis(), TimeUnit.MILLISECONDS);
 		}
 		catch (RejectedExecutionException ex) {
-			logger.debug("The cleanup has been stopped", ex);
+			logger.debug("The cleanup was stopped before its next run could be scheduled", ex);
 		}
 	}
 
 	/**
-	 * Delete the records that are expired now, as many as the time of a run allows.
+	 * Delete the records that have expired, as many as the time budget allows.
 	 * @return the number of deleted records
 	 */
 	public int runOnce() {
@@ -92,7 +93,8 @@ public final class CleanupJob implements SmartLifecycle {
 		int batch = this.settings.batchSize();
 		try {
 			this.records.maintain();
-			// However long that took, something is deleted.
+			// The budget begins after the maintenance, so that each run
+			// deletes records.
 			long end = System.nanoTime() + this.settings.timeBudget().toNanos();
 			while (!this.stopped && batch == this.settings.batchSize() && System.nanoTime() - end < 0) {
 				batch = deleteBatch();
@@ -114,7 +116,7 @@ public final class CleanupJob implements SmartLifecycle {
 				if (tries == MAX_TRIES || this.stopped) {
 					throw ex;
 				}
-				logger.debug("A concurrent transaction has ended a batch; it is repeated", ex);
+				logger.debug("A concurrent transaction aborted a batch of the cleanup. It is repeated", ex);
 			}
 		}
 	}
@@ -132,25 +134,24 @@ public final class CleanupJob implements SmartLifecycle {
 			this.listener.cleanupEnded(table, duration, this.records.backlogAge());
 		}
 		catch (RuntimeException ex) {
-			logger.warn("The oldest expired row could not be looked for in " + table
-					+ "; the next try comes after the next cleanup", ex);
+			logger.warn(
+					"Reading the age of the oldest expired row in " + table + " failed. The next cleanup tries again",
+					ex);
 		}
 	}
 
-	// Whatever happens, the next run comes.
+	// An error must not prevent the next run.
 	private void run() {
 		try {
 			runOnce();
 		}
 		catch (Throwable ex) {
 			if (this.stopped) {
-				logger.debug("The cleanup was stopped while it ran", ex);
+				logger.debug("The cleanup was stopped during a run", ex);
 				return;
 			}
-			logger.warn(
-					"Expired rows could not be deleted from " + this.records.table() + "; the next try comes in about "
-							+ this.settings.interval() + ". Until it succeeds the table grows",
-					ex);
+			logger.warn("Deleting expired rows from " + this.records.table() + " failed. The next attempt is in about "
+					+ this.settings.interval() + ". The table grows until an attempt succeeds", ex);
 		}
 	}
 
@@ -165,7 +166,7 @@ public final class CleanupJob implements SmartLifecycle {
 		try {
 			if (!this.executor.awaitTermination(LAST_WAIT.toMillis(), TimeUnit.MILLISECONDS)) {
 				logger.warn("The cleanup of " + this.records.table() + " did not end within " + LAST_WAIT
-						+ "; what it has not committed is rolled back");
+						+ ". The current batch is rolled back");
 			}
 		}
 		catch (InterruptedException ex) {

@@ -1,5 +1,5 @@
 /**
- * Deletes what may be forgotten.
+ * The periodic cleanup of expired records and published messages.
  */
 @NullMarked
 package dev.idempotency.cleanup;

@@ -1,84 +1,74 @@
 package dev.idempotency.jdbc;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.OffsetDateTime;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.store.ExpiredRecords;
+
 /**
- * Deletes expired rows. One process at a time, for the whole of its run: it takes the
- * turn before it pauses and gives it back with the commit of the batch, so that others
- * find it taken. The turn belongs to a transaction, not to a session, whose connection a
- * pooler in between might change. While it pauses the transaction holds no row and no
- * snapshot.
+ * Deletes expired rows of a table. Only one process does so at a time: it takes the turn
+ * before it pauses and returns it with the commit of the batch, so that other processes
+ * find the turn taken. The turn belongs to a transaction and not to a session, because a
+ * connection pooler may change the session. During the pause the transaction holds
+ * neither a row nor a snapshot.
  */
-final class ExpiredRows {
+final class ExpiredRows implements ExpiredRecords {
 
 	static final Duration TIMEOUT = Duration.ofSeconds(30);
 
-	private final Connections connections;
+	private final JdbcExecutor executor;
 
-	private final String turn;
+	private final String table;
 
-	private final String delete;
+	private final SqlStatement turn;
 
-	private final String backlog;
+	private final SqlStatement delete;
 
-	// How long a row may lie there although it has expired: its partition may go as a
-	// whole.
+	private final SqlStatement backlog;
+
+	// How long an expired row may remain, because its whole partition may be dropped.
 	private final Duration patience;
 
-	// Where the last batch ended. What it has deleted stays in the index until a vacuum,
-	// and
-	// each batch would read all of it again.
+	// The end of the last batch. Deleted rows remain in the index until a vacuum, and
+	// each batch would read all of them again.
 	private volatile @Nullable OffsetDateTime reached;
 
-	ExpiredRows(Connections connections, String turn, String delete, String backlog, Duration patience) {
-		this.connections = connections;
-		this.turn = turn;
+	ExpiredRows(JdbcExecutor executor, String table, String turn, SqlStatement delete, SqlStatement backlog,
+			Duration patience) {
+		this.executor = executor;
+		this.table = table;
+		this.turn = SqlStatement.of(turn);
 		this.delete = delete;
 		this.backlog = backlog;
 		this.patience = patience;
 	}
 
-	int delete(int limit, Duration pause) {
-		Deleted deleted = this.connections.autonomous(TIMEOUT, (connection) -> {
-			boolean autoCommit = connection.getAutoCommit();
-			connection.setAutoCommit(false);
-			try {
-				Deleted batch = (isOurTurn(connection, pause) && paused(pause)) ? delete(connection, limit)
-						: Deleted.NONE;
-				connection.commit();
-				return batch;
-			}
-			catch (SQLException | RuntimeException | Error ex) {
-				Connections.rollback(connection, ex);
-				throw ex;
-			}
-			finally {
-				if (!connection.isClosed()) {
-					connection.setAutoCommit(autoCommit);
-				}
-			}
-		});
-		// From the start again next time: what was in use may be free by then.
+	@Override
+	public String table() {
+		return this.table;
+	}
+
+	@Override
+	public int deleteExpired(int limit, Duration pause) {
+		Deleted deleted = this.executor.inNewTransaction(TIMEOUT,
+				(connection) -> (takesTurn(connection, pause) && pause(pause)) ? delete(connection, limit)
+						: Deleted.NONE);
+		// The next run starts from the beginning: rows that were locked may be free
+		// by then.
 		this.reached = (deleted.count() == limit) ? deleted.last() : null;
 		return deleted.count();
 	}
 
-	private boolean isOurTurn(Connection connection, Duration pause) throws SQLException {
+	private boolean takesTurn(Connection connection, Duration pause) throws SQLException {
 		String silence = Long.toString(pause.plus(TIMEOUT).toMillis());
-		try (PreparedStatement statement = Connections.prepare(connection, this.turn, silence);
-				ResultSet row = statement.executeQuery()) {
-			return row.next() && row.getBoolean(1);
-		}
+		return this.turn.first(connection, Parameters.of("silence", silence), (row) -> row.getBoolean(1)).orElse(false);
 	}
 
-	private static boolean paused(Duration pause) {
+	private static boolean pause(Duration pause) {
 		try {
 			Thread.sleep(pause.toMillis());
 			return true;
@@ -90,31 +80,27 @@ final class ExpiredRows {
 	}
 
 	private Deleted delete(Connection connection, int limit) throws SQLException {
-		try (PreparedStatement statement = Connections.prepare(connection, this.delete, this.patience.toMillis(),
-				this.reached, limit); ResultSet row = statement.executeQuery()) {
-			row.next();
-			return new Deleted(row.getInt(1), row.getObject(2, OffsetDateTime.class));
-		}
+		Parameters parameters = Parameters.of("patience", this.patience.toMillis())
+			.with("reached", this.reached)
+			.with("limit", limit);
+		return this.delete
+			.first(connection, parameters, (row) -> new Deleted(row.getInt(1), row.getObject(2, OffsetDateTime.class)))
+			.orElseThrow();
 	}
 
-	Duration backlogAge() {
-		return this.connections.autonomous(TIMEOUT, (connection) -> {
-			try (PreparedStatement statement = connection.prepareStatement(this.backlog);
-					ResultSet row = statement.executeQuery()) {
-				return row.next() ? late(Duration.ofMillis(row.getLong(1))) : Duration.ZERO;
-			}
-		});
-	}
-
-	private Duration late(Duration age) {
-		return (age.compareTo(this.patience) > 0) ? age.minus(this.patience) : Duration.ZERO;
+	@Override
+	public Duration backlogAge() {
+		long age = this.executor.autonomous(TIMEOUT,
+				(connection) -> this.backlog.first(connection, Parameters.none(), (row) -> row.getLong(1)).orElse(0L));
+		Duration late = Duration.ofMillis(age).minus(this.patience);
+		return late.isNegative() ? Duration.ZERO : late;
 	}
 
 	/**
-	 * A batch.
+	 * A batch of deleted rows.
 	 *
-	 * @param count the number of its rows
-	 * @param last when the last of them had expired, {@code null} if there is none
+	 * @param count their number
+	 * @param last the expiry of the last one, {@code null} if there is none
 	 */
 	private record Deleted(int count, @Nullable OffsetDateTime last) {
 

@@ -1,65 +1,59 @@
 package dev.idempotency.jdbc;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
+
+import org.jspecify.annotations.Nullable;
 
 /**
- * The catalog of H2, whose users own what they use: it is for tests.
+ * The catalog of H2. It checks no privileges, because H2 is supported for tests only.
  */
-final class H2Catalog implements Catalog {
+final class H2Catalog extends Catalog {
 
-	// Unquoted names are in upper case or in lower case, depending on its settings.
+	// Unquoted names are in upper case or in lower case, depending on the settings
+	// of H2.
 	private static final String COLUMNS = """
 			SELECT LOWER(TABLE_NAME), LOWER(COLUMN_NAME), DATA_TYPE, IS_NULLABLE = 'NO',
 			  COLUMN_DEFAULT IS NOT NULL OR IS_IDENTITY = 'YES' OR IS_GENERATED = 'ALWAYS'
-			FROM INFORMATION_SCHEMA.COLUMNS WHERE LOWER(TABLE_SCHEMA) = LOWER(?) AND LOWER(TABLE_NAME) = ANY (?)""";
+			FROM INFORMATION_SCHEMA.COLUMNS WHERE LOWER(TABLE_SCHEMA) = LOWER(:schema) AND LOWER(TABLE_NAME) = ANY (:names)""";
 
-	@Override
-	public Map<String, Map<String, FoundColumn>> columns(Connection connection, TableName table, List<String> names)
-			throws SQLException {
-		Map<String, Map<String, FoundColumn>> found = new HashMap<>();
-		try (PreparedStatement statement = Connections.prepare(connection, COLUMNS, table.schemaName(),
-				connection.createArrayOf("VARCHAR", names.toArray())); ResultSet row = statement.executeQuery()) {
-			while (row.next()) {
-				String column = row.getString(2);
-				found.computeIfAbsent(row.getString(1), (name) -> new HashMap<>())
-					.put(column, new FoundColumn(column, row.getString(3), row.getBoolean(4), row.getBoolean(5)));
-			}
-		}
-		return found;
+	H2Catalog() {
+		super(COLUMNS);
 	}
 
 	@Override
-	public void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables,
-			List<String> functions) {
+	List<String> migrations() {
+		return List.of("dev/idempotency/jdbc/h2");
 	}
 
 	@Override
-	public void requireMaintenance(Connection connection, TableName table) {
+	@Nullable String schema(Connection connection, TableName table) throws SQLException {
+		return connection.getSchema();
 	}
 
 	@Override
-	public void requireMigration(Connection connection, TableName table, List<String> scripts) {
+	void requireLayout(Connection connection, TableName table) {
 	}
 
 	@Override
-	public boolean isOfAnother(Connection connection, TableName table) {
+	void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables, List<String> functions) {
+	}
+
+	@Override
+	void requireMigration(Connection connection, TableName table, List<String> scripts) {
+	}
+
+	@Override
+	boolean hasOtherOwner(Connection connection, TableName table) {
 		return false;
 	}
 
 	@Override
-	public String database(Connection connection) throws SQLException {
-		try (PreparedStatement statement = connection
-			.prepareStatement("SELECT CURRENT_CATALOG || COALESCE(DATABASE_PATH(), '')");
-				ResultSet row = statement.executeQuery()) {
-			row.next();
-			return row.getString(1);
-		}
+	String databaseIdentity(Connection connection) throws SQLException {
+		return SqlStatement.of("SELECT CURRENT_CATALOG || COALESCE(DATABASE_PATH(), '')")
+			.first(connection, Parameters.none(), (row) -> row.getString(1))
+			.orElseThrow();
 	}
 
 }

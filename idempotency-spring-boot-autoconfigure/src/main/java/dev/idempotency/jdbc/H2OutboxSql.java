@@ -19,9 +19,9 @@ final class H2OutboxSql extends OutboxSql {
 
 	private static final String DELETE = """
 			SELECT COUNT(*), MAX(published_at) FROM OLD TABLE (DELETE FROM %1$s WHERE id IN (
-			  SELECT id FROM %1$s WHERE published_at <= DATEADD(MILLISECOND, -CAST(? AS BIGINT), CURRENT_TIMESTAMP)
-			    AND published_at >= COALESCE(CAST(? AS TIMESTAMP WITH TIME ZONE), published_at)
-			  ORDER BY published_at FETCH FIRST ? ROWS ONLY FOR UPDATE SKIP LOCKED))""";
+			  SELECT id FROM %1$s WHERE published_at <= DATEADD(MILLISECOND, -CAST(:patience AS BIGINT), CURRENT_TIMESTAMP)
+			    AND published_at >= COALESCE(CAST(:reached AS TIMESTAMP WITH TIME ZONE), published_at)
+			  ORDER BY published_at FETCH FIRST :limit ROWS ONLY FOR UPDATE SKIP LOCKED))""";
 
 	private static final String BACKLOG = """
 			SELECT DATEDIFF(MILLISECOND, published_at, CURRENT_TIMESTAMP)
@@ -31,7 +31,7 @@ final class H2OutboxSql extends OutboxSql {
 		super(table, "h2-outbox", claims(table, ""), claims(table, OTHERS), DELETE, BACKLOG);
 	}
 
-	// A statement for people who try things out may read all that waits.
+	// H2 is supported for tests only: the statement may read all pending messages.
 	private static Claims claims(TableName table, String others) {
 		String due = others + due(table, SAME_KEY);
 		String rows = ROWS.formatted(table, due, columns(table, SAME_KEY));
@@ -50,15 +50,15 @@ final class H2OutboxSql extends OutboxSql {
 
 	@Override
 	String later() {
-		return "DATEADD(MILLISECOND, CAST(? AS BIGINT), CURRENT_TIMESTAMP)";
+		return "DATEADD(MILLISECOND, CAST(:delay AS BIGINT), CURRENT_TIMESTAMP)";
 	}
 
 	@Override
 	String unblock() {
 		return unblock("SELECT b.id FROM " + table()
-				+ " b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL " + "AND NOT EXISTS (SELECT 1 FROM "
+				+ " b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "
 				+ table() + " f WHERE f.id = b.blocked_by AND f.set_aside_at IS NOT NULL) "
-				+ "ORDER BY b.position LIMIT ?");
+				+ "ORDER BY b.position LIMIT :limit");
 	}
 
 	@Override

@@ -14,7 +14,8 @@ import org.springframework.transaction.TransactionDefinition;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.OperationInProgressException;
+import dev.idempotency.jdbc.JdbcExecutor.Work;
+import dev.idempotency.jdbc.RecordSql.Name;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Completion;
@@ -26,12 +27,12 @@ import dev.idempotency.store.Settlement;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
- * The store in a relational database. Each transition is one statement that checks and
- * writes; the number of affected rows decides. PostgreSQL, and H2 for tests, in its
- * regular mode and with {@code MODE=PostgreSQL}. On H2 a claim is two statements (one
- * that answers without a lock, one that checks again and writes), results have at most a
- * mebibyte, and a wait for a row is not limited while its owner has rolled back to a
- * savepoint.
+ * A store in a relational database. Each transition is one statement that checks and
+ * writes; the number of affected rows decides. The database is PostgreSQL, or H2 in
+ * tests, in its regular mode and with {@code MODE=PostgreSQL}. On H2 a claim is two
+ * statements (one that reads without a lock, one that checks again and writes), a result
+ * has at most one mebibyte, and a wait for a row is unlimited while its owner has rolled
+ * back to a savepoint.
  *
  * @since 0.1.0
  */
@@ -45,33 +46,29 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private final DataSource dataSource;
 
-	private final Connections connections;
-
-	private final @Nullable DataSource renewals;
-
-	private final Connections renewing;
-
-	private final boolean supportsLeases;
-
-	private final Statements sql;
-
-	private final ClaimStatement claim;
-
 	private final TableName table;
 
 	private final Duration timeout;
 
-	private final Batches batches;
+	private final JdbcExecutor executor;
 
-	private final Batches renewedBatches;
+	private final RecordSql sql;
 
-	private final ExpiredRows expired;
+	private final JdbcClaims claims;
 
-	private final Dialect dialect;
+	private final JdbcSettlements settlements;
+
+	private final @Nullable DataSource renewals;
+
+	private final JdbcSettlements renewing;
 
 	private final JdbcRecords records;
 
-	private final @Nullable Partitions partitions;
+	private final ExpiredRows expired;
+
+	private final @Nullable PartitionMaintenance partitions;
+
+	private final boolean supportsLeases;
 
 	/**
 	 * Create a store in a single table.
@@ -91,7 +88,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	 * @param timeout how long a call may take once it has a connection; half of it may be
 	 * spent waiting for a lock
 	 * @param layout how the records are kept
-	 * @param partitionInterval how long a partition is filled
+	 * @param partitionInterval how long records are added to a partition
 	 */
 	public JdbcIdempotencyStore(DataSource dataSource, TableName table, Duration timeout, Layout layout,
 			Duration partitionInterval) {
@@ -99,16 +96,16 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	/**
-	 * Create a store that renews leases with connections of their own.
+	 * Create a store that renews leases with separate connections.
 	 * @param dataSource the database, the same object that the transaction manager has
 	 * @param table the name of the table
 	 * @param timeout how long a call may take once it has a connection; half of it may be
 	 * spent waiting for a lock
 	 * @param layout how the records are kept
-	 * @param partitionInterval how long a partition is filled
-	 * @param renewals the same database by other connections, which handlers cannot use
-	 * up; closed with the store if it can be closed. {@code null} to renew leases with
-	 * connections of the first one
+	 * @param partitionInterval how long records are added to a partition
+	 * @param renewals the same database with connections that handlers cannot exhaust,
+	 * {@code null} to renew leases with connections of the first {@link DataSource};
+	 * closed with the store if it can be closed
 	 */
 	public JdbcIdempotencyStore(DataSource dataSource, TableName table, Duration timeout, Layout layout,
 			Duration partitionInterval, @Nullable DataSource renewals) {
@@ -117,26 +114,26 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
 		}
 		this.dataSource = dataSource;
-		this.dialect = Databases.dialect(dataSource, layout);
-		this.supportsLeases = !Databases.isRouting(dataSource);
-		String isolation = Databases.isolation(dataSource, this.dialect);
-		this.connections = new Connections(dataSource, this.dialect, isolation);
-		this.renewals = renewals;
-		this.renewing = (renewals != null) ? new Connections(renewals, this.dialect, isolation) : this.connections;
-		TableName qualified = Databases.qualified(dataSource, this.dialect, table);
-		this.sql = this.dialect.statements(qualified, timeout.dividedBy(2));
 		this.table = table;
 		this.timeout = timeout;
-		this.claim = new ClaimStatement(this.sql.insert(), this.sql.claim(), this.dialect);
-		this.records = new JdbcRecords(this.connections, this.sql.find(),
-				this.dialect.records(qualified, timeout.dividedBy(2)), qualified, timeout);
-		this.batches = new Batches(this.connections, this.sql.batches(), this.dialect, timeout);
-		this.renewedBatches = new Batches(this.renewing, this.sql.batches(), this.dialect, timeout);
+		Dialect dialect = DatabaseInspection.dialect(dataSource, layout);
+		String isolation = DatabaseInspection.isolation(dataSource, dialect);
+		TableName qualified = DatabaseInspection.qualified(dataSource, dialect, table);
+		this.executor = new JdbcExecutor(dataSource, dialect, isolation);
+		this.sql = dialect.records(qualified, timeout.dividedBy(2));
+		this.claims = new JdbcClaims(this.sql, dialect);
+		this.settlements = new JdbcSettlements(this.executor, this.sql, timeout);
+		this.renewals = renewals;
+		this.renewing = (renewals != null)
+				? new JdbcSettlements(new JdbcExecutor(renewals, dialect, isolation), this.sql, timeout)
+				: this.settlements;
+		this.records = new JdbcRecords(this.executor, this.sql, qualified, timeout);
 		this.partitions = (layout == Layout.PARTITIONED)
-				? new Partitions(this.connections, qualified, partitionInterval, ExpiredRows.TIMEOUT) : null;
-		this.expired = new ExpiredRows(this.connections, this.dialect.cleanupTurn(qualified), this.sql.deleteExpired(),
-				this.dialect.backlog(qualified),
+				? new PartitionMaintenance(this.executor, qualified, partitionInterval, ExpiredRows.TIMEOUT) : null;
+		this.expired = new ExpiredRows(this.executor, table(), dialect.cleanupTurn(qualified),
+				this.sql.get(Name.DELETE_EXPIRED), this.sql.get(Name.BACKLOG),
 				(this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
+		this.supportsLeases = !DatabaseInspection.isRouting(dataSource);
 	}
 
 	@Override
@@ -146,7 +143,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	/**
 	 * The database of this store.
-	 * @return the {@link DataSource} as it was given
+	 * @return the {@link DataSource} that was passed to the constructor
 	 */
 	public DataSource dataSource() {
 		return this.dataSource;
@@ -164,82 +161,116 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Claim claim(ClaimRequest request) {
-		return this.connections.autonomous(this.timeout, (connection) -> this.claim.leased(connection, request));
-	}
-
-	@Override
-	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return settle(claim, this.sql.complete(), result, claim.key().id(), claim.token());
-	}
-
-	@Override
-	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return settle(claim, this.sql.fail(), failure.type(), failure.message(), claim.key().id(), claim.token());
-	}
-
-	@Override
-	public Settlement release(ClaimRequest claim) {
-		return settle(claim, this.sql.release(), claim.key().id(), claim.token());
-	}
-
-	@Override
-	public Settlement renew(ClaimRequest claim) {
-		return settle(this.renewing, claim, this.sql.renew(), claim.lease().toMillis(), claim.key().id(),
-				claim.token());
-	}
-
-	@Override
-	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
-		IdempotencyKey key = claim.key();
-		return write(this.sql.restore(), key.id(), key.scope(), key.value(), acquired.fence(), acquired.attempt(),
-				claim.token(), claim.fingerprint(), claim.lease().toMillis(), claim.retention().toMillis());
-	}
-
-	@Override
-	public List<Settlement> renewAll(List<ClaimRequest> claims) {
-		return this.renewedBatches.renew(claims);
+		return this.executor.autonomous(this.timeout, (connection) -> this.claims.claim(connection, request, true));
 	}
 
 	@Override
 	public List<Claim> claimAll(List<ClaimRequest> requests) {
-		return this.batches.claim(requests);
+		return requests.isEmpty() ? List.of() : this.executor.autonomous(this.timeout,
+				(connection) -> this.claims.claimAll(connection, requests, true));
+	}
+
+	@Override
+	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return this.settlements.settle(Name.COMPLETE, claim, Parameters.of(claim).with("result", result));
 	}
 
 	@Override
 	public List<Settlement> completeAll(List<Completion> completions) {
-		return this.batches.complete(completions);
+		List<ClaimRequest> owned = claims(completions);
+		return this.settlements.settleAll(Name.COMPLETE_ALL, owned,
+				Parameters.of(owned).withBytes("result", completions, Completion::result));
 	}
 
 	@Override
-	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		return this.batches.fail(claims, failure);
+	public Settlement fail(ClaimRequest claim, Failure failure) {
+		return this.settlements.settle(Name.FAIL, claim,
+				Parameters.of(claim).with("type", failure.type()).with("message", failure.message()));
 	}
 
 	@Override
-	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return this.batches.release(claims);
+	public List<Settlement> failAll(List<ClaimRequest> owned, Failure failure) {
+		return this.settlements.settleAll(Name.FAIL_ALL, owned,
+				Parameters.of(owned).with("type", failure.type()).with("message", failure.message()));
+	}
+
+	@Override
+	public Settlement release(ClaimRequest claim) {
+		return this.settlements.settle(Name.RELEASE, claim, Parameters.of(claim));
+	}
+
+	@Override
+	public List<Settlement> releaseAll(List<ClaimRequest> owned) {
+		return this.settlements.settleAll(Name.RELEASE_ALL, owned, Parameters.of(owned));
+	}
+
+	@Override
+	public Settlement renew(ClaimRequest claim) {
+		return this.renewing.settle(Name.RENEW, claim, Parameters.of(claim));
+	}
+
+	@Override
+	public List<Settlement> renewAll(List<ClaimRequest> owned) {
+		return this.renewing.settleAll(Name.RENEW_ALL, owned, Parameters.of(owned));
+	}
+
+	@Override
+	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
+		return this.settlements.write(Name.RESTORE,
+				Parameters.of(claim).with("fence", acquired.fence()).with("attempt", acquired.attempt()));
+	}
+
+	@Override
+	public Settlement noteFailure(ClaimRequest claim, Failure failure) {
+		return this.settlements.noteFailure(claim, failure);
+	}
+
+	@Override
+	public List<Settlement> noteFailures(List<ClaimRequest> requests, Failure failure) {
+		return this.settlements.noteFailures(requests, failure);
 	}
 
 	@Override
 	public Optional<Claim.Acquired> insert(ClaimRequest request) {
-		return this.connections.inTransaction(this.timeout, (connection) -> this.claim.inserted(connection, request));
+		return this.executor.inTransaction(this.timeout, (connection) -> this.claims.insert(connection, request));
 	}
 
 	@Override
 	public Claim claimInTransaction(ClaimRequest request, boolean joined) {
-		return this.connections.inTransaction(this.timeout, (connection) -> joined
-				? this.claim.joined(connection, request) : this.claim.completed(connection, request));
+		Work<Claim> claim = (connection) -> this.claims.claim(connection, request, false);
+		return this.executor.inTransaction(this.timeout, joined
+				? (connection) -> JdbcClaims.inSavepoint(connection, claim, Claim.Acquired.class::isInstance) : claim);
+	}
+
+	@Override
+	public List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
+		Work<List<Claim>> claim = (connection) -> this.claims.claimAll(connection, requests, false);
+		return requests.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout,
+				joined ? (connection) -> JdbcClaims.inSavepoint(connection, claim, (claimed) -> true) : claim);
 	}
 
 	@Override
 	public void storeResult(ClaimRequest claim, byte[] result) {
-		this.connections.inTransaction(this.timeout,
-				(connection) -> Connections.update(connection, this.sql.storeResult(), result, claim.key().id()));
+		this.executor.inTransaction(this.timeout, (connection) -> this.sql.get(Name.STORE_RESULT)
+			.update(connection, Parameters.of("id", claim.key().id()).with("result", result)));
+	}
+
+	@Override
+	public void storeResults(List<Completion> completions) {
+		List<Completion> stored = completions.stream().filter((completion) -> completion.result() != null).toList();
+		if (!stored.isEmpty()) {
+			this.executor.inTransaction(this.timeout, (connection) -> this.sql.get(Name.STORE_RESULTS)
+				.update(connection, Parameters.of(claims(stored)).withBytes("result", stored, Completion::result)));
+		}
+	}
+
+	private static List<ClaimRequest> claims(List<Completion> completions) {
+		return completions.stream().map(Completion::claim).toList();
 	}
 
 	@Override
 	public void requireCommittable() {
-		this.connections.requireCommittable();
+		this.executor.requireCommittable();
 	}
 
 	@Override
@@ -248,42 +279,14 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 			return null;
 		}
 		int level = (isolation != TransactionDefinition.ISOLATION_DEFAULT) ? isolation
-				: Databases.ask(this.dataSource, Connection::getTransactionIsolation);
+				: DatabaseInspection.ask(this.dataSource, Connection::getTransactionIsolation);
 		String name = switch (level) {
 			case Connection.TRANSACTION_REPEATABLE_READ -> "REPEATABLE READ";
 			case Connection.TRANSACTION_SERIALIZABLE -> "SERIALIZABLE";
 			default -> null;
 		};
-		return (name != null)
-				? "are " + name + " and the partitioned table '" + this.table + "' takes claims in READ COMMITTED only"
-				: null;
-	}
-
-	@Override
-	public Settlement noteFailure(ClaimRequest claim, Failure failure) {
-		IdempotencyKey key = claim.key();
-		try {
-			return write(this.sql.noteFailure(), key.id(), key.scope(), key.value(), claim.fingerprint(),
-					claim.retention().toMillis(), failure.type(), failure.message());
-		}
-		catch (OperationInProgressException ex) {
-			return Settlement.LOST;
-		}
-	}
-
-	@Override
-	public List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
-		return this.batches.claimInTransaction(requests, joined);
-	}
-
-	@Override
-	public void storeResults(List<Completion> completions) {
-		this.batches.storeResults(completions);
-	}
-
-	@Override
-	public List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure) {
-		return this.batches.noteFailures(claims, failure);
+		return (name != null) ? "are " + name + " and the partitioned table '" + this.table
+				+ "' accepts claims in READ COMMITTED only" : null;
 	}
 
 	@Override
@@ -310,7 +313,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public int deleteExpired(int limit, Duration pause) {
-		return this.expired.delete(limit, pause);
+		return this.expired.deleteExpired(limit, pause);
 	}
 
 	@Override
@@ -325,29 +328,9 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 				closeable.close();
 			}
 			catch (Exception ex) {
-				logger.debug("The connections of renewals could not be closed", ex);
+				logger.debug("Closing the connections for lease renewals failed", ex);
 			}
 		}
-	}
-
-	private Settlement settle(ClaimRequest claim, String statement, @Nullable Object... parameters) {
-		return settle(this.connections, claim, statement, parameters);
-	}
-
-	private Settlement settle(Connections where, ClaimRequest claim, String statement, @Nullable Object... parameters) {
-		return where.autonomous(this.timeout, (connection) -> {
-			if (Connections.update(connection, statement, parameters) > 0) {
-				return Settlement.SETTLED;
-			}
-			boolean known = Connections.update(connection, this.sql.find(), claim.key().id()) > 0;
-			return known ? Settlement.LOST : Settlement.FORGOTTEN;
-		});
-	}
-
-	private Settlement write(String statement, @Nullable Object... parameters) {
-		int rows = this.connections.autonomous(this.timeout,
-				(connection) -> Connections.update(connection, statement, parameters));
-		return (rows > 0) ? Settlement.SETTLED : Settlement.LOST;
 	}
 
 }

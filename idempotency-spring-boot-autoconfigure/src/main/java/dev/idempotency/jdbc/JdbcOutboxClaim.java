@@ -6,7 +6,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,8 +25,8 @@ import dev.idempotency.outbox.OutboxClaim.RelayFailure;
 import dev.idempotency.store.Failure;
 
 /**
- * Locks lanes in a transaction of its own, reads what is due in them, and records in the
- * same transaction what came of it. A process that dies leaves everything as it was.
+ * Locks lanes in a transaction of its own, reads the due messages in them, and records
+ * the outcomes in the same transaction. If the process dies nothing is changed.
  */
 final class JdbcOutboxClaim implements OutboxClaim {
 
@@ -37,7 +36,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 
 	private static final String LOCKED = "55P03";
 
-	// Where all that is read is blocked, the next messages are read, so many times.
+	// The number of reads if all messages of the previous read are blocked.
 	private static final int READS = 20;
 
 	private final Connection connection;
@@ -60,7 +59,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 
 	private List<ClaimedRow> rows = List.of();
 
-	// The identities of messages that were read, and of what each waits for.
+	// The ids of messages that were read and the ids of their blockers.
 	private final Map<UUID, UUID> blocked = new LinkedHashMap<>();
 
 	private boolean ended;
@@ -82,13 +81,20 @@ final class JdbcOutboxClaim implements OutboxClaim {
 	static JdbcOutboxClaim open(DataSource dataSource, OutboxSql sql, Dialect dialect, OutboxMarks marks,
 			Duration timeout, boolean delete, OnRefused onRefused, int rows, Set<String> without) {
 		try {
-			JdbcOutboxClaim claim = of(dataSource.getConnection(), sql, dialect, marks, timeout, delete, onRefused);
+			Connection connection = dataSource.getConnection();
+			JdbcOutboxClaim claim = null;
 			try {
+				claim = new JdbcOutboxClaim(connection, sql, dialect, marks, timeout, delete, onRefused);
 				claim.begin(rows, without);
 				return claim;
 			}
 			catch (SQLException | RuntimeException | Error ex) {
-				claim.close();
+				if (claim != null) {
+					claim.close();
+				}
+				else {
+					connection.close();
+				}
 				throw ex;
 			}
 		}
@@ -97,29 +103,18 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		}
 	}
 
-	private static JdbcOutboxClaim of(Connection connection, OutboxSql sql, Dialect dialect, OutboxMarks marks,
-			Duration timeout, boolean delete, OnRefused onRefused) throws SQLException {
-		try {
-			return new JdbcOutboxClaim(connection, sql, dialect, marks, timeout, delete, onRefused);
-		}
-		catch (SQLException | RuntimeException | Error ex) {
-			connection.close();
-			throw ex;
-		}
-	}
-
 	private void begin(int limit, Set<String> without) throws SQLException {
 		if (!this.autoCommit) {
-			// The query with which a pool tests its connections may have begun one.
+			// The validation query of a pool may have begun a transaction.
 			this.connection.rollback();
 		}
-		// What others have committed before a lane was locked has to be seen.
+		// The claim must read rows that were committed before it locked their lane.
 		if (this.isolation != Connection.TRANSACTION_READ_COMMITTED) {
 			this.connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
 		}
 		this.connection.setAutoCommit(false);
 		String look = this.sql.look();
-		while (look != null && this.marks.areToBeFound()) {
+		while (look != null && this.marks.areMissing()) {
 			look(look);
 		}
 		boolean more = true;
@@ -133,12 +128,12 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		}
 	}
 
-	// Before lanes are locked.
+	// Moves the marks before lanes are locked.
 	private void look(String look) throws SQLException {
-		Map<String, Object> parameters = new HashMap<>();
+		Parameters parameters = Parameters.none();
 		long number = this.marks.begin(parameters);
 		if (number > 0) {
-			try (PreparedStatement statement = NamedStatement.of(this.sql.begin(this.delete) + look)
+			try (PreparedStatement statement = SqlStatement.of(this.sql.begin(this.delete) + look)
 				.prepare(this.connection, parameters)) {
 				this.marks.learn(number, rows(statement, statement.execute()));
 			}
@@ -147,22 +142,13 @@ final class JdbcOutboxClaim implements OutboxClaim {
 	}
 
 	private void block() throws SQLException {
-		if (this.blocked.isEmpty()) {
-			return;
-		}
-		try (PreparedStatement statement = this.connection.prepareStatement(this.sql.block())) {
-			for (Map.Entry<UUID, UUID> entry : this.blocked.entrySet()) {
-				statement.setObject(1, entry.getValue());
-				statement.setObject(2, entry.getKey());
-				statement.addBatch();
-			}
-			statement.executeBatch();
-		}
+		SqlStatement.of(this.sql.block())
+			.batch(this.connection,
+					this.blocked.entrySet()
+						.stream()
+						.map((entry) -> Parameters.of("id", entry.getKey()).with("blocker", entry.getValue()))
+						.toList());
 		this.blocked.clear();
-	}
-
-	private IdempotencyStoreUnavailableException unavailable(SQLException ex) {
-		return unavailable(this.sql, ex);
 	}
 
 	private static IdempotencyStoreUnavailableException unavailable(OutboxSql sql, SQLException ex) {
@@ -171,29 +157,27 @@ final class JdbcOutboxClaim implements OutboxClaim {
 
 	private static String reason(String table, String state) {
 		return switch (state) {
-			case NO_PRIVILEGE -> "The database refuses the relay a privilege on the outbox '" + table
-					+ "' (SQL state 42501); grant the user of its DataSource SELECT, INSERT, UPDATE and DELETE on '"
+			case NO_PRIVILEGE -> "The relay lacks a privilege on the outbox '" + table
+					+ "' (SQL state 42501). Grant the user of its DataSource SELECT, INSERT, UPDATE and DELETE on '"
 					+ table + "', and SELECT and UPDATE on '" + table + "_lane'";
 			case LOCKED -> "Another transaction has locked the outbox '" + table
-					+ "' (SQL state 55P03), for instance to create an index; nothing is sent before it ends. Create indexes "
-					+ "with CONCURRENTLY";
-			default -> "The database of the outbox '" + table + "' did not answer or refused the statement (SQL state "
+					+ "' (SQL state 55P03), for instance to create an index. No message is published before it ends. Create "
+					+ "indexes with CONCURRENTLY";
+			default -> "The database of the outbox '" + table + "' is unavailable or refused the statement (SQL state "
 					+ state + ")";
 		};
 	}
 
 	private List<ClaimedRow> read(int limit, Set<String> without) throws SQLException {
 		OutboxSql.Claims statements = this.sql.claims(without);
-		Map<String, Object> parameters = this.marks.parameters();
-		parameters.put("topics", new ArrayParameter("text", without.toArray()));
+		Parameters parameters = this.marks.parameters().with("topics", "text", without.toArray());
 		List<Short> lanes = lock(statements, Math.min(limit, OutboxSql.LANES_OF_A_CLAIM), parameters);
 		if (lanes.isEmpty()) {
 			return List.of();
 		}
-		parameters.put("lanes", new ArrayParameter("smallint", lanes.toArray()));
-		parameters.put("limit", this.sql.limit(limit, lanes.size()));
+		parameters.with("lanes", "smallint", lanes.toArray()).with("limit", this.sql.limit(limit, lanes.size()));
 		List<ClaimedRow> due = new ArrayList<>();
-		try (PreparedStatement statement = NamedStatement.of(statements.rows()).prepare(this.connection, parameters);
+		try (PreparedStatement statement = SqlStatement.of(statements.rows()).prepare(this.connection, parameters);
 				ResultSet row = statement.executeQuery()) {
 			while (row.next()) {
 				UUID blocker = row.getObject("blocker", UUID.class);
@@ -201,32 +185,30 @@ final class JdbcOutboxClaim implements OutboxClaim {
 					this.blocked.put(row.getObject("id", UUID.class), blocker);
 				}
 				else {
-					due.add(OutboxRows.claimed(row));
+					due.add(OutboxRowMapper.claimed(row));
 				}
 			}
 		}
 		return due;
 	}
 
-	private List<Short> lock(OutboxSql.Claims statements, int some, Map<String, Object> parameters)
-			throws SQLException {
+	private List<Short> lock(OutboxSql.Claims statements, int lanes, Parameters parameters) throws SQLException {
 		String look = this.sql.look();
 		long number = (look != null) ? this.marks.begin(parameters) : 0;
-		parameters.put("some", some);
-		NamedStatement lock = NamedStatement
+		SqlStatement lock = SqlStatement
 			.of(this.sql.begin(this.delete) + ((number > 0) ? look + ";\n" : "") + statements.lockLanes());
-		List<Short> lanes = new ArrayList<>();
-		try (PreparedStatement statement = lock.prepare(this.connection, parameters)) {
+		List<Short> locked = new ArrayList<>();
+		try (PreparedStatement statement = lock.prepare(this.connection, parameters.with("some", lanes))) {
 			ResultSet row = rows(statement, statement.execute());
 			if (number > 0) {
 				this.marks.learn(number, row);
 				row = rows(statement, statement.getMoreResults());
 			}
 			while (row.next()) {
-				lanes.add(row.getShort(1));
+				locked.add(row.getShort(1));
 			}
 		}
-		return lanes;
+		return locked;
 	}
 
 	private static ResultSet rows(PreparedStatement statement, boolean found) throws SQLException {
@@ -247,14 +229,13 @@ final class JdbcOutboxClaim implements OutboxClaim {
 		try {
 			if (!published.isEmpty()) {
 				Object[] ids = published.stream().map((claimed) -> claimed.row().id()).toArray();
-				int marked = Connections.update(this.connection,
-						this.delete ? this.sql.deletePublished() : this.sql.published(),
-						new ArrayParameter("uuid", ids));
+				int marked = SqlStatement.of(this.delete ? this.sql.deletePublished() : this.sql.published())
+					.update(this.connection, Parameters.none().with("ids", "uuid", ids));
 				if (marked != ids.length) {
-					logger.error("Of " + ids.length + " published messages of the outbox '" + this.sql.table()
-							+ "' only " + marked
-							+ " could be marked; something else has changed or deleted the others, and they may "
-							+ "be published twice; look for a script or a person that changes the table");
+					logger.error("Only " + marked + " of " + ids.length + " published messages of the outbox '"
+							+ this.sql.table()
+							+ "' could be marked as published. Another program has changed or deleted "
+							+ "the others, which may be published twice. Check which program writes to the table");
 				}
 			}
 			fail(failures);
@@ -262,28 +243,24 @@ final class JdbcOutboxClaim implements OutboxClaim {
 			this.ended = true;
 		}
 		catch (SQLException ex) {
-			throw unavailable(ex);
+			throw unavailable(this.sql, ex);
 		}
 	}
 
 	private void fail(List<RelayFailure> failures) throws SQLException {
-		if (failures.isEmpty()) {
-			return;
-		}
-		try (PreparedStatement statement = this.connection.prepareStatement(this.sql.failed())) {
-			for (RelayFailure failure : failures) {
-				Failure error = Failure.of(failure.error());
-				Duration later = failure.retryAfter();
-				statement.setInt(1, failure.attempts());
-				statement.setString(2, error.type());
-				statement.setString(3, error.message());
-				statement.setLong(4, (later != null) ? later.toMillis() : 0);
-				statement.setBoolean(5, later == null);
-				statement.setObject(6, failure.claimed().row().id());
-				statement.addBatch();
-			}
-			statement.executeBatch();
-		}
+		SqlStatement.of(this.sql.failed())
+			.batch(this.connection, failures.stream().map(JdbcOutboxClaim::parameters).toList());
+	}
+
+	private static Parameters parameters(RelayFailure failure) {
+		Failure error = Failure.of(failure.error());
+		Duration later = failure.retryAfter();
+		return Parameters.of("id", failure.claimed().row().id())
+			.with("attempts", failure.attempts())
+			.with("type", error.type())
+			.with("message", error.message())
+			.with("delay", (later != null) ? later.toMillis() : 0L)
+			.with("dead", later == null);
 	}
 
 	@Override
@@ -299,7 +276,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 			this.dialect.restore(closing, this.limit);
 		}
 		catch (SQLException ex) {
-			logger.debug("The connection of the outbox could not be given back in order", ex);
+			logger.debug("Restoring the connection of the outbox failed", ex);
 		}
 	}
 

@@ -5,11 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.time.OffsetDateTime;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -18,8 +14,12 @@ import javax.sql.DataSource;
 
 import org.springframework.context.Lifecycle;
 import org.springframework.dao.InvalidDataAccessResourceUsageException;
+import org.springframework.transaction.IllegalTransactionStateException;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreRefusedException;
@@ -43,14 +43,21 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private static final String READ_ONLY = "25006";
 
-	// Of what nobody waits for. While some transaction of the database is very old,
-	// reading
-	// is slow: what has been published since cannot leave the indexes.
+	private static final TransactionDefinition EXISTING = existing();
+
+	// The limit for statements that no application waits for. While a transaction of
+	// the database is very old, reading is slow, because rows that were published
+	// since then cannot leave the indexes.
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+	// Other instances may also retry and discard dead letters.
+	private static final Duration UNBLOCK_INTERVAL = Duration.ofSeconds(5);
+
+	private static final int UNBLOCK_LIMIT = 1000;
 
 	private final DataSource dataSource;
 
-	private final OutboxTransactions transactions;
+	private final PlatformTransactionManager manager;
 
 	private final TableName table;
 
@@ -62,31 +69,31 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private final boolean logged;
 
+	private final OnRefused onRefused;
+
 	private final Dialect dialect;
 
-	private final Connections connections;
+	private final JdbcExecutor executor;
 
 	private final OutboxSql sql;
 
-	private final OutboxMarks marks = new OutboxMarks(System::nanoTime);
-
 	private final String insert;
 
-	private final OnRefused onRefused;
+	private final OutboxMarks marks = new OutboxMarks(System::nanoTime);
 
-	private final BlockedMessages blocked;
+	private volatile long unblockDueAt = System.nanoTime() + UNBLOCK_INTERVAL.toNanos();
 
 	/**
-	 * Create an outbox in which messages wait for an earlier one with their topic and key
-	 * that is set aside.
+	 * Create an outbox in which a dead letter blocks later messages with the same topic
+	 * and key.
 	 * @param dataSource the database, the same object that the transaction manager has
 	 * @param manager the manager of the transactions in which messages are sent
 	 * @param table the name of the table
-	 * @param timeout how long a statement may take that an application waits for
-	 * @param retention how long a message is kept after its publication; with zero it is
-	 * deleted at once
+	 * @param timeout how long a statement may take that the application waits for
+	 * @param retention how long a message is kept after its publication; zero deletes it
+	 * at once
 	 * @param logged whether change data capture (Debezium) publishes the rows, so that no
-	 * relay has to
+	 * relay is needed
 	 */
 	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, TableName table, Duration timeout,
 			Duration retention, boolean logged) {
@@ -98,12 +105,13 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * @param dataSource the database, the same object that the transaction manager has
 	 * @param manager the manager of the transactions in which messages are sent
 	 * @param table the name of the table
-	 * @param timeout how long a statement may take that an application waits for
-	 * @param retention how long a message is kept after its publication; with zero it is
-	 * deleted at once
+	 * @param timeout how long a statement may take that the application waits for
+	 * @param retention how long a message is kept after its publication; zero deletes it
+	 * at once
 	 * @param logged whether change data capture (Debezium) publishes the rows, so that no
-	 * relay has to
-	 * @param onRefused what happens to messages that follow one that is set aside
+	 * relay is needed
+	 * @param onRefused whether a dead letter blocks later messages with the same topic
+	 * and key
 	 */
 	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, TableName table, Duration timeout,
 			Duration retention, boolean logged, OnRefused onRefused) {
@@ -111,26 +119,33 @@ public final class JdbcOutboxStore implements OutboxStore {
 			throw new IdempotencyConfigurationException("The outbox keeps published messages for " + retention + ".",
 					"Set 'idempotency.outbox.retention' to zero or more.");
 		}
-		if (!logged && Databases.isRouting(dataSource)) {
+		if (!logged && DatabaseInspection.isRouting(dataSource)) {
 			throw new IdempotencyConfigurationException(
-					"The DataSource of the outbox chooses its database by the thread (AbstractRoutingDataSource), so that "
-							+ "the relay would not find the messages of every database.",
+					"The DataSource of the outbox chooses its database by the thread (AbstractRoutingDataSource). The relay "
+							+ "would not find the messages of every database.",
 					"Name a DataSource that always leads to the same database with 'idempotency.jdbc.data-source', or "
 							+ "publish with a connector for each database: set 'idempotency.outbox.relay' to 'debezium'.");
 		}
 		this.dataSource = dataSource;
-		this.transactions = new OutboxTransactions(manager, dataSource);
+		this.manager = manager;
 		this.table = table;
 		this.timeout = timeout;
 		this.retention = retention;
 		this.logged = logged;
-		this.dialect = Databases.dialect(dataSource, Layout.SINGLE);
-		this.connections = new Connections(dataSource, this.dialect);
-		this.qualified = Databases.qualified(dataSource, this.dialect, table);
-		this.sql = this.dialect.outbox(this.qualified);
-		this.insert = this.sql.insert(logged);
 		this.onRefused = onRefused;
-		this.blocked = new BlockedMessages(this.connections, PATIENCE, this.sql, onRefused);
+		this.dialect = DatabaseInspection.dialect(dataSource, Layout.SINGLE);
+		this.executor = new JdbcExecutor(dataSource, this.dialect);
+		this.qualified = DatabaseInspection.qualified(dataSource, this.dialect, table);
+		this.sql = this.dialect.outbox(this.qualified);
+		this.insert = OutboxRowMapper.insert(this.qualified, logged);
+	}
+
+	private static TransactionDefinition existing() {
+		DefaultTransactionDefinition existing = new DefaultTransactionDefinition(
+				TransactionDefinition.PROPAGATION_MANDATORY);
+		// A strict manager would refuse to join a read-only transaction otherwise.
+		existing.setReadOnly(true);
+		return existing;
 	}
 
 	@Override
@@ -140,22 +155,45 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	@Override
 	public void insert(List<OutboxRow> rows) {
-		this.transactions.require(rows.get(0));
+		requireTransaction(rows.get(0));
 		try {
 			add(rows);
 		}
 		catch (IdempotencyStoreRefusedException ex) {
 			if (ex.getCause() instanceof SQLException cause && isRefusal(cause)) {
 				throw new InvalidDataAccessResourceUsageException("The database refuses the " + rows.get(0)
-						+ ", or another that is sent with it, for the outbox '" + this.table + "' (SQL state "
-						+ cause.getSQLState() + "); mend the message, the table or the rights", cause);
+						+ ", or another message that is sent with it, for the outbox '" + this.table + "' (SQL state "
+						+ cause.getSQLState() + "). Fix the message, the table or the privileges", cause);
 			}
 			throw ex;
 		}
 	}
 
-	// What the next delivery of a record would meet again: data, rights, a table that is
-	// missing. Not a server that is no longer the primary one.
+	// Requires a transaction of the manager with a connection of the outbox's
+	// DataSource, without a round trip. A connection that is bound to the thread
+	// proves nothing: a read within a transaction of another DataSource also binds
+	// one, which never commits.
+	private void requireTransaction(OutboxRow row) {
+		// Otherwise getTransaction() would begin a synchronization.
+		Assert.state(TransactionSynchronizationManager.isSynchronizationActive(),
+				() -> "No transaction is active for the " + row + ". Send it in a transaction");
+		try {
+			this.manager.getTransaction(EXISTING);
+		}
+		catch (IllegalTransactionStateException ex) {
+			throw new IllegalStateException(
+					"The active transaction is not one of the outbox's transaction manager, a "
+							+ this.manager.getClass().getName() + ", so that the " + row
+							+ " would be lost. Send it in a transaction of that manager, which @Transactional can name",
+					ex);
+		}
+		Assert.state(TransactionSynchronizationManager.hasResource(this.dataSource),
+				() -> "The current transaction does not bind a connection of the outbox's DataSource, so that the "
+						+ row + " would not commit with it. Use the transaction manager of that DataSource");
+	}
+
+	// Errors that a redelivery would meet again: the data, a privilege, a missing
+	// table. A server that is no longer the primary is not one of them.
 	private static boolean isRefusal(SQLException error) {
 		String state = error.getSQLState();
 		return READ_ONLY.equals(state) ? TransactionSynchronizationManager.isCurrentTransactionReadOnly()
@@ -163,10 +201,10 @@ public final class JdbcOutboxStore implements OutboxStore {
 	}
 
 	private void add(List<OutboxRow> rows) {
-		this.connections.inTransaction(this.timeout, (connection) -> {
+		this.executor.inTransaction(this.timeout, (connection) -> {
 			try (PreparedStatement statement = connection.prepareStatement(this.insert)) {
 				for (OutboxRow row : rows) {
-					OutboxRows.bind(statement, row);
+					OutboxRowMapper.bind(statement, row);
 					statement.addBatch();
 				}
 				return statement.executeBatch();
@@ -176,138 +214,142 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	@Override
 	public OutboxClaim claim(int limit, Set<String> without) {
-		this.blocked.unblock();
+		unblock();
 		return JdbcOutboxClaim.open(this.dataSource, this.sql, this.dialect, this.marks, PATIENCE,
 				this.retention.isZero(), this.onRefused, limit, without);
+	}
+
+	// Makes messages pending again whose dead letter was retried or discarded. The
+	// relay does so, because a claim may block further messages while an operator
+	// retries one.
+	private void unblock() {
+		long now = System.nanoTime();
+		if (now - this.unblockDueAt < 0) {
+			return;
+		}
+		this.unblockDueAt = now + UNBLOCK_INTERVAL.toNanos();
+		String statement = (this.onRefused == OnRefused.SKIP) ? this.sql.unblockAll() : this.sql.unblock();
+		if (update(PATIENCE, statement, Parameters.of("limit", UNBLOCK_LIMIT)) > 0) {
+			// There may be more messages, and some that wait for those.
+			this.unblockDueAt = System.nanoTime();
+		}
 	}
 
 	@Override
 	public void notifyRelays() {
 		String statement = this.sql.notifyRelays();
 		if (statement != null) {
-			this.connections.autonomous(this.timeout, (connection) -> Connections.update(connection, statement));
+			update(this.timeout, statement, Parameters.none());
 		}
 	}
 
 	/**
-	 * The messages whose publication is longer ago than they are kept.
-	 * @return what a cleanup deletes
+	 * The published messages whose retention has expired.
+	 * @return the messages that a cleanup deletes
 	 */
 	public ExpiredRecords expired() {
-		return new PublishedRows(table(), new ExpiredRows(this.connections, this.dialect.cleanupTurn(this.qualified),
-				this.sql.delete(), this.sql.backlog(), this.retention));
+		return new ExpiredRows(this.executor, table(), this.dialect.cleanupTurn(this.qualified),
+				SqlStatement.of(this.sql.delete()), SqlStatement.of(this.sql.backlog()), this.retention);
 	}
 
 	/**
-	 * What tells of messages of other instances. Needs the driver of PostgreSQL.
-	 * @param heard run when there are some
-	 * @return something to be started, if the database is PostgreSQL
+	 * Receives notifications of other instances about messages. Needs the driver of
+	 * PostgreSQL.
+	 * @param listener run when a notification arrives
+	 * @return the receiver to be started, if the database is PostgreSQL
 	 */
-	public Optional<Lifecycle> notifications(Runnable heard) {
+	public Optional<Lifecycle> notifications(Runnable listener) {
 		return (this.sql.notifyRelays() != null)
-				? Optional.of(new PostgresNotifications(this.dataSource, this.table, heard)) : Optional.empty();
+				? Optional.of(new OutboxNotifications(this.dataSource, this.table, listener)) : Optional.empty();
 	}
 
 	/**
-	 * Whether readers of the database's log get the messages.
-	 * @return whether a publication has the table; {@code true} if the database has no
-	 * publications
+	 * Whether change data capture receives the messages.
+	 * @return whether a publication contains the table; {@code true} if the database has
+	 * no publications
 	 */
 	public boolean isInPublication() {
 		String statement = this.sql.inPublication();
-		return statement == null || this.connections.autonomous(PATIENCE, (connection) -> {
-			try (PreparedStatement asked = connection.prepareStatement(statement);
-					ResultSet row = asked.executeQuery()) {
-				return row.next() && row.getBoolean(1);
-			}
-		});
+		return statement == null || this.executor.autonomous(PATIENCE,
+				(connection) -> SqlStatement.of(statement)
+					.first(connection, Parameters.none(), (row) -> row.getBoolean(1))
+					.orElse(false));
 	}
 
 	@Override
 	public Status status() {
-		return this.connections.autonomous(PATIENCE, (connection) -> {
+		return this.executor.autonomous(PATIENCE, (connection) -> {
 			look(connection);
-			Map<String, Object> parameters = this.marks.parameters();
-			parameters.put("most", Status.MAX_COUNT);
-			try (PreparedStatement statement = NamedStatement.of(this.sql.status()).prepare(connection, parameters);
-					ResultSet row = statement.executeQuery()) {
-				row.next();
-				OffsetDateTime now = row.getObject(3, OffsetDateTime.class);
-				Duration pending = OutboxRows.age(row.getObject(2, OffsetDateTime.class), now);
-				Duration blocked = OutboxRows.age(row.getObject(6, OffsetDateTime.class), now);
-				return new Status(row.getLong(1), (pending.compareTo(blocked) > 0) ? pending : blocked, row.getLong(4),
-						row.getLong(5));
-			}
+			Parameters parameters = this.marks.parameters().with("most", Status.MAX_COUNT);
+			return SqlStatement.of(this.sql.status())
+				.first(connection, parameters, OutboxRowMapper::status)
+				.orElseThrow();
 		});
 	}
 
-	// An instance without a relay has no claims that look.
+	// Moves the marks also for an instance without a relay, which has no claims.
 	private void look(Connection connection) throws SQLException {
 		String look = this.sql.look();
 		if (look == null) {
 			return;
 		}
 		do {
-			Map<String, Object> parameters = new HashMap<>();
+			Parameters parameters = Parameters.none();
 			long number = this.marks.begin(parameters);
 			if (number > 0) {
-				try (PreparedStatement statement = NamedStatement.of(look).prepare(connection, parameters);
+				try (PreparedStatement statement = SqlStatement.of(look).prepare(connection, parameters);
 						ResultSet row = statement.executeQuery()) {
 					this.marks.learn(number, row);
 				}
 			}
 		}
-		while (this.marks.areToBeFound());
+		while (this.marks.areMissing());
 	}
 
 	@Override
 	public List<DeadLetter> deadLetters(int limit) {
-		return this.connections.autonomous(PATIENCE, (connection) -> {
-			List<DeadLetter> found = new ArrayList<>();
-			try (PreparedStatement statement = Connections.prepare(connection, this.sql.deadLetters(), limit);
-					ResultSet row = statement.executeQuery()) {
-				while (row.next()) {
-					found.add(OutboxRows.deadLetter(row));
-				}
-			}
-			return found;
-		});
+		return this.executor.autonomous(PATIENCE, (connection) -> SqlStatement.of(this.sql.deadLetters())
+			.query(connection, Parameters.of("limit", limit), OutboxRowMapper::deadLetter));
 	}
 
 	@Override
 	public boolean retry(UUID id) {
 		requireRelay();
-		return change(this.sql.retry(), id) == 1;
+		return change(this.sql.retry(), Parameters.of("id", id)) == 1;
 	}
 
 	@Override
 	public int retry(String topic, int limit) {
 		requireRelay();
-		return change(this.sql.retryOfTopic(), topic, limit);
+		return change(this.sql.retryOfTopic(), Parameters.of("topic", topic).with("limit", limit));
 	}
 
 	@Override
 	public boolean discard(UUID id) {
-		return change(this.sql.discard(), id) == 1;
+		return change(this.sql.discard(), Parameters.of("id", id)) == 1;
 	}
 
 	@Override
 	public int discard(String topic, int limit) {
-		return change(this.sql.discardOfTopic(), topic, limit);
+		return change(this.sql.discardOfTopic(), Parameters.of("topic", topic).with("limit", limit));
 	}
 
 	private void requireRelay() {
 		if (this.logged) {
 			throw new UnsupportedOperationException("The outbox '" + this.table + "' is published from the log of the "
-					+ "database, which tells of a message once; discard it, or run an instance with a relay");
+					+ "database, which reports a message once. Discard the message, or run an instance with a relay");
 		}
 	}
 
-	private int change(String statement, Object... parameters) {
-		int changed = this.connections.autonomous(this.timeout,
-				(connection) -> Connections.update(connection, statement, parameters));
-		this.blocked.changed();
+	private int change(String statement, Parameters parameters) {
+		int changed = update(this.timeout, statement, parameters);
+		this.unblockDueAt = System.nanoTime();
 		return changed;
+	}
+
+	private int update(Duration limit, String statement, Parameters parameters) {
+		return this.executor.autonomous(limit,
+				(connection) -> SqlStatement.of(statement).update(connection, parameters));
 	}
 
 }

@@ -1,62 +1,60 @@
 package dev.idempotency.jdbc;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Timestamp;
+import java.time.DateTimeException;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.OffsetDateTime;
-import java.util.ArrayList;
+import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.stream.Stream;
+import java.util.UUID;
 
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.jdbc.RecordSql.Name;
+import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords;
 
 /**
- * The records of a table, for people. A list looks at the records that expire last, and
- * its position leads to those before.
+ * The operator's view of the records of a table. A list begins with the records that
+ * expire last; the position at its end leads to the records before.
  */
 final class JdbcRecords implements IdempotencyRecords {
 
-	private final Connections connections;
+	private final JdbcExecutor executor;
 
-	private final String find;
-
-	private final RecordStatements sql;
+	private final RecordSql sql;
 
 	private final TableName table;
 
 	private final Duration timeout;
 
-	JdbcRecords(Connections connections, String find, RecordStatements sql, TableName table, Duration timeout) {
-		this.connections = connections;
-		this.find = find;
+	JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table, Duration timeout) {
+		this.executor = executor;
 		this.sql = sql;
 		this.table = table;
 		this.timeout = timeout;
 	}
 
 	Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return this.connections.autonomous(this.timeout, (connection) -> {
-			try (PreparedStatement statement = Connections.prepare(connection, this.find, key.id());
-					ResultSet row = statement.executeQuery()) {
-				return row.next() ? Optional.of(Rows.read(key, row)) : Optional.empty();
-			}
-		});
+		return this.executor.autonomous(this.timeout,
+				(connection) -> first(connection, Name.FIND, key, (row) -> read(key, row)));
 	}
 
 	@Override
 	public Overview overview() {
-		return this.connections.autonomous(this.timeout, (connection) -> {
+		return this.executor.autonomous(this.timeout, (connection) -> {
 			Position bound = bound(connection, Position.LAST);
-			List<Scope> scopes = query(connection, this.sql.overview(), JdbcRecords::scope,
-					((bound != null) ? bound : Position.FIRST).parameters());
+			List<Scope> scopes = this.sql.get(Name.OVERVIEW)
+				.query(connection, to(bound, Parameters.none()), JdbcRecords::scope);
 			return new Overview(scopes, bound == null, (bound != null) ? estimate(connection) : null);
 		});
 	}
@@ -70,117 +68,158 @@ final class JdbcRecords implements IdempotencyRecords {
 	}
 
 	private @Nullable Long estimate(Connection connection) throws SQLException {
-		if (this.sql.estimate().isEmpty()) {
+		if (!this.sql.has(Name.ESTIMATE)) {
 			return null;
 		}
-		String name = this.table.toString();
-		return query(connection, this.sql.estimate(), (row) -> {
-			long estimate = row.getLong(1);
-			return row.wasNull() ? Optional.<Long>empty() : Optional.of(estimate);
-		}, name, name).get(0).orElse(null);
-	}
-
-	private @Nullable Position bound(Connection connection, Position after) throws SQLException {
-		Object[] parameters = Stream.concat(Stream.of(after.parameters()), Stream.of(WINDOW - 1)).toArray();
-		List<Position> bound = query(connection, this.sql.bound(), Position::of, parameters);
-		return bound.isEmpty() ? null : bound.get(0);
+		return this.sql.get(Name.ESTIMATE)
+			.first(connection, Parameters.of("table", this.table.toString()), (row) -> row.getObject(1, Long.class))
+			.orElse(null);
 	}
 
 	@Override
 	public Page stuck(int limit, @Nullable String after) {
-		return list(this.sql.stuck(), limit, after);
+		return list(Name.STUCK, limit, after);
 	}
 
 	@Override
 	public Page failed(int limit, @Nullable String after) {
-		return list(this.sql.failed(), limit, after);
+		return list(Name.FAILED, limit, after);
 	}
 
-	private Page list(String statement, int limit, @Nullable String after) {
+	private Page list(Name name, int limit, @Nullable String after) {
 		Position start = Position.parse(after);
-		return this.connections.autonomous(this.timeout, (connection) -> {
+		return this.executor.autonomous(this.timeout, (connection) -> {
 			Position bound = bound(connection, start);
-			Object[] parameters = Stream
-				.of(start.parameters(), ((bound != null) ? bound : Position.FIRST).parameters(),
-						new Object[] { limit + 1 })
-				.flatMap(Stream::of)
-				.toArray();
-			List<Listed> found = query(connection, statement, Listed::of, parameters);
+			Parameters parameters = to(bound, from(start)).with("limit", limit + 1);
+			List<Listed> found = this.sql.get(name).query(connection, parameters, Listed::of);
 			Position next = (found.size() > limit) ? found.get(limit - 1).position() : bound;
 			return new Page(found.stream().limit(limit).map(Listed::record).toList(), next == null,
 					(next != null) ? next.toString() : null);
 		});
 	}
 
+	private @Nullable Position bound(Connection connection, Position after) throws SQLException {
+		return this.sql.get(Name.BOUND)
+			.first(connection, from(after).with("others", WINDOW - 1), Position::of)
+			.orElse(null);
+	}
+
+	private static Parameters from(Position before) {
+		return Parameters.of("before", before.expiresAt()).with("beforeid", before.id());
+	}
+
+	private static Parameters to(@Nullable Position bound, Parameters parameters) {
+		Position last = (bound != null) ? bound : Position.FIRST;
+		return parameters.with("bound", last.expiresAt()).with("boundid", last.id());
+	}
+
 	@Override
 	public Optional<byte[]> result(IdempotencyKey key) {
-		return this.connections.autonomous(this.timeout,
-				(connection) -> query(connection, this.sql.result(), (row) -> Optional.ofNullable(row.getBytes(1)),
-						key.id())
-					.stream()
-					.flatMap(Optional::stream)
-					.findFirst());
+		return this.executor.autonomous(this.timeout,
+				(connection) -> first(connection, Name.RESULT, key, (row) -> row.getBytes(1)));
 	}
 
 	@Override
 	public Change release(IdempotencyKey key, boolean force) {
-		return change(this.sql.release(), key, force);
+		return change(Name.RELEASE_BY_OPERATOR, key, force);
 	}
 
 	@Override
 	public Change evict(IdempotencyKey key, boolean force) {
-		return change(this.sql.evict(), key, force);
+		return change(Name.EVICT, key, force);
 	}
 
-	// The number of rows decides; the look afterwards only says why there was none.
-	private Change change(String statement, IdempotencyKey key, boolean force) {
-		return this.connections.autonomous(this.timeout, (connection) -> {
-			try (PreparedStatement update = Connections.prepare(connection, statement, key.id(), force)) {
-				if (update.executeUpdate() > 0) {
-					return Change.DONE;
-				}
+	// The number of rows decides. The state that is read afterwards only explains why
+	// no row was changed.
+	private Change change(Name name, IdempotencyKey key, boolean force) {
+		return this.executor.autonomous(this.timeout, (connection) -> {
+			if (this.sql.get(name).update(connection, Parameters.of("id", key.id()).with("force", force)) > 0) {
+				return Change.DONE;
 			}
-			return query(connection, this.sql.state(), (row) -> row.getString(1), key.id()).stream()
-				.findFirst()
+			return first(connection, Name.STATE, key, (row) -> row.getString(1))
 				.map((state) -> "C".equals(state) ? Change.COMPLETED : Change.ALIVE)
 				.orElse(Change.ABSENT);
 		});
 	}
 
-	private static <T> List<T> query(Connection connection, String sql, Reader<T> reader,
-			@Nullable Object... parameters) throws SQLException {
-		try (PreparedStatement statement = Connections.prepare(connection, sql, parameters);
-				ResultSet rows = statement.executeQuery()) {
-			List<T> read = new ArrayList<>();
-			while (rows.next()) {
-				read.add(reader.read(rows));
-			}
-			return read;
-		}
+	private <T> Optional<T> first(Connection connection, Name name, IdempotencyKey key,
+			SqlStatement.RowReader<T> reader) throws SQLException {
+		return this.sql.get(name).first(connection, Parameters.of("id", key.id()), reader);
+	}
+
+	private static IdempotencyRecord read(IdempotencyKey key, ResultSet row) throws SQLException {
+		String errorType = row.getString("error_type");
+		Failure failure = (errorType != null) ? new Failure(errorType, row.getString("error_message")) : null;
+		State state = switch (row.getString("state")) {
+			case "P" -> State.IN_PROGRESS;
+			case "C" -> State.COMPLETED;
+			default -> State.FAILED;
+		};
+		// An instance of an older version does not clear the time when it claims.
+		Instant completedAt = (state == State.COMPLETED) ? time(row, "completed_at") : null;
+		return new IdempotencyRecord(key, state, row.getInt("fence"), row.getInt("attempt"), time(row, "lease_until"),
+				Objects.requireNonNull(time(row, "created_at")), completedAt,
+				Objects.requireNonNull(time(row, "expires_at")), failure);
+	}
+
+	private static @Nullable Instant time(ResultSet row, String column) throws SQLException {
+		Timestamp time = row.getTimestamp(column);
+		return (time != null) ? time.toInstant() : null;
 	}
 
 	/**
-	 * Reads a row.
+	 * The position of a record in the order of expiry.
 	 *
-	 * @param <T> the type of what it holds
+	 * @param expiresAt the expiry
+	 * @param id the id
 	 */
-	private interface Reader<T> {
+	private record Position(OffsetDateTime expiresAt, UUID id) {
 
-		T read(ResultSet row) throws SQLException;
+		static final Position FIRST = new Position(OffsetDateTime.of(1970, 1, 1, 0, 0, 0, 0, ZoneOffset.UTC),
+				new UUID(0, 0));
+
+		static final Position LAST = new Position(OffsetDateTime.of(9999, 12, 31, 0, 0, 0, 0, ZoneOffset.UTC),
+				new UUID(-1, -1));
+
+		private static final char SEPARATOR = '_';
+
+		static Position of(ResultSet row) throws SQLException {
+			return new Position(Objects.requireNonNull(row.getObject("expires_at", OffsetDateTime.class)),
+					Objects.requireNonNull(row.getObject("id", UUID.class)));
+		}
+
+		static Position parse(@Nullable String text) {
+			if (text == null) {
+				return LAST;
+			}
+			try {
+				int separator = text.indexOf(SEPARATOR);
+				return new Position(OffsetDateTime.parse(text.substring(0, Math.max(0, separator))),
+						UUID.fromString(text.substring(separator + 1)));
+			}
+			catch (DateTimeException | IllegalArgumentException ex) {
+				throw new IllegalArgumentException("No page ends at '" + text + "'", ex);
+			}
+		}
+
+		@Override
+		public String toString() {
+			return this.expiresAt.withOffsetSameInstant(ZoneOffset.UTC).toString() + SEPARATOR + this.id;
+		}
 
 	}
 
 	/**
-	 * A record and where it is.
+	 * A listed record.
 	 *
 	 * @param record the record
-	 * @param position where it is
+	 * @param position its position
 	 */
 	private record Listed(IdempotencyRecord record, Position position) {
 
 		static Listed of(ResultSet row) throws SQLException {
 			IdempotencyKey key = IdempotencyKey.of(row.getString("scope"), row.getString("key"));
-			return new Listed(Rows.read(key, row), Position.of(row));
+			return new Listed(read(key, row), Position.of(row));
 		}
 
 	}

@@ -1,27 +1,36 @@
 package dev.idempotency.jdbc;
 
+import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 
 import javax.sql.DataSource;
+
+import org.flywaydb.core.Flyway;
+import org.flywaydb.core.api.CoreErrorCode;
+import org.flywaydb.core.api.FlywayException;
+import org.flywaydb.core.api.configuration.FluentConfiguration;
 
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
- * The schema of the store. It has its own migrations and its own history table: the
- * history of the application is neither read nor written. A name without a schema means
- * the table that the database finds in its search path, and without one a new table in
- * the current schema. A table that was created from the scripts by hand, and has no
- * history, gets one that begins with the last script that it shows.
+ * Creates and updates the tables of the store and the outbox with Flyway. The migrations
+ * have their own history table: the history of the application is neither read nor
+ * written. A name without a schema means the table that the database finds in its search
+ * path, or else a new table in the current schema. A table that was created from the
+ * scripts by hand gets a history that begins with the last script that its columns show.
  *
  * @since 0.1.0
  */
 public final class JdbcSchemaMigration {
 
+	private static final String INSUFFICIENT_PRIVILEGE = "42501";
+
 	private JdbcSchemaMigration() {
 	}
 
 	/**
-	 * Bring the schema of a single table up to date. Needs Flyway.
+	 * Bring the schema of a single table up to date.
 	 * @param dataSource the database
 	 * @param table the name of the table
 	 */
@@ -30,24 +39,24 @@ public final class JdbcSchemaMigration {
 	}
 
 	/**
-	 * Bring the schema up to date. Needs Flyway.
+	 * Bring the schema up to date.
 	 * @param dataSource the database
 	 * @param table the name of the table
 	 * @param layout how the records are kept
-	 * @throws IdempotencyConfigurationException if there is a single table and the layout
-	 * is partitioned
+	 * @throws IdempotencyConfigurationException if the table exists and is not
+	 * partitioned, but the layout is
 	 */
 	public static void migrate(DataSource dataSource, TableName table, Layout layout) {
 		migrate(dataSource, table, layout, false);
 	}
 
 	/**
-	 * Bring the schema up to date. Needs Flyway.
+	 * Bring the schema up to date.
 	 * @param dataSource the database
 	 * @param table the name of the table
 	 * @param layout how the records are kept
-	 * @param convert whether a single table, also an empty one, may be converted to a
-	 * partitioned one; that cannot be undone
+	 * @param convert whether a single table, even an empty one, may be converted to a
+	 * partitioned one, which cannot be undone
 	 * @throws IdempotencyConfigurationException if a single table would have to be
 	 * converted and may not
 	 */
@@ -56,34 +65,35 @@ public final class JdbcSchemaMigration {
 	}
 
 	/**
-	 * Bring the schema up to date with a user of its own. Needs Flyway.
+	 * Bring the schema up to date with a separate user.
 	 * @param dataSource the database as the store uses it: its search path finds a table
 	 * whose name has no schema
-	 * @param migrations the database with a user who may create tables; one that only the
-	 * store's user owns is migrated by that user
+	 * @param migrations the database with a user who may create tables; a table that only
+	 * the user of the store owns is migrated by that user
 	 * @param table the name of the table
 	 * @param layout how the records are kept
-	 * @param convert whether a single table, also an empty one, may be converted to a
-	 * partitioned one; that cannot be undone
+	 * @param convert whether a single table, even an empty one, may be converted to a
+	 * partitioned one, which cannot be undone
 	 * @throws IdempotencyConfigurationException if a single table would have to be
-	 * converted and may not, or if the user of the migrations may not run them
+	 * converted and may not, or if the user may not run the migrations
 	 */
 	public static void migrate(DataSource dataSource, DataSource migrations, TableName table, Layout layout,
 			boolean convert) {
-		Dialect dialect = Databases.dialect(dataSource, layout);
-		if (!convert && Databases.ask(dataSource, (connection) -> dialect.isToBeConverted(connection, table))) {
+		Dialect dialect = DatabaseInspection.dialect(dataSource, layout);
+		Catalog catalog = dialect.catalog();
+		if (!convert
+				&& DatabaseInspection.ask(dataSource, (connection) -> catalog.needsConversion(connection, table))) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.jdbc.layout' is 'partitioned', but the table '" + table
 							+ "' exists and is not partitioned. Its conversion cannot be undone.",
 					"Set 'idempotency.jdbc.convert' to 'true' to convert it, or 'idempotency.jdbc.layout' to 'single'.");
 		}
-		new Migrations(dialect, Databases.qualified(dataSource, dialect, table), RequiredTable.ofRecords(table, layout),
-				dialect.migrations())
-			.run(dataSource, migrations);
+		migrate(dataSource, migrations, catalog, DatabaseInspection.qualified(dataSource, dialect, table),
+				RequiredTable.ofRecords(table, layout), catalog.migrations());
 	}
 
 	/**
-	 * Bring the schema of an outbox up to date. Needs Flyway.
+	 * Bring the schema of an outbox up to date.
 	 * @param dataSource the database
 	 * @param table the name of the table
 	 */
@@ -92,38 +102,121 @@ public final class JdbcSchemaMigration {
 	}
 
 	/**
-	 * Bring the schema of an outbox up to date with a user of its own. Needs Flyway.
+	 * Bring the schema of an outbox up to date with a separate user.
 	 * @param dataSource the database as the outbox uses it: its search path finds a table
 	 * whose name has no schema
-	 * @param migrations the database with a user who may create tables; one that only the
-	 * store's user owns is migrated by that user
+	 * @param migrations the database with a user who may create tables; a table that only
+	 * the user of the outbox owns is migrated by that user
 	 * @param table the name of the table
 	 */
 	public static void migrateOutbox(DataSource dataSource, DataSource migrations, TableName table) {
-		Dialect dialect = Databases.dialect(dataSource, Layout.SINGLE);
-		new Migrations(dialect, Databases.qualified(dataSource, dialect, table), RequiredTable.ofOutbox(table, false),
-				List.of(dialect.outbox(table).migrations()))
-			.run(dataSource, migrations);
+		Dialect dialect = DatabaseInspection.dialect(dataSource, Layout.SINGLE);
+		migrate(dataSource, migrations, dialect.catalog(), DatabaseInspection.qualified(dataSource, dialect, table),
+				RequiredTable.ofOutbox(table, false), List.of(dialect.outbox(table).migrations()));
+	}
+
+	private static void migrate(DataSource store, DataSource migrations, Catalog catalog, TableName table,
+			List<RequiredTable> tables, List<String> folders) {
+		boolean storeOwnsIt = migrations != store && hasOtherOwner(migrations, catalog, table)
+				&& !hasOtherOwner(store, catalog, table);
+		DataSource dataSource = storeOwnsIt ? store : migrations;
+		FluentConfiguration configuration = Flyway.configure(JdbcSchemaMigration.class.getClassLoader())
+			.dataSource(dataSource)
+			.locations(folders.stream().map((folder) -> "classpath:" + folder).toArray(String[]::new))
+			.table(table.historyTable())
+			.placeholders(Map.of("table", table.toString(), "name", table.table()))
+			// The schema already contains the tables of the application.
+			.baselineOnMigrate(true)
+			.baselineVersion(String.valueOf(baseline(dataSource, catalog, table, tables, folders)))
+			.createSchemas(false)
+			// The scripts of a layout have their own version numbers. Flyway warns
+			// about it.
+			.outOfOrder(folders.size() > 1)
+			// The functions of a layout must follow a new column of the table
+			// at once.
+			.group(folders.size() > 1)
+			// Instances of a later version may have started already.
+			.ignoreMigrationPatterns("*:future", "*:missing")
+			// About one second each: another instance may be converting a
+			// large table.
+			.lockRetryCount(300)
+			.cleanDisabled(true);
+		if (table.schema() != null) {
+			configuration.defaultSchema(DatabaseInspection.storedName(dataSource, table.schema()));
+		}
+		try {
+			migrate(configuration.load());
+		}
+		catch (FlywayException ex) {
+			throw failure(ex, table, folders);
+		}
+	}
+
+	private static boolean hasOtherOwner(DataSource dataSource, Catalog catalog, TableName table) {
+		return DatabaseInspection.ask(dataSource, (connection) -> catalog.hasOtherOwner(connection, table));
+	}
+
+	// The version of a table without a history. A table that another instance is
+	// creating has a history, because Flyway creates that first.
+	private static int baseline(DataSource dataSource, Catalog catalog, TableName table, List<RequiredTable> tables,
+			List<String> folders) {
+		return DatabaseInspection.ask(dataSource, (connection) -> {
+			catalog.requireMigration(connection, table, folders);
+			return catalog.version(connection, table,
+					RequiredTable.version(tables, catalog.columns(connection, table, tables)));
+		});
+	}
+
+	// Flyway refuses if another instance creates the history after Flyway has looked
+	// for it and before it checks whether the schema is empty. The second try finds
+	// the history. Other failures have a cause or a code.
+	private static void migrate(Flyway flyway) {
+		try {
+			flyway.migrate();
+		}
+		catch (FlywayException ex) {
+			if (ex.getErrorCode() != CoreErrorCode.ERROR || ex.getCause() != null) {
+				throw ex;
+			}
+			flyway.migrate();
+		}
+	}
+
+	private static IdempotencyConfigurationException failure(FlywayException error, TableName table,
+			List<String> folders) {
+		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+			if (cause instanceof SQLException refusal && INSUFFICIENT_PRIVILEGE.equals(refusal.getSQLState())) {
+				return new IdempotencyConfigurationException("The database user may not migrate the table '"
+						+ table.table() + "': " + refusal.getMessage() + ".",
+						"Migrate" + Catalog.otherWaysToMigrate(folders));
+			}
+		}
+		return new IdempotencyConfigurationException(
+				"The schema of the table '" + table.table() + "' could not be migrated: " + error.getMessage(),
+				"Add Flyway's module for the database if it is missing, and grant the user the right to create "
+						+ "tables; or create the table yourself and set 'idempotency.jdbc.schema' to 'validate'.");
 	}
 
 	/**
-	 * Whether two {@link DataSource}s lead to the same database, with whatever user.
+	 * Whether two {@link DataSource}s lead to the same database, with any users.
 	 * @param one a database
 	 * @param other a database
-	 * @return whether it is the same one of the same server
+	 * @return whether it is the same database of the same server
 	 */
 	public static boolean isSameDatabase(DataSource one, DataSource other) {
-		return product(one).equals(product(other)) && database(one).equals(database(other));
+		return product(one).equals(product(other)) && identity(one).equals(identity(other));
 	}
 
-	// The other one may be of a kind that the store does not know.
+	// The other database may be one that the store does not support.
 	private static String product(DataSource dataSource) {
-		return Databases.ask(dataSource, (connection) -> connection.getMetaData().getDatabaseProductName());
+		return DatabaseInspection.ask(dataSource, (connection) -> connection.getMetaData().getDatabaseProductName());
 	}
 
-	private static String database(DataSource dataSource) {
-		return Databases.ask(dataSource,
-				(connection) -> Databases.dialect(connection, Layout.SINGLE).catalog().database(connection));
+	private static String identity(DataSource dataSource) {
+		return DatabaseInspection.ask(dataSource,
+				(connection) -> DatabaseInspection.dialect(connection, Layout.SINGLE)
+					.catalog()
+					.databaseIdentity(connection));
 	}
 
 }

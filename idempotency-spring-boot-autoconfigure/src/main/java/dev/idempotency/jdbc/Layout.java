@@ -1,19 +1,20 @@
 package dev.idempotency.jdbc;
 
 /**
- * How the records are kept in the database.
+ * The layout of the records in the database.
  *
  * @since 0.1.0
  */
 public enum Layout {
 
 	/**
-	 * One table.
+	 * A single table.
 	 */
 	SINGLE,
 
 	/**
-	 * A table with partitions that are dropped as a whole. PostgreSQL only.
+	 * A partitioned table, whose expired partitions are dropped as a whole. PostgreSQL
+	 * only.
 	 */
 	PARTITIONED
 

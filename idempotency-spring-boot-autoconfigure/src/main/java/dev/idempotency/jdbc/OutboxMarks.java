@@ -5,8 +5,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
@@ -14,27 +12,29 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The position in each lane from which on this instance looks for messages. Published
- * messages cannot leave the indexes while any transaction of the database has an older
- * snapshot, so a relay that looked from the beginning would read all of them each time.
+ * The position in each lane at which this instance begins to search for messages.
+ * Published messages cannot leave the indexes while any transaction of the database has
+ * an older snapshot, so that a search from the beginning would read all of them each
+ * time.
  * <p>
- * A mark passes no position that an open transaction may still fill. A position is taken
- * under the lock of the table that an insert needs, so all positions up to one that was
- * read are decided when every transaction that held that lock afterwards has ended. A
- * message that becomes pending again has a time for its next attempt, and is found by
- * that. A full look at one lane after the other finds what was changed by hand.
+ * A mark never passes a position that an open transaction may still fill. An insert takes
+ * its position under a lock of the table. All positions up to one that was read are
+ * therefore decided when every transaction that held that lock afterwards has ended. A
+ * message that becomes pending again has a time for its next attempt, by which it is
+ * found. A full search of one lane at a time finds rows that were changed by hand.
  */
 final class OutboxMarks {
 
 	private static final Duration INTERVAL = Duration.ofSeconds(1);
 
-	// Of one lane; for all of them it takes about ten minutes.
+	// The interval for one lane. A round through all lanes takes about ten minutes.
 	private static final Duration FULL_INTERVAL = Duration.ofSeconds(10);
 
-	// Before a look that brings no answer is given up.
+	// After this time, a search without a result is abandoned.
 	private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-	// Those that follow each other at once, until the writers of the first have ended.
+	// The searches that follow each other without an interval, until the writers that
+	// the first one found have ended.
 	private static final int FIRST_LOOKS = 3;
 
 	private static final String PREPARED = "-1/";
@@ -43,13 +43,13 @@ final class OutboxMarks {
 
 	private final Long[] from = new Long[OutboxSql.LANES];
 
-	// Positions belong to a server: another one may have lost the last of them.
+	// Positions are valid for one server: another one may have lost the last of them.
 	private String server = "";
 
-	// Each message up to here is visible, or will never be.
+	// Each message up to this position is visible or will never be.
 	private long decided;
 
-	// The next value of that, as soon as these transactions have ended.
+	// The next decided position, as soon as the open transactions have ended.
 	private long candidate;
 
 	private Set<String> open = Set.of();
@@ -62,7 +62,8 @@ final class OutboxMarks {
 
 	private long nextFullLook;
 
-	// Whether a look has found what is pending, which only one from the beginning can do.
+	// Whether a search has found the pending messages, which only a search from the
+	// beginning does.
 	private boolean known;
 
 	private int fullLane = OutboxSql.LANES - 1;
@@ -75,41 +76,34 @@ final class OutboxMarks {
 	}
 
 	/**
-	 * The parameters of statements that look from the marks on.
-	 * @return the parameters, to be changed by the caller
+	 * The parameters of statements that search from the marks on.
+	 * @return the parameters, to which the caller may add others
 	 */
-	synchronized Map<String, Object> parameters() {
-		Map<String, Object> parameters = new HashMap<>();
-		parameters.put("server", this.server);
-		parameters.put("marks", marks(this.from.clone()));
-		return parameters;
-	}
-
-	private static ArrayParameter marks(@Nullable Long[] marks) {
-		return new ArrayParameter("bigint", marks);
+	synchronized Parameters parameters() {
+		return Parameters.of("server", this.server).with("marks", "bigint", this.from.clone());
 	}
 
 	/**
-	 * Whether to look before a round and not within it, so that what is published is read
-	 * once and not by each statement of the round.
-	 * @return whether there are no marks yet, and a look may find some
+	 * Whether there are no marks yet and a search may find some. It is then run before a
+	 * round and not within it, so that published messages are read once and not by each
+	 * statement of the round.
+	 * @return whether to search before the round
 	 */
-	synchronized boolean areToBeFound() {
-		return moreIsNeeded() && this.nanos.getAsLong() - this.nextLook >= 0;
+	synchronized boolean areMissing() {
+		return needsMore() && this.nanos.getAsLong() - this.nextLook >= 0;
 	}
 
-	private boolean moreIsNeeded() {
+	private boolean needsMore() {
 		return !this.known && (this.decided > 0 || this.number < FIRST_LOOKS);
 	}
 
 	/**
-	 * Begin a look that moves the marks, if there has been none for a while. As long as
-	 * no position is decided it asks for positions and writers only, and reads no
-	 * messages.
-	 * @param parameters gets the parameters of the look
-	 * @return the number of the look, zero if there is no need of one
+	 * Begin a search that moves the marks if the interval has passed. As long as no
+	 * position is decided it only reads positions and writers, and no messages.
+	 * @param parameters the parameters, to which those of the search are added
+	 * @return the number of the search, zero if none is due
 	 */
-	synchronized long begin(Map<String, Object> parameters) {
+	synchronized long begin(Parameters parameters) {
 		long now = this.nanos.getAsLong();
 		if (now - this.nextLook < 0) {
 			return 0;
@@ -120,19 +114,19 @@ final class OutboxMarks {
 			this.fullLane = (this.fullLane + 1) % starts.length;
 			starts[this.fullLane] = 0L;
 		}
-		parameters.put("starts", marks(starts));
+		parameters.with("starts", "bigint", starts);
 		this.nextLook = now + PATIENCE.toNanos();
 		return ++this.number;
 	}
 
 	/**
-	 * Learn from a look.
-	 * @param look its number
-	 * @param row what it has found
+	 * Move the marks.
+	 * @param look the number of the search
+	 * @param row its result
 	 * @throws SQLException if the row cannot be read
 	 */
 	synchronized void learn(long look, ResultSet row) throws SQLException {
-		// One that was overtaken knows less than the other.
+		// A search that a later one has overtaken has older data.
 		if (look == this.number && row.next()) {
 			learn(row.getString(1), row.getLong(2), Set.of((String[]) elements(row.getArray(3))),
 					(Long[]) elements(row.getArray(4)));
@@ -168,10 +162,10 @@ final class OutboxMarks {
 		if (this.open.isEmpty()) {
 			this.decided = position;
 		}
-		this.nextLook = this.nanos.getAsLong() + (moreIsNeeded() ? 0 : INTERVAL.toNanos());
+		this.nextLook = this.nanos.getAsLong() + (needsMore() ? 0 : INTERVAL.toNanos());
 	}
 
-	// A transaction that is prepared goes on under another name.
+	// A prepared transaction continues under another name.
 	private Set<String> stillOpen(Set<String> writers) {
 		boolean ended = this.open.stream().anyMatch((id) -> !id.startsWith(PREPARED) && !writers.contains(id));
 		return writers.stream()

@@ -5,26 +5,25 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The statements of the outbox. Those that a relay runs one after the other are not one
- * statement on purpose: what is read after a lane has been locked must be what is there
- * then.
+ * The statements of the outbox. A relay runs several statements one after the other on
+ * purpose: those that follow the lock of a lane must read the rows as they are then.
  */
 abstract class OutboxSql {
 
 	static final int LANES = 64;
 
-	// One relay does not take all there are.
+	// One relay leaves lanes to others.
 	static final int LANES_OF_A_CLAIM = LANES / 2;
 
 	static final String PENDING = "published_at IS NULL AND set_aside_at IS NULL";
 
-	// Given up, and not only behind one that is.
+	// Excludes messages that only wait behind a dead letter.
 	private static final String DEAD = "set_aside_at IS NOT NULL AND blocked_by IS NULL";
 
 	private static final String BLOCKED = "set_aside_at IS NOT NULL AND blocked_by IS NOT NULL";
 
-	// With the first message of its topic and key that is set aside: a look at the index
-	// for each row that is read.
+	// The blocker is the first dead letter with the same topic and key. It costs one
+	// index lookup for each row that is read.
 	private static final String COLUMNS = """
 			id, position, lane, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at,
@@ -33,10 +32,9 @@ abstract class OutboxSql {
 			    AND f.published_at IS NULL AND f.next_attempt_at IS NOT NULL AND f.set_aside_at IS NOT NULL
 			    ORDER BY f.position LIMIT 1) AS blocker""";
 
-	// Not what is to be tried again later, nor what comes after it: a look at the index
-	// for
-	// each row. NOT EXISTS would be a join, which compares each with all that was
-	// refused.
+	// Excludes messages that are retried later and those that follow them. It costs
+	// one index lookup for each row. NOT EXISTS would be a join, which compares each
+	// row with all failed messages.
 	private static final String DUE = """
 			o.published_at IS NULL AND o.set_aside_at IS NULL
 			  AND (o.next_attempt_at IS NULL OR o.next_attempt_at <= CURRENT_TIMESTAMP)
@@ -45,7 +43,7 @@ abstract class OutboxSql {
 			    AND f.published_at IS NULL AND f.set_aside_at IS NULL AND f.next_attempt_at > CURRENT_TIMESTAMP
 			    ORDER BY f.position LIMIT 1), FALSE)""";
 
-	// Not always the same, so that none is left behind.
+	// The order is random, so that no lane is neglected.
 	private static final String LOCK_LANES = """
 			SELECT l.lane%2$s FROM %1$s_lane l WHERE (%3$s) ORDER BY random() LIMIT :some FOR UPDATE SKIP LOCKED""";
 
@@ -64,11 +62,11 @@ abstract class OutboxSql {
 	/**
 	 * Create the statements of an outbox.
 	 * @param table the table
-	 * @param folder the name of the folder of its migrations
-	 * @param all what claims messages of all topics
-	 * @param some what leaves some topics out
-	 * @param delete see {@link #delete}; with the table to be filled in
-	 * @param backlog see {@link #backlog}; with the table to be filled in
+	 * @param folder the name of the folder that contains its migrations
+	 * @param all the statements that claim messages of all topics
+	 * @param some the statements that leave out some topics
+	 * @param delete the format of {@link #delete}
+	 * @param backlog the format of {@link #backlog}
 	 */
 	OutboxSql(TableName table, String folder, Claims all, Claims some, String delete, String backlog) {
 		this.table = table.toString();
@@ -92,7 +90,7 @@ abstract class OutboxSql {
 	}
 
 	/**
-	 * The folder on the class path that holds the migrations.
+	 * The folder on the class path that contains the migrations.
 	 * @return the folder
 	 */
 	String migrations() {
@@ -103,25 +101,15 @@ abstract class OutboxSql {
 		return this.table;
 	}
 
-	/**
-	 * Add a message.
-	 * @param published whether that is all, since somebody reads the log of the database
-	 * @return the statement
-	 */
-	String insert(boolean published) {
-		return "INSERT INTO " + this.table + " (id, lane, topic, message_key, payload, headers, idempotency_key, "
-				+ "aggregatetype, aggregateid, type, published_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-				+ (published ? "CURRENT_TIMESTAMP" : "NULL") + ")";
-	}
-
 	String allLanes() {
 		return "SELECT lane FROM " + this.table + "_lane WHERE lane >= 0 AND lane < " + LANES;
 	}
 
 	/**
-	 * Delete published messages. Parameters: the retention in milliseconds, a time before
-	 * which there are none, if that is known, the number. Columns: how many, and the time
-	 * of the last.
+	 * Deletes a batch of published messages. Parameters: {@code patience}, the retention
+	 * in milliseconds; {@code reached}, the publication of the last row of the previous
+	 * batch; {@code limit}. Columns: the number of deleted messages, the publication of
+	 * the last one.
 	 * @return the statement
 	 */
 	String delete() {
@@ -129,7 +117,7 @@ abstract class OutboxSql {
 	}
 
 	/**
-	 * The oldest published message. Column: its age in milliseconds.
+	 * Reads the time in milliseconds since the publication of the oldest message.
 	 * @return the statement
 	 */
 	String backlog() {
@@ -137,8 +125,8 @@ abstract class OutboxSql {
 	}
 
 	/**
-	 * Whether readers of the database's log get the messages. Column: whether a
-	 * publication has the table.
+	 * Reads whether change data capture receives the messages, that is, whether a
+	 * publication contains the table.
 	 * @return the statement, {@code null} if the database has no publications
 	 */
 	@Nullable String inPublication() {
@@ -146,21 +134,20 @@ abstract class OutboxSql {
 	}
 
 	/**
-	 * The beginning of a claim, sent with its first statement in one round trip. The
-	 * transaction then reads what has been committed before each statement, whatever the
-	 * isolation of the connection, and has the locks and the privileges that the marks
-	 * will need.
+	 * The beginning of a claim, sent in one round trip with its first statement. The
+	 * transaction is then READ COMMITTED, whatever the isolation of the connection, and
+	 * has the locks and the privileges that the following updates need.
 	 * @param delete whether published messages are deleted
-	 * @return the beginning of a statement, empty if the isolation of the connection has
-	 * to be changed
+	 * @return the beginning of a statement, empty if the isolation of the connection must
+	 * be changed instead
 	 */
 	String begin(boolean delete) {
 		return "";
 	}
 
 	/**
-	 * What claims messages.
-	 * @param without the topics that are to be left out
+	 * The statements that claim messages.
+	 * @param without the topics to leave out
 	 * @return the statements
 	 */
 	Claims claims(Set<String> without) {
@@ -169,73 +156,74 @@ abstract class OutboxSql {
 
 	/**
 	 * The limit of {@link Claims#rows}.
-	 * @param all how many messages are wanted, about
+	 * @param all the approximate number of messages to claim
 	 * @param lanes the number of lanes
-	 * @return how many the statement is to take from each lane, or in all
+	 * @return the number of messages to read from each lane or in total, depending on the
+	 * database
 	 */
 	abstract int limit(int all, int lanes);
 
 	String published() {
-		return "UPDATE " + this.table + " SET published_at = " + now() + " WHERE id = ANY(?) AND " + PENDING;
+		return "UPDATE " + this.table + " SET published_at = " + now() + " WHERE id = ANY(:ids) AND " + PENDING;
 	}
 
 	String deletePublished() {
-		return "DELETE FROM " + this.table + " WHERE id = ANY(?) AND " + PENDING;
+		return "DELETE FROM " + this.table + " WHERE id = ANY(:ids) AND " + PENDING;
 	}
 
 	String failed() {
-		return "UPDATE " + this.table + " SET attempts = ?, error_type = ?, error_message = ?, next_attempt_at = "
-				+ later() + ", blocked_by = NULL, set_aside_at = CASE WHEN ? THEN " + now() + " END WHERE id = ? AND "
-				+ PENDING;
+		return "UPDATE " + this.table + " SET attempts = :attempts, error_type = :type, error_message = :message, "
+				+ "next_attempt_at = " + later() + ", blocked_by = NULL, set_aside_at = CASE WHEN :dead THEN " + now()
+				+ " END WHERE id = :id AND " + PENDING;
 	}
 
 	/**
-	 * Set a message aside behind one of its topic and key that is. It leaves the index of
-	 * what is pending, so that no later claim passes it again. Parameters: the message
-	 * that it waits for, its own identity.
+	 * Blocks a message behind a dead letter with the same topic and key. The message
+	 * leaves the index of pending messages, so that no later claim reads it again.
+	 * Parameters: {@code blocker}, the id of the dead letter, and {@code id}.
 	 * @return the statement
 	 */
 	String block() {
-		return "UPDATE " + this.table + " SET blocked_by = ?, set_aside_at = " + now() + ", next_attempt_at = " + now()
-				+ " WHERE id = ? AND " + PENDING;
+		return "UPDATE " + this.table + " SET blocked_by = :blocker, set_aside_at = " + now() + ", next_attempt_at = "
+				+ now() + " WHERE id = :id AND " + PENDING;
 	}
 
 	/**
-	 * Make messages pending whose blocker is not set aside any more. Whether another one
-	 * blocks them is for the next claim to see. Parameter: how many at most, in their
-	 * order.
+	 * Makes messages pending whose blocker is no dead letter any more. The next claim
+	 * detects whether another dead letter blocks them. Parameter: {@code limit}, in the
+	 * order of the messages.
 	 * @return the statement
 	 */
 	abstract String unblock();
 
 	/**
-	 * Make all messages pending that wait for another one. Parameter: how many at most,
-	 * in their order.
+	 * Makes all blocked messages pending. Parameter: {@code limit}, in the order of the
+	 * messages.
 	 * @return the statement
 	 */
 	String unblockAll() {
 		return unblock(
 				"SELECT b.id FROM " + this.table + " b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL "
-						+ "ORDER BY b.position LIMIT ? FOR UPDATE SKIP LOCKED");
+						+ "ORDER BY b.position LIMIT :limit FOR UPDATE SKIP LOCKED");
 	}
 
-	// They keep the time of their next attempt, by which relays find them.
+	// The messages keep the time of their next attempt, by which relays find them.
 	String unblock(String ids) {
 		return "UPDATE " + this.table + " SET set_aside_at = NULL, blocked_by = NULL WHERE id IN (" + ids + ") AND "
 				+ BLOCKED;
 	}
 
-	// Of the statement: the transaction may have begun a good while ago.
+	// The time of the statement: its transaction may have begun long before.
 	abstract String now();
 
-	// Parameter: how many milliseconds after now.
+	// Parameter: delay in milliseconds.
 	abstract String later();
 
 	/**
-	 * Moves the marks of the lanes, see {@link OutboxMarks}. Parameter: where each lane
-	 * is to be looked at from. Columns: the server, the last position, the transactions
-	 * that may have inserted messages and are open, and the first pending message of each
-	 * lane.
+	 * Reads the data that move the marks of the lanes, see {@link OutboxMarks}.
+	 * Parameter: {@code starts}, the position in each lane at which to begin. Columns:
+	 * the server, the last position, the open transactions that may have inserted
+	 * messages, and the first pending message of each lane.
 	 * @return the statement, {@code null} if the database needs no marks
 	 */
 	@Nullable String look() {
@@ -243,8 +231,8 @@ abstract class OutboxSql {
 	}
 
 	/**
-	 * Counts that stay cheap however much there is. Parameters: {@code :most} to be
-	 * counted, and those of {@link OutboxMarks}.
+	 * Counts messages at a limited cost. Parameters: {@code most}, the highest number to
+	 * count, and those of {@link OutboxMarks}.
 	 * @return the statement
 	 */
 	String status() {
@@ -261,17 +249,18 @@ abstract class OutboxSql {
 	String deadLetters() {
 		return "SELECT id, topic, aggregatetype, aggregateid, type, idempotency_key, created_at, set_aside_at, attempts, "
 				+ "error_type, error_message FROM " + this.table + " WHERE " + DEAD
-				+ " ORDER BY set_aside_at DESC LIMIT ?";
+				+ " ORDER BY set_aside_at DESC LIMIT :limit";
 	}
 
-	// It has a time, by which relays find what is pending again before their marks.
+	// The message gets a time for its next attempt, by which relays find it before
+	// their marks.
 	private String retry(String which) {
 		return "UPDATE " + this.table + " SET set_aside_at = NULL, next_attempt_at = " + now() + ", attempts = 0 WHERE "
 				+ which + " AND " + DEAD;
 	}
 
 	String retry() {
-		return retry("id = ?");
+		return retry("id = :id");
 	}
 
 	String retryOfTopic() {
@@ -280,11 +269,11 @@ abstract class OutboxSql {
 
 	private String ofTopic() {
 		return "id IN (SELECT d.id FROM " + this.table + " d WHERE d.set_aside_at IS NOT NULL AND d.blocked_by IS NULL "
-				+ "AND d.topic = ? ORDER BY d.position LIMIT ?)";
+				+ "AND d.topic = :topic ORDER BY d.position LIMIT :limit)";
 	}
 
 	String discard() {
-		return "DELETE FROM " + this.table + " WHERE id = ? AND " + DEAD;
+		return "DELETE FROM " + this.table + " WHERE id = :id AND " + DEAD;
 	}
 
 	String discardOfTopic() {
@@ -292,20 +281,20 @@ abstract class OutboxSql {
 	}
 
 	/**
-	 * Tell other relays of messages.
-	 * @return the statement, if the database has something of the kind
+	 * Notifies other relays of messages.
+	 * @return the statement, {@code null} if the database has no notifications
 	 */
 	abstract @Nullable String notifyRelays();
 
 	/**
 	 * The statements of a claim.
 	 *
-	 * @param lockLanes locks lanes in which something is due. Parameters: {@code :some},
-	 * how many lanes, and {@code :topics} to be left out, if there are some. First
-	 * column: the lane
-	 * @param rows the messages of lanes in their order. Parameters: {@code :lanes},
-	 * {@code :topics}, and {@code :limit}, see {@link #limit}. Both have those of
-	 * {@link OutboxMarks}, too
+	 * @param lockLanes locks lanes with due messages. Parameters: {@code some}, the
+	 * number of lanes; {@code topics} to leave out, if there are any; those of
+	 * {@link OutboxMarks}. First column: the lane
+	 * @param rows reads the due messages of lanes in their order. Parameters:
+	 * {@code lanes}; {@code topics}; {@code limit}, see {@link #limit}; those of
+	 * {@link OutboxMarks}
 	 */
 	record Claims(String lockLanes, String rows) {
 

@@ -1,52 +1,56 @@
 package dev.idempotency.jdbc;
 
-import java.sql.Array;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
- * The catalog of PostgreSQL. It can be read without any privilege, by the names of
- * objects: a name in a statement, or a regclass, is refused where the user may not use
- * the schema.
+ * The catalog of PostgreSQL. It needs no privilege, because it finds objects by the text
+ * of their names: PostgreSQL refuses a name in a statement, or a regclass, if the user
+ * may not use the schema.
  */
-final class PostgresCatalog implements Catalog {
+final class PostgresCatalog extends Catalog {
 
-	// A trigger before the insert of a row may give any column its value.
+	private static final String MIGRATE = "Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in "
+			+ "'dev/idempotency/jdbc/postgresql-partitioned' yourself.";
+
+	private static final String CONVERT = "Set 'idempotency.jdbc.layout' to 'single'. Or convert the table, which cannot be "
+			+ "undone: set 'idempotency.jdbc.schema' to 'migrate' and 'idempotency.jdbc.convert' to 'true', or run the "
+			+ "scripts in 'dev/idempotency/jdbc/postgresql-partitioned' yourself.";
+
+	// A BEFORE INSERT trigger may set any column.
 	private static final String COLUMNS = """
 			SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
 			  a.atthasdef OR a.attidentity <> '' OR EXISTS (SELECT FROM pg_trigger t
 			    WHERE t.tgrelid = c.oid AND t.tgtype & 7 = 7 AND t.tgenabled IN ('O', 'A'))
 			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
-			WHERE n.nspname = ? AND c.relname = ANY (?) AND c.relkind IN ('r', 'p', 'v', 'f')
+			WHERE n.nspname = :schema AND c.relname = ANY (:names) AND c.relkind IN ('r', 'p', 'v', 'f')
 			  AND a.attnum > 0 AND NOT a.attisdropped""";
 
-	// Each row is a sentence's part and the statement that would make it wrong.
-	// Whoever grants columns one by one chooses them: it is not for us to say which.
+	// Each row is a part of the message and the statement that grants the privilege.
+	// A privilege on any column is enough: the administrator has chosen the columns.
 	private static final String PRIVILEGES = """
-			WITH s AS (SELECT n.oid, n.nspname FROM pg_namespace n WHERE n.nspname = ?),
+			WITH s AS (SELECT n.oid, n.nspname FROM pg_namespace n WHERE n.nspname = :schema),
 			lacking AS (
 			  SELECT 1 AS place, 0::bigint AS number, 'USAGE' AS privileges, format('SCHEMA %I', s.nspname) AS object
 			  FROM s WHERE NOT has_schema_privilege(s.oid, 'USAGE')
 			  UNION ALL
 			  SELECT 2, min(w.number), string_agg(w.privilege, ', ' ORDER BY w.number), format('%I.%I', s.nspname, c.relname)
-			  FROM unnest(?, ?) WITH ORDINALITY AS w(name, privilege, number) CROSS JOIN s
+			  FROM unnest(:objects, :privileges) WITH ORDINALITY AS w(name, privilege, number) CROSS JOIN s
 			    JOIN pg_class c ON c.relnamespace = s.oid AND c.relname = w.name
 			  WHERE NOT CASE w.privilege WHEN 'DELETE' THEN has_table_privilege(c.oid, w.privilege)
 			    ELSE has_any_column_privilege(c.oid, w.privilege) END GROUP BY s.nspname, c.relname
 			  UNION ALL
 			  SELECT 3, 0, 'EXECUTE', format('FUNCTION %I.%I', s.nspname, p.proname)
 			  FROM s JOIN pg_proc p ON p.pronamespace = s.oid
-			  WHERE p.proname = ANY (?) AND NOT has_function_privilege(p.oid, 'EXECUTE'))
+			  WHERE p.proname = ANY (:functions) AND NOT has_function_privilege(p.oid, 'EXECUTE'))
 			SELECT current_user, string_agg(privileges || ' on ' || object, '; ' ORDER BY place, number, object),
 			  string_agg('GRANT ' || privileges || ' ON ' || object || ' TO ' || quote_ident(current_user) || ';', ' '
 			    ORDER BY place, number, object)
@@ -54,7 +58,7 @@ final class PostgresCatalog implements Catalog {
 
 	private static final String MAINTENANCE = """
 			WITH t AS (SELECT c.oid, c.relowner, n.oid AS schema, n.nspname
-			  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ? AND c.relname = ?),
+			  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = :schema AND c.relname = :name),
 			lacking AS (
 			  SELECT format('CREATE on SCHEMA %I', nspname) AS what, format('CREATE ON SCHEMA %I', nspname) AS privilege
 			  FROM t WHERE NOT has_schema_privilege(schema, 'CREATE')
@@ -70,138 +74,220 @@ final class PostgresCatalog implements Catalog {
 			SELECT current_user, quote_ident(current_user), n.oid IS NOT NULL,
 			  coalesce(has_schema_privilege(n.oid, 'USAGE') AND CASE WHEN h.oid IS NULL THEN has_schema_privilege(n.oid, 'CREATE')
 			    ELSE has_table_privilege(h.oid, 'SELECT') END, FALSE), h.oid IS NOT NULL
-			FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = ?
-			  LEFT JOIN pg_class h ON h.relnamespace = n.oid AND h.relname = ?""";
+			FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = :schema
+			  LEFT JOIN pg_class h ON h.relnamespace = n.oid AND h.relname = :history""";
 
-	private static final String OF_ANOTHER = """
+	private static final String OTHER_OWNER = """
 			SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			  WHERE n.nspname = ? AND c.relname = ? AND NOT pg_has_role(c.relowner, 'USAGE'))""";
+			  WHERE n.nspname = :schema AND c.relname = :name AND NOT pg_has_role(c.relowner, 'USAGE'))""";
 
 	private static final String DATABASE = """
 			SELECT current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time())""";
 
-	@Override
-	public Map<String, Map<String, FoundColumn>> columns(Connection connection, TableName table, List<String> names)
-			throws SQLException {
-		Map<String, Map<String, FoundColumn>> found = new HashMap<>();
-		try (PreparedStatement statement = Connections.prepare(connection, COLUMNS, table.schemaName(),
-				names(connection, names)); ResultSet row = statement.executeQuery()) {
-			while (row.next()) {
-				String column = row.getString(2);
-				found.computeIfAbsent(row.getString(1), (name) -> new HashMap<>())
-					.put(column, new FoundColumn(column, row.getString(3), row.getBoolean(4), row.getBoolean(5)));
-			}
-		}
-		return found;
+	// The version of the migration that creates all functions as the statements
+	// call them.
+	private static final int FUNCTIONS_VERSION = 1001;
+
+	// The functions with their numbers of arguments: an earlier version may have
+	// created one of the same name with other arguments.
+	private static final Map<String, Integer> FUNCTIONS = Map.of("free", 3, "add", 14, "take", 13, "claim", 10,
+			"claim_all", 11, "restore", 10, "rotate", 1, "drop_dead", 0);
+
+	private static final String MISSING_FUNCTIONS = """
+			SELECT string_agg(t.relname || '_' || f.name, ', ' ORDER BY f.name)
+			FROM pg_class t CROSS JOIN (VALUES %s) AS f(name, arguments)
+			WHERE t.oid = :table::regclass AND NOT EXISTS (
+			  SELECT FROM pg_proc p WHERE p.pronamespace = t.relnamespace AND p.proname = t.relname || '_' || f.name
+			    AND p.pronargs = f.arguments)""".formatted(FUNCTIONS.entrySet()
+		.stream()
+		.map((function) -> "('" + function.getKey() + "', " + function.getValue() + ")")
+		.collect(Collectors.joining(", ")));
+
+	private final Layout layout;
+
+	PostgresCatalog(Layout layout) {
+		super(COLUMNS);
+		this.layout = layout;
 	}
 
 	@Override
-	public void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables,
-			List<String> functions) throws SQLException {
+	List<String> migrations() {
+		return (this.layout == Layout.PARTITIONED)
+				? List.of("dev/idempotency/jdbc/postgresql", "dev/idempotency/jdbc/postgresql-partitioned")
+				: List.of("dev/idempotency/jdbc/postgresql");
+	}
+
+	@Override
+	List<String> functions(TableName table) {
+		return (this.layout == Layout.PARTITIONED)
+				? FUNCTIONS.keySet().stream().map((name) -> table.table() + "_" + name).toList() : List.of();
+	}
+
+	@Override
+	@Nullable String schema(Connection connection, TableName table) throws SQLException {
+		return ask(connection, """
+				SELECT coalesce((SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+				  WHERE c.oid = to_regclass(:table)), current_schema())""", table);
+	}
+
+	@Override
+	boolean needsConversion(Connection connection, TableName table) throws SQLException {
+		return this.layout == Layout.PARTITIONED
+				&& "r".equals(ask(connection, "SELECT relkind FROM pg_class WHERE oid = to_regclass(:table)", table));
+	}
+
+	@Override
+	int version(Connection connection, TableName table, int version) throws SQLException {
+		return (version == RequiredTable.PARTITIONS && ask(connection, MISSING_FUNCTIONS, table) == null)
+				? FUNCTIONS_VERSION : version;
+	}
+
+	@Override
+	void requireLayout(Connection connection, TableName table) throws SQLException {
+		// In another encoding, a character that it lacks would look like an
+		// unavailable store.
+		String encoding = ask(connection, "SHOW server_encoding", table);
+		if (!"UTF8".equals(encoding)) {
+			throw new IdempotencyConfigurationException(
+					"The database of the idempotency store has the encoding " + encoding + ".",
+					"Use a database with the encoding UTF8.");
+		}
+		boolean partitioned = "p"
+			.equals(ask(connection, "SELECT relkind FROM pg_class WHERE oid = :table::regclass", table));
+		if (this.layout == Layout.SINGLE && partitioned) {
+			throw new IdempotencyConfigurationException(
+					"The idempotency table '" + table + "' is partitioned, but 'idempotency.jdbc.layout' is 'single'.",
+					"Set 'idempotency.jdbc.layout' to 'partitioned'.");
+		}
+		if (this.layout == Layout.PARTITIONED && !partitioned) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.jdbc.layout' is 'partitioned', but the idempotency table '" + table + "' is not.",
+					CONVERT);
+		}
+		String missing = (this.layout == Layout.PARTITIONED) ? ask(connection, MISSING_FUNCTIONS, table) : null;
+		if (missing != null) {
+			throw new IdempotencyConfigurationException(
+					"The idempotency table '" + table + "' lacks the functions " + missing + ".", MIGRATE);
+		}
+	}
+
+	private static @Nullable String ask(Connection connection, String sql, TableName table) throws SQLException {
+		return SqlStatement.of(sql)
+			.first(connection, Parameters.of("table", table.toString()), (row) -> row.getString(1))
+			.orElse(null);
+	}
+
+	@Override
+	void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables, List<String> functions)
+			throws SQLException {
 		List<String> objects = new ArrayList<>();
 		List<String> privileges = new ArrayList<>();
 		tables.forEach((required) -> required.privileges().forEach((privilege) -> {
 			objects.add(required.name());
 			privileges.add(privilege);
 		}));
-		Lacking lacking = lacking(connection, PRIVILEGES, table.schemaName(), names(connection, objects),
-				names(connection, privileges), names(connection, functions));
+		Lacking lacking = lacking(connection, PRIVILEGES,
+				name(table).with("objects", "text", objects.toArray())
+					.with("privileges", "text", privileges.toArray())
+					.with("functions", "text", functions.toArray()));
 		if (lacking != null) {
 			throw new IdempotencyConfigurationException("The database user '" + lacking.user()
-					+ "' lacks privileges that the idempotency store or the outbox needs: " + lacking.what() + ".",
-					"Run this as the owner of the table: " + lacking.grants());
+					+ "' lacks privileges that the idempotency store or the outbox needs: " + lacking.privileges()
+					+ ".", "Run this as the owner of the table: " + lacking.grants());
 		}
 	}
 
 	@Override
-	public void requireMaintenance(Connection connection, TableName table) throws SQLException {
-		Lacking lacking = lacking(connection, MAINTENANCE, table.schemaName(), table.table());
+	void requireMaintenance(Connection connection, TableName table) throws SQLException {
+		Lacking lacking = lacking(connection, MAINTENANCE, name(table));
 		if (lacking != null) {
 			throw new IdempotencyConfigurationException(
 					"The database user '" + lacking.user() + "' cannot create and drop partitions of '" + table.table()
-							+ "': it lacks " + lacking.what() + ".",
+							+ "': it lacks " + lacking.privileges() + ".",
 					"Run this as the owner of the table: " + lacking.grants()
 							+ " Or set 'idempotency.cleanup.enabled' to 'false' here, and let an instance with the owner's "
 							+ "user clean up.");
 		}
 	}
 
-	private static @Nullable Lacking lacking(Connection connection, String sql, @Nullable Object... parameters)
+	private static @Nullable Lacking lacking(Connection connection, String sql, Parameters parameters)
 			throws SQLException {
-		try (PreparedStatement statement = Connections.prepare(connection, sql, parameters);
-				ResultSet row = statement.executeQuery()) {
-			return row.next() ? new Lacking(row.getString(1), row.getString(2), row.getString(3)) : null;
-		}
+		return SqlStatement.of(sql)
+			.first(connection, parameters, (row) -> new Lacking(row.getString(1), row.getString(2), row.getString(3)))
+			.orElse(null);
 	}
 
-	// Without the privilege Flyway tries for seconds to create its history.
+	// Without the privilege, Flyway tries for seconds to create its history table.
 	@Override
-	public void requireMigration(Connection connection, TableName table, List<String> scripts) throws SQLException {
+	void requireMigration(Connection connection, TableName table, List<String> scripts) throws SQLException {
 		String schema = table.schemaName();
-		try (PreparedStatement statement = Connections.prepare(connection, MIGRATION, schema, table.historyTable());
-				ResultSet row = statement.executeQuery()) {
-			row.next();
-			String user = row.getString(1);
-			if (schema == null) {
-				throw new IdempotencyConfigurationException(
-						"The database user '" + user + "' has no schema for the table '" + table + "'.",
-						"Run GRANT USAGE, CREATE on a schema of its search path TO " + row.getString(2)
-								+ "; or put the schema before the name of the table.");
-			}
-			if (!row.getBoolean(3)) {
-				throw new IdempotencyConfigurationException(
-						"The schema '" + schema + "' of the table '" + table + "' does not exist.",
-						"Create it with CREATE SCHEMA " + table.schema() + ", or correct the name of the table.");
-			}
-			if (!row.getBoolean(4)) {
-				throw refusal(row, table, schema, scripts);
-			}
+		MigrationRights rights = SqlStatement.of(MIGRATION)
+			.first(connection, name(table).with("history", table.historyTable()),
+					(row) -> new MigrationRights(row.getString(1), row.getString(2), row.getBoolean(3),
+							row.getBoolean(4), row.getBoolean(5)))
+			.orElseThrow();
+		if (schema == null) {
+			throw new IdempotencyConfigurationException(
+					"The database user '" + rights.user() + "' has no schema for the table '" + table + "'.",
+					"Run GRANT USAGE, CREATE on a schema of its search path TO " + rights.quotedUser()
+							+ "; or put the schema before the name of the table.");
 		}
-	}
-
-	private static IdempotencyConfigurationException refusal(ResultSet row, TableName table, String schema,
-			List<String> scripts) throws SQLException {
-		boolean history = row.getBoolean(5);
-		String user = row.getString(1);
-		return new IdempotencyConfigurationException(
-				history ? "The database user '" + user + "' may not migrate the table '" + table.table()
-						+ "': it cannot read its history '" + table.historyTable() + "'."
-						: "The database user '" + user + "' may not create the table '" + table.table()
-								+ "' in the schema '" + schema + "'.",
-				(history ? "Migrate"
-						: "Run GRANT USAGE, CREATE ON SCHEMA " + schema + " TO " + row.getString(2) + "; or migrate")
-						+ Migrations.alternatives(scripts));
-	}
-
-	@Override
-	public boolean isOfAnother(Connection connection, TableName table) throws SQLException {
-		try (PreparedStatement statement = Connections.prepare(connection, OF_ANOTHER, table.schemaName(),
-				table.table()); ResultSet row = statement.executeQuery()) {
-			return row.next() && row.getBoolean(1);
+		if (!rights.hasSchema()) {
+			throw new IdempotencyConfigurationException(
+					"The schema '" + schema + "' of the table '" + table + "' does not exist.",
+					"Create it with CREATE SCHEMA " + table.schema() + ", or correct the name of the table.");
+		}
+		if (!rights.sufficient() && rights.hasHistory()) {
+			throw new IdempotencyConfigurationException(
+					"The database user '" + rights.user() + "' may not migrate the table '" + table.table()
+							+ "': it cannot read its history '" + table.historyTable() + "'.",
+					"Migrate" + otherWaysToMigrate(scripts));
+		}
+		if (!rights.sufficient()) {
+			throw new IdempotencyConfigurationException(
+					"The database user '" + rights.user() + "' may not create the table '" + table.table()
+							+ "' in the schema '" + schema + "'.",
+					"Run GRANT USAGE, CREATE ON SCHEMA " + schema + " TO " + rights.quotedUser() + "; or migrate"
+							+ otherWaysToMigrate(scripts));
 		}
 	}
 
 	@Override
-	public String database(Connection connection) throws SQLException {
-		try (PreparedStatement statement = connection.prepareStatement(DATABASE);
-				ResultSet row = statement.executeQuery()) {
-			row.next();
-			return row.getString(1);
-		}
+	boolean hasOtherOwner(Connection connection, TableName table) throws SQLException {
+		return SqlStatement.of(OTHER_OWNER).first(connection, name(table), (row) -> row.getBoolean(1)).orElse(false);
 	}
 
-	private static Array names(Connection connection, List<String> names) throws SQLException {
-		return connection.createArrayOf("text", names.toArray());
+	@Override
+	String databaseIdentity(Connection connection) throws SQLException {
+		return SqlStatement.of(DATABASE).first(connection, Parameters.none(), (row) -> row.getString(1)).orElseThrow();
+	}
+
+	private static Parameters name(TableName table) {
+		return Parameters.of("schema", table.schemaName()).with("name", table.table());
 	}
 
 	/**
-	 * What the user lacks.
+	 * The privileges that the user lacks.
 	 *
 	 * @param user the user
-	 * @param what the privileges
+	 * @param privileges the privileges
 	 * @param grants the statements that grant them
 	 */
-	private record Lacking(String user, String what, String grants) {
+	private record Lacking(String user, String privileges, String grants) {
+
+	}
+
+	/**
+	 * The rights of the user to run migrations.
+	 *
+	 * @param user the user
+	 * @param quotedUser the user as an identifier in SQL
+	 * @param hasSchema whether the schema exists
+	 * @param sufficient whether the user may run the migrations
+	 * @param hasHistory whether the history table exists
+	 */
+	private record MigrationRights(String user, String quotedUser, boolean hasSchema, boolean sufficient,
+			boolean hasHistory) {
 
 	}
 

@@ -2,20 +2,22 @@ package dev.idempotency.jdbc;
 
 /**
  * The statements of an outbox in PostgreSQL. They read the beginning of each lane, or of
- * each topic in a lane where some topics are left out: with less of it prescribed the
- * database would join, and read all that waits.
+ * each topic in a lane if some topics are left out. If the statements prescribed less,
+ * the planner would choose a join that reads all pending messages.
  */
 final class PostgresOutboxSql extends OutboxSql {
 
-	// Longer than a round lasts. A host that is gone or frozen must not keep its
-	// lanes, and a shorter limit of the server must not end a round that waits for
-	// the broker. Whoever has sent waits for locked rows: those of tables are taken.
+	// The time-out is longer than a round. It frees the lanes of a host that is gone
+	// or frozen; a shorter one of the server would end a round that waits for the
+	// broker. The round waits for locked rows without a limit, because its messages
+	// have been sent; it already has the locks of the tables.
 	private static final String LIMITS = """
 			, set_config('idle_in_transaction_session_timeout', '180000', true), set_config('lock_timeout', '0', true)""";
 
-	// Takes what the marks will need before anything is sent: the privileges, and the
-	// lock of the table, which an index build or ALTER TABLE conflicts with. A host
-	// that is frozen while it reads is no idle one: the server waits for its socket.
+	// Before the first message is sent, the transaction checks the privileges and
+	// takes the lock of the table that the following updates need, with which an
+	// index build or ALTER TABLE conflicts. A host that is frozen while it reads is
+	// not idle: the server waits for its socket, which tcp_user_timeout limits.
 	private static final String BEGIN = """
 			SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 			SET LOCAL lock_timeout = '2s';
@@ -26,15 +28,16 @@ final class PostgresOutboxSql extends OutboxSql {
 
 	private static final String BEGIN_DELETE = "DELETE FROM %1$s WHERE FALSE;\n";
 
-	// In an index, where a key may be too long, and without md5(), which FIPS forbids.
+	// The index contains a hash, because a key may be too long for it. FIPS
+	// forbids md5().
 	private static final String SAME_KEY = "sha256(f.message_key) = sha256(o.message_key)";
 
-	// Marks of another server say nothing about this one.
+	// The marks are valid for one server only.
 	private static final String MARK = """
 			CASE WHEN :server = extract(epoch FROM pg_postmaster_start_time())::text
 			  THEN (:marks::bigint[])[l.lane + 1] ELSE 0 END""";
 
-	// Messages that are pending again, behind the mark.
+	// Messages before the mark that are pending again.
 	private static final String RETRIED = "o.position < " + MARK + " AND o.next_attempt_at IS NOT NULL";
 
 	private static final String SOME = """
@@ -43,8 +46,8 @@ final class PostgresOutboxSql extends OutboxSql {
 			  (SELECT TRUE FROM %1$s o WHERE o.lane = l.lane AND %5$s AND %2$s
 			    ORDER BY o.position LIMIT 1))""";
 
-	// From one topic to the next by the index, as PostgreSQL's wiki has it ("Loose
-	// indexscan").
+	// Steps from one topic to the next in the index, see "Loose indexscan" in
+	// PostgreSQL's wiki.
 	private static final String TOPICS = """
 			WITH RECURSIVE t(topic) AS (
 			  (SELECT o.topic FROM %1$s o WHERE o.lane = l.lane AND o.position >= %4$s
@@ -77,8 +80,8 @@ final class PostgresOutboxSql extends OutboxSql {
 			  (SELECT %3$s FROM %1$s o WHERE o.lane = l.lane AND %5$s AND o.topic <> ALL(:topics)
 			    AND %2$s ORDER BY o.position LIMIT :limit)) r ORDER BY r.position LIMIT :limit""";
 
-	// The last position that was taken, read before the transactions that may have taken
-	// one and are open. Relays have the same lock, but insert nothing.
+	// The last position is read before the open transactions that may have taken one.
+	// Relays hold the same lock but insert nothing, so that they are excluded.
 	private static final String LOOK = """
 			SELECT extract(epoch FROM pg_postmaster_start_time())::text, coalesce(s.position, 0), w.writers,
 			  ARRAY(SELECT (SELECT o.position FROM %1$s o WHERE o.lane = m.number - 1 AND o.position >= m.start
@@ -95,8 +98,9 @@ final class PostgresOutboxSql extends OutboxSql {
 			    HAVING bool_or(k.relation = '%1$s'::regclass AND k.mode = 'RowExclusiveLock')
 			      AND NOT bool_or(k.relation = '%1$s_lane'::regclass AND k.mode = 'RowShareLock'))) w(writers)""";
 
-	// The first of each lane is its oldest. Without statistics the database takes IS
-	// NOT NULL to be true of most rows, and reads all of them; not so a range.
+	// The first message of each lane is its oldest. Without statistics the planner
+	// expects IS NOT NULL to be true for most rows and reads all of them. It does not
+	// for a range.
 	private static final String STATUS = """
 			SELECT (SELECT count(*) FROM (SELECT 1 FROM generate_series(0, 63) l(lane) CROSS JOIN LATERAL (
 			    (SELECT 1 FROM %1$s o WHERE o.lane = l.lane AND o.position >= %2$s AND %3$s ORDER BY o.position LIMIT :most)
@@ -112,9 +116,8 @@ final class PostgresOutboxSql extends OutboxSql {
 			  WHERE set_aside_at BETWEEN '-infinity' AND 'infinity'
 			    AND blocked_by >= '00000000-0000-0000-0000-000000000000' LIMIT :most) c) b""";
 
-	// So many bytes at once, about: the driver has them all in memory. The size of a
-	// large
-	// payload is known without reading it.
+	// The limit of 16 MiB applies approximately, because the driver keeps all rows in
+	// memory. PostgreSQL knows the size of a large payload without reading it.
 	private static final String ROWS = """
 			SELECT s.* FROM (
 			  SELECT r.*, sum(coalesce(octet_length(r.payload), 0)) OVER (ORDER BY r.position
@@ -124,9 +127,9 @@ final class PostgresOutboxSql extends OutboxSql {
 
 	private static final String DELETE = """
 			WITH batch AS MATERIALIZED (
-			  SELECT id FROM %1$s WHERE published_at <= now() - ?::bigint * interval '1 ms'
-			    AND published_at >= coalesce(?::timestamptz, '-infinity')
-			  ORDER BY published_at LIMIT ? FOR UPDATE SKIP LOCKED),
+			  SELECT id FROM %1$s WHERE published_at <= now() - :patience::bigint * interval '1 ms'
+			    AND published_at >= coalesce(:reached::timestamptz, '-infinity')
+			  ORDER BY published_at LIMIT :limit FOR UPDATE SKIP LOCKED),
 			gone AS (DELETE FROM %1$s WHERE id = ANY (ARRAY(SELECT id FROM batch)) RETURNING published_at)
 			SELECT count(*), max(published_at) FROM gone""";
 
@@ -138,8 +141,8 @@ final class PostgresOutboxSql extends OutboxSql {
 			SELECT EXISTS (SELECT FROM pg_publication_tables p JOIN pg_namespace n ON n.nspname = p.schemaname
 			  JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename WHERE c.oid = '%s'::regclass)""";
 
-	// From one blocker to the next by the index: there may be many messages behind each.
-	// Those that somebody has locked wait for the next time: the rest must not.
+	// Steps from one blocker to the next in the index, because many messages may wait
+	// behind each. It skips locked messages until the next time.
 	private static final String UNBLOCKED = """
 			WITH RECURSIVE b(id) AS (
 			  (SELECT o.blocked_by FROM %1$s o WHERE o.set_aside_at IS NOT NULL AND o.blocked_by IS NOT NULL
@@ -150,7 +153,7 @@ final class PostgresOutboxSql extends OutboxSql {
 			  SELECT o.id FROM %1$s o WHERE o.set_aside_at IS NOT NULL AND o.blocked_by = b.id ORDER BY o.position
 			  FOR UPDATE SKIP LOCKED) w
 			WHERE NOT COALESCE((SELECT TRUE FROM %1$s f WHERE f.id = b.id AND f.set_aside_at IS NOT NULL), FALSE)
-			LIMIT ?""";
+			LIMIT :limit""";
 
 	private final String channel;
 
@@ -188,7 +191,7 @@ final class PostgresOutboxSql extends OutboxSql {
 
 	@Override
 	String later() {
-		return "clock_timestamp() + ?::bigint * interval '1 ms'";
+		return "clock_timestamp() + :delay::bigint * interval '1 ms'";
 	}
 
 	@Override
@@ -206,7 +209,8 @@ final class PostgresOutboxSql extends OutboxSql {
 		return IN_PUBLICATION.formatted(table());
 	}
 
-	// Not the connection's: behind a pooler the next statement may be another one's.
+	// The settings are the transaction's and not the session's: behind a pooler,
+	// other clients share the session.
 	@Override
 	String begin(boolean delete) {
 		return (delete ? BEGIN + BEGIN_DELETE : BEGIN).formatted(table());

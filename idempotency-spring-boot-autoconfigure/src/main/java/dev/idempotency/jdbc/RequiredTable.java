@@ -4,95 +4,93 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
-import dev.idempotency.jdbc.RequiredColumn.Type;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A table as the migrations create it. The checks at start-up and the decision which
- * migrations have been run by hand share this description: a migration that adds a column
- * adds it here, too.
+ * A table as the migrations create it. Two users share this description: the checks at
+ * start-up, and the detection of migrations that were run by hand. A migration that adds
+ * a column also adds it here.
  *
- * @param name its name, without a schema
- * @param columns its columns
- * @param privileges what the user of the store needs on it
+ * @param name the name without a schema
+ * @param columns the columns
+ * @param privileges the privileges that the user of the store needs
  */
-record RequiredTable(String name, List<RequiredColumn> columns, List<String> privileges) {
+record RequiredTable(String name, List<Column> columns, List<String> privileges) {
 
 	/**
 	 * The version of the migration that creates partitions.
 	 */
 	static final int PARTITIONS = 1000;
 
-	// To send, and to count what waits.
+	// A sender also counts the pending messages.
 	private static final List<String> OF_SENDER = List.of("SELECT", "INSERT");
 
 	private static final List<String> ALL = List.of("SELECT", "INSERT", "UPDATE", "DELETE");
 
-	private static final List<RequiredColumn> RECORD = List.of(RequiredColumn.inserted("id", Type.UUID, 1),
-			RequiredColumn.inserted("scope", Type.TEXT, 1), RequiredColumn.inserted("key", Type.TEXT, 1),
-			RequiredColumn.inserted("state", Type.LETTER, 1), RequiredColumn.inserted("fence", Type.INTEGER, 1),
-			RequiredColumn.inserted("attempt", Type.INTEGER, 1), RequiredColumn.optional("token", Type.UUID, 1),
-			RequiredColumn.optional("fingerprint", Type.BYTES, 1), RequiredColumn.optional("lease_until", Type.TIME, 1),
-			RequiredColumn.inserted("created_at", Type.TIME, 1), RequiredColumn.inserted("expires_at", Type.TIME, 1),
-			RequiredColumn.optional("result", Type.BYTES, 1), RequiredColumn.optional("error_type", Type.TEXT, 1),
-			RequiredColumn.optional("error_message", Type.TEXT, 1),
-			RequiredColumn.optional("completed_at", Type.TIME, 2));
+	private static final List<Column> RECORD = List.of(Column.inserted("id", Type.UUID, 1),
+			Column.inserted("scope", Type.TEXT, 1), Column.inserted("key", Type.TEXT, 1),
+			Column.inserted("state", Type.LETTER, 1), Column.inserted("fence", Type.INTEGER, 1),
+			Column.inserted("attempt", Type.INTEGER, 1), Column.optional("token", Type.UUID, 1),
+			Column.optional("fingerprint", Type.BYTES, 1), Column.optional("lease_until", Type.TIME, 1),
+			Column.inserted("created_at", Type.TIME, 1), Column.inserted("expires_at", Type.TIME, 1),
+			Column.optional("result", Type.BYTES, 1), Column.optional("error_type", Type.TEXT, 1),
+			Column.optional("error_message", Type.TEXT, 1), Column.optional("completed_at", Type.TIME, 2));
 
-	private static final List<RequiredColumn> PERIOD = List.of(
-			RequiredColumn.inserted("period", Type.INTEGER, PARTITIONS),
-			RequiredColumn.optional("closing", Type.INTEGER, PARTITIONS),
-			RequiredColumn.inserted("since", Type.TIME, PARTITIONS));
+	private static final List<Column> PERIOD = List.of(Column.inserted("period", Type.INTEGER, PARTITIONS),
+			Column.optional("closing", Type.INTEGER, PARTITIONS), Column.inserted("since", Type.TIME, PARTITIONS));
 
-	private static final List<RequiredColumn> MESSAGE = List.of(RequiredColumn.inserted("id", Type.UUID, 1),
-			RequiredColumn.generated("position", Type.LONG, 1), RequiredColumn.inserted("lane", Type.SHORT, 1),
-			RequiredColumn.inserted("aggregatetype", Type.TEXT, 1),
-			RequiredColumn.inserted("aggregateid", Type.TEXT, 1), RequiredColumn.inserted("type", Type.TEXT, 1),
-			RequiredColumn.inserted("topic", Type.TEXT, 1), RequiredColumn.optional("message_key", Type.BYTES, 1),
-			RequiredColumn.optional("payload", Type.BYTES, 1), RequiredColumn.optional("headers", Type.TEXT, 1),
-			RequiredColumn.inserted("idempotency_key", Type.TEXT, 1),
-			RequiredColumn.generated("created_at", Type.TIME, 1), RequiredColumn.optional("published_at", Type.TIME, 1),
-			RequiredColumn.generated("attempts", Type.INTEGER, 1),
-			RequiredColumn.optional("next_attempt_at", Type.TIME, 1),
-			RequiredColumn.optional("set_aside_at", Type.TIME, 1), RequiredColumn.optional("error_type", Type.TEXT, 1),
-			RequiredColumn.optional("error_message", Type.TEXT, 1),
-			RequiredColumn.optional("blocked_by", Type.UUID, 2));
+	private static final List<Column> MESSAGE = List.of(Column.inserted("id", Type.UUID, 1),
+			Column.generated("position", Type.LONG, 1), Column.inserted("lane", Type.SHORT, 1),
+			Column.inserted("aggregatetype", Type.TEXT, 1), Column.inserted("aggregateid", Type.TEXT, 1),
+			Column.inserted("type", Type.TEXT, 1), Column.inserted("topic", Type.TEXT, 1),
+			Column.optional("message_key", Type.BYTES, 1), Column.optional("payload", Type.BYTES, 1),
+			Column.optional("headers", Type.TEXT, 1), Column.inserted("idempotency_key", Type.TEXT, 1),
+			Column.generated("created_at", Type.TIME, 1), Column.optional("published_at", Type.TIME, 1),
+			Column.generated("attempts", Type.INTEGER, 1), Column.optional("next_attempt_at", Type.TIME, 1),
+			Column.optional("set_aside_at", Type.TIME, 1), Column.optional("error_type", Type.TEXT, 1),
+			Column.optional("error_message", Type.TEXT, 1), Column.optional("blocked_by", Type.UUID, 2));
 
-	private static final List<RequiredColumn> LANE = List.of(RequiredColumn.inserted("lane", Type.SHORT, 1));
+	private static final List<Column> LANE = List.of(Column.inserted("lane", Type.SHORT, 1));
 
 	/**
 	 * The tables of the records.
-	 * @param table the name of the main one
+	 * @param table the name of the main table
 	 * @param layout how the records are kept
-	 * @return the tables, the main one first
+	 * @return the tables, beginning with the main table
 	 */
 	static List<RequiredTable> ofRecords(TableName table, Layout layout) {
 		if (layout == Layout.SINGLE) {
 			return List.of(new RequiredTable(table.table(), RECORD, ALL));
 		}
-		List<RequiredColumn> columns = new ArrayList<>(RECORD);
-		columns.add(RequiredColumn.inserted("period", Type.INTEGER, PARTITIONS));
+		List<Column> columns = new ArrayList<>(RECORD);
+		columns.add(Column.inserted("period", Type.INTEGER, PARTITIONS));
 		return List.of(new RequiredTable(table.table(), columns, ALL),
 				new RequiredTable(table.table() + "_period", PERIOD, List.of("SELECT")));
 	}
 
 	/**
 	 * The tables of an outbox.
-	 * @param table the name of the main one
-	 * @param onlySends whether others publish the messages and delete them
-	 * @return the tables, the main one first
+	 * @param table the name of the main table
+	 * @param onlySends whether other instances publish and delete the messages
+	 * @return the tables, beginning with the main table
 	 */
 	static List<RequiredTable> ofOutbox(TableName table, boolean onlySends) {
 		return List.of(new RequiredTable(table.table(), MESSAGE, onlySends ? OF_SENDER : ALL),
-				// A relay locks its lanes.
+				// A relay locks rows of this table.
 				new RequiredTable(table.table() + "_lane", LANE,
 						onlySends ? List.of("SELECT") : List.of("SELECT", "UPDATE")));
 	}
 
 	/**
-	 * The last migration whose columns are there, though not necessarily by Flyway.
+	 * The last migration whose columns exist, which Flyway need not have run.
 	 * @param tables the tables
 	 * @param found their columns in the database
-	 * @return the version, 0 if there are none of the first migration
+	 * @return the version, 0 if the columns of the first migration are missing
 	 */
 	static int version(List<RequiredTable> tables, Map<String, Map<String, FoundColumn>> found) {
 		Map<Integer, Boolean> complete = new HashMap<>();
@@ -106,6 +104,126 @@ record RequiredTable(String name, List<RequiredColumn> columns, List<String> pri
 			return 0;
 		}
 		return complete.entrySet().stream().filter(Map.Entry::getValue).mapToInt(Map.Entry::getKey).max().orElse(0);
+	}
+
+	/**
+	 * The reasons why statements would fail.
+	 * @param found the columns of the table in the database, by their names
+	 * @return the reasons, empty if there are none
+	 */
+	String problems(Map<String, FoundColumn> found) {
+		Map<String, FoundColumn> additional = new TreeMap<>(found);
+		this.columns.forEach((column) -> additional.remove(column.name()));
+		return Stream
+			.concat(this.columns.stream().map((column) -> column.problem(found.get(column.name()))), additional.values()
+				.stream()
+				.filter((column) -> column.notNull() && !column.generated())
+				.map((column) -> "its additional column '" + column.name() + "' is NOT NULL and has no default"))
+			.filter(Objects::nonNull)
+			.collect(Collectors.joining("; "));
+	}
+
+	/**
+	 * A column that the statements use.
+	 *
+	 * @param name the name
+	 * @param type the type
+	 * @param value the origin of its value in a new row
+	 * @param version the version of the migration that creates it
+	 */
+	record Column(String name, Type type, Value value, int version) {
+
+		static Column inserted(String name, Type type, int version) {
+			return new Column(name, type, Value.INSERTED, version);
+		}
+
+		static Column optional(String name, Type type, int version) {
+			return new Column(name, type, Value.OPTIONAL, version);
+		}
+
+		static Column generated(String name, Type type, int version) {
+			return new Column(name, type, Value.GENERATED, version);
+		}
+
+		@Nullable String problem(@Nullable FoundColumn found) {
+			if (found == null) {
+				return "its column '" + this.name + "' is missing";
+			}
+			if (!this.type.isNamed(found.type())) {
+				return "its column '" + this.name + "' is of the type " + found.type() + " instead of " + this.type;
+			}
+			if (this.value == Value.OPTIONAL && found.notNull()) {
+				return "its column '" + this.name + "' must not be NOT NULL";
+			}
+			return (this.value == Value.GENERATED && !found.generated())
+					? "its column '" + this.name + "' has no default" : null;
+		}
+
+	}
+
+	/**
+	 * The origin of a column's value in a new row.
+	 */
+	enum Value {
+
+		/**
+		 * Every insert sets the column.
+		 */
+		INSERTED,
+
+		/**
+		 * Only some statements set the column, which is null otherwise.
+		 */
+		OPTIONAL,
+
+		/**
+		 * The database sets the column by a default or an identity. No insert names it.
+		 */
+		GENERATED
+
+	}
+
+	/**
+	 * A type with its names in PostgreSQL and H2.
+	 */
+	enum Type {
+
+		UUID("uuid", "UUID"),
+
+		TEXT("text", "CHARACTER VARYING"),
+
+		LETTER("\"char\"", "CHARACTER"),
+
+		SHORT("smallint", "SMALLINT"),
+
+		INTEGER("integer", "INTEGER"),
+
+		LONG("bigint", "BIGINT"),
+
+		BYTES("bytea", "BINARY VARYING"),
+
+		BOOLEAN("boolean", "BOOLEAN"),
+
+		TIME("timestamp with time zone", "TIMESTAMP WITH TIME ZONE");
+
+		private final String postgres;
+
+		private final String h2;
+
+		Type(String postgres, String h2) {
+			this.postgres = postgres;
+			this.h2 = h2;
+		}
+
+		boolean isNamed(String name) {
+			return name.equals(this.postgres) || name.equalsIgnoreCase(this.h2);
+		}
+
+		@Override
+		public String toString() {
+			return this.postgres;
+		}
+
 	}
 
 }

@@ -8,13 +8,13 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
- * The name of the table, with or without a schema; safe to be part of a statement. A name
- * without a schema is resolved once, when the store is created: connections may have
- * different search paths, but a key is in one table only. Names are kept in lower case:
- * the database ignores the case of a name without quotes.
+ * The name of a table with or without a schema, which is safe to be part of a statement.
+ * A name without a schema is resolved once, when the store is created, because
+ * connections may have different search paths and all keys must be in one table. Names
+ * are kept in lower case, because the database ignores the case of a name without quotes.
  *
- * @param schema the schema, in double quotes if the database keeps it with its exact
- * spelling; {@code null} for the one in which the database finds the table at start-up
+ * @param schema the schema, in double quotes if its case matters; {@code null} for the
+ * schema in which the database finds the table at start-up
  * @param table the table
  * @since 0.1.0
  */
@@ -23,13 +23,15 @@ public record TableName(@Nullable String schema, String table) {
 	// 40 characters leave room for the name of the history table within 63.
 	private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,39}");
 
-	// Nothing that could end the name, or a text or a format that it is part of.
+	// Excludes characters that could end the name, or a string or format that
+	// contains it.
 	private static final Pattern QUOTED = Pattern.compile("\"[^\"'%$\\\\{}\\x00-\\x1f]{1,63}\"");
 
 	public TableName {
 		String name = (schema != null) ? schema + "." + table : table;
 		check(table, name);
-		// As the database reads a name without quotes; Flyway quotes both.
+		// Flyway quotes both names, which the database reads in lower case
+		// without quotes.
 		table = table.toLowerCase(Locale.ROOT);
 		if (schema != null && !QUOTED.matcher(schema).matches()) {
 			check(schema, name);
@@ -38,10 +40,10 @@ public record TableName(@Nullable String schema, String table) {
 	}
 
 	/**
-	 * Read a name.
-	 * @param name the name
-	 * @return the name in its parts
-	 * @throws IdempotencyConfigurationException if it is not a plain identifier
+	 * Parse a name.
+	 * @param name the name, {@code table} or {@code schema.table}
+	 * @return the parsed name
+	 * @throws IdempotencyConfigurationException if a part is not a plain identifier
 	 */
 	public static TableName of(String name) {
 		int dot = name.indexOf('.');
@@ -54,16 +56,15 @@ public record TableName(@Nullable String schema, String table) {
 	private static void check(String identifier, String name) {
 		if (!IDENTIFIER.matcher(identifier).matches()) {
 			throw new IdempotencyConfigurationException(
-					"'" + name + "' is not a name for the idempotency table or the outbox.",
-					"Set 'idempotency.jdbc.table' and 'idempotency.outbox.table' to letters, digits and underscores, 40 "
-							+ "at most, with or without a schema and a dot before it.");
+					"'" + name + "' is not a valid name for the idempotency table or the outbox.",
+					"Set 'idempotency.jdbc.table' and 'idempotency.outbox.table' to at most 40 letters, digits and "
+							+ "underscores, optionally after a schema and a dot.");
 		}
 	}
 
 	/**
-	 * Qualify a name that has no schema.
-	 * @param stored the schema as the database spells it, {@code null} to leave the name
-	 * as it is
+	 * Add a schema to a name that has none.
+	 * @param stored the schema as the database spells it, {@code null} to keep the name
 	 * @return the name with a schema
 	 */
 	TableName in(@Nullable String stored) {
@@ -73,17 +74,16 @@ public record TableName(@Nullable String schema, String table) {
 		String quoted = '"' + stored + '"';
 		if (!QUOTED.matcher(quoted).matches()) {
 			throw new IdempotencyConfigurationException(
-					"The schema '" + stored + "' of the table '" + this.table
-							+ "' has characters that are not supported.",
-					"Put the table into another schema, and name it with 'idempotency.jdbc.table' or "
+					"The schema '" + stored + "' of the table '" + this.table + "' contains unsupported characters.",
+					"Put the table into another schema and name it with 'idempotency.jdbc.table' or "
 							+ "'idempotency.outbox.table'.");
 		}
 		return new TableName(quoted, this.table);
 	}
 
 	/**
-	 * The schema as the catalog of a database has it.
-	 * @return its name without quotes, {@code null} if it is not known
+	 * The schema as the catalog of the database spells it.
+	 * @return the name without quotes, {@code null} if it is unknown
 	 */
 	@Nullable String schemaName() {
 		return (this.schema != null && this.schema.startsWith("\""))

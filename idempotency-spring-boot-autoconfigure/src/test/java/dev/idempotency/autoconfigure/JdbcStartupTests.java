@@ -294,7 +294,7 @@ class JdbcStartupTests {
 		FailureAnalysis analysis = IdempotencyAutoConfigurationTests.failure(this.runner.withPropertyValues(
 				"spring.datasource.url=jdbc:postgresql://localhost:1/app", "idempotency.jdbc.schema=" + schema));
 		assertThat(analysis.getDescription())
-			.startsWith("The database of the idempotency store or the outbox does not answer at start-up: ")
+			.startsWith("The database of the idempotency store or the outbox is unavailable at start-up: ")
 			.contains("localhost:1 refused");
 		assertThat(analysis.getAction())
 			.isEqualTo("Start the database, or correct the URL, the user and the password of its DataSource "
@@ -307,7 +307,7 @@ class JdbcStartupTests {
 				"spring.datasource.hikari.transaction-isolation=TRANSACTION_REPEATABLE_READ");
 		assertRefused(repeatable.withUserConfiguration(AutoListener.class),
 				"The idempotent listener JdbcStartupTests.AutoListener.listen is transactional, but its transactions are "
-						+ "REPEATABLE READ and the partitioned table 'idempotency_record' takes claims in READ COMMITTED "
+						+ "REPEATABLE READ and the partitioned table 'idempotency_record' accepts claims in READ COMMITTED "
 						+ "only.",
 				"Set the isolation of the DataSource (for Hikari 'spring.datasource.hikari.transaction-isolation') or of "
 						+ "@Transactional to READ_COMMITTED, or 'idempotency.jdbc.layout' to 'single', or use leased mode.");

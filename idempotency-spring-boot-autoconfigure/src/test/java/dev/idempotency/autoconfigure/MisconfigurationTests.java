@@ -133,15 +133,15 @@ class MisconfigurationTests {
 		FailureAnalysis analysis = failure(
 				this.runner.withPropertyValues("idempotency.jdbc.table=x; DROP TABLE users"));
 		assertThat(analysis.getDescription())
-			.isEqualTo("'x; DROP TABLE users' is not a name for the idempotency table or the outbox.");
-		assertThat(analysis.getAction()).startsWith(
-				"Set 'idempotency.jdbc.table' and 'idempotency.outbox.table' to letters, digits and underscores");
+			.isEqualTo("'x; DROP TABLE users' is not a valid name for the idempotency table or the outbox.");
+		assertThat(analysis.getAction())
+			.startsWith("Set 'idempotency.jdbc.table' and 'idempotency.outbox.table' to at most 40 letters, digits");
 	}
 
 	@ParameterizedTest
 	@CsvSource(delimiter = '|', textBlock = """
-			idempotency.cleanup.batch-size | A statement of the cleanup of expired idempotency records may delete 0 \
-			records, so that it would never delete anything. | Set 'idempotency.cleanup.batch-size' to one or more.
+			idempotency.cleanup.batch-size | The batch size of the cleanup of expired idempotency records is 0, \
+			so that it would never delete a record. | Set 'idempotency.cleanup.batch-size' to one or more.
 			idempotency.outbox.batch-size  | '''idempotency.outbox.batch-size'' is 0.' | \
 			Set 'idempotency.outbox.batch-size' to 1 to 10000.
 			""")
@@ -166,9 +166,9 @@ class MisconfigurationTests {
 	void unknownDatabaseIsRefused() {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(UnknownDatabase.class));
 		assertThat(analysis.getDescription())
-			.isEqualTo("The JDBC idempotency store does not know the database 'Unknown'.");
+			.isEqualTo("The JDBC idempotency store does not support the database 'Unknown'.");
 		assertThat(analysis.getAction())
-			.isEqualTo("Use PostgreSQL (or H2, in tests), or declare an IdempotencyStore bean of your own.");
+			.isEqualTo("Use PostgreSQL (or H2, in tests), or declare your own IdempotencyStore bean.");
 	}
 
 	private static FailureAnalysis failure(ApplicationContextRunner runner) {

@@ -201,7 +201,7 @@ class OutboxAutoConfigurationTests {
 				"'idempotency.outbox.batch-size' is 0");
 		assertRefused(this.runner.withPropertyValues("idempotency.outbox.retention=-1s"),
 				"keeps published messages for");
-		assertRefused(this.runner.withPropertyValues("idempotency.outbox.table=x y"), "is not a name for");
+		assertRefused(this.runner.withPropertyValues("idempotency.outbox.table=x y"), "is not a valid name for");
 	}
 
 	/**

@@ -98,7 +98,7 @@ class RoutingDataSourceTests {
 		this.runner.withUserConfiguration(RoutingWithoutTarget.class, Listener.class).run((context) -> {
 			FailureAnalysis analysis = Contexts.analyze(context.getStartupFailure());
 			assertThat(analysis.getDescription()).contains("chooses its database by the thread",
-					"no database for the thread that starts the application", "lookup key [null]");
+					"has none for the thread that starts the application", "lookup key [null]");
 			assertThat(analysis.getAction()).contains("setDefaultTargetDataSource", "'idempotency.jdbc.data-source'");
 		});
 	}

@@ -111,20 +111,20 @@ class CleanupJobTests {
 	}
 
 	@Test
-	void listenerIsToldTheSumOfARun() {
+	void listenerIsNotifiedOfTheDeletedRecordsOfARun() {
 		expired(12);
 		this.job.runOnce();
 		assertThat(this.events).containsExactly("idempotency_record 12");
 	}
 
 	@Test
-	void listenerIsNotToldWhenNothingWasDeleted() {
+	void listenerIsNotNotifiedWhenNoRecordWasDeleted() {
 		this.job.runOnce();
 		assertThat(this.events).isEmpty();
 	}
 
 	@Test
-	void startedJobCleansByItself() {
+	void startedJobRunsPeriodically() {
 		CleanupJob frequent = job(Duration.ofMillis(50));
 		frequent.start();
 		try {
@@ -152,7 +152,7 @@ class CleanupJobTests {
 	}
 
 	@Test
-	void rowsMayBeThoseOfAnOutbox() {
+	void logMessageNamesTheTable() {
 		expired(2);
 		try (Logs logs = Logs.ofThisThread()) {
 			this.job.runOnce();
@@ -172,7 +172,7 @@ class CleanupJobTests {
 	}
 
 	@Test
-	void runEndsWhenItsTimeIsOver() {
+	void runEndsWhenItsTimeBudgetIsSpent() {
 		expired(20);
 		CleanupJob hurried = job(
 				new CleanupSettings(Duration.ofHours(1), Duration.ofMillis(50), 1, Duration.ofMillis(20)));
@@ -183,7 +183,7 @@ class CleanupJobTests {
 	}
 
 	@Test
-	void databaseIsLeftAloneBeforeEachBatch() {
+	void jobPausesBeforeEachBatch() {
 		expired(25);
 		job(new CleanupSettings(Duration.ofHours(1), Duration.ofMinutes(1), 10, Duration.ofMillis(40))).runOnce();
 		assertThat(this.batches).containsExactly(10, 10, 5);
@@ -192,14 +192,14 @@ class CleanupJobTests {
 	}
 
 	@Test
-	void listenerIsToldAboutEachRun() {
+	void listenerIsNotifiedOfEachRun() {
 		this.job.runOnce();
 		assertThat(this.runs).hasSize(1);
 		assertThat(this.backlogs).containsExactly(Duration.ZERO);
 	}
 
 	@Test
-	void failedRunTellsWhatItLeaves() {
+	void failedRunReportsItsBacklog() {
 		expired(1);
 		this.errors.add(new IllegalStateException("not now"));
 		assertThatIllegalStateException().isThrownBy(this.job::runOnce);
@@ -208,7 +208,7 @@ class CleanupJobTests {
 
 	@Test
 	@Tag("promise-14")
-	void batchThatMeetsAConcurrentTransactionIsRepeated() {
+	void batchThatConflictsWithAConcurrentTransactionIsRepeated() {
 		expired(1);
 		OperationInProgressException contention = new OperationInProgressException("40001", Duration.ofSeconds(1));
 		this.errors.addAll(List.of(contention, contention));
@@ -245,10 +245,10 @@ class CleanupJobTests {
 	}
 
 	@Test
-	void everyIntervalIsDifferent() {
+	void intervalsVaryRandomly() {
 		CleanupSettings settings = new CleanupSettings(Duration.ofMinutes(10), Duration.ofMinutes(1), 10,
 				Duration.ZERO);
-		// Two of a hundred may be the same by chance.
+		// Two of a hundred may be equal by chance.
 		assertThat(Stream.generate(settings::firstDelay).limit(100).distinct()).hasSizeGreaterThan(90)
 			.allMatch((delay) -> delay.compareTo(Duration.ofMinutes(10)) <= 0);
 		assertThat(Stream.generate(settings::nextDelay).limit(100).distinct()).hasSizeGreaterThan(90)
@@ -257,7 +257,7 @@ class CleanupJobTests {
 	}
 
 	@Test
-	void twoJobsAreAsGentleAsOne() {
+	void twoJobsPauseAsOftenAsOne() {
 		expired(40);
 		CleanupSettings settings = new CleanupSettings(Duration.ofHours(1), Duration.ofMinutes(1), 1,
 				Duration.ofMillis(10));

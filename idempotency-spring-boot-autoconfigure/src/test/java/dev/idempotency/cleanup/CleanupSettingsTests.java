@@ -18,14 +18,15 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 class CleanupSettingsTests {
 
 	@ParameterizedTest
-	@CsvSource(delimiter = '|', textBlock = """
-			PT0S | PT1M | 1 | PT0S  | has the interval 0s.                  | idempotency.cleanup.interval
-			PT1M | PT0S | 1 | PT0S  | may take 0s.                          | idempotency.cleanup.time-budget
-			PT1M | PT1M | 0 | PT0S  | so that it would never delete anything. | idempotency.cleanup.batch-size
-			PT1M | PT1M | 1 | PT-1S | pauses for -1s in a run of at most 1m. | idempotency.cleanup.pause
-			PT1M | PT1S | 1 | PT1S  | pauses for 1s in a run of at most 1s.  | idempotency.cleanup.pause
-			""")
-	void mistakeIsASentenceWithAnAction(Duration interval, Duration timeBudget, int batchSize, Duration pause,
+	@CsvSource(delimiter = '|',
+			textBlock = """
+					PT0S | PT1M | 1 | PT0S  | interval of the cleanup of expired idempotency records is 0s.                  | idempotency.cleanup.interval
+					PT1M | PT0S | 1 | PT0S  | time budget of the cleanup of expired idempotency records is 0s.                          | idempotency.cleanup.time-budget
+					PT1M | PT1M | 0 | PT0S  | so that it would never delete a record. | idempotency.cleanup.batch-size
+					PT1M | PT1M | 1 | PT-1S | pauses for -1s, but its time budget is 1m. | idempotency.cleanup.pause
+					PT1M | PT1S | 1 | PT1S  | pauses for 1s, but its time budget is 1s.  | idempotency.cleanup.pause
+					""")
+	void invalidSettingIsRefusedWithAnAction(Duration interval, Duration timeBudget, int batchSize, Duration pause,
 			String message, String property) {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
 			.isThrownBy(() -> new CleanupSettings(interval, timeBudget, batchSize, pause))

@@ -37,8 +37,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for batches of {@link JdbcIdempotencyStore} that meet each other, or the open
- * transaction of somebody else.
+ * Tests for batches of {@link JdbcIdempotencyStore} that conflict with each other or with
+ * an open transaction.
  */
 @Tag("promise-2")
 class BatchContentionTests {
@@ -69,14 +69,14 @@ class BatchContentionTests {
 		inside = new JdbcTemplate(database.pool());
 	}
 
-	// With so long a time-out the server finds a deadlock before a wait for a lock ends.
+	// The time-out is so long that the server detects a deadlock before it.
 	private static JdbcIdempotencyStore patientStore() {
 		return new JdbcIdempotencyStore(database.pool(), TableName.of(TestDatabase.TABLE), PATIENCE);
 	}
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	void eightThreadsThatClaimInRandomOrderNeverDeadlock(boolean inTransaction) throws Exception {
+	void batchesOfEightThreadsInRandomOrderDoNotDeadlock(boolean inTransaction) throws Exception {
 		JdbcIdempotencyStore patient = patientStore();
 		List<IdempotencyKey> keys = Stream.generate(TestDatabase::newKey).limit(200).toList();
 		long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(2);
@@ -112,7 +112,7 @@ class BatchContentionTests {
 	}
 
 	@Test
-	void batchThatMeetsAnOpenTransactionEndsInTimeAndClaimsNothing() {
+	void batchThatConflictsWithAnOpenTransactionEndsInTimeAndClaimsNothing() {
 		whileInserted(() -> {
 			long start = System.nanoTime();
 			assertThatExceptionOfType(OperationInProgressException.class)
@@ -128,7 +128,7 @@ class BatchContentionTests {
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	@Tag("promise-3")
-	void batchThatWaitedForACompletionIsAnsweredWithItAndKeepsTheOthers(boolean inTransaction) {
+	void batchThatWaitedForACompletionReturnsItAndAcquiresTheOtherKeys(boolean inTransaction) {
 		JdbcIdempotencyStore patient = patientStore();
 		CompletableFuture<List<Claim>> second = transactions.execute((status) -> {
 			store.insert(TestDatabase.request(this.held.key()));
@@ -151,7 +151,7 @@ class BatchContentionTests {
 
 	@Test
 	@Tag("promise-13")
-	void lockTimeoutOfTheTransactionIsBackAfterABatch() {
+	void lockTimeoutOfTheTransactionIsRestoredAfterABatch() {
 		transactions.executeWithoutResult((status) -> {
 			inside.execute("SET LOCAL lock_timeout = '7s'");
 			store.claimAll(this.requests.subList(0, 2));
@@ -162,9 +162,9 @@ class BatchContentionTests {
 		});
 	}
 
-	// The key that is held comes last, after rows that were written.
+	// The locked key comes last, after rows that were written.
 	@Test
-	void everyRowOfABatchWaitsNoLongerThanTheFirst() {
+	void waitForTheLastRowOfABatchIsLimitedLikeTheFirst() {
 		List<ClaimRequest> sorted = this.requests.stream()
 			.sorted((left, right) -> left.key().id().toString().compareTo(right.key().id().toString()))
 			.toList();
@@ -180,7 +180,7 @@ class BatchContentionTests {
 	}
 
 	@Test
-	void keyThatIsBeingTakenOverDoesNotKeepTheOthersFromBeingCompleted() {
+	void otherKeysAreCompletedWhileOneIsBeingTakenOver() {
 		store.claimAll(this.requests);
 		database.endLease(this.held.key());
 		List<Completion> completions = this.requests.stream().map((owner) -> new Completion(owner, null)).toList();

@@ -18,22 +18,22 @@ import dev.idempotency.test.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests that batches find their records through the index, also with plans that were made
- * while the table was empty.
+ * Tests that batches use the index, also with plans that were made while the table was
+ * empty.
  */
 class BatchPlanTests {
 
 	private static final int ROWS = 20_000;
 
 	@Test
-	void plansOfAnEmptyTableDoNotReadAllOfAFullOne() {
+	void plansOfAnEmptyTableUseTheIndexWhenTheTableIsFull() {
 		try (TestDatabase database = TestDatabase.create()) {
 			SingleConnectionDataSource session = new SingleConnectionDataSource(database.pool().getJdbcUrl(),
 					Servers.postgres().username(), Servers.postgres().password(), true);
 			JdbcTemplate jdbc = new JdbcTemplate(session);
 			jdbc.execute("ALTER TABLE " + TestDatabase.TABLE + " SET (autovacuum_enabled = false)");
 			jdbc.execute("SET plan_cache_mode = force_generic_plan");
-			// The driver prepares at the fifth use.
+			// The driver prepares a statement at its fifth use.
 			for (int i = 0; i < 6; i++) {
 				run(session);
 			}

@@ -26,7 +26,7 @@ class CompletionTimeTests {
 
 	@ParameterizedTest
 	@MethodSource("databases")
-	void columnIsEmptyAfterTheNextClaimOrFailure(TestDatabase database) {
+	void completionTimeIsNullAfterTheNextClaimOrFailure(TestDatabase database) {
 		try (database) {
 			assertCleared(database, JdbcIdempotencyStore::claim);
 			assertCleared(database, (store, request) -> store.claimAll(List.of(request)));
@@ -49,10 +49,10 @@ class CompletionTimeTests {
 			.isOne();
 	}
 
-	// The first version knows no such column.
+	// The first version does not have the column.
 	@ParameterizedTest
 	@MethodSource("databases")
-	void completionOfAnOlderInstanceHasNoTime(TestDatabase database) {
+	void completionTimeOfAnInstanceOfTheFirstVersionIsNull(TestDatabase database) {
 		try (database) {
 			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 			database.store().claim(request);

@@ -28,8 +28,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for a {@link JdbcIdempotencyStore} in leased mode whose pool has another default
- * isolation than READ COMMITTED.
+ * Tests for {@link JdbcIdempotencyStore} in leased mode when the default isolation of the
+ * pool is not READ COMMITTED.
  */
 @Tag("promise-14")
 class DefaultIsolationTests {
@@ -59,7 +59,7 @@ class DefaultIsolationTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	void claimsOfDifferentKeysDoNotMeetEachOther(boolean autoCommit) throws Exception {
+	void claimsOfDifferentKeysDoNotAbortEachOther(boolean autoCommit) throws Exception {
 		JdbcIdempotencyStore store = store(database, Layout.SINGLE, "TRANSACTION_SERIALIZABLE", autoCommit);
 		ExecutorService threads = Executors.newFixedThreadPool(THREADS);
 		List<Future<?>> all = IntStream.range(0, THREADS).<Future<?>>mapToObj((i) -> threads.submit(() -> {
@@ -77,7 +77,7 @@ class DefaultIsolationTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
-	void connectionGoesBackAsItWas(boolean autoCommit) throws SQLException {
+	void isolationAndAutoCommitOfTheConnectionAreRestored(boolean autoCommit) throws SQLException {
 		JdbcIdempotencyStore store = store(database, Layout.SINGLE, "TRANSACTION_REPEATABLE_READ", autoCommit);
 		this.pool.setMaximumPoolSize(1);
 		store.claim(TestDatabase.request(TestDatabase.newKey()));
@@ -89,7 +89,7 @@ class DefaultIsolationTests {
 	}
 
 	@Test
-	void connectionThatComesWithAnOpenTransactionIsUsedAllTheSame() {
+	void connectionWithAnOpenTransactionIsUsable() {
 		HikariConfig config = new HikariConfig();
 		database.pool().copyStateTo(config);
 		config.setMaximumPoolSize(1);
@@ -121,7 +121,7 @@ class DefaultIsolationTests {
 	}
 
 	@Test
-	void recordThatIsTakenOverWhileTheCleanupPausesDoesNotEndIt() {
+	void cleanupContinuesWhenARecordIsTakenOverDuringItsPause() {
 		JdbcIdempotencyStore store = store(database, Layout.SINGLE, "TRANSACTION_REPEATABLE_READ", true);
 		ClaimRequest expired = TestDatabase.request(TestDatabase.newKey());
 		database.store().claim(expired);

@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for what {@link JdbcIdempotencyStore} deletes.
+ * Tests for the deletion of expired records by {@link JdbcIdempotencyStore}.
  */
 class ExpiredRecordsTests {
 
@@ -62,7 +62,7 @@ class ExpiredRecordsTests {
 	}
 
 	@Test
-	void liveClaimsStayWhateverTheirRetention() {
+	void liveClaimsAreNotDeletedAfterTheirRetention() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 		database.store().claim(request);
 		database.endRetention(request.key());
@@ -70,7 +70,7 @@ class ExpiredRecordsTests {
 	}
 
 	@Test
-	void claimsThatRanOutAreDeletedAfterTheirRetention() {
+	void expiredClaimsAreDeletedAfterTheirRetention() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 		database.store().claim(request);
 		database.endRetention(request.key());
@@ -79,7 +79,7 @@ class ExpiredRecordsTests {
 	}
 
 	@Test
-	void recordsInUseAreLeftWithoutWaiting() {
+	void lockedRecordsAreSkippedWithoutWaiting() {
 		List<IdempotencyKey> keys = expired(2);
 		inTransaction("SELECT 1 FROM idempotency_record WHERE id = '%s' FOR UPDATE".formatted(keys.get(0).id()),
 				() -> assertThat(database.store().deleteExpired(100)).isOne());
@@ -87,7 +87,7 @@ class ExpiredRecordsTests {
 	}
 
 	@Test
-	void onlyOneProcessCleansAtATime() {
+	void secondProcessDeletesNothingDuringACleanup() {
 		expired(1);
 		inTransaction(
 				"SELECT pg_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), "
@@ -97,7 +97,7 @@ class ExpiredRecordsTests {
 	}
 
 	@Test
-	void turnIsKeptWhilePausing() {
+	void turnIsHeldDuringThePause() {
 		expired(1);
 		CompletableFuture<Integer> pausing = pausing(PAUSE);
 		assertThat(database.store().deleteExpired(100)).isZero();
@@ -106,7 +106,7 @@ class ExpiredRecordsTests {
 	}
 
 	@Test
-	void tableOfTheSameNameInAnotherSchemaHasATurnOfItsOwn() {
+	void tableOfTheSameNameInAnotherSchemaHasItsOwnTurn() {
 		database.jdbc().execute("CREATE SCHEMA other");
 		try (HikariDataSource pool = Servers.pool(database.url() + "?currentSchema=other")) {
 			TableName table = TableName.of(TestDatabase.TABLE);
@@ -126,10 +126,10 @@ class ExpiredRecordsTests {
 		}
 	}
 
-	// The server's own limit may be shorter than the pause. The one that takes its place
-	// ends the turn of a host that is gone.
+	// The idle time-out of the server may be shorter than the pause. The one that
+	// replaces it ends the turn of a host that is gone.
 	@Test
-	void pauseIsNotEndedByTheServer() {
+	void pauseOutlastsTheIdleTimeoutOfTheServer() {
 		expired(1);
 		try (HikariDataSource pool = Servers
 			.pool(database.url() + "?options=-c%20idle_in_transaction_session_timeout=100")) {
@@ -158,7 +158,7 @@ class ExpiredRecordsTests {
 	}
 
 	@Test
-	void batchGoesOnWhereTheLastEndedAndBeginsAnewAtTheEnd() {
+	void batchContinuesAfterThePreviousOneAndRestartsAtTheEnd() {
 		IdempotencyKey older = completed();
 		expired(3);
 		assertThat(database.store().deleteExpired(2)).isEqualTo(2);
@@ -171,7 +171,7 @@ class ExpiredRecordsTests {
 	}
 
 	@Test
-	void backlogIsAsOldAsItsOldestRecord() {
+	void backlogAgeIsThatOfTheOldestExpiredRecord() {
 		assertThat(database.store().backlogAge()).isZero();
 		completed();
 		assertThat(database.store().backlogAge()).isZero();
@@ -182,7 +182,7 @@ class ExpiredRecordsTests {
 	}
 
 	@Test
-	void liveClaimsAreNoBacklog() {
+	void liveClaimsDoNotCountAsBacklog() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 		database.store().claim(request);
 		database.endRetention(request.key());
@@ -190,7 +190,7 @@ class ExpiredRecordsTests {
 	}
 
 	@Test
-	void connectionComesBackAsItWas() throws SQLException {
+	void connectionIsRestoredAfterACleanup() throws SQLException {
 		expired(1);
 		database.store().deleteExpired(1, Duration.ofMillis(1));
 		try (Connection connection = database.pool().getConnection()) {
@@ -200,7 +200,7 @@ class ExpiredRecordsTests {
 	}
 
 	@Test
-	void onlyExpiredEntriesOfTheIndexAreRead() {
+	void deletionReadsOnlyExpiredIndexEntries() {
 		database.jdbc()
 			.execute("INSERT INTO idempotency_record (id, scope, key, state, fence, attempt, created_at, expires_at) "
 					+ "SELECT gen_random_uuid(), 's', i::text, 'C', 1, 1, now(), now() + i * interval '1 min' "
@@ -208,8 +208,8 @@ class ExpiredRecordsTests {
 		database.jdbc().execute("ANALYZE idempotency_record");
 		long before = entriesRead();
 		assertThat(database.store().deleteExpired(100)).isEqualTo(11);
-		// The session that has read them tells it: the pool gives each thread its own
-		// again.
+		// The statistics belong to the session that read them. The pool returns the
+		// same one to each thread.
 		await().pollInSameThread().atMost(Duration.ofSeconds(15)).until(() -> {
 			new JdbcTemplate(database.pool()).execute("SELECT pg_stat_force_next_flush()");
 			return entriesRead() > before;

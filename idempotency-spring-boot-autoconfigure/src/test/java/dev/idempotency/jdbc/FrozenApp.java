@@ -5,8 +5,8 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 
 /**
- * An application with a relay, in a process of its own, that freezes itself (SIGSTOP) in
- * the middle of the first large answer of its database.
+ * An application with a relay, in its own process, that freezes itself (SIGSTOP) in the
+ * middle of the first large response of its database.
  */
 @SpringBootConfiguration(proxyBeanMethods = false)
 @EnableAutoConfiguration
@@ -20,7 +20,7 @@ public class FrozenApp {
 		new SpringApplicationBuilder(FrozenApp.class).run(args);
 		StallingSocketFactory.stallAfter(BYTES, true);
 		System.out.println(STARTED);
-		// It ends with the process that started it.
+		// The process ends with the process that started it.
 		System.in.transferTo(System.out);
 		Runtime.getRuntime().halt(1);
 	}

@@ -57,7 +57,7 @@ class H2ClaimTests {
 
 	@AfterEach
 	void closeDatabase() {
-		// The database goes with its last connection.
+		// H2 drops the database with its last connection.
 		this.database.jdbc().execute("SET DB_CLOSE_DELAY 0");
 		this.database.close();
 	}
@@ -77,7 +77,7 @@ class H2ClaimTests {
 
 	@Test
 	@Tag("promise-2")
-	void settlementWaitsForALockNoLongerThanTheTimeout() {
+	void settlementWaitsForALockForTheTimeoutAtMost() {
 		ClaimRequest request = TestDatabase.request(this.key);
 		this.database.store().claim(request);
 		this.transactions.executeWithoutResult((status) -> {
@@ -93,7 +93,7 @@ class H2ClaimTests {
 
 	@Test
 	@Tag("promise-7")
-	void leaseThatRanOutWithinALongTransactionIsSeen() {
+	void leaseThatExpiresDuringALongTransactionIsTakenOver() {
 		this.database.store().claim(TestDatabase.request(this.key, Duration.ofMillis(300)));
 		this.transactions.executeWithoutResult((status) -> {
 			this.jdbc.queryForObject("SELECT CURRENT_TIMESTAMP", Object.class);
@@ -106,13 +106,13 @@ class H2ClaimTests {
 
 	@Test
 	@Tag("promise-9")
-	void otherContentIsAMismatch() {
+	void claimWithOtherContentIsAMismatch() {
 		this.database.store().claim(TestDatabase.request(this.key, "a"));
 		assertThat(this.database.store().claim(TestDatabase.request(this.key, "b"))).isEqualTo(new Claim.Mismatch());
 	}
 
 	@Test
-	void expiredRecordsAreDeletedWithoutWaitingForThoseInUse() {
+	void expiredRecordsAreDeletedWithoutWaitingForLockedRecords() {
 		IdempotencyKey inUse = TestDatabase.newKey();
 		IdempotencyKey live = TestDatabase.newKey();
 		List.of(inUse, live, TestDatabase.newKey(), TestDatabase.newKey()).forEach((expired) -> {
@@ -132,7 +132,7 @@ class H2ClaimTests {
 	}
 
 	@Test
-	void backlogIsAsOldAsItsOldestRecord() {
+	void backlogAgeIsThatOfTheOldestExpiredRecord() {
 		assertThat(this.database.store().backlogAge()).isZero();
 		ClaimRequest request = TestDatabase.request(this.key);
 		this.database.store().claim(request);

@@ -4,7 +4,7 @@ import dev.idempotency.contract.IdempotencyRecordsContract;
 import dev.idempotency.test.TestDatabase;
 
 /**
- * The contract of {@link JdbcIdempotencyStore} for people on H2.
+ * The contract of the operator's view of {@link JdbcIdempotencyStore} on H2.
  */
 class H2RecordsContractTests extends IdempotencyRecordsContract {
 

@@ -44,11 +44,10 @@ class H2SchemaTests {
 		}
 	}
 
-	// H2 checks a constraint with the session that made it, if the constraint is a list
-	// of
-	// constants.
+	// H2 checks a constraint that is a list of constants with the session that
+	// created it.
 	@Test
-	void tableOutlivesTheConnectionThatMadeIt() {
+	void tableIsUsableAfterItsCreatingConnectionIsClosed() {
 		String url = "mem:" + Servers.unique("h2") + ";DB_CLOSE_DELAY=-1";
 		TableName table = TableName.of("records");
 		try (HikariDataSource pool = pool(url)) {
@@ -62,7 +61,7 @@ class H2SchemaTests {
 
 	@Test
 	@Tag("promise-3")
-	void fileRemembersOverARestart() {
+	void recordsInAFileSurviveARestart() {
 		IdempotencyKey key = TestDatabase.newKey();
 		TableName table = TableName.of("records");
 		try (HikariDataSource pool = pool("file:" + this.directory.resolve("db"))) {
@@ -86,7 +85,7 @@ class H2SchemaTests {
 
 	@Test
 	@Tag("promise-12")
-	void errorOfAScriptIsTheOneThatIsTold() {
+	void errorOfAScriptIsReported() {
 		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2"))) {
 			new JdbcTemplate(pool).execute("CREATE TABLE records (something integer)");
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)

@@ -78,7 +78,7 @@ class H2StoreTests {
 
 	@AfterEach
 	void closeDatabase() {
-		// The database goes with its last connection.
+		// H2 drops the database with its last connection.
 		this.database.jdbc().execute("SET DB_CLOSE_DELAY 0");
 		this.database.close();
 	}
@@ -107,7 +107,7 @@ class H2StoreTests {
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
 	@Tag("promise-3")
 	@Tag("promise-8")
-	void duplicateGetsTheFirstResultWithoutRunning(Mode mode) {
+	void duplicateReplaysTheFirstResult(Mode mode) {
 		assertThat(run(mode)).isEqualTo(new IdempotentResult<>("done", false));
 		assertThat(run(mode)).isEqualTo(new IdempotentResult<>("done", true));
 		assertThat(effects()).isOne();
@@ -115,7 +115,7 @@ class H2StoreTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
-	void failedOperationRunsAgainAsTheSecondAttempt(Mode mode) {
+	void failedOperationIsRetriedAsTheSecondAttempt(Mode mode) {
 		assertThatIllegalStateException().isThrownBy(() -> runFailing(mode));
 		assertThat(this.database.record(this.key).failure())
 			.isEqualTo(new Failure("java.lang.IllegalStateException", "handler"));
@@ -133,7 +133,7 @@ class H2StoreTests {
 
 	@Test
 	@Tag("promise-5")
-	void rollbackOfTheCallerTakesEffectAndRecord() {
+	void rollbackOfTheCallerRemovesEffectAndRecord() {
 		this.transactions.executeWithoutResult((status) -> {
 			run(Mode.TRANSACTIONAL);
 			assertThat(this.database.store().find(this.key)).isEmpty();
@@ -156,7 +156,7 @@ class H2StoreTests {
 
 	@Test
 	@Tag("promise-2")
-	void waitForAConcurrentTransactionIsLimitedAndTheLimitPutBack() {
+	void waitForAConcurrentTransactionIsLimitedAndTheLimitIsRestored() {
 		this.transactions.executeWithoutResult((status) -> {
 			run(Mode.TRANSACTIONAL);
 			CompletableFuture.runAsync(() -> this.transactions.executeWithoutResult((other) -> {
@@ -170,7 +170,7 @@ class H2StoreTests {
 	}
 
 	@Test
-	void batchOfEachKindIsAnsweredKeyByKey() {
+	void batchReturnsTheOutcomeOfEachKey() {
 		ClaimRequest first = TestDatabase.request(this.key, "a");
 		ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
 		List<ClaimRequest> both = List.of(first, second);
@@ -191,7 +191,7 @@ class H2StoreTests {
 		assertThat(this.database.store().failAll(both, failure)).containsOnly(Settlement.LOST);
 	}
 
-	// Who waits too long for the winner is delivered again.
+	// A record that waits too long for the winner is redelivered.
 	private boolean deliver() {
 		return await().pollInSameThread()
 			.pollDelay(Duration.ZERO)
@@ -202,7 +202,7 @@ class H2StoreTests {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-5")
-	void sixteenThreadsHaveOneEffect() throws Exception {
+	void concurrentDuplicatesHaveOneEffect() throws Exception {
 		ExecutorService executor = Executors.newFixedThreadPool(16);
 		Callable<Boolean> delivery = this::deliver;
 		List<Boolean> duplicates = new ArrayList<>();

@@ -12,8 +12,8 @@ import dev.idempotency.test.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for the text that {@link JdbcIdempotencyStore} keeps for people; what it answers
- * is told by its contract.
+ * Tests for the texts that {@link JdbcIdempotencyStore} stores for operators. Its
+ * contract tests the rest.
  */
 class JdbcIdempotencyStoreTests {
 
@@ -23,12 +23,12 @@ class JdbcIdempotencyStoreTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "it's; DROP TABLE idempotency_record --", "\"q\" \\ $1 ? :name {d}", "\uD83D\uDE80 Zoë",
 			"a%b_c" })
-	void oddCharactersAreKept(String text) {
+	void unusualCharactersAreStoredUnchanged(String text) {
 		assertKept(IdempotencyKey.of(text, text + Servers.unique(".")));
 	}
 
 	@Test
-	void longestKeyIsKept() {
+	void longestKeyIsStoredUnchanged() {
 		assertKept(IdempotencyKey.of("\uFFE5".repeat(512), "\uFFE5".repeat(512)));
 	}
 

@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests that {@link JdbcIdempotencyStore} leaves the lock time-out of a session alone.
+ * Tests that {@link JdbcIdempotencyStore} restores the lock time-out of a session.
  */
 @Tag("promise-13")
 class LockTimeoutTests {
@@ -51,13 +51,13 @@ class LockTimeoutTests {
 
 	@ParameterizedTest
 	@MethodSource("calls")
-	void sessionKeepsItsLockTimeout(BiConsumer<JdbcIdempotencyStore, ClaimRequest> call) throws SQLException {
+	void lockTimeoutOfTheSessionIsRestored(BiConsumer<JdbcIdempotencyStore, ClaimRequest> call) throws SQLException {
 		assertThat(lockTimeoutAfter((session) -> call.accept(session.store(), this.request))).isEqualTo("7s");
 	}
 
 	@ParameterizedTest
 	@MethodSource("calls")
-	void sessionKeepsItsLockTimeoutWhenTheKeyIsTaken(BiConsumer<JdbcIdempotencyStore, ClaimRequest> call)
+	void lockTimeoutOfTheSessionIsRestoredWhenTheKeyIsTaken(BiConsumer<JdbcIdempotencyStore, ClaimRequest> call)
 			throws SQLException {
 		database.store().claim(this.request);
 		assertThat(lockTimeoutAfter((session) -> call.accept(session.store(), this.request))).isEqualTo("7s");
@@ -65,7 +65,7 @@ class LockTimeoutTests {
 
 	@ParameterizedTest
 	@MethodSource("callsInTransaction")
-	void sessionKeepsItsLockTimeoutAfterACommit(BiConsumer<JdbcIdempotencyStore, ClaimRequest> call)
+	void lockTimeoutOfTheSessionIsRestoredAfterACommit(BiConsumer<JdbcIdempotencyStore, ClaimRequest> call)
 			throws SQLException {
 		assertThat(lockTimeoutAfter((session) -> session.transactions()
 			.executeWithoutResult((status) -> call.accept(session.store(), this.request)))).isEqualTo("7s");
@@ -73,7 +73,8 @@ class LockTimeoutTests {
 
 	@ParameterizedTest
 	@MethodSource("callsInTransaction")
-	void transactionKeepsItsLockTimeout(BiConsumer<JdbcIdempotencyStore, ClaimRequest> call) throws SQLException {
+	void lockTimeoutOfTheTransactionIsRestored(BiConsumer<JdbcIdempotencyStore, ClaimRequest> call)
+			throws SQLException {
 		lockTimeoutAfter((session) -> session.transactions().executeWithoutResult((status) -> {
 			call.accept(session.store(), this.request);
 			assertThat(session.lockTimeout()).isEqualTo("7s");
@@ -81,7 +82,7 @@ class LockTimeoutTests {
 	}
 
 	@Test
-	void sessionKeepsItsLockTimeoutAfterAWaitInVain() throws SQLException {
+	void lockTimeoutOfTheSessionIsRestoredAfterALockTimeout() throws SQLException {
 		assertThat(lockTimeoutAfter(
 				(session) -> whileInserted(() -> assertThatExceptionOfType(OperationInProgressException.class)
 					.isThrownBy(() -> session.transactions()

@@ -19,7 +19,7 @@ import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import dev.idempotency.test.Servers;
 
 /**
- * Tests for instances that start at once on a database that has never seen them.
+ * Tests for instances that start at the same time on an empty database.
  */
 @Tag("promise-12")
 class MigrationRaceTests {
@@ -44,21 +44,21 @@ class MigrationRaceTests {
 	}
 
 	@RepeatedTest(3)
-	void instancesCreateOneTable() throws Exception {
+	void concurrentInstancesCreateOneTable() throws Exception {
 		TableName table = TableName.of(this.schema + ".records");
 		atOnce(() -> JdbcSchemaMigration.migrate(DATABASE, table));
 		JdbcSchemaValidation.validate(DATABASE, table);
 	}
 
 	@RepeatedTest(3)
-	void instancesCreateOnePartitionedTable() throws Exception {
+	void concurrentInstancesCreateOnePartitionedTable() throws Exception {
 		TableName table = TableName.of(this.schema + ".records");
 		atOnce(() -> JdbcSchemaMigration.migrate(DATABASE, table, Layout.PARTITIONED));
 		JdbcSchemaValidation.validate(DATABASE, table, Layout.PARTITIONED);
 	}
 
 	@RepeatedTest(3)
-	void instancesCreateOneOutbox() throws Exception {
+	void concurrentInstancesCreateOneOutbox() throws Exception {
 		TableName table = TableName.of(this.schema + ".outbox");
 		atOnce(() -> JdbcSchemaMigration.migrateOutbox(DATABASE, table));
 		JdbcSchemaValidation.validateOutbox(DATABASE, table);

@@ -30,7 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for what a claim on PostgreSQL takes, and for how it gives it back.
+ * Tests for the locks and the connection of an outbox claim on PostgreSQL.
  */
 class OutboxClaimTests {
 
@@ -68,7 +68,7 @@ class OutboxClaimTests {
 	}
 
 	@Test
-	void oneMessageTakesOneLane() {
+	void claimOfOneMessageLocksOneLane() {
 		send(MESSAGES, 1);
 		try (OutboxClaim claim = this.store.claim(1)) {
 			assertThat(claim.rows()).hasSize(1);
@@ -78,7 +78,7 @@ class OutboxClaimTests {
 	}
 
 	@Test
-	void connectionThatComesWithAnOpenTransactionIsUsedAllTheSame() {
+	void connectionWithAnOpenTransactionIsUsable() {
 		send(1, 1);
 		HikariConfig config = new HikariConfig();
 		this.database.pool().copyStateTo(config);
@@ -97,7 +97,7 @@ class OutboxClaimTests {
 	}
 
 	@Test
-	void someLanesAreLeftToOthers() {
+	void claimLeavesLanesForOtherRelays() {
 		send(MESSAGES, 1);
 		try (OutboxClaim claim = this.store.claim(MESSAGES); OutboxClaim other = this.store.claim(MESSAGES)) {
 			assertThat(claim.rows()).isNotEmpty();
@@ -106,7 +106,7 @@ class OutboxClaimTests {
 	}
 
 	@Test
-	void largeMessagesComeInPortions() {
+	void largeMessagesAreClaimedInPortions() {
 		send(40, MEGABYTE);
 		try (OutboxClaim claim = this.store.claim(MESSAGES)) {
 			assertThat(claim.rows()).hasSizeBetween(10, 17);
@@ -114,7 +114,7 @@ class OutboxClaimTests {
 	}
 
 	@Test
-	void messageThatIsLargerThanAPortionComesAlone() {
+	void messageThatIsLargerThanAPortionIsClaimedAlone() {
 		send(2, 20 * MEGABYTE);
 		try (OutboxClaim claim = this.store.claim(MESSAGES)) {
 			assertThat(claim.rows()).hasSize(1);
@@ -122,18 +122,17 @@ class OutboxClaimTests {
 	}
 
 	@Test
-	void largeMessagesComeInPortionsBesideATopicThatIsLeftOut() {
+	void largeMessagesAreClaimedInPortionsWhenATopicIsLeftOut() {
 		send(40, MEGABYTE);
 		try (OutboxClaim claim = this.store.claim(MESSAGES, Set.of("other"))) {
 			assertThat(claim.rows()).hasSizeBetween(10, 17);
 		}
 	}
 
-	// A host that is frozen in a round would keep its lanes otherwise, whatever the
-	// server
-	// is set to.
+	// Otherwise a host that is frozen in a round would keep its lanes, depending on
+	// the settings of the server.
 	@Test
-	void serverEndsAClaimThatIsSilentForMinutes() throws SQLException {
+	void claimHasItsOwnIdleTimeout() throws SQLException {
 		send(1, 1);
 		try (Connection only = this.database.pool().getConnection()) {
 			JdbcTemplate jdbc = new JdbcTemplate(new SingleConnectionDataSource(only, true));
@@ -147,7 +146,7 @@ class OutboxClaimTests {
 	}
 
 	@Test
-	void connectionIsGivenBackAsItWasWhenTheClaimFails() throws SQLException {
+	void connectionIsRestoredWhenTheClaimFails() throws SQLException {
 		this.database.jdbc().execute("DROP TABLE idempotency_outbox_lane");
 		try (Connection only = this.database.pool().getConnection()) {
 			only.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
@@ -160,9 +159,9 @@ class OutboxClaimTests {
 		}
 	}
 
-	// The server may be gone, or frozen, since the connection was used.
+	// The server may be gone or frozen since the last use of the connection.
 	@Test
-	void nothingIsAskedWithoutATimeOut() throws SQLException {
+	void everyStatementOfAClaimHasATimeout() throws SQLException {
 		send(1, 1);
 		try (Connection only = this.database.pool().getConnection()) {
 			only.setAutoCommit(false);
@@ -176,9 +175,10 @@ class OutboxClaimTests {
 		}
 	}
 
-	// Behind a pooler the next transaction of the connection may be another one's.
+	// Behind a pooler, the next transaction of the session may belong to
+	// another client.
 	@Test
-	void isolationIsThatOfTheTransactionOnly() throws SQLException {
+	void isolationIsSetForTheTransactionOnly() throws SQLException {
 		send(1, 1);
 		try (Connection only = this.database.pool().getConnection()) {
 			JdbcTemplate jdbc = new JdbcTemplate(new SingleConnectionDataSource(only, true));
@@ -197,7 +197,7 @@ class OutboxClaimTests {
 	}
 
 	@Test
-	void connectionComesBackAfterAnError() throws SQLException {
+	void connectionIsReturnedAfterAnError() throws SQLException {
 		send(1, 1);
 		try (Connection only = this.database.pool().getConnection()) {
 			WatchedConnection watched = new WatchedConnection(only);

@@ -35,15 +35,15 @@ import dev.idempotency.test.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for a relay that is frozen while it reads. The server has not sent all of the
- * answer then: its session is active, not idle.
+ * Tests for a relay that is frozen while it reads. The server has not sent the whole
+ * response then: its session is active, not idle.
  */
 @Tag("promise-1")
 class OutboxFrozenTests {
 
 	private static final TableName TABLE = TableName.of("idempotency_outbox");
 
-	// What the broker takes.
+	// The messages that the broker receives.
 	private static final int LARGE = 1_000_000;
 
 	private static final int MESSAGES = 17;
@@ -56,7 +56,7 @@ class OutboxFrozenTests {
 		StallingSocketFactory.thaw();
 	}
 
-	// More than the buffers of both kernels hold.
+	// The messages are larger than the socket buffers of both sides.
 	static List<OutboxRow> largeRows(String topic) {
 		Random random = new Random(1);
 		return IntStream.range(0, MESSAGES).mapToObj((i) -> {
@@ -68,11 +68,11 @@ class OutboxFrozenTests {
 	}
 
 	@Test
-	void lanesAreFreeAgainWhenAReaderReadsNoMore() throws InterruptedException {
+	void lanesAreUnlockedWhenTheRelayStopsReading() throws InterruptedException {
 		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
 		try (HikariDataSource pool = Servers
 			.pool(this.database.url() + "?socketFactory=" + StallingSocketFactory.class.getName())) {
-			// The limits are those of a relay, but seconds instead of minutes.
+			// The limits are those of a relay in seconds instead of minutes.
 			DataSource impatient = ProxyDataSourceBuilder.create(pool)
 				.queryTransformer((query) -> query.getQuery().replace("'180000'", "'2000'").replace("'60s'", "'2s'"))
 				.build();
@@ -94,10 +94,10 @@ class OutboxFrozenTests {
 		}
 	}
 
-	// With the limits of a relay it takes more than a minute.
+	// With the limits of a relay the test takes more than a minute.
 	@Test
 	@EnabledIfSystemProperty(named = "test.frozen", matches = "true")
-	void anotherRelayPublishesWhatAFrozenProcessWasReading() throws Exception {
+	void anotherRelayPublishesTheMessagesOfAFrozenProcess() throws Exception {
 		String topic = Servers.newTopic("frozen", 1);
 		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
 		TestApp app = TestApp.of(FrozenApp.class)

@@ -39,7 +39,7 @@ import dev.idempotency.test.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for a relay that could not mark what it would send.
+ * Tests for a relay that cannot mark messages as published.
  */
 @Tag("promise-14")
 class OutboxLockTests {
@@ -107,7 +107,7 @@ class OutboxLockTests {
 	}
 
 	@Test
-	void nothingIsSentWhileAnIndexIsBuilt() throws SQLException {
+	void noMessageIsPublishedWhileAnIndexIsCreated() throws SQLException {
 		JdbcOutboxStore store = store(Duration.ofHours(1));
 		OutboxRelay relay = relay(store);
 		try (Logs logs = Logs.about(this.table.toString());
@@ -132,7 +132,7 @@ class OutboxLockTests {
 
 	@ParameterizedTest
 	@CsvSource({ "UPDATE, PT1H", "DELETE, PT0S" })
-	void nothingIsSentWithoutThePrivilegeToMarkIt(String privilege, Duration retention) {
+	void noMessageIsPublishedWithoutThePrivilegeToMarkIt(String privilege, Duration retention) {
 		this.database.jdbc().execute("REVOKE " + privilege + " ON " + this.table + " FROM " + this.role);
 		JdbcOutboxStore store = store(retention);
 		OutboxRelay relay = relay(store);
@@ -141,7 +141,7 @@ class OutboxLockTests {
 			Awaitility.await()
 				.atMost(Duration.ofSeconds(15))
 				.untilAsserted(() -> assertThat(logs.messages("WARN").toString()).contains("42501")
-					.contains("grant the user"));
+					.contains("Grant the user"));
 			assertThat(this.sent).isEmpty();
 			this.database.jdbc().execute("GRANT " + privilege + " ON " + this.table + " TO " + this.role);
 			awaitPublishedOnceInOrder(store);
@@ -151,10 +151,10 @@ class OutboxLockTests {
 		}
 	}
 
-	// Somebody looks at it in a transaction that stays open.
+	// Another transaction has locked the message and stays open.
 	@Test
 	@Tag("promise-14")
-	void lockedMessageThatWaitedHoldsUpNoOther() throws SQLException {
+	void lockedMessageDoesNotDelayOtherMessages() throws SQLException {
 		JdbcOutboxStore store = store(Duration.ofHours(1));
 		ClaimedRow refused;
 		try (OutboxClaim claim = store.claim(500)) {

@@ -7,9 +7,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 
@@ -29,8 +27,8 @@ import dev.idempotency.test.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for a relay that does not look at what it knows to be published: it must miss
- * nothing that becomes visible, or pending again, behind its mark.
+ * Tests for a relay that skips published messages by its marks. It must find messages
+ * that become visible, or pending again, before a mark.
  */
 @Tag("promise-1")
 class OutboxMarkTests {
@@ -74,7 +72,7 @@ class OutboxMarkTests {
 		return claim.rows().stream().map((claimed) -> claimed.row().idempotencyKey()).toList();
 	}
 
-	// Several rounds of both: each locks half of the lanes.
+	// Both need several rounds, because each round locks half of the lanes.
 	private List<String> publishAll() {
 		List<String> published = new ArrayList<>();
 		for (int i = 0; i < 4; i++) {
@@ -85,8 +83,7 @@ class OutboxMarkTests {
 	}
 
 	private long mark(OutboxMarks relay, String key) {
-		ArrayParameter all = (ArrayParameter) relay.parameters().get("marks");
-		return (Long) all.elements()[row(key, key).lane(OutboxSql.LANES)];
+		return (Long) relay.parameters().elements("marks")[row(key, key).lane(OutboxSql.LANES)];
 	}
 
 	private static OutboxRow row(String key, String id) {
@@ -95,8 +92,8 @@ class OutboxMarkTests {
 	}
 
 	private void insert(Connection connection, OutboxRow row) throws SQLException {
-		try (PreparedStatement statement = connection.prepareStatement(this.sql.insert(false))) {
-			OutboxRows.bind(statement, row);
+		try (PreparedStatement statement = connection.prepareStatement(OutboxRowMapper.insert(TABLE, false))) {
+			OutboxRowMapper.bind(statement, row);
 			statement.executeUpdate();
 		}
 	}
@@ -119,7 +116,7 @@ class OutboxMarkTests {
 	}
 
 	@Test
-	void marksPassWhatIsPublished() throws SQLException {
+	void marksPassPublishedMessages() throws SQLException {
 		sendMany();
 		publishAll();
 		assertThat(mark(this.marks, "key")).isGreaterThan(MESSAGES);
@@ -127,7 +124,7 @@ class OutboxMarkTests {
 	}
 
 	@Test
-	void messageThatIsCommittedLateKeepsItsPlace() throws SQLException {
+	void messageThatIsCommittedLateIsPublishedInItsOrder() throws SQLException {
 		sendMany();
 		publishAll();
 		try (Connection late = this.database.pool().getConnection()) {
@@ -147,19 +144,19 @@ class OutboxMarkTests {
 	}
 
 	@Test
-	void messageThatIsRetriedComesBeforeLaterOnes() throws SQLException {
+	void retriedMessageIsPublishedBeforeLaterMessages() throws SQLException {
 		UUID bad = refuse("key", "bad");
 		sendMany();
 		publishAll();
 		assertThat(mark(this.others, "key")).isGreaterThan(MESSAGES);
-		update(this.sql.retry(), bad);
+		update(this.sql.retry(), Parameters.of("id", bad));
 		send("key", "next");
 		assertThat(publish(this.others)).containsExactly("bad", "next");
 	}
 
-	// Behind the marks are the one that is retried, and two that it has blocked.
+	// The retried message and the two messages that it blocked are before the marks.
 	@Test
-	void blockedMessagesFollowTheRetriedOneBehindTheMarks() throws SQLException {
+	void blockedMessagesBeforeTheMarksFollowTheRetriedMessage() throws SQLException {
 		UUID bad = refuse("key", "bad");
 		send("key", "second");
 		send("key", "third");
@@ -167,19 +164,19 @@ class OutboxMarkTests {
 		publishAll();
 		assertThat(mark(this.marks, "key")).isGreaterThan(MESSAGES);
 		assertThat(mark(this.others, "key")).isGreaterThan(MESSAGES);
-		update(this.sql.retry(), bad);
+		update(this.sql.retry(), Parameters.of("id", bad));
 		send("key", "last");
 		assertThat(publishAll()).containsExactly("bad");
 		sendMany();
 		assertThat(publishAll()).containsOnly("id");
-		update(this.sql.unblock(), 1000);
+		update(this.sql.unblock(), Parameters.of("limit", 1000));
 		assertThat(publish(this.others)).containsExactly("second", "third");
-		update(this.sql.unblock(), 1000);
+		update(this.sql.unblock(), Parameters.of("limit", 1000));
 		assertThat(publishAll()).containsExactly("last");
 	}
 
 	@Test
-	void messageThatIsCommittedLateWaitsBehindTheDeadLetterOfItsKey() throws SQLException {
+	void messageThatIsCommittedLateIsBlockedByTheDeadLetterOfItsKey() throws SQLException {
 		UUID bad = refuse("key", "bad");
 		try (Connection late = this.database.pool().getConnection()) {
 			late.setAutoCommit(false);
@@ -195,24 +192,24 @@ class OutboxMarkTests {
 		publishAll();
 		assertThat(mark(this.marks, "key")).isGreaterThan(2 * MESSAGES);
 		assertThat(mark(this.others, "key")).isGreaterThan(2 * MESSAGES);
-		update(this.sql.discard(), bad);
-		update(this.sql.unblock(), 1000);
+		update(this.sql.discard(), Parameters.of("id", bad));
+		update(this.sql.unblock(), Parameters.of("limit", 1000));
 		send("key", "next");
 		assertThat(publish(this.others)).containsExactly("late", "next");
 	}
 
 	@Test
-	void messageThatWaitsForItsNextAttemptHoldsBackItsKeyBehindTheMarks() throws SQLException {
+	void messageBeforeTheMarksThatWaitsForItsNextAttemptBlocksItsKey() throws SQLException {
 		UUID bad = refuse("key", "bad");
 		send("key", "second");
 		sendMany();
 		publishAll();
-		update(this.sql.retry(), bad);
+		update(this.sql.retry(), Parameters.of("id", bad));
 		try (OutboxClaim claim = claim(this.others)) {
 			claim.settle(List.of(), List
 				.of(new RelayFailure(claim.rows().get(0), 1, new IllegalStateException("no"), Duration.ofHours(1))));
 		}
-		update(this.sql.unblock(), 1000);
+		update(this.sql.unblock(), Parameters.of("limit", 1000));
 		send("key", "next");
 		assertThat(publishAll()).isEmpty();
 		this.database.jdbc().update("UPDATE idempotency_outbox SET next_attempt_at = now() WHERE id = ?", bad);
@@ -228,14 +225,14 @@ class OutboxMarkTests {
 		}
 	}
 
-	private void update(String statement, Object parameter) throws SQLException {
+	private void update(String statement, Parameters parameters) throws SQLException {
 		try (Connection connection = this.database.pool().getConnection()) {
-			assertThat(Connections.update(connection, statement, parameter)).isPositive();
+			assertThat(SqlStatement.of(statement).update(connection, parameters)).isPositive();
 		}
 	}
 
 	@Test
-	void messageThatIsMadePendingByHandIsFoundInTheEnd() throws SQLException {
+	void messageThatIsMadePendingByHandIsFoundByAFullSearch() throws SQLException {
 		sendMany();
 		publishAll();
 		this.database.jdbc().update("UPDATE idempotency_outbox SET published_at = NULL WHERE position = 7");
@@ -248,7 +245,7 @@ class OutboxMarkTests {
 	}
 
 	@Test
-	void positionsThatBeginAgainAreLookedAtFromTheBeginning() throws SQLException {
+	void marksAreResetWhenPositionsRestart() throws SQLException {
 		sendMany();
 		publishAll();
 		this.database.jdbc().execute("TRUNCATE idempotency_outbox RESTART IDENTITY");
@@ -258,7 +255,7 @@ class OutboxMarkTests {
 
 	// A standby that has become the primary server may have lost the last positions.
 	@Test
-	void marksOfAnotherServerDoNotCount() throws SQLException {
+	void marksOfAnotherServerAreReset() throws SQLException {
 		this.marks.learn("another", 1_000_000, Set.of(), noneIsPending());
 		this.marks.learn("another", 1_000_000, Set.of(), noneIsPending());
 		assertThat(mark(this.marks, "key")).isGreaterThan(MESSAGES);
@@ -276,9 +273,9 @@ class OutboxMarkTests {
 		assertThat(mark(this.marks, "key")).isEqualTo(11);
 	}
 
-	// There is always a transaction that has the lock, but never the same one.
+	// At each search another transaction holds the lock.
 	@Test
-	void marksMoveWhileOthersWriteAllTheTime() {
+	void marksMoveWhileOtherTransactionsAlwaysWrite() {
 		this.marks.learn("server", 10, Set.of("3/1"), noneIsPending());
 		this.marks.learn("server", 20, Set.of("3/1", "4/1"), noneIsPending());
 		this.marks.learn("server", 30, Set.of("4/1", "3/2"), noneIsPending());
@@ -288,16 +285,16 @@ class OutboxMarkTests {
 		assertThat(mark(this.marks, "key")).isEqualTo(31);
 	}
 
-	// A new relay: it must not read all that was published before it knows what for.
+	// A new relay must not read all published messages before it knows a position.
 	@Test
-	void firstLookReadsNoMessages() {
-		Map<String, Object> parameters = new HashMap<>();
+	void firstSearchReadsNoMessages() {
+		Parameters parameters = Parameters.none();
 		this.marks.begin(parameters);
-		assertThat(((ArrayParameter) parameters.get("starts")).elements()).containsOnlyNulls();
+		assertThat(parameters.elements("starts")).containsOnlyNulls();
 		this.marks.learn("server", 10, Set.of(), noneIsPending());
-		assertThat(this.marks.areToBeFound()).isTrue();
+		assertThat(this.marks.areMissing()).isTrue();
 		this.marks.learn("server", 10, Set.of(), noneIsPending());
-		assertThat(this.marks.areToBeFound()).isFalse();
+		assertThat(this.marks.areMissing()).isFalse();
 	}
 
 	private static Long[] noneIsPending() {

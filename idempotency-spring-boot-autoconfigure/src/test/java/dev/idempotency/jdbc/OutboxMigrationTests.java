@@ -28,7 +28,7 @@ class OutboxMigrationTests {
 
 	// A server in FIPS mode refuses md5().
 	@Test
-	void nothingUsesMd5() {
+	void neitherIndexesNorStatementsUseMd5() {
 		List<String> indexes = this.database.jdbc()
 			.queryForList("SELECT indexdef FROM pg_indexes WHERE tablename = 'idempotency_outbox'", String.class);
 		assertThat(indexes).hasSizeGreaterThan(5).noneMatch((index) -> index.contains("md5"));

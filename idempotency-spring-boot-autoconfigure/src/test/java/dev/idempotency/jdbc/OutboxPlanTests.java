@@ -5,8 +5,6 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
 
@@ -25,8 +23,8 @@ import dev.idempotency.test.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for what the statements of a relay read when there is much that they do not want:
- * a round must not become slower with the backlog.
+ * Tests that the statements of a relay read few blocks when there are many messages that
+ * they do not claim: a round must not become slower with the backlog.
  */
 class OutboxPlanTests {
 
@@ -34,10 +32,10 @@ class OutboxPlanTests {
 
 	private static final int ROWS = 20_000;
 
-	// Of messages that are set aside.
+	// The number of keys with a dead letter.
 	private static final int KEYS = 2000;
 
-	// Blocks of 8 kB; all the rows are in about 1,800.
+	// In blocks of 8 kB. All rows together fill about 1,800.
 	private static final int FEW = 1000;
 
 	private static final Object[] LANES = IntStream.rangeClosed(1, 16).boxed().toArray();
@@ -74,43 +72,41 @@ class OutboxPlanTests {
 		this.database.jdbc().execute("VACUUM " + (analyze ? "ANALYZE " : "") + TABLE);
 	}
 
-	private JsonNode plan(String statement, Map<String, ?> parameters) {
+	private JsonNode plan(String statement, Parameters parameters) {
 		String answer = this.database.jdbc()
 			.execute((ConnectionCallback<String>) (connection) -> first(connection,
 					"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + statement, parameters));
 		return JsonMapper.shared().readTree(answer).path(0).path("Plan");
 	}
 
-	private static String first(Connection connection, String statement, Map<String, ?> parameters)
-			throws SQLException {
-		try (PreparedStatement prepared = NamedStatement.of(statement).prepare(connection, parameters);
+	private static String first(Connection connection, String statement, Parameters parameters) throws SQLException {
+		try (PreparedStatement prepared = SqlStatement.of(statement).prepare(connection, parameters);
 				ResultSet row = prepared.executeQuery()) {
 			row.next();
 			return row.getString(1);
 		}
 	}
 
-	private Map<String, Object> parameters(String... topics) {
-		Map<String, Object> parameters = this.marks.parameters();
-		parameters.put("some", 32);
-		parameters.put("lanes", new ArrayParameter("smallint", LANES));
-		parameters.put("topics", new ArrayParameter("text", topics));
-		parameters.put("limit", 8);
-		parameters.put("most", Status.MAX_COUNT);
-		return parameters;
+	private Parameters parameters(String... topics) {
+		return this.marks.parameters()
+			.with("some", 32)
+			.with("lanes", "smallint", LANES)
+			.with("topics", "text", topics)
+			.with("limit", 8)
+			.with("most", Status.MAX_COUNT);
 	}
 
-	private int blocks(String statement, Map<String, ?> parameters) {
+	private int blocks(String statement, Parameters parameters) {
 		JsonNode plan = plan(statement, parameters);
 		return plan.path("Shared Hit Blocks").asInt() + plan.path("Shared Read Blocks").asInt();
 	}
 
 	private void look() {
 		this.nanos += Duration.ofSeconds(1).toNanos();
-		Map<String, Object> parameters = new HashMap<>();
+		Parameters parameters = Parameters.none();
 		long number = this.marks.begin(parameters);
 		this.database.jdbc().execute((ConnectionCallback<Boolean>) (connection) -> {
-			try (PreparedStatement prepared = NamedStatement.of(this.sql.look()).prepare(connection, parameters);
+			try (PreparedStatement prepared = SqlStatement.of(this.sql.look()).prepare(connection, parameters);
 					ResultSet row = prepared.executeQuery()) {
 				this.marks.learn(number, row);
 				return true;
@@ -118,10 +114,10 @@ class OutboxPlanTests {
 		});
 	}
 
-	// A dump, or a transaction that was forgotten, keeps the indexes as they were.
+	// A dump or a forgotten transaction prevents the cleanup of the indexes.
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
-	void roundReadsLittleHoweverMuchIsPublishedUnderAnOpenSnapshot(boolean analyzed) throws SQLException {
+	void roundReadsFewBlocksWhenManyMessagesArePublishedUnderAnOpenSnapshot(boolean analyzed) throws SQLException {
 		fill(false);
 		if (analyzed) {
 			this.database.jdbc().execute("ANALYZE idempotency_outbox");
@@ -129,7 +125,7 @@ class OutboxPlanTests {
 		try (Connection dump = this.database.pool().getConnection()) {
 			dump.setAutoCommit(false);
 			dump.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
-			first(dump, "SELECT count(*) FROM idempotency_outbox", Map.of());
+			first(dump, "SELECT count(*) FROM idempotency_outbox", Parameters.none());
 			this.database.jdbc().update("UPDATE idempotency_outbox SET published_at = now()");
 			fill(false, 64);
 			Claims all = this.sql.claims(Set.of());
@@ -142,9 +138,10 @@ class OutboxPlanTests {
 			assertThat(blocks(some.lockLanes(), parameters("topic"))).isLessThan(FEW);
 			assertThat(blocks(some.rows(), parameters("topic"))).isLessThan(FEW);
 			assertThat(blocks(this.sql.status(), parameters())).isLessThan(FEW);
-			// The look itself, but for the lane that it looks at from its beginning.
+			// The search itself, except for the lane that it reads from
+			// its beginning.
 			this.nanos += Duration.ofSeconds(1).toNanos();
-			Map<String, Object> parameters = new HashMap<>();
+			Parameters parameters = Parameters.none();
 			this.marks.begin(parameters);
 			assertThat(blocks(this.sql.look(), parameters)).isLessThan(FEW);
 			dump.rollback();
@@ -155,7 +152,7 @@ class OutboxPlanTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
-	void roundReadsLittleHoweverMuchWaitsOrIsPublished(boolean analyzed) {
+	void roundReadsFewBlocksWhenManyMessagesArePendingOrPublished(boolean analyzed) {
 		fill(true);
 		fill(false);
 		if (analyzed) {
@@ -168,7 +165,7 @@ class OutboxPlanTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
-	void roundReadsLittleHoweverMuchIsLeftOut(boolean analyzed) {
+	void roundReadsFewBlocksWhenATopicIsLeftOut(boolean analyzed) {
 		fill(false);
 		this.database.jdbc().update("UPDATE idempotency_outbox SET topic = 'wanted' WHERE position % 100 = 99");
 		vacuum(analyzed);
@@ -179,10 +176,10 @@ class OutboxPlanTests {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
-	void whatIsRefusedIsNotComparedWithAllThatWaits(boolean analyzed) {
+	void failedMessagesAreNotComparedWithAllPendingMessages(boolean analyzed) {
 		fill(false);
-		// A lane of a thousand keys, whose first messages are refused and hold up the
-		// others.
+		// A lane contains a thousand keys, whose first messages fail and block
+		// the others.
 		this.database.jdbc().update("UPDATE idempotency_outbox SET lane = 1");
 		this.database.jdbc()
 			.update("UPDATE idempotency_outbox SET next_attempt_at = now() + interval '1 h' WHERE position <= 1000");
@@ -190,10 +187,10 @@ class OutboxPlanTests {
 		assertThat(compared(plan(this.sql.claims(Set.of()).lockLanes(), parameters()))).isLessThan(ROWS);
 	}
 
-	// Thousands of keys are blocked, with all that waits behind them.
+	// Thousands of keys are blocked with all their later messages.
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
-	void roundReadsLittleHoweverMuchIsBlocked(boolean analyzed) {
+	void roundReadsFewBlocksWhenManyMessagesAreBlocked(boolean analyzed) {
 		fill(false);
 		this.database.jdbc()
 			.update("""
@@ -213,8 +210,8 @@ class OutboxPlanTests {
 		JsonNode rows = plan(all.rows(), parameters());
 		assertThat(rows.path("Actual Rows").asInt()).isPositive();
 		assertThat(blocks(all.rows(), parameters())).isLessThan(FEW);
-		// One look for each blocker.
-		assertThat(blocks(this.sql.unblock().replace("?", "1000"), Map.of())).isLessThan(30 * KEYS);
+		// The statement costs one index lookup for each blocker.
+		assertThat(blocks(this.sql.unblock(), Parameters.of("limit", 1000))).isLessThan(30 * KEYS);
 	}
 
 	private static int compared(JsonNode plan) {

@@ -23,7 +23,7 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for the number of times that an outbox goes to the database.
+ * Tests for the number of round trips of an outbox to the database.
  */
 class OutboxRoundTripTests {
 
@@ -41,7 +41,7 @@ class OutboxRoundTripTests {
 	static void createDatabase() {
 		pool = Servers.pool(Servers.newDatabase());
 		JdbcSchemaMigration.migrateOutbox(pool, TABLE);
-		// A batch is one trip.
+		// A batch is one round trip.
 		DataSource counted = ProxyDataSourceBuilder.create(pool)
 			.afterQuery((execution, queries) -> TRIPS.incrementAndGet())
 			.build();
@@ -70,17 +70,17 @@ class OutboxRoundTripTests {
 	}
 
 	@Test
-	void messageCostsOneTrip() {
+	void insertOfAMessageCostsOneRoundTrip() {
 		assertThat(trips(() -> send(1))).isOne();
 	}
 
 	@Test
-	void manyMessagesCostOneTrip() {
+	void insertOfManyMessagesCostsOneRoundTrip() {
 		assertThat(trips(() -> send(100))).isOne();
 	}
 
 	@Test
-	void roundCostsThreeTripsHoweverManyMessagesItHas() {
+	void roundCostsThreeRoundTripsForAnyNumberOfMessages() {
 		send(20);
 		// A new relay finds its marks before its first round.
 		store.claim(1).close();

@@ -31,8 +31,8 @@ import dev.idempotency.test.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for relays while a transaction that is older than many published messages is
- * open, as that of a dump. With {@code -Dtest.snapshot.rows=1000000} it measures, too.
+ * Tests for relays while an open transaction, for instance of a dump, is older than many
+ * published messages. With {@code -Dtest.snapshot.rows=1000000} it also measures.
  */
 @Tag("promise-1")
 class OutboxSnapshotTests {
@@ -114,14 +114,14 @@ class OutboxSnapshotTests {
 	}
 
 	@Test
-	void nothingIsLostAndTheOrderIsKept() throws SQLException {
+	void messagesArePublishedInOrderWithoutLossUnderAnOpenSnapshot() throws SQLException {
 		fill();
 		JdbcOutboxStore first = store();
 		JdbcOutboxStore second = store();
 		try (Connection dump = this.database.pool().getConnection()) {
 			dump.setAutoCommit(false);
 			dump.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
-			Connections.update(dump, "SELECT count(*) FROM idempotency_outbox");
+			SqlStatement.of("SELECT count(*) FROM idempotency_outbox").update(dump, Parameters.none());
 			this.database.jdbc().update("UPDATE idempotency_outbox SET published_at = now()");
 			long rate = publishAll(first, second);
 			if (MEASURED) {
@@ -141,7 +141,7 @@ class OutboxSnapshotTests {
 		}
 	}
 
-	// One after the other, and then publishing beside the cleanup.
+	// First one after the other, then the publication during the cleanup.
 	private void cleanUp(JdbcOutboxStore store) {
 		long alone = publishAll(store);
 		AtomicBoolean over = new AtomicBoolean();
@@ -165,7 +165,7 @@ class OutboxSnapshotTests {
 		System.out.println("Outbox: " + text);
 	}
 
-	// Without marks: the first claim of a relay, which knows nothing yet.
+	// The first claim of a relay has no marks.
 	private long microsOfTheFirstClaim() {
 		long[] micros = new long[3];
 		for (int i = 0; i < micros.length; i++) {

@@ -137,7 +137,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void claimGivesWhatWasInserted() {
+	void claimReturnsTheInsertedMessage() {
 		OutboxRow row = row("a", "1");
 		insert(row);
 		ClaimedRow claimed = first();
@@ -147,18 +147,18 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void withoutTransactionNothingCanBeInserted() {
+	void insertWithoutTransactionIsRefused() {
 		assertThatIllegalStateException().isThrownBy(() -> this.store.insert(List.of(row("a", "1"))))
 			.withMessageContaining("No transaction is active for the message ");
 	}
 
 	@Test
-	void rowsOfAKeyAreInOneClaimAndInTheirOrder() {
+	void messagesOfAKeyAreInOneClaimInTheirOrder() {
 		insert(IntStream.range(0, 200)
 			.mapToObj((i) -> row("k" + i % 100, String.valueOf(i)))
 			.toArray(OutboxRow[]::new));
 		try (OutboxClaim first = this.store.claim(ALL); OutboxClaim second = this.store.claim(ALL)) {
-			// H2 locks the lanes of others, too, and the second one gets nothing.
+			// H2 also locks the other lanes, so that the second claim is empty.
 			assertThat(Collections.disjoint(keys(first), keys(second))).isTrue();
 			assertThat(payloads(first)).hasSize(2 * keys(first).size());
 			assertThat(payloads(first).stream().map(Integer::valueOf)).isSorted();
@@ -166,14 +166,14 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void rowsWithoutKeyAreSpreadOverLanes() {
+	void messagesWithoutKeyAreDistributedOverLanes() {
 		insert(IntStream.range(0, 500).mapToObj((i) -> row(null, String.valueOf(i))).toArray(OutboxRow[]::new));
 		assertThat(this.jdbc.queryForObject("SELECT count(DISTINCT lane) FROM idempotency_outbox", Integer.class))
 			.isGreaterThan(50);
 	}
 
 	@Test
-	void nobodyElseIsGivenAKeyWhileItIsClaimed() {
+	void keyIsNotClaimedTwiceAtTheSameTime() {
 		insert(row("a", "1"), row("a", "2"));
 		try (OutboxClaim claim = this.store.claim(1)) {
 			assertThat(payloads(claim)).containsExactly("1");
@@ -183,7 +183,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void whatIsPublishedIsNotClaimedAgain() {
+	void publishedMessageIsNotClaimedAgain() {
 		insert(row("a", "1"), row("a", "2"));
 		try (OutboxClaim claim = this.store.claim(ALL)) {
 			claim.settle(claim.rows().subList(0, 1), List.of());
@@ -193,7 +193,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void isolationOfTheConnectionIsPutBack() throws SQLException {
+	void isolationOfTheConnectionIsRestored() throws SQLException {
 		insert(row("a", "1"));
 		try (Connection only = this.pool.getConnection()) {
 			int before = Connection.TRANSACTION_SERIALIZABLE;
@@ -202,7 +202,7 @@ class OutboxStoreTests {
 			JdbcOutboxStore sharing = new JdbcOutboxStore(dataSource, new JdbcTransactionManager(dataSource), TABLE,
 					Duration.ofSeconds(2), Duration.ZERO, false);
 			try (OutboxClaim claim = sharing.claim(ALL)) {
-				// With PostgreSQL it is that of the transaction that changes.
+				// On PostgreSQL only the isolation of the transaction changes.
 				assertThat(only.getTransactionIsolation())
 					.isEqualTo(this.database.equals("h2") ? Connection.TRANSACTION_READ_COMMITTED : before);
 				claim.settle(claim.rows(), List.of());
@@ -213,7 +213,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void withoutRetentionWhatIsPublishedIsDeleted() {
+	void publishedMessageIsDeletedWhenTheRetentionIsZero() {
 		insert(row("a", "1"));
 		try (OutboxClaim claim = store(Duration.ZERO, false).claim(ALL)) {
 			claim.settle(claim.rows(), List.of());
@@ -222,7 +222,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void whatTheLogTellsIsNotClaimed() {
+	void messageForChangeDataCaptureIsNotClaimed() {
 		this.transactions
 			.executeWithoutResult((status) -> store(Duration.ofHours(1), true).insert(List.of(row("a", "1"))));
 		assertThat(claimable()).isEmpty();
@@ -230,7 +230,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void refusedRowHoldsUpItsKeyOnly() {
+	void failedMessageBlocksOnlyItsKey() {
 		insert(row("a", "1"), row("b", "2"), row("a", "3"));
 		fail(first(), Duration.ofHours(1));
 		insert(row("a", "4"));
@@ -238,7 +238,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void refusedRowIsTriedAgainAfterAWhile() {
+	void failedMessageIsRetriedAfterItsDelay() {
 		insert(row("a", "1"), row("a", "2"));
 		fail(first(), Duration.ZERO);
 		assertThat(claimable()).containsExactly("1", "2");
@@ -246,7 +246,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void refusedRowMayHaveALongKey() {
+	void failedMessageMayHaveALongKey() {
 		byte[] key = new byte[10_000];
 		new Random(1).nextBytes(key);
 		OutboxRow row = new OutboxRow(TimeOrderedUuid.next(), "topic", key, null, List.of(), "1", "payment", "1",
@@ -257,7 +257,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void withoutItsLanesTheOutboxIsRefused() {
+	void outboxWithoutItsLanesIsRefused() {
 		this.jdbc.update("DELETE FROM idempotency_outbox_lane WHERE lane = 7");
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
 			.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(this.pool, TABLE))
@@ -265,7 +265,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void withoutLanesTheAgeIsTrueAllTheSame() {
+	void ageOfTheOldestMessageIsCorrectWithoutLanes() {
 		insert(row("a", "1"));
 		this.jdbc.update("UPDATE idempotency_outbox SET created_at = CURRENT_TIMESTAMP - INTERVAL '1' HOUR");
 		this.jdbc.update("DELETE FROM idempotency_outbox_lane");
@@ -273,7 +273,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void whatTheLogTellsCannotBeRetried() {
+	void messageForChangeDataCaptureCannotBeRetried() {
 		assertThatExceptionOfType(UnsupportedOperationException.class)
 			.isThrownBy(() -> store(Duration.ZERO, true).retry(UUID.randomUUID()));
 	}
@@ -291,7 +291,7 @@ class OutboxStoreTests {
 
 	@Test
 	@Tag("promise-15")
-	void whatFollowsARowThatIsSetAsideWaitsWhereTheOrderIsKept() {
+	void deadLetterBlocksLaterMessagesOfItsKeyWhenTheOrderIsKept() {
 		insert(row("a", "1"), row("b", "2"), row("a", "3"));
 		fail(first(), null);
 		assertThat(claimable()).containsExactly("2");
@@ -306,14 +306,14 @@ class OutboxStoreTests {
 		assertThat(status.blocked()).isEqualTo(2);
 		assertThat(status.deadLetters()).isOne();
 		assertThat(status.pending()).isEqualTo(2);
-		assertThat(status.oldest()).as("of those that wait, too").isGreaterThan(Duration.ofMinutes(59));
+		assertThat(status.oldest()).as("including blocked messages").isGreaterThan(Duration.ofMinutes(59));
 		assertThat(this.store.deadLetters(10)).singleElement()
 			.satisfies((shown) -> assertThat(shown.idempotencyKey()).isEqualTo("1"));
 	}
 
 	@Test
 	@Tag("promise-15")
-	void retriedRowGoesFirstAndWhatWaitedFollowsInOrder() {
+	void blockedMessagesFollowTheRetriedDeadLetterInOrder() {
 		insert(row("a", "1"), row("a", "2"), row("a", "3"));
 		UUID refused = first().row().id();
 		fail(first(), null);
@@ -325,7 +325,7 @@ class OutboxStoreTests {
 		}
 		assertThat(claimable()).containsExactly("1", "2", "3", "4");
 		fail(first(), null);
-		assertThat(claimable()).as("it was refused again").isEmpty();
+		assertThat(claimable()).as("it failed again").isEmpty();
 		assertThat(this.store.status().blocked()).isEqualTo(3);
 	}
 
@@ -337,7 +337,7 @@ class OutboxStoreTests {
 		assertThat(claimable()).isEmpty();
 		UUID waiting = this.jdbc.queryForObject("SELECT id FROM idempotency_outbox WHERE idempotency_key = '2'",
 				UUID.class);
-		assertThat(this.store.discard(waiting)).as("it only waits").isFalse();
+		assertThat(this.store.discard(waiting)).as("it is only blocked").isFalse();
 		assertThat(this.store.retry(waiting)).isFalse();
 		assertThat(this.store.discard(refused)).isTrue();
 		assertThat(claimable()).containsExactly("2", "3");
@@ -345,7 +345,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void whatWaitsIsPublishedWhenTheOrderIsNotKeptAnyMore() {
+	void blockedMessagesArePublishedWhenTheOrderIsNoLongerKept() {
 		insert(row("a", "1"), row("a", "2"));
 		fail(first(), null);
 		assertThat(claimable()).isEmpty();
@@ -358,7 +358,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void rowsOfATopicAreRetriedAndDiscardedInTheirOrder() {
+	void deadLettersOfATopicAreRetriedAndDiscardedInTheirOrder() {
 		insert(row("a", "1"), row("b", "2"), row("c", "3"), row("d", "4"), row("d", "5"));
 		try (OutboxClaim claim = this.store.claim(ALL)) {
 			claim.settle(List.of(),
@@ -380,14 +380,14 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void rowOfALaneThatNoRelayLooksIntoIsRefused() {
+	void messageOfALaneThatDoesNotExistIsRefused() {
 		insert(row("a", "1"));
 		assertThatExceptionOfType(DataIntegrityViolationException.class)
 			.isThrownBy(() -> this.jdbc.update("UPDATE idempotency_outbox SET lane = 64"));
 	}
 
 	@Test
-	void rowThatIsSetAsideLetsItsKeyPassWhereTheOrderIsNotKept() {
+	void deadLetterDoesNotBlockItsKeyWhenTheOrderIsNotKept() {
 		OutboxRow bad = row("a", "1");
 		insert(bad, row("a", "2"));
 		fail(first(), null);
@@ -402,7 +402,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void rowThatWasSetAsideCanBePublishedOrDeleted() {
+	void deadLetterCanBeRetriedOrDiscarded() {
 		insert(row("a", "1"), row("b", "2"));
 		UUID retried = first().row().id();
 		fail(first(), null);
@@ -410,14 +410,14 @@ class OutboxStoreTests {
 		assertThat(this.store.retry(retried)).isTrue();
 		assertThat(this.store.retry(retried)).isFalse();
 		assertThat(claimable()).containsExactly("1", "2");
-		assertThat(this.store.discard(retried)).as("not set aside any more").isFalse();
+		assertThat(this.store.discard(retried)).as("no dead letter any more").isFalse();
 		fail(first(), null);
 		assertThat(this.store.discard(retried)).isTrue();
 		assertThat(this.store.status().deadLetters()).isZero();
 	}
 
 	@Test
-	void statusTellsTheAgeOfTheOldest() {
+	void statusContainsTheAgeOfTheOldestMessage() {
 		insert(row("a", "1"), row("b", "2"), row("c", "3"));
 		this.jdbc.update("UPDATE idempotency_outbox SET created_at = CURRENT_TIMESTAMP - INTERVAL '1' HOUR WHERE "
 				+ "idempotency_key = '2'");
@@ -426,7 +426,7 @@ class OutboxStoreTests {
 	}
 
 	@Test
-	void cleanupDeletesWhatWasPublishedLongAgo() {
+	void cleanupDeletesMessagesAfterTheirRetention() {
 		insert(row("a", "1"), row("b", "2"), row("c", "3"));
 		try (OutboxClaim claim = this.store.claim(ALL)) {
 			claim.settle(claim.rows().subList(0, 2), List.of());

@@ -28,8 +28,8 @@ import dev.idempotency.test.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests that a key has one owner while one partition after the other is opened: alone, in
- * transactions, and in batches, with roll-backs.
+ * Tests that a key has one owner while one partition after the other is opened: for
+ * single claims, claims in transactions and batches, with rollbacks.
  */
 @Tag("promise-2")
 @Tag("promise-5")
@@ -67,7 +67,7 @@ class PartitionBoundaryTests {
 	}
 
 	@Test
-	void everyKeyHasOneOwnerAndOneRecordOverAllPartitions() throws Exception {
+	void keyHasOneOwnerAndOneRecordAcrossAllPartitions() throws Exception {
 		IntStream.range(0, KEYS).forEach((i) -> this.keys.set(i, TestDatabase.newKey()));
 		ExecutorService executor = Executors.newFixedThreadPool(THREADS);
 		List<Future<?>> workers = IntStream.range(0, THREADS)
@@ -109,7 +109,7 @@ class PartitionBoundaryTests {
 				}
 			}
 			catch (OperationInProgressException ex) {
-				// Somebody else has it.
+				// Another consumer has the key.
 			}
 		}
 	}
@@ -171,7 +171,7 @@ class PartitionBoundaryTests {
 		inside.update("INSERT INTO effect VALUES (?)", key.id());
 	}
 
-	// Some ask for it a last time, when it has been replaced.
+	// Some consumers claim a key again after it has been replaced.
 	private void forget(IdempotencyKey key) {
 		for (int i = 0; i < KEYS; i++) {
 			if (this.keys.get(i).equals(key)) {
@@ -180,7 +180,7 @@ class PartitionBoundaryTests {
 		}
 	}
 
-	// Some are open longer than a boundary takes.
+	// Some transactions are open longer than a partition change takes.
 	private static void pause(Random random) {
 		LockSupport.parkNanos(random.nextInt((random.nextInt(8) == 0) ? LONG_PAUSE : MAX_PAUSE));
 	}

@@ -36,7 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for what claims of a partitioned table cost a transaction and leave behind in it.
+ * Tests for the statements and the side effects of claims in a partitioned table.
  */
 class PartitionClaimTests {
 
@@ -73,7 +73,7 @@ class PartitionClaimTests {
 	}
 
 	@Test
-	void everyCallCostsOneStatement() {
+	void callCostsOneStatement() {
 		assertThat(count(() -> store.claim(this.request))).isOne();
 		assertThat(count(() -> store.complete(this.request, null))).isOne();
 		assertThat(count(() -> assertThat(store.claim(this.request)).isInstanceOf(Claim.Completed.class))).isOne();
@@ -86,7 +86,7 @@ class PartitionClaimTests {
 	}
 
 	@Test
-	void everyBatchCostsOneStatement() {
+	void batchCostsOneStatement() {
 		assertThat(count(() -> assertThat(store.claimAll(this.requests)).containsOnly(new Claim.Acquired(1, 1))))
 			.isOne();
 		assertThat(count(() -> store.renewAll(this.requests))).isOne();
@@ -128,7 +128,7 @@ class PartitionClaimTests {
 
 	@Test
 	@Tag("promise-13")
-	void lockTimeoutOfTheSessionIsBackAfterEveryCall() throws SQLException {
+	void lockTimeoutOfTheSessionIsRestoredAfterACall() throws SQLException {
 		inSession((session) -> {
 			JdbcIdempotencyStore own = store(session);
 			own.claim(this.request);
@@ -165,13 +165,13 @@ class PartitionClaimTests {
 
 	@Test
 	@Tag("promise-12")
-	void otherIsolationIsRefusedWithASentence() {
+	void otherIsolationIsRefusedWithAnExplanation() {
 		TransactionTemplate repeatable = new TransactionTemplate(transactions.getTransactionManager());
 		repeatable.setIsolationLevel(TransactionDefinition.ISOLATION_REPEATABLE_READ);
 		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
 			.isThrownBy(() -> repeatable.executeWithoutResult((status) -> store.insert(this.request)))
 			.withMessageContaining("the partitioned layout needs READ COMMITTED")
-			.withMessageContaining("set the isolation of the transaction");
+			.withMessageContaining("Set the isolation of the transaction");
 	}
 
 }

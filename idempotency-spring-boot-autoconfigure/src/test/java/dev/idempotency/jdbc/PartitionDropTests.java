@@ -29,8 +29,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for the end of partitions, on a table with a column of the application, in a
- * database with a publication of all tables.
+ * Tests for dropped partitions of a table with a column of the application, in a database
+ * with a publication for all tables.
  */
 class PartitionDropTests {
 
@@ -42,7 +42,7 @@ class PartitionDropTests {
 
 	private TransactionTemplate transactions;
 
-	private Partitions partitions;
+	private PartitionMaintenance partitions;
 
 	@BeforeEach
 	void createDatabase() {
@@ -51,9 +51,10 @@ class PartitionDropTests {
 		this.database.jdbc().execute("CREATE PUBLICATION everything FOR ALL TABLES");
 		this.store = this.database.store();
 		this.transactions = new TransactionTemplate(new JdbcTransactionManager(this.database.pool()));
-		this.partitions = new Partitions(new Connections(this.database.pool(), new PostgresDialect(Layout.PARTITIONED)),
+		this.partitions = new PartitionMaintenance(
+				new JdbcExecutor(this.database.pool(), new PostgresDialect(Layout.PARTITIONED)),
 				TableName.of(TestDatabase.TABLE), TestDatabase.PARTITION_INTERVAL, CLEANUP_TIMEOUT);
-		// The single table that it began with.
+		// The single table of the first version.
 		this.partitions.drop();
 	}
 
@@ -81,7 +82,7 @@ class PartitionDropTests {
 	}
 
 	@Test
-	void partitionIsDroppedWhenNothingInItIsAlive() {
+	void partitionIsDroppedWhenAllItsRecordsHaveExpired() {
 		IdempotencyKey dead = completed();
 		IdempotencyKey alive = completed();
 		expire(dead, "1 min");
@@ -94,14 +95,14 @@ class PartitionDropTests {
 	}
 
 	@Test
-	void partitionThatIsFilledStays() {
+	void currentPartitionIsNotDropped() {
 		expire(completed(), "1 min");
 		assertThat(this.partitions.drop()).isNull();
 	}
 
 	@Test
 	@Tag("promise-2")
-	void partitionThatAnOpenTransactionStillFillsStays() {
+	void partitionThatAnOpenTransactionWritesToIsNotDropped() {
 		this.transactions.executeWithoutResult((status) -> {
 			this.store.insert(TestDatabase.request(TestDatabase.newKey()));
 			this.database.openPartition();
@@ -114,7 +115,7 @@ class PartitionDropTests {
 
 	@Test
 	@Tag("promise-2")
-	void claimThatOutlivesItsRetentionKeepsItsPartition() {
+	void partitionWithALiveClaimIsNotDroppedAfterItsRetention() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 		this.store.claim(request);
 		expire(request.key(), "1 min");
@@ -128,7 +129,7 @@ class PartitionDropTests {
 
 	@Test
 	@Tag("promise-3")
-	void recordThatIsTakenOverBetweenCheckAndDropStays() {
+	void recordThatIsTakenOverBetweenCheckAndDropIsKept() {
 		IdempotencyKey key = completed();
 		expire(key, "1 min");
 		this.database.nextPartition();
@@ -143,8 +144,8 @@ class PartitionDropTests {
 		assertThat(this.database.record(key).state()).isEqualTo(State.COMPLETED);
 	}
 
-	// Otherwise its wait might be over before the transaction is.
-	private Partitions patient() {
+	// Otherwise the wait might end before the transaction.
+	private PartitionMaintenance patient() {
 		String function = this.database.jdbc()
 			.queryForObject("SELECT pg_get_functiondef('idempotency_record_drop_dead'::regproc)", String.class);
 		this.database.jdbc().execute(function.replace("'50ms'", "'5s'"));
@@ -158,7 +159,7 @@ class PartitionDropTests {
 	}
 
 	@Test
-	void claimsDoNotWaitForADropThatWaits() {
+	void claimsDoNotWaitForADropThatIsBlocked() {
 		expire(completed(), "1 min");
 		this.database.nextPartition();
 		Duration longest = this.transactions.execute((status) -> {
@@ -191,7 +192,7 @@ class PartitionDropTests {
 		}
 		drop();
 		Duration few = shorter(drop(), drop());
-		// A busy machine may hold up one or the other.
+		// A busy machine may delay either of them.
 		Duration many = shorter(drop(), drop());
 		assertThat(many).as("Against %s for 1000 records", few).isLessThan(few.multipliedBy(10).plusMillis(100));
 	}
@@ -207,7 +208,7 @@ class PartitionDropTests {
 					+ "FROM generate_series(1, ?) i, idempotency_record_period p", rows);
 	}
 
-	// Autovacuum may be in its way.
+	// Autovacuum may block the drop.
 	private Duration drop() {
 		for (int attempt = 0; attempt < 20; attempt++) {
 			try {
@@ -223,7 +224,7 @@ class PartitionDropTests {
 	}
 
 	@Test
-	void cleanupOpensTheNextPartitionAndDropsTheDeadOne() {
+	void cleanupOpensTheNextPartitionAndDropsTheExpiredOne() {
 		expire(completed(), "1 min");
 		this.database.jdbc().update("UPDATE idempotency_record_period SET since = since - interval '25 hours'");
 		this.store.maintain();
@@ -236,10 +237,10 @@ class PartitionDropTests {
 		assertThat(names()).hasSize(2);
 	}
 
-	// Its walk through the expired records is never at its start.
+	// The walk through the expired records never restarts.
 	@Test
 	@Tag("promise-15")
-	void partitionsAreMaintainedUnderABacklogThatNeverEnds() {
+	void partitionsAreMaintainedWhenTheBacklogNeverEnds() {
 		JdbcIdempotencyStore frequent = new JdbcIdempotencyStore(this.database.pool(), TableName.of(TestDatabase.TABLE),
 				TestDatabase.TIMEOUT, Layout.PARTITIONED, Duration.ofMillis(10));
 		CleanupJob job = new CleanupJob(frequent,
@@ -258,7 +259,7 @@ class PartitionDropTests {
 	}
 
 	@Test
-	void recordsAreDeletedOneByOneWhenOthersKeepTheirPartitionForLong() {
+	void expiredRecordsAreDeletedOneByOneWhenOtherRecordsKeepTheirPartition() {
 		IdempotencyKey recent = completed();
 		IdempotencyKey old = completed();
 		IdempotencyKey alive = completed();
@@ -272,7 +273,7 @@ class PartitionDropTests {
 	}
 
 	@Test
-	void oneProcessDoesTheWork() {
+	void secondProcessSkipsTheMaintenanceDuringTheFirst() {
 		expire(completed(), "1 min");
 		this.database.nextPartition();
 		this.transactions.executeWithoutResult((status) -> {

@@ -33,7 +33,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
 /**
- * Tests for the schema of a partitioned table, and the way to it from a single one.
+ * Tests for the schema of a partitioned table and the conversion of a single table.
  */
 class PartitionSchemaTests {
 
@@ -70,7 +70,7 @@ class PartitionSchemaTests {
 
 	@Test
 	@Tag("promise-3")
-	void recordsOfASingleTableAreTheSameAfterItsConversion() {
+	void recordsAreUnchangedAfterTheConversionOfASingleTable() {
 		migrate(Layout.SINGLE);
 		JdbcIdempotencyStore single = store(TABLE, Layout.SINGLE);
 		ClaimRequest completed = TestDatabase.request(TestDatabase.newKey());
@@ -97,7 +97,7 @@ class PartitionSchemaTests {
 	}
 
 	@Test
-	void claimsOfARunningInstanceAreSettledAfterTheConversionAndItsNewOnesWait() {
+	void runningInstanceSettlesItsClaimsAfterTheConversionAndItsNewClaimsWait() {
 		migrate(Layout.SINGLE);
 		JdbcIdempotencyStore old = store(TABLE, Layout.SINGLE);
 		ClaimRequest owner = TestDatabase.request(TestDatabase.newKey());
@@ -109,10 +109,10 @@ class PartitionSchemaTests {
 			.isThrownBy(() -> old.claim(TestDatabase.request(TestDatabase.newKey())));
 	}
 
-	// Rows of two partitions may have the same address.
+	// Rows of two partitions may have the same ctid.
 	@Test
 	@Tag("promise-3")
-	void cleanupOfARunningInstanceLeavesOtherPartitionsAlone() {
+	void cleanupOfARunningInstanceDeletesNoRecordsOfOtherPartitions() {
 		migrate(Layout.SINGLE);
 		JdbcIdempotencyStore old = store(TABLE, Layout.SINGLE);
 		old.claim(TestDatabase.request(TestDatabase.newKey()));
@@ -152,8 +152,8 @@ class PartitionSchemaTests {
 		return table.toString().toLowerCase() + "_p" + number;
 	}
 
-	// The last one is added while connections are open, and the first partition owns no
-	// sequence.
+	// The last column is added while connections are open. The first partition owns
+	// no sequence.
 	@Test
 	@Tag("promise-15")
 	void columnsOfTheApplicationKeepTheirDefaults() {
@@ -195,7 +195,7 @@ class PartitionSchemaTests {
 
 	@Test
 	@Tag("promise-12")
-	void tableWithAColumnThatNoClaimCanFillIsNotConverted() {
+	void tableWithAnAdditionalMandatoryColumnIsNotConverted() {
 		migrate(Layout.SINGLE);
 		this.jdbc.execute("ALTER TABLE records ADD number integer GENERATED ALWAYS AS IDENTITY");
 		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(this::convert)
@@ -212,10 +212,10 @@ class PartitionSchemaTests {
 		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED));
 	}
 
-	// Of a later version, whose instances are there already.
+	// An instance of a later version has already started.
 	@ParameterizedTest
 	@EnumSource
-	void migrationThatIsNotKnownDoesNotKeepAnInstanceFromStarting(Layout layout) {
+	void instanceStartsWhenALaterVersionHasMigrated(Layout layout) {
 		migrate(layout);
 		this.jdbc.update("INSERT INTO records_schema_history SELECT installed_rank + 1, '3', 'later', type, "
 				+ "'V3__later.sql', checksum, installed_by, installed_on, execution_time, success "
@@ -224,7 +224,7 @@ class PartitionSchemaTests {
 	}
 
 	@Test
-	void conversionDoesNotHoldUpClaimsForLong() {
+	void conversionBlocksClaimsOnlyBriefly() {
 		migrate(Layout.SINGLE);
 		long start = System.nanoTime();
 		new TransactionTemplate(new JdbcTransactionManager(this.pool)).executeWithoutResult((status) -> {
@@ -235,9 +235,9 @@ class PartitionSchemaTests {
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(9));
 	}
 
-	// Its host may be gone, or frozen, with a lock on the whole table.
+	// A host that is gone or frozen may hold a lock on the whole table.
 	@Test
-	void conversionThatDoesNotGoOnIsEndedByTheServer() throws IOException {
+	void serverEndsAConversionThatIsIdle() throws IOException {
 		migrate(Layout.SINGLE);
 		String script = new ClassPathResource("dev/idempotency/jdbc/postgresql-partitioned/V1000__partitions.sql")
 			.getContentAsString(StandardCharsets.UTF_8)
@@ -273,7 +273,7 @@ class PartitionSchemaTests {
 
 	@Test
 	@Tag("promise-12")
-	void missingFunctionIsNamed() {
+	void missingFunctionIsReported() {
 		migrate(Layout.PARTITIONED);
 		this.jdbc.execute("DROP FUNCTION records_drop_dead");
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
@@ -283,13 +283,13 @@ class PartitionSchemaTests {
 
 	@Test
 	@Tag("promise-12")
-	void h2IsRefused() {
+	void partitionedLayoutIsRefusedOnH2() {
 		HikariDataSource h2 = new HikariDataSource();
 		h2.setJdbcUrl("jdbc:h2:mem:" + Servers.unique("partitions"));
 		try (h2) {
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)
 				.isThrownBy(() -> JdbcSchemaMigration.migrate(h2, TABLE, Layout.PARTITIONED))
-				.withMessageContaining("H2 has no partitions");
+				.withMessageContaining("H2 does not support the layout");
 		}
 	}
 

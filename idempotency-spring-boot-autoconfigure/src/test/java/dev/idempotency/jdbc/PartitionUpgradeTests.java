@@ -38,7 +38,7 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for tables that the first version has created, while its instances go on running.
+ * Tests for tables of the first version whose instances are still running.
  */
 @Tag("promise-15")
 class PartitionUpgradeTests {
@@ -47,7 +47,7 @@ class PartitionUpgradeTests {
 
 	private static final String FOLDER = "dev/idempotency/jdbc/";
 
-	// As the first version completes a claim.
+	// The statement with which the first version completes a claim.
 	private static final String COMPLETE = "UPDATE records SET state = 'C', lease_until = NULL, result = CASE WHEN "
 			+ "state = 'P' THEN ?::bytea ELSE result END WHERE id = ? AND token = ? AND state IN ('P', 'C')";
 
@@ -62,7 +62,7 @@ class PartitionUpgradeTests {
 
 	private JdbcIdempotencyStore oldStore;
 
-	// Each statement is prepared on the server at its first use.
+	// The driver prepares each statement on the server at its first use.
 	@BeforeEach
 	void createDatabase() {
 		String url = Servers.newDatabase();
@@ -105,7 +105,7 @@ class PartitionUpgradeTests {
 				TestDatabase.PARTITION_INTERVAL);
 	}
 
-	// Its claims are the same statements.
+	// The first version claims with the same statements.
 	private void claimAndCompleteWithTheFirstVersion() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 		assertThat(this.oldStore.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
@@ -139,9 +139,9 @@ class PartitionUpgradeTests {
 		claimAndComplete();
 	}
 
-	// Against the complaint of a publication for all tables.
+	// An administrator may add it because a publication for all tables requires it.
 	@Test
-	void periodTableThatHasAPrimaryKeyAlreadyIsMigrated() throws IOException {
+	void periodTableWithAPrimaryKeyIsMigrated() throws IOException {
 		createWithTheFirstVersion();
 		this.jdbc.execute("ALTER TABLE records_period ADD PRIMARY KEY (period)");
 		JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED);
@@ -149,9 +149,9 @@ class PartitionUpgradeTests {
 		claimAndComplete();
 	}
 
-	// Its history begins with V1000, so that V2 is not run.
+	// The history begins with V1000, so that V2 is not run.
 	@Test
-	void tableThatTheFirstVersionHasNoHistoryOfIsMigrated() throws IOException {
+	void tableWithoutTheHistoryOfTheFirstVersionIsMigrated() throws IOException {
 		createWithTheFirstVersion();
 		this.jdbc.execute("DROP TABLE " + TABLE.historyTable());
 		JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED);
@@ -160,7 +160,7 @@ class PartitionUpgradeTests {
 		claimAndComplete();
 	}
 
-	// What everybody may do with a new function has been revoked.
+	// The default privilege of PUBLIC on new functions has been revoked.
 	@Test
 	void userOfARunningInstanceMayUseTheNewFunctions() throws IOException {
 		String user = Servers.unique("user");
@@ -175,9 +175,9 @@ class PartitionUpgradeTests {
 		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.old, TABLE, Layout.PARTITIONED));
 	}
 
-	// It waits in the middle of a function that the migration replaces.
+	// The claim waits in the middle of a function that the migration replaces.
 	@Test
-	void claimThatWaitsForTheMigrationIsAcquired() throws IOException {
+	void claimThatWaitedForTheMigrationIsAcquired() throws IOException {
 		createWithTheFirstVersion();
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 		String migration = (script("postgresql/V2__completed_at.sql")
@@ -194,9 +194,9 @@ class PartitionUpgradeTests {
 		claimAndCompleteWithTheFirstVersion();
 	}
 
-	// Claims queue behind the lock of the migration for less than they may wait.
+	// The migration waits for its lock for a shorter time than claims may wait.
 	@Test
-	void migrationWaitsForAnOpenTransactionAndClaimsGoOn() throws IOException {
+	void claimsContinueWhileTheMigrationWaitsForAnOpenTransaction() throws IOException {
 		createWithTheFirstVersion();
 		CompletableFuture<Void> migration = new TransactionTemplate(new JdbcTransactionManager(this.pool))
 			.execute((status) -> {

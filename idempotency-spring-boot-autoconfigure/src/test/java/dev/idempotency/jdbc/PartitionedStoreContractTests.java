@@ -9,9 +9,9 @@ import dev.idempotency.contract.TransactionalIdempotencyStoreContract;
 import dev.idempotency.test.TestDatabase;
 
 /**
- * The contract of {@link JdbcIdempotencyStore} on a partitioned table, with the next
- * partition being opened again and again meanwhile, on a table with a column of the
- * application, in a database with a publication of all tables.
+ * The contract of {@link JdbcIdempotencyStore} on a partitioned table with a column of
+ * the application, in a database with a publication for all tables, while new partitions
+ * are opened continuously.
  */
 class PartitionedStoreContractTests extends TransactionalIdempotencyStoreContract {
 
@@ -26,15 +26,15 @@ class PartitionedStoreContractTests extends TransactionalIdempotencyStoreContrac
 		for (int i = 0; i < 4; i++) {
 			database.nextPartition();
 		}
-		Partitions partitions = new Partitions(
-				new Connections(database.pool(), new PostgresDialect(Layout.PARTITIONED)),
+		PartitionMaintenance partitions = new PartitionMaintenance(
+				new JdbcExecutor(database.pool(), new PostgresDialect(Layout.PARTITIONED)),
 				TableName.of(TestDatabase.TABLE), Duration.ofMillis(500), TestDatabase.TIMEOUT);
 		Thread rotation = new Thread(() -> rotate(partitions));
 		rotation.setDaemon(true);
 		rotation.start();
 	}
 
-	private static void rotate(Partitions partitions) {
+	private static void rotate(PartitionMaintenance partitions) {
 		for (int opened = 0; opened < PARTITIONS;) {
 			opened += "opened".equals(partitions.rotate()) ? 1 : 0;
 		}

@@ -4,7 +4,7 @@ import dev.idempotency.contract.IdempotencyRecordsContract;
 import dev.idempotency.test.TestDatabase;
 
 /**
- * The contract of {@link JdbcIdempotencyStore} for people on PostgreSQL.
+ * The contract of the operator's view of {@link JdbcIdempotencyStore} on PostgreSQL.
  */
 class PostgresRecordsContractTests extends IdempotencyRecordsContract {
 

@@ -16,7 +16,8 @@ import dev.idempotency.test.TestDatabase;
  */
 class PostgresStoreContractTests extends TransactionalIdempotencyStoreContract {
 
-	// Left open: jqwik, which runs a part of it, does not end what Jupiter begins.
+	// It is not closed: jqwik runs a part of the tests and does not close the
+	// resources of Jupiter.
 	private static final TestDatabase database = TestDatabase.create();
 
 	@Override

@@ -16,7 +16,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 /**
- * Tests for a table that has more records than a call may look at.
+ * Tests for a table that has more records than a call may read.
  */
 class RecordWindowTests {
 
@@ -25,7 +25,8 @@ class RecordWindowTests {
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
-	// Of them the first failure expires last, and the second first.
+	// The first failure expires after all other records and the second one
+	// before them.
 	@BeforeAll
 	static void fill() {
 		database.jdbc().update("""
@@ -53,7 +54,7 @@ class RecordWindowTests {
 	}
 
 	@Test
-	void listGoesOnWithTheOthers() {
+	void nextPageContinuesAfterTheWindow() {
 		Page first = database.store().records().orElseThrow().failed(10, null);
 		assertThat(first.records()).extracting((record) -> record.key().value())
 			.containsExactly("key" + (IdempotencyRecords.WINDOW + MORE));
@@ -65,7 +66,7 @@ class RecordWindowTests {
 	}
 
 	@Test
-	void windowIsReadOffTheIndex() {
+	void windowIsReadFromTheIndex() {
 		String plan = String.join("\n", database.jdbc()
 			.queryForList(
 					"EXPLAIN SELECT expires_at, id FROM idempotency_record WHERE expires_at <= now() + interval '1 year' "

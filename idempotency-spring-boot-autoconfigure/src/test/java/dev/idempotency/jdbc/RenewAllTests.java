@@ -30,7 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 /**
- * Tests for the batches of renewals of {@link JdbcIdempotencyStore}.
+ * Tests for batch renewals of {@link JdbcIdempotencyStore}.
  */
 @ParameterizedClass
 @MethodSource("databases")
@@ -72,7 +72,7 @@ class RenewAllTests {
 	}
 
 	@Test
-	void leasesThatRanOutBeginAnew() {
+	void expiredLeasesAreRenewed() {
 		assertThat(this.store.renewAll(List.of(this.first, this.second))).containsExactly(Settlement.SETTLED,
 				Settlement.SETTLED);
 		assertThat(claimElsewhere(this.first)).isInstanceOfSatisfying(Claim.InProgress.class,
@@ -81,14 +81,14 @@ class RenewAllTests {
 	}
 
 	@Test
-	void leasesOfOthersAreLeftAlone() {
+	void leasesOfOtherOwnersAreUnchanged() {
 		this.store.renewAll(List.of(this.first));
 		assertThat(claimElsewhere(this.second)).isEqualTo(new Claim.Acquired(2, 2));
 	}
 
 	@Test
 	@Tag("promise-4")
-	void answersAreInTheOrderOfTheRequests() {
+	void settlementsAreInTheOrderOfTheRequests() {
 		claimElsewhere(this.first);
 		this.database.store().complete(this.third, null);
 		assertThat(this.store.renewAll(List.of(this.third, this.second, this.first))).containsExactly(Settlement.LOST,
@@ -114,7 +114,7 @@ class RenewAllTests {
 	}
 
 	@Test
-	void keyThatIsBeingTakenOverDoesNotKeepTheOthersFromBeingRenewed() {
+	void otherKeysAreRenewedWhileOneIsBeingTakenOver() {
 		assumeThat(this.database.pool().getJdbcUrl()).contains("postgresql");
 		new TransactionTemplate(new JdbcTransactionManager(this.database.pool())).executeWithoutResult((status) -> {
 			this.database.store().claimInTransaction(TestDatabase.request(this.second.key()), false);

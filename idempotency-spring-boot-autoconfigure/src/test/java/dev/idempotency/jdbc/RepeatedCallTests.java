@@ -20,8 +20,8 @@ import dev.idempotency.test.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for calls of {@link JdbcIdempotencyStore} that are repeated by the owner, as
- * after an error that left their outcome unclear.
+ * Tests for calls of {@link JdbcIdempotencyStore} that the owner repeats, for instance
+ * after an error with an unknown outcome.
  */
 @ParameterizedClass
 @MethodSource("databases")
@@ -48,13 +48,13 @@ class RepeatedCallTests {
 	}
 
 	@Test
-	void claimIsAcquiredAgainWithItsFence() {
+	void repeatedClaimKeepsItsFence() {
 		assertThat(claim()).isEqualTo(new Claim.Acquired(1, 1));
 		assertThat(claim()).isEqualTo(new Claim.Acquired(1, 1));
 	}
 
 	@Test
-	void claimThatRanOutIsAcquiredAgainWithItsFenceAndANewLease() {
+	void repeatedExpiredClaimKeepsItsFenceAndGetsANewLease() {
 		claim();
 		this.database.endLease(this.key);
 		assertThat(claim()).isEqualTo(new Claim.Acquired(1, 1));
@@ -62,14 +62,14 @@ class RepeatedCallTests {
 	}
 
 	@Test
-	void claimOfALaterAttemptIsAcquiredAgainAsThatAttempt() {
+	void repeatedClaimKeepsItsAttempt() {
 		this.database.store().noteFailure(TestDatabase.request(this.key), new Failure("first", null));
 		assertThat(claim()).isEqualTo(new Claim.Acquired(2, 2));
 		assertThat(claim()).isEqualTo(new Claim.Acquired(2, 2));
 	}
 
 	@Test
-	void claimThatSomebodyElseTookOverIsNotAcquiredAgain() {
+	void repeatedClaimIsNotAcquiredAfterATakeover() {
 		claim();
 		this.database.endLease(this.key);
 		this.database.store().claim(TestDatabase.request(this.key));
@@ -78,7 +78,7 @@ class RepeatedCallTests {
 
 	@Test
 	@Tag("promise-3")
-	void claimThatIsCompletedIsNotAcquiredAgain() {
+	void repeatedClaimIsNotAcquiredAfterItsCompletion() {
 		claim();
 		this.database.store().complete(this.owner, null);
 		assertThat(claim()).isEqualTo(new Claim.Completed(null));
@@ -101,7 +101,7 @@ class RepeatedCallTests {
 	}
 
 	@Test
-	void repeatedReleaseGivesNoSecondAttemptBack() {
+	void repeatedReleaseRestoresOneAttemptOnly() {
 		claim();
 		assertThat(this.database.store().release(this.owner)).isEqualTo(Settlement.SETTLED);
 		assertUnchanged(() -> assertThat(this.database.store().release(this.owner)).isEqualTo(Settlement.SETTLED));
@@ -129,7 +129,7 @@ class RepeatedCallTests {
 	}
 
 	@Test
-	void failureAndReleaseAfterSomebodyElsesClaimAreLost() {
+	void failureAndReleaseAfterATakeoverAreLost() {
 		claim();
 		fail("first");
 		this.database.store().claim(TestDatabase.request(this.key));

@@ -32,7 +32,7 @@ import dev.idempotency.test.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link JdbcIdempotencyStore} where the search path of a connection depends on
+ * Tests for {@link JdbcIdempotencyStore} when the search path of a connection depends on
  * the tenant.
  */
 @Tag("promise-3")
@@ -69,7 +69,7 @@ class SearchPathTests {
 
 	@ParameterizedTest
 	@EnumSource
-	void keyIsInOneTableWhateverTheSearchPath(Layout layout) {
+	void keyIsInOneTableUnderEverySearchPath(Layout layout) {
 		JdbcIdempotencyStore store = store(layout);
 		ClaimRequest owner = TestDatabase.request(this.key);
 		assertThat(store.claim(owner)).isInstanceOf(Claim.Acquired.class);
@@ -91,7 +91,7 @@ class SearchPathTests {
 	}
 
 	@Test
-	void schemaWithAnUnusualNameIsUsed() {
+	void schemaWithAnUnusualNameIsSupported() {
 		store(Layout.PARTITIONED);
 		this.dataSource.tenant = "Tenant-b";
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.dataSource, TableName.of("records_partitioned"),
@@ -105,7 +105,7 @@ class SearchPathTests {
 	}
 
 	@Test
-	void tableThatAnAdministratorHasCreatedIsFoundInTheSearchPath() {
+	void existingTableIsFoundInTheSearchPath() {
 		JdbcTemplate jdbc = new JdbcTemplate(pool);
 		this.dataSource.tenant = "public";
 		JdbcSchemaMigration.migrate(this.dataSource, TableName.of("shared"));
@@ -127,7 +127,8 @@ class SearchPathTests {
 		ClaimRequest owner = TestDatabase.request(this.key);
 		before.claim(owner);
 		before.complete(owner, null);
-		// A schema comes before the one of the table, as "$user" does when it is created.
+		// Another schema precedes that of the table, like a "$user" schema
+		// created later.
 		new JdbcTemplate(pool).execute("CREATE SCHEMA IF NOT EXISTS tenant_a");
 		this.dataSource.tenant = "tenant_a";
 		JdbcSchemaMigration.migrate(this.dataSource, table, layout, true);

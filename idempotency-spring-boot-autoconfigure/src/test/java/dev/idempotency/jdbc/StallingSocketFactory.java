@@ -13,8 +13,8 @@ import javax.net.SocketFactory;
 import dev.idempotency.test.Signals;
 
 /**
- * Sockets of a driver that stop to read in the middle of a large answer: the thread, as
- * the kernel of a frozen host would, or the whole process.
+ * Sockets of a driver that stop reading in the middle of a large response. They stop the
+ * thread, like the kernel of a frozen host, or the whole process.
  */
 public final class StallingSocketFactory extends SocketFactory {
 

@@ -24,7 +24,7 @@ import dev.idempotency.test.TextCodec;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for the number of statements that protection adds to a handler.
+ * Tests for the number of statements that idempotency adds to a handler.
  */
 class StatementCountTests {
 

@@ -29,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for a {@link JdbcIdempotencyStore} whose database does not answer.
+ * Tests for {@link JdbcIdempotencyStore} when its database is unavailable.
  */
 @Tag("promise-11")
 class StoreUnavailableTests {
@@ -74,13 +74,13 @@ class StoreUnavailableTests {
 
 	@ParameterizedTest
 	@MethodSource("calls")
-	void callWithoutADatabaseIsUnavailable(Consumer<JdbcIdempotencyStore> call) {
+	void callWithoutADatabaseThrowsStoreUnavailable(Consumer<JdbcIdempotencyStore> call) {
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> call.accept(goneStore));
 	}
 
 	@ParameterizedTest
 	@MethodSource("calls")
-	void callOfADatabaseThatHangsIsUnavailableAfterTheTimeout(Consumer<JdbcIdempotencyStore> call) {
+	void callToAHangingDatabaseThrowsStoreUnavailableAfterTheTimeout(Consumer<JdbcIdempotencyStore> call) {
 		whileTableIsLocked(() -> {
 			long start = System.nanoTime();
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
@@ -90,14 +90,14 @@ class StoreUnavailableTests {
 	}
 
 	@Test
-	void callOfAClosedPoolIsUnavailable() {
+	void callToAClosedPoolThrowsStoreUnavailable() {
 		TestDatabase closed = TestDatabase.create();
 		closed.close();
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> closed.store().ping());
 	}
 
 	@Test
-	void storeAnswersAgainAfterTheDatabaseHung() {
+	void storeRecoversAfterTheDatabaseHung() {
 		whileTableIsLocked(() -> assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 			.isThrownBy(() -> quickStore().ping()));
 		assertThat(database.store().claim(TestDatabase.request(TestDatabase.newKey())))

@@ -17,13 +17,13 @@ class TableNameTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "", " ", "a b", "a;DROP TABLE payment", "a--", "\"a\"", "a'", "a.b.c", ".a", "a.", "1a",
 			"a\n", "ä", "a(b)", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" })
-	void textThatIsNoPlainIdentifierIsRefused(String name) {
+	void nameThatIsNoPlainIdentifierIsRefused(String name) {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> TableName.of(name))
 			.withMessageContaining("'" + name + "'");
 	}
 
 	@Test
-	void nameWithoutSchemaHasNone() {
+	void schemaIsNullForANameWithoutSchema() {
 		assertThat(TableName.of("records_1")).isEqualTo(new TableName(null, "records_1"));
 	}
 
@@ -33,13 +33,13 @@ class TableNameTests {
 	}
 
 	@Test
-	void textIsTheNameAsGiven() {
+	void textIsTheNameItself() {
 		assertThat(TableName.of("ops.records_1")).hasToString("ops.records_1");
 	}
 
-	// The database does not distinguish them, but its catalog and Flyway do.
+	// The database ignores their case, but its catalog and Flyway do not.
 	@Test
-	void namesInAnotherSpellingAreEqual() {
+	void namesInAnotherCaseAreEqual() {
 		assertThat(TableName.of("Ops.RECORDS_1")).isEqualTo(TableName.of("ops.records_1"));
 	}
 

@@ -23,7 +23,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for the claims of {@link JdbcIdempotencyStore} in a transaction.
+ * Tests for claims of {@link JdbcIdempotencyStore} in a transaction.
  */
 @Tag("promise-5")
 class TransactionClaimTests {
@@ -66,7 +66,7 @@ class TransactionClaimTests {
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	@Tag("promise-13")
-	void joinedTransactionKeepsItsLockTimeout(boolean duplicate) {
+	void joinedTransactionRestoresItsLockTimeout(boolean duplicate) {
 		if (duplicate) {
 			transactions.execute((status) -> store.insert(this.request));
 		}
@@ -79,7 +79,7 @@ class TransactionClaimTests {
 
 	@Test
 	@Tag("promise-13")
-	void joinedTransactionKeepsItsLockTimeoutAfterAWaitInVain() {
+	void joinedTransactionRestoresItsLockTimeoutAfterALockTimeout() {
 		whileInserted(() -> assertThat(transactions.<String>execute((status) -> {
 			inside.execute("SET LOCAL lock_timeout = '7s'");
 			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(() -> claim(true));

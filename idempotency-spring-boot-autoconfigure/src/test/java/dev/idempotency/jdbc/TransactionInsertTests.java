@@ -24,7 +24,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for the inserts of {@link JdbcIdempotencyStore} into a transaction.
+ * Tests for inserts of {@link JdbcIdempotencyStore} in a transaction.
  */
 @Tag("promise-5")
 class TransactionInsertTests {
@@ -58,7 +58,7 @@ class TransactionInsertTests {
 
 	@Test
 	@Tag("promise-2")
-	void insertWaitsHalfTheTimeoutForAConcurrentOne() {
+	void insertWaitsHalfTheTimeoutForAConcurrentInsert() {
 		Duration timeout = Duration.ofSeconds(6);
 		whileInserted(() -> {
 			long start = System.nanoTime();
@@ -71,7 +71,7 @@ class TransactionInsertTests {
 
 	@Test
 	@Tag("promise-2")
-	void waitingInsertYieldsNothingWhenTheOtherCommits() {
+	void waitingInsertAcquiresNothingWhenTheOtherTransactionCommits() {
 		CompletableFuture<Optional<Claim.Acquired>> second = transactions.execute((status) -> {
 			insert();
 			return insertElsewhere();
@@ -80,7 +80,7 @@ class TransactionInsertTests {
 	}
 
 	@Test
-	void waitingInsertAcquiresWhenTheOtherRollsBack() {
+	void waitingInsertAcquiresWhenTheOtherTransactionRollsBack() {
 		CompletableFuture<Optional<Claim.Acquired>> second = transactions.execute((status) -> {
 			insert();
 			status.setRollbackOnly();
@@ -91,7 +91,7 @@ class TransactionInsertTests {
 
 	@Test
 	@Tag("promise-13")
-	void lockTimeoutOfTheUserAppliesInTheTransactionAfterAnInsert() {
+	void lockTimeoutOfTheApplicationAppliesAfterAnInsert() {
 		assertThat(transactions.<String>execute((status) -> {
 			inside.execute("SET LOCAL lock_timeout = '7s'");
 			insert();
@@ -112,7 +112,7 @@ class TransactionInsertTests {
 		return transactions.execute((status) -> store.insert(TestDatabase.request(this.key)));
 	}
 
-	// So patient that its wait is not over before the transaction is.
+	// The time-out is so long that the wait does not end before the transaction.
 	private CompletableFuture<Optional<Claim.Acquired>> insertElsewhere() {
 		CompletableFuture<Optional<Claim.Acquired>> other = CompletableFuture
 			.supplyAsync(() -> insertWaiting(PATIENCE));

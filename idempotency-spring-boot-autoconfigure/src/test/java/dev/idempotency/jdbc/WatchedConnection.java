@@ -10,7 +10,7 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells which methods of a connection are called without a limit on the network.
+ * Records which methods of a connection are called without a network time-out.
  */
 final class WatchedConnection {
 

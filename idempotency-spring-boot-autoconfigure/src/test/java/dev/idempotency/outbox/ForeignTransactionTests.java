@@ -64,7 +64,7 @@ class ForeignTransactionTests {
 					() -> refused.set(catchThrowable(() -> app.outbox().send(this.topic, "account-1", "lost"))));
 			assertThat(refused.get()).isInstanceOf(IllegalStateException.class)
 				.hasMessageStartingWith("The active transaction is not one of the outbox's transaction manager, a ")
-				.hasMessageContaining(" to " + this.topic + " would be lost; send it in a transaction of that manager");
+				.hasMessageContaining(" to " + this.topic + " would be lost. Send it in a transaction of that manager");
 			app.inTransaction(() -> {
 				app.jdbc().queryForObject(ROWS, Long.class);
 				app.outbox().send(this.topic, "account-1", "kept");

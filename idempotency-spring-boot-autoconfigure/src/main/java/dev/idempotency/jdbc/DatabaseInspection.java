@@ -12,24 +12,25 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 
 /**
- * Finds out what a database is.
+ * Finds out the properties of a database at start-up.
  */
-final class Databases {
+final class DatabaseInspection {
 
-	// For a question at start-up: a server may be frozen.
+	// Ends the start if the server is frozen.
 	private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
-	private Databases() {
+	private DatabaseInspection() {
 	}
 
 	/**
-	 * Whether the database that a connection leads to is chosen when it is opened, by the
-	 * thread that opens it.
-	 * @param dataSource the database, also behind proxies and pools that can unwrap it
-	 * @return whether it has an {@link AbstractRoutingDataSource} inside
+	 * Whether the current thread determines the database of a new connection.
+	 * @param dataSource the database, possibly inside proxies and pools that can unwrap
+	 * it
+	 * @return whether it contains an {@link AbstractRoutingDataSource}
 	 */
 	static boolean isRouting(DataSource dataSource) {
 		DataSource target = dataSource;
@@ -40,7 +41,7 @@ final class Databases {
 			return target instanceof AbstractRoutingDataSource || target.isWrapperFor(AbstractRoutingDataSource.class);
 		}
 		catch (SQLException | RuntimeException ex) {
-			// It cannot say, as some pools cannot before their first connection.
+			// Some pools cannot unwrap before their first connection.
 			return false;
 		}
 	}
@@ -50,7 +51,20 @@ final class Databases {
 	}
 
 	static Dialect dialect(Connection connection, Layout layout) throws SQLException {
-		return Dialect.of(connection.getMetaData().getDatabaseProductName(), layout);
+		String product = connection.getMetaData().getDatabaseProductName();
+		if (product.toLowerCase(Locale.ROOT).contains("postgresql")) {
+			return new PostgresDialect(layout);
+		}
+		if ("H2".equals(product) && layout == Layout.PARTITIONED) {
+			throw new IdempotencyConfigurationException("H2 does not support the layout 'partitioned'.",
+					"Set 'idempotency.jdbc.layout' to 'single', or use PostgreSQL.");
+		}
+		if ("H2".equals(product)) {
+			return new H2Dialect();
+		}
+		throw new IdempotencyConfigurationException(
+				"The JDBC idempotency store does not support the database '" + product + "'.",
+				"Use PostgreSQL (or H2, in tests), or declare your own IdempotencyStore bean.");
 	}
 
 	static TableName qualified(DataSource dataSource, Dialect dialect, TableName table) {
@@ -59,13 +73,12 @@ final class Databases {
 	}
 
 	static TableName qualified(Connection connection, Dialect dialect, TableName table) throws SQLException {
-		return (table.schema() != null) ? table : table.in(dialect.schema(connection, table));
+		return (table.schema() != null) ? table : table.in(dialect.catalog().schema(connection, table));
 	}
 
 	/**
-	 * Find the statement with which our own transactions get the isolation that the
-	 * statements of the store need. Under another one, claims of different keys end each
-	 * other.
+	 * Find the statement that gives the store's own transactions the isolation that they
+	 * need. Under another isolation, claims of different keys abort each other.
 	 * @param dataSource the database
 	 * @param dialect its dialect
 	 * @return the statement, {@code null} if the default isolation is right
@@ -76,7 +89,8 @@ final class Databases {
 		return other ? dialect.readCommitted() : null;
 	}
 
-	// How the database keeps a name that is not quoted; the argument is in lower case.
+	// The spelling in which the database stores a name; one without quotes is
+	// lower case.
 	static String storedName(DataSource dataSource, String name) {
 		if (name.startsWith("\"")) {
 			return name.substring(1, name.length() - 1);
@@ -85,14 +99,14 @@ final class Databases {
 				? name.toUpperCase(Locale.ROOT) : name);
 	}
 
-	static <T extends @Nullable Object> T ask(DataSource dataSource, Connections.Work<T> question) {
+	static <T extends @Nullable Object> T ask(DataSource dataSource, JdbcExecutor.Work<T> query) {
 		try (Connection connection = dataSource.getConnection()) {
 			int previous = limit(connection);
 			try {
-				return question.on(connection);
+				return query.on(connection);
 			}
 			finally {
-				// Not every pool does so itself.
+				// Not every pool rolls back a returned connection.
 				if (!connection.getAutoCommit()) {
 					connection.rollback();
 				}
@@ -103,7 +117,7 @@ final class Databases {
 		}
 		catch (SQLException ex) {
 			throw new IdempotencyStoreUnavailableException(
-					"The database of the idempotency store or the outbox does not answer at start-up: "
+					"The database of the idempotency store or the outbox is unavailable at start-up: "
 							+ ex.getMessage(),
 					ex);
 		}

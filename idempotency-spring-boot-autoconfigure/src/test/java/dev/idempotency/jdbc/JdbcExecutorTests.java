@@ -19,11 +19,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for {@link Connections}: with a pool whose connections do not commit by
- * themselves.
+ * Tests for {@link JdbcExecutor} with a pool whose connections do not auto-commit.
  */
 @Tag("promise-11")
-class ConnectionsTests {
+class JdbcExecutorTests {
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
@@ -52,7 +51,7 @@ class ConnectionsTests {
 	}
 
 	@Test
-	void commitIsWithinTheTimeOut() {
+	void commitIsLimitedByTheTimeout() {
 		this.store.claim(this.request);
 		assertThat(database.store().find(this.request.key())).isPresent();
 		assertThat(this.watched.unlimited()).contains("setNetworkTimeout")
@@ -60,7 +59,7 @@ class ConnectionsTests {
 	}
 
 	@Test
-	void rollbackIsWithinTheTimeOutAndFollowsAnError() throws SQLException {
+	void errorIsFollowedByARollbackWithinTheTimeout() throws SQLException {
 		this.watched.failAt("commit");
 		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> this.store.claim(this.request));
 		this.connection.commit();
@@ -68,9 +67,9 @@ class ConnectionsTests {
 		assertThat(this.watched.unlimited()).doesNotContain("commit", "rollback", "prepareStatement");
 	}
 
-	// Of somebody else, whose pool does not end them.
+	// Another component aborted the transaction, and its pool did not roll it back.
 	@Test
-	void transactionThatWasLeftAbortedIsNoFailureOfTheHandler() throws SQLException {
+	void connectionWithAnAbortedTransactionIsAnErrorOfTheStore() throws SQLException {
 		try (Statement statement = this.connection.createStatement()) {
 			assertThatExceptionOfType(SQLException.class).isThrownBy(() -> statement.execute("SELECT 1 / 0"));
 		}

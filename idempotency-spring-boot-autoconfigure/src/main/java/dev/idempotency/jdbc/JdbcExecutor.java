@@ -1,8 +1,6 @@
 package dev.idempotency.jdbc;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
 import java.sql.Statement;
@@ -21,21 +19,19 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
 
 /**
- * Runs our statements, each within a time of our own, on the connection of the current
- * transaction or on one that takes no part in it.
+ * Runs statements within a time limit, in the current transaction or independently of it.
  */
-final class Connections {
+final class JdbcExecutor {
 
 	private static final String NO_TRANSACTION = "The current transaction does not bind a connection of the store's "
-			+ "DataSource; name its manager with 'idempotency.jdbc.transaction-manager', or use leased mode";
+			+ "DataSource. Name its transaction manager with 'idempotency.jdbc.transaction-manager' or use leased mode";
 
-	// With it a partitioned table refuses another isolation than READ COMMITTED. Not
-	// 0A000,
-	// at which pools give the connection up.
+	// A partitioned table refuses an isolation other than READ COMMITTED with this
+	// state. Pools would close the connection at 0A000.
 	private static final String ISOLATION = "25004";
 
-	private static final String ABORTED = "A statement of the handler failed and the handler went on, but its transaction "
-			+ "can only be rolled back; let the error pass, or use a savepoint";
+	private static final String ABORTED = "A statement of the handler failed and the handler continued, but its "
+			+ "transaction can only be rolled back. Do not catch the error, or use a savepoint";
 
 	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
@@ -45,26 +41,36 @@ final class Connections {
 
 	private final @Nullable String isolation;
 
-	Connections(DataSource dataSource, Dialect dialect) {
+	JdbcExecutor(DataSource dataSource, Dialect dialect) {
 		this(dataSource, dialect, null);
 	}
 
 	/**
-	 * Create the connections.
+	 * Create an executor.
 	 * @param dataSource the database
 	 * @param dialect its dialect
-	 * @param isolation the statement that sets the isolation of a transaction that takes
-	 * no part in that of the caller, {@code null} if the default of the database is right
+	 * @param isolation the statement that sets the isolation of an independent
+	 * transaction, {@code null} if the default of the database is right
 	 */
-	Connections(DataSource dataSource, Dialect dialect, @Nullable String isolation) {
+	JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String isolation) {
 		this.dataSource = dataSource;
 		this.dialect = dialect;
 		this.isolation = isolation;
 	}
 
+	/**
+	 * Run work in the current transaction.
+	 * @param <T> the type of the result
+	 * @param timeout how long a statement may take
+	 * @param work the work
+	 * @return the result
+	 * @throws IllegalStateException if the transaction does not belong to the
+	 * {@link DataSource}
+	 * @throws UnexpectedRollbackException if it can only be rolled back
+	 */
 	<T extends @Nullable Object> T inTransaction(Duration timeout, Work<T> work) {
 		try {
-			// Without a bound connection one would be bound here, committing by itself.
+			// Otherwise a connection that commits each statement would be bound here.
 			Assert.state(TransactionSynchronizationManager.hasResource(this.dataSource), NO_TRANSACTION);
 			Connection connection = DataSourceUtils.doGetConnection(this.dataSource);
 			try {
@@ -84,8 +90,9 @@ final class Connections {
 	}
 
 	/**
-	 * Make sure that the current transaction can be committed. The server answers the
-	 * COMMIT of one that cannot with ROLLBACK, which its driver takes for a success.
+	 * Make sure that the current transaction can be committed. PostgreSQL executes the
+	 * COMMIT of an aborted transaction as a ROLLBACK, which its driver reports as
+	 * success.
 	 */
 	void requireCommittable() {
 		if (!TransactionSynchronizationManager.hasResource(this.dataSource)) {
@@ -107,16 +114,38 @@ final class Connections {
 		}
 	}
 
+	/**
+	 * Run work independently of the current transaction.
+	 * @param <T> the type of the result
+	 * @param timeout how long a statement may take
+	 * @param work one statement, or several that need not be atomic
+	 * @return the result
+	 */
 	<T extends @Nullable Object> T autonomous(Duration timeout, Work<T> work) {
+		return run(timeout, false, work);
+	}
+
+	/**
+	 * Run work in a transaction of its own.
+	 * @param <T> the type of the result
+	 * @param timeout how long a statement may take
+	 * @param work the work
+	 * @return the result
+	 */
+	<T extends @Nullable Object> T inNewTransaction(Duration timeout, Work<T> work) {
+		return run(timeout, true, work);
+	}
+
+	private <T extends @Nullable Object> T run(Duration timeout, boolean transaction, Work<T> work) {
 		try (Connection connection = connect()) {
-			return limited(connection, timeout, (limited) -> committed(limited, work));
+			return limited(connection, timeout, (limited) -> committed(limited, transaction, work));
 		}
 		catch (SQLException ex) {
 			throw translate(ex);
 		}
 	}
 
-	// Without a connection nobody is served, whatever the reason is.
+	// Without a connection the store is unavailable, for whatever reason.
 	private Connection connect() {
 		try {
 			return this.dataSource.getConnection();
@@ -126,18 +155,22 @@ final class Connections {
 		}
 	}
 
-	private <T extends @Nullable Object> T committed(Connection connection, Work<T> work) throws SQLException {
+	private <T extends @Nullable Object> T committed(Connection connection, boolean transaction, Work<T> work)
+			throws SQLException {
 		boolean autoCommit = connection.getAutoCommit();
-		boolean ownTransaction = !autoCommit || this.isolation != null;
+		boolean ownTransaction = transaction || !autoCommit || this.isolation != null;
 		try {
 			if (this.isolation != null) {
 				isolate(connection, this.isolation);
 			}
-			T answer = work.on(connection);
+			else if (transaction) {
+				connection.setAutoCommit(false);
+			}
+			T result = work.on(connection);
 			if (ownTransaction) {
 				connection.commit();
 			}
-			return answer;
+			return result;
 		}
 		catch (SQLException | RuntimeException | Error ex) {
 			if (ownTransaction) {
@@ -152,11 +185,11 @@ final class Connections {
 		}
 	}
 
-	// For the transaction only: behind a pooler, what is set for the session is set for
-	// other clients as well.
+	// The isolation is set for the transaction only: behind a pooler, other clients
+	// share the session.
 	private static void isolate(Connection connection, String isolation) throws SQLException {
 		if (!connection.getAutoCommit()) {
-			// The query with which a pool tests its connections may have begun one.
+			// The validation query of a pool may have begun a transaction.
 			connection.rollback();
 		}
 		connection.setAutoCommit(false);
@@ -184,8 +217,8 @@ final class Connections {
 		}
 	}
 
-	// Not every pool does so itself.
-	static void rollback(Connection connection, Throwable reason) {
+	// Not every pool rolls back a returned connection.
+	private static void rollback(Connection connection, Throwable reason) {
 		try {
 			connection.rollback();
 		}
@@ -197,8 +230,8 @@ final class Connections {
 	private RuntimeException translate(SQLException ex) {
 		if (this.dialect.isContention(ex)) {
 			return new OperationInProgressException(
-					"A concurrent transaction holds the record, or a deadlock or a serialization failure ended this one "
-							+ "(SQL state " + ex.getSQLState() + ")",
+					"A concurrent transaction holds the record, or a deadlock or a serialization failure ended this "
+							+ "transaction (SQL state " + ex.getSQLState() + ")",
 					RETRY_AFTER);
 		}
 		if (this.dialect.isOutage(ex)) {
@@ -206,45 +239,21 @@ final class Connections {
 		}
 		String refused = "The database refused the statement (SQL state " + ex.getSQLState() + ")";
 		if (ISOLATION.equals(ex.getSQLState())) {
-			refused += ": " + ex.getMessage() + "; set the isolation of the transaction, or of the DataSource, to READ "
-					+ "COMMITTED, or 'idempotency.jdbc.layout' to 'single'";
+			refused += ": " + ex.getMessage() + ". Set the isolation of the transaction or of the DataSource to "
+					+ "READ COMMITTED, or set 'idempotency.jdbc.layout' to 'single'";
 		}
 		return new IdempotencyStoreRefusedException(refused, ex.getSQLState(), ex);
 	}
 
 	private static IdempotencyStoreUnavailableException unavailable(SQLException ex) {
 		return new IdempotencyStoreUnavailableException(
-				"The database did not answer (SQL state " + ex.getSQLState() + ")", ex.getSQLState(), ex);
-	}
-
-	static PreparedStatement prepare(Connection connection, String sql, @Nullable Object... parameters)
-			throws SQLException {
-		PreparedStatement statement = connection.prepareStatement(sql);
-		for (int i = 0; i < parameters.length; i++) {
-			Object parameter = parameters[i];
-			statement.setObject(i + 1, (parameter instanceof ArrayParameter array) ? array.on(connection) : parameter);
-		}
-		return statement;
-	}
-
-	static int update(Connection connection, String sql, @Nullable Object... parameters) throws SQLException {
-		try (PreparedStatement statement = Connections.prepare(connection, sql, parameters)) {
-			return statement.execute() ? rows(statement.getResultSet()) : statement.getUpdateCount();
-		}
-	}
-
-	private static int rows(ResultSet changed) throws SQLException {
-		int rows = 0;
-		while (changed.next()) {
-			rows++;
-		}
-		return rows;
+				"The database is unavailable (SQL state " + ex.getSQLState() + ")", ex.getSQLState(), ex);
 	}
 
 	/**
-	 * What is done with a connection.
+	 * Work that needs a connection.
 	 *
-	 * @param <T> the type of the answer
+	 * @param <T> the type of the result
 	 */
 	interface Work<T extends @Nullable Object> {
 

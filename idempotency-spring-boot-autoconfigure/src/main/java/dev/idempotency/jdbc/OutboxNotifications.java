@@ -15,14 +15,15 @@ import org.postgresql.PGNotification;
 import org.springframework.context.Lifecycle;
 
 /**
- * Hears from other instances that there are messages in the outbox. It keeps one
- * connection for that. What it misses, the next look of the relay finds.
+ * Receives PostgreSQL's notifications of other instances about new messages in the
+ * outbox. It keeps one connection open. The relay's next poll finds messages whose
+ * notification is lost.
  */
-final class PostgresNotifications implements Lifecycle {
+final class OutboxNotifications implements Lifecycle {
 
-	private static final Log logger = LogFactory.getLog(PostgresNotifications.class);
+	private static final Log logger = LogFactory.getLog(OutboxNotifications.class);
 
-	// The longest time that stopping takes.
+	// One wait for notifications, which stop() has to await.
 	private static final Duration SLICE = Duration.ofMillis(500);
 
 	private static final Duration RETRY = Duration.ofSeconds(5);
@@ -35,7 +36,7 @@ final class PostgresNotifications implements Lifecycle {
 
 	private final TableName table;
 
-	private final Runnable heard;
+	private final Runnable listener;
 
 	private volatile boolean running;
 
@@ -45,12 +46,12 @@ final class PostgresNotifications implements Lifecycle {
 	 * Create a listener.
 	 * @param dataSource the database
 	 * @param table the outbox
-	 * @param heard run when others tell of messages
+	 * @param listener run when a notification arrives
 	 */
-	PostgresNotifications(DataSource dataSource, TableName table, Runnable heard) {
+	OutboxNotifications(DataSource dataSource, TableName table, Runnable listener) {
 		this.dataSource = dataSource;
 		this.table = table;
-		this.heard = heard;
+		this.listener = listener;
 	}
 
 	@Override
@@ -71,8 +72,8 @@ final class PostgresNotifications implements Lifecycle {
 			}
 			catch (SQLException | RuntimeException | Error ex) {
 				if (!warned && isCurrent()) {
-					logger.warn("The relay of the outbox '" + this.table + "' cannot hear of messages of other "
-							+ "instances and finds them when it looks; the next try comes in " + RETRY, ex);
+					logger.warn("The relay of the outbox '" + this.table + "' cannot receive notifications of other "
+							+ "instances. It finds their messages by polling and tries again in " + RETRY, ex);
 				}
 				warned = true;
 				pause();
@@ -88,16 +89,16 @@ final class PostgresNotifications implements Lifecycle {
 			try (Statement statement = connection.createStatement()) {
 				statement.execute("LISTEN \"" + this.table.table() + "\"");
 			}
-			// For what was committed before.
-			this.heard.run();
+			// Messages may have been committed before LISTEN.
+			this.listener.run();
 			for (int slice = 1; isCurrent(); slice++) {
 				PGNotification[] notifications = driver.getNotifications((int) SLICE.toMillis());
 				if (notifications != null && notifications.length > 0) {
-					this.heard.run();
+					this.listener.run();
 				}
-				// A connection that is dead at the other end says nothing, either.
+				// A connection without notifications may be dead.
 				if (slice % CHECK_EVERY == 0 && !connection.isValid(CHECK_SECONDS)) {
-					throw new SQLException("The connection is dead");
+					throw new SQLException("The connection is not valid any more");
 				}
 			}
 		}
@@ -106,7 +107,8 @@ final class PostgresNotifications implements Lifecycle {
 		}
 	}
 
-	// The pool gives the connection to others.
+	// Another component may use the connection after it has been returned to
+	// its pool.
 	private static void unlisten(Connection connection, boolean autoCommit) throws SQLException {
 		if (!connection.isClosed()) {
 			try (Statement statement = connection.createStatement()) {
@@ -116,7 +118,8 @@ final class PostgresNotifications implements Lifecycle {
 		}
 	}
 
-	// One that was stopped and did not end in time must not go on beside its successor.
+	// A thread that did not end in time after stop() must not continue beside
+	// its successor.
 	private boolean isCurrent() {
 		return this.running && this.thread == Thread.currentThread();
 	}
@@ -129,7 +132,7 @@ final class PostgresNotifications implements Lifecycle {
 				}
 			}
 			catch (InterruptedException ex) {
-				logger.debug("Somebody has interrupted the pause, who does not end it", ex);
+				logger.debug("The pause before the next attempt was interrupted", ex);
 			}
 		}
 	}

@@ -1,0 +1,197 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.Predicate;
+
+import dev.idempotency.jdbc.JdbcExecutor.Work;
+import dev.idempotency.jdbc.RecordSql.Name;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Fingerprint;
+
+/**
+ * Claims keys: one key or several keys with one statement. A statement inserts a record,
+ * takes over a free one, or reads the state of one that is not free. If another
+ * transaction interferes the statement is repeated.
+ */
+final class JdbcClaims {
+
+	// Two races in a row are the most that were observed.
+	private static final int MAX_RACES = 5;
+
+	private static final Claim RACES_LOST = new Claim.InProgress(Duration.ofSeconds(1));
+
+	private static final String RACE = "R";
+
+	private final RecordSql sql;
+
+	private final Dialect dialect;
+
+	JdbcClaims(RecordSql sql, Dialect dialect) {
+		this.sql = sql;
+		this.dialect = dialect;
+	}
+
+	/**
+	 * Insert a completed record.
+	 * @param connection the connection
+	 * @param request the key
+	 * @return the claim, empty if there is a record
+	 * @throws SQLException if the database refuses the statement or is unavailable
+	 */
+	Optional<Claim.Acquired> insert(Connection connection, ClaimRequest request) throws SQLException {
+		boolean inserted = unlessDuplicate(false,
+				() -> this.sql.get(Name.INSERT).update(connection, Parameters.of(request)) > 0);
+		return inserted ? Optional.of(new Claim.Acquired(1, 1)) : Optional.empty();
+	}
+
+	/**
+	 * Claim a key.
+	 * @param connection the connection
+	 * @param request the key
+	 * @param leased whether the claim has a lease; a claim in the handler's transaction
+	 * is completed at once
+	 * @return the claim
+	 * @throws SQLException if the database refuses the statement or is unavailable
+	 */
+	Claim claim(Connection connection, ClaimRequest request, boolean leased) throws SQLException {
+		Parameters parameters = Parameters.of(request).with("state", leased ? "P" : "C");
+		if (!leased) {
+			parameters.with("token", null).with("lease", null);
+		}
+		for (int race = 0; race < MAX_RACES; race++) {
+			for (SqlStatement statement : this.sql.all(Name.CLAIM)) {
+				Claim claim = unlessDuplicate(RACES_LOST,
+						() -> statement.first(connection, parameters, (row) -> claim(row, request)).orElse(RACES_LOST));
+				if (claim != RACES_LOST) {
+					return claim;
+				}
+			}
+		}
+		return RACES_LOST;
+	}
+
+	/**
+	 * Claim several keys.
+	 * @param connection the connection
+	 * @param requests the keys
+	 * @param leased whether the claims have leases
+	 * @return the claims in the order of the requests
+	 * @throws SQLException if the database refuses the statement or is unavailable
+	 */
+	List<Claim> claimAll(Connection connection, List<ClaimRequest> requests, boolean leased) throws SQLException {
+		Map<UUID, Claim> claims = new HashMap<>();
+		for (int race = 0; race < MAX_RACES; race++) {
+			for (SqlStatement statement : this.sql.all(Name.CLAIM_ALL)) {
+				Map<UUID, ClaimRequest> open = new LinkedHashMap<>();
+				requests.stream()
+					.filter((request) -> !claims.containsKey(request.key().id()))
+					.forEach((request) -> open.put(request.key().id(), request));
+				if (!open.isEmpty()) {
+					Parameters parameters = parameters(List.copyOf(open.values()), leased);
+					claims.putAll(unlessDuplicate(Map.of(), () -> claim(connection, statement, parameters, open)));
+				}
+			}
+		}
+		return requests.stream().map((request) -> claims.getOrDefault(request.key().id(), RACES_LOST)).toList();
+	}
+
+	private static Parameters parameters(List<ClaimRequest> requests, boolean leased) {
+		Parameters parameters = Parameters.of(requests).with("state", leased ? "P" : "C");
+		return leased ? parameters : parameters.withoutLeases(requests.size());
+	}
+
+	private static Map<UUID, Claim> claim(Connection connection, SqlStatement statement, Parameters parameters,
+			Map<UUID, ClaimRequest> open) throws SQLException {
+		Map<UUID, Claim> claims = new HashMap<>();
+		statement.query(connection, parameters, (row) -> {
+			UUID id = row.getObject("id", UUID.class);
+			return claims.put(id, claim(row, Objects.requireNonNull(open.get(id))));
+		});
+		return claims;
+	}
+
+	private static Claim claim(ResultSet row, ClaimRequest request) throws SQLException {
+		String outcome = row.getString("outcome");
+		if (RACE.equals(outcome)) {
+			return RACES_LOST;
+		}
+		if ("A".equals(outcome)) {
+			return new Claim.Acquired(row.getInt("fence"), row.getInt("attempt"));
+		}
+		if (Fingerprint.differs(request.key(), row.getBytes("fingerprint"), request.fingerprint())) {
+			return new Claim.Mismatch();
+		}
+		if ("C".equals(outcome)) {
+			return new Claim.Completed(row.getBytes("result"));
+		}
+		return new Claim.InProgress(Duration.ofMillis(Math.max(0, row.getLong("left_ms"))));
+	}
+
+	private <T> T unlessDuplicate(T otherwise, Statement<T> statement) throws SQLException {
+		try {
+			return statement.run();
+		}
+		catch (SQLException ex) {
+			if (this.dialect.isDuplicate(ex)) {
+				return otherwise;
+			}
+			throw ex;
+		}
+	}
+
+	/**
+	 * Claim in a savepoint of the caller's transaction, which a failed statement must not
+	 * affect.
+	 * @param <T> the type of the claims
+	 * @param connection the connection of the transaction
+	 * @param claims claims keys
+	 * @param keep whether the claims have changed anything that is to be kept; otherwise
+	 * the time limit for locks, which a claim may leave behind, is rolled back
+	 * @return the claims
+	 * @throws SQLException if the database refuses the statement or is unavailable
+	 */
+	static <T> T inSavepoint(Connection connection, Work<T> claims, Predicate<T> keep) throws SQLException {
+		Savepoint savepoint = connection.setSavepoint();
+		T claimed;
+		try {
+			claimed = claims.on(connection);
+		}
+		catch (SQLException | RuntimeException ex) {
+			try {
+				connection.rollback(savepoint);
+			}
+			catch (SQLException rollback) {
+				// A deadlock may have ended the transaction and the savepoint
+				// with it.
+				ex.addSuppressed(rollback);
+			}
+			throw ex;
+		}
+		if (keep.test(claimed)) {
+			connection.releaseSavepoint(savepoint);
+		}
+		else {
+			connection.rollback(savepoint);
+		}
+		return claimed;
+	}
+
+	private interface Statement<T> {
+
+		T run() throws SQLException;
+
+	}
+
+}

@@ -1,0 +1,143 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.jdbc.RecordSql.Name;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.Settlement;
+
+/**
+ * Changes claims of the caller: one claim or several claims with one statement. An empty
+ * batch costs no statement.
+ */
+final class JdbcSettlements {
+
+	private final JdbcExecutor executor;
+
+	private final RecordSql sql;
+
+	private final Duration timeout;
+
+	JdbcSettlements(JdbcExecutor executor, RecordSql sql, Duration timeout) {
+		this.executor = executor;
+		this.sql = sql;
+		this.timeout = timeout;
+	}
+
+	Settlement settle(Name name, ClaimRequest claim, Parameters parameters) {
+		return this.executor.autonomous(this.timeout, (connection) -> {
+			if (this.sql.get(name).update(connection, parameters) > 0) {
+				return Settlement.SETTLED;
+			}
+			boolean known = this.sql.get(Name.FIND).update(connection, parameters) > 0;
+			return known ? Settlement.LOST : Settlement.FORGOTTEN;
+		});
+	}
+
+	/**
+	 * Settle several claims.
+	 * @param name the name of the statements; the second one is run after the first one
+	 * has waited for a lock in vain
+	 * @param claims the claims
+	 * @param parameters the parameters of the statements
+	 * @return the settlements in the order of the claims
+	 * @throws OperationInProgressException if a concurrent transaction holds a record, so
+	 * that its owner is unknown; the other claims are settled
+	 */
+	List<Settlement> settleAll(Name name, List<ClaimRequest> claims, Parameters parameters) {
+		if (claims.isEmpty()) {
+			return List.of();
+		}
+		List<SqlStatement> statements = this.sql.all(name);
+		try {
+			return settleAll(statements.get(0), claims, parameters);
+		}
+		catch (OperationInProgressException ex) {
+			for (SqlStatement withoutWaiting : statements.subList(1, statements.size())) {
+				settleAll(withoutWaiting, claims, parameters);
+			}
+			throw ex;
+		}
+	}
+
+	private List<Settlement> settleAll(SqlStatement statement, List<ClaimRequest> claims, Parameters parameters) {
+		return this.executor.autonomous(this.timeout, (connection) -> {
+			Set<UUID> settled = ids(connection, statement, parameters);
+			List<ClaimRequest> others = claims.stream().filter((claim) -> !settled.contains(claim.token())).toList();
+			Set<UUID> known = others.isEmpty() ? Set.of()
+					: ids(connection, this.sql.get(Name.KNOWN), Parameters.of(others));
+			return claims.stream()
+				.map((claim) -> settled.contains(claim.token()) ? Settlement.SETTLED
+						: known.contains(claim.key().id()) ? Settlement.LOST : Settlement.FORGOTTEN)
+				.toList();
+		});
+	}
+
+	/**
+	 * Run a statement that inserts or takes over a record.
+	 * @param name its name
+	 * @param parameters the parameters
+	 * @return whether it did
+	 */
+	Settlement write(Name name, Parameters parameters) {
+		int rows = this.executor.autonomous(this.timeout,
+				(connection) -> this.sql.get(name).update(connection, parameters));
+		return (rows > 0) ? Settlement.SETTLED : Settlement.LOST;
+	}
+
+	Settlement noteFailure(ClaimRequest claim, Failure failure) {
+		try {
+			return write(Name.NOTE_FAILURE,
+					Parameters.of(claim).with("type", failure.type()).with("message", failure.message()));
+		}
+		catch (OperationInProgressException ex) {
+			return Settlement.LOST;
+		}
+	}
+
+	List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure) {
+		if (claims.isEmpty()) {
+			return List.of();
+		}
+		List<SqlStatement> statements = this.sql.all(Name.NOTE_FAILURES);
+		try {
+			return noteFailures(statements.get(0), claims, failure);
+		}
+		catch (OperationInProgressException ex) {
+			SqlStatement single = statements.get(statements.size() - 1);
+			return claims.stream().map((claim) -> noteFailure(single, claim, failure)).toList();
+		}
+	}
+
+	private Settlement noteFailure(SqlStatement statement, ClaimRequest claim, Failure failure) {
+		try {
+			return noteFailures(statement, List.of(claim), failure).get(0);
+		}
+		catch (OperationInProgressException ex) {
+			return Settlement.LOST;
+		}
+	}
+
+	private List<Settlement> noteFailures(SqlStatement statement, List<ClaimRequest> claims, Failure failure) {
+		Parameters parameters = Parameters.of(claims).with("type", failure.type()).with("message", failure.message());
+		Set<UUID> noted = this.executor.autonomous(this.timeout,
+				(connection) -> ids(connection, statement, parameters));
+		return claims.stream()
+			.map((claim) -> noted.contains(claim.key().id()) ? Settlement.SETTLED : Settlement.LOST)
+			.toList();
+	}
+
+	private static Set<UUID> ids(Connection connection, SqlStatement statement, Parameters parameters)
+			throws SQLException {
+		return new HashSet<>(statement.query(connection, parameters, (row) -> row.getObject(1, UUID.class)));
+	}
+
+}

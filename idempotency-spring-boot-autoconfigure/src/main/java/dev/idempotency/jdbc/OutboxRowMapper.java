@@ -1,0 +1,214 @@
+package dev.idempotency.jdbc;
+
+import java.net.URLDecoder;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.OffsetDateTime;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.stream.Collectors;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
+import dev.idempotency.outbox.OutboxHeader;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStore.DeadLetter;
+import dev.idempotency.outbox.OutboxStore.Status;
+import dev.idempotency.outbox.UndecodableMessageException;
+import dev.idempotency.store.Failure;
+
+/**
+ * Writes messages to rows of the outbox and reads them.
+ */
+final class OutboxRowMapper {
+
+	private static final String INSERT = """
+			INSERT INTO %1$s (id, lane, topic, message_key, payload, headers, idempotency_key,
+			  aggregatetype, aggregateid, type, published_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, %2$s)""";
+
+	private static final Duration MAX_AGE = Duration.ofDays(36_500);
+
+	private OutboxRowMapper() {
+	}
+
+	/**
+	 * The statement that adds a message, whose parameters {@link #bind} sets.
+	 * @param table the table
+	 * @param published whether the message counts as published at once, because change
+	 * data capture reads the log of the database
+	 * @return the statement
+	 */
+	static String insert(TableName table, boolean published) {
+		return INSERT.formatted(table, published ? "CURRENT_TIMESTAMP" : "NULL");
+	}
+
+	static void bind(PreparedStatement statement, OutboxRow row) throws SQLException {
+		statement.setObject(1, row.id());
+		statement.setInt(2, row.lane(OutboxSql.LANES));
+		statement.setString(3, row.topic());
+		statement.setBytes(4, row.key());
+		statement.setBytes(5, row.payload());
+		statement.setString(6, headers(row.headers()));
+		statement.setString(7, row.idempotencyKey());
+		statement.setString(8, row.aggregateType());
+		statement.setString(9, row.aggregateId());
+		statement.setString(10, row.type());
+	}
+
+	static ClaimedRow claimed(ResultSet row) throws SQLException {
+		return new Decoder(row).claimed();
+	}
+
+	static DeadLetter deadLetter(ResultSet row) throws SQLException {
+		return new DeadLetter(Objects.requireNonNull(row.getObject("id", UUID.class)), row.getString("topic"),
+				row.getString("aggregatetype"), row.getString("aggregateid"), row.getString("type"),
+				row.getString("idempotency_key"), time(row, "created_at").toInstant(),
+				time(row, "set_aside_at").toInstant(), row.getInt("attempts"),
+				new Failure(String.valueOf(row.getString("error_type")), row.getString("error_message")));
+	}
+
+	static Status status(ResultSet row) throws SQLException {
+		OffsetDateTime now = row.getObject(3, OffsetDateTime.class);
+		Duration pending = age(row.getObject(2, OffsetDateTime.class), now);
+		Duration blocked = age(row.getObject(6, OffsetDateTime.class), now);
+		return new Status(row.getLong(1), (pending.compareTo(blocked) > 0) ? pending : blocked, row.getLong(4),
+				row.getLong(5));
+	}
+
+	private static OffsetDateTime time(ResultSet row, String column) throws SQLException {
+		return Objects.requireNonNull(row.getObject(column, OffsetDateTime.class));
+	}
+
+	// The age is limited: the row may be newer than the reading transaction, and its
+	// time may be '-infinity'.
+	private static Duration age(@Nullable OffsetDateTime since, OffsetDateTime now) {
+		if (since == null) {
+			return Duration.ZERO;
+		}
+		Duration age = Duration.between(since, now);
+		return age.isNegative() ? Duration.ZERO : (age.compareTo(MAX_AGE) < 0) ? age : MAX_AGE;
+	}
+
+	private static @Nullable String headers(List<OutboxHeader> headers) {
+		if (headers.isEmpty()) {
+			return null;
+		}
+		return headers.stream().map(OutboxRowMapper::header).collect(Collectors.joining("&"));
+	}
+
+	private static String header(OutboxHeader header) {
+		String name = URLEncoder.encode(header.name(), StandardCharsets.UTF_8);
+		byte[] value = header.value();
+		// ISO 8859-1 maps each byte to a character: every value can be stored, and
+		// most are readable.
+		return (value != null)
+				? name + "="
+						+ URLEncoder.encode(new String(value, StandardCharsets.ISO_8859_1), StandardCharsets.ISO_8859_1)
+				: name;
+	}
+
+	private static List<OutboxHeader> headers(@Nullable String text) {
+		return (text != null) ? Arrays.stream(text.split("&")).map(OutboxRowMapper::header).toList() : List.of();
+	}
+
+	private static OutboxHeader header(String text) {
+		int end = text.indexOf('=');
+		String name = URLDecoder.decode((end < 0) ? text : text.substring(0, end), StandardCharsets.UTF_8);
+		byte[] value = (end < 0) ? null : URLDecoder.decode(text.substring(end + 1), StandardCharsets.ISO_8859_1)
+			.getBytes(StandardCharsets.ISO_8859_1);
+		return new OutboxHeader(name, value);
+	}
+
+	/**
+	 * Decodes one row. If a column cannot be decoded, only that message fails.
+	 */
+	private static final class Decoder {
+
+		private final ResultSet row;
+
+		private @Nullable UndecodableMessageException error;
+
+		Decoder(ResultSet row) {
+			this.row = row;
+		}
+
+		// Without its id, no failure can be recorded for a row.
+		ClaimedRow claimed() throws SQLException {
+			UUID id = Objects.requireNonNull(this.row.getObject("id", UUID.class));
+			List<OutboxHeader> headers = read("headers", List.of(),
+					(column) -> OutboxRowMapper.headers(this.row.getString(column)));
+			OutboxRow message = new OutboxRow(id, text("topic"), bytes("message_key"), bytes("payload"), headers,
+					text("idempotency_key"), text("aggregatetype"), text("aggregateid"), text("type"));
+			int attempts = read("attempts", 0, this.row::getInt);
+			Duration age = read("created_at", Duration.ZERO,
+					(column) -> age(time(this.row, column), time(this.row, "read_at")));
+			checkLane(message);
+			return new ClaimedRow(message, attempts, age, System.nanoTime(), this.error);
+		}
+
+		// In another lane, another relay may publish messages with the same
+		// key concurrently.
+		private void checkLane(OutboxRow message) {
+			int lane = read("lane", 0, this.row::getInt);
+			int expected = message.lane(OutboxSql.LANES);
+			if (this.error == null && message.key() != null && lane != expected) {
+				this.error = new UndecodableMessageException(
+						"The message is in lane " + lane + ", but its topic and key belong to lane " + expected
+								+ ", so that its order cannot be preserved.");
+			}
+		}
+
+		private String text(String column) {
+			return read(column, "", (name) -> Objects.requireNonNull(this.row.getString(name)));
+		}
+
+		private byte @Nullable [] bytes(String column) {
+			try {
+				return this.row.getBytes(column);
+			}
+			catch (SQLException | RuntimeException ex) {
+				remember(column, ex);
+				return null;
+			}
+		}
+
+		private <T> T read(String column, T otherwise, Reader<T> reader) {
+			try {
+				return reader.read(column);
+			}
+			catch (SQLException | RuntimeException ex) {
+				remember(column, ex);
+				return otherwise;
+			}
+		}
+
+		// The message of the error may contain the value.
+		private void remember(String column, Exception error) {
+			if (this.error == null) {
+				this.error = new UndecodableMessageException("The column '" + column
+						+ "' of the message cannot be decoded (" + error.getClass().getName() + ").");
+			}
+		}
+
+		/**
+		 * Reads a column.
+		 *
+		 * @param <T> the type of its value
+		 */
+		private interface Reader<T> {
+
+			T read(String column) throws SQLException;
+
+		}
+
+	}
+
+}

@@ -1,0 +1,93 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.OperationInProgressException;
+
+/**
+ * Creates partitions in advance, switches to the next one after the interval, and drops
+ * those in which all records have expired. Only one process does so at a time; other
+ * processes skip it. A delay does no harm: records are added to the latest partition.
+ */
+final class PartitionMaintenance {
+
+	private static final Log logger = LogFactory.getLog(PartitionMaintenance.class);
+
+	// The steps are: create, close, open, create, close.
+	private static final int STEPS = 5;
+
+	private static final Duration MIN_INTERVAL = Duration.ofMillis(10);
+
+	private final JdbcExecutor executor;
+
+	private final TableName table;
+
+	private final Duration interval;
+
+	private final Duration timeout;
+
+	PartitionMaintenance(JdbcExecutor executor, TableName table, Duration interval, Duration timeout) {
+		if (interval.compareTo(MIN_INTERVAL) < 0) {
+			throw new IdempotencyConfigurationException(
+					"The partition interval of the table '" + table + "' is " + interval + ".",
+					"Set 'idempotency.jdbc.partition-interval' to " + MIN_INTERVAL + " or more.");
+		}
+		this.executor = executor;
+		this.table = table;
+		this.interval = interval;
+		this.timeout = timeout;
+	}
+
+	// Expired records are deleted one by one only after this time. Their partition
+	// would have been dropped by then if other records did not keep it alive.
+	Duration patience() {
+		return this.interval.multipliedBy(2);
+	}
+
+	// Each step commits: all processes must see its effect before the next step.
+	void maintain() {
+		try {
+			int step = 0;
+			while (step < STEPS && rotate() != null) {
+				step++;
+			}
+			String dropped = drop();
+			while (dropped != null) {
+				logger.info("Dropped the partition " + dropped + " of expired idempotency records");
+				dropped = drop();
+			}
+		}
+		catch (OperationInProgressException ex) {
+			logger.debug("The partitions of " + this.table + " are in use. The next cleanup tries again", ex);
+		}
+		catch (IdempotencyStoreRefusedException | IdempotencyStoreUnavailableException ex) {
+			// Rows can still be deleted.
+			logger.warn("The partitions of " + this.table + " could not be maintained. New records are added to the "
+					+ "latest partition, and expired ones are deleted one by one. Make the user of the DataSource the owner "
+					+ "of the table, with the right to create tables in its schema", ex);
+		}
+	}
+
+	@Nullable String rotate() {
+		return run("SELECT " + this.table + "_rotate(:interval)", Parameters.of("interval", this.interval.toMillis()));
+	}
+
+	@Nullable String drop() {
+		return run("SELECT " + this.table + "_drop_dead()", Parameters.none());
+	}
+
+	private @Nullable String run(String function, Parameters parameters) {
+		return this.executor
+			.autonomous(this.timeout,
+					(connection) -> SqlStatement.of(function).first(connection, parameters, (row) -> row.getString(1)))
+			.orElse(null);
+	}
+
+}

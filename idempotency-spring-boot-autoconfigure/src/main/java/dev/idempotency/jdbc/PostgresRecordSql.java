@@ -1,0 +1,294 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+import java.util.stream.Stream;
+
+import dev.idempotency.jdbc.RecordSql.Name;
+
+/**
+ * The statements for records in PostgreSQL. Those for several records sort by the id
+ * before they lock. A plan may be made while the table is empty and be kept when it is
+ * full: {@code LIMIT (SELECT NULL::bigint)}, a limit that the planner does not know and
+ * that limits nothing, makes it expect few rows and use the index.
+ */
+final class PostgresRecordSql {
+
+	// A record is free when it failed or its lease or retention has expired.
+	private static final String FREE = """
+			(r.state = 'F' OR (r.state = 'P' AND r.lease_until <= clock_timestamp())
+			      OR (r.state = 'C' AND r.expires_at <= clock_timestamp()))""";
+
+	// The token of a claim in a transaction is null and never matches.
+	private static final String OWN = "((r.state = 'P' AND r.token = %s.token) IS TRUE)";
+
+	private static final String CLAIMABLE = "(r.id IS NULL OR %s OR %s) AS claimable".formatted(FREE,
+			OWN.formatted("i"));
+
+	// Checks again whether the record is free, because it is locked only now. An
+	// owner that repeats its claim keeps its fence.
+	private static final String TAKE_OVER = """
+			ON CONFLICT (id) DO UPDATE SET state = excluded.state, fence = CASE WHEN %2$s THEN r.fence ELSE r.fence + 1 END,
+			    attempt = CASE WHEN %2$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END,
+			    token = excluded.token, fingerprint = excluded.fingerprint,
+			    lease_until = clock_timestamp() + (excluded.lease_until - excluded.created_at),
+			    expires_at = clock_timestamp() + (excluded.expires_at - excluded.created_at),
+			    completed_at = CASE WHEN excluded.state = 'C' THEN clock_timestamp() END,
+			    result = NULL, error_type = NULL, error_message = NULL
+			  WHERE %1$s OR %2$s"""
+		.formatted(FREE, OWN.formatted("excluded"));
+
+	private static final String INSERT = """
+			WITH c AS MATERIALIZED (
+			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', '%2$s', true) AS wait)
+			INSERT INTO %1$s (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at, completed_at)
+			SELECT :id::uuid, :scope::text, :key::text, 'C', 1, 1, :fingerprint::bytea, clock_timestamp(),
+			  clock_timestamp() + :retention::bigint * interval '1 ms', clock_timestamp() FROM c WHERE c.wait IS NOT NULL
+			ON CONFLICT (id) DO NOTHING
+			RETURNING (SELECT set_config('lock_timeout', c.prev, true) FROM c)""";
+
+	// For a record that is not free it neither takes a lock nor writes to the log.
+	private static final String CLAIM = """
+			WITH i AS MATERIALIZED (
+			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', '%2$s', true) AS wait,
+			    :id::uuid AS id, :scope::text AS scope, :key::text AS key, :state::text::"char" AS state, :token::uuid AS token,
+			    :fingerprint::bytea AS fp, :lease::bigint * interval '1 ms' AS lease,
+			    :retention::bigint * interval '1 ms' AS retention, clock_timestamp() AS n),
+			cur AS MATERIALIZED (
+			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
+			    %3$s
+			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
+			got AS (
+			  INSERT INTO %1$s AS r
+			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
+			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END
+			  FROM cur WHERE claimable AND wait IS NOT NULL
+			  %4$s
+			  RETURNING r.fence, r.attempt, (SELECT set_config('lock_timeout', prev, true) FROM i) AS restored)
+			SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
+			FROM got WHERE restored IS NOT NULL
+			UNION ALL
+			SELECT known::text, fence, attempt, fingerprint, result,
+			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
+			FROM cur WHERE NOT claimable
+			UNION ALL
+			SELECT CASE WHEN set_config('lock_timeout', prev, true) IS NOT NULL THEN 'R' END, NULL, NULL, NULL, NULL, NULL
+			FROM i WHERE NOT EXISTS (SELECT FROM got) AND NOT EXISTS (SELECT FROM cur WHERE NOT claimable)""";
+
+	// It restores the session's lock_timeout after all rows have been written:
+	// RETURNING would restore it at the first one.
+	private static final String CLAIM_ALL = """
+			WITH c AS MATERIALIZED (
+			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', '%2$s', true) AS wait,
+			    :state::text::"char" AS state, clock_timestamp() AS n),
+			i AS MATERIALIZED (
+			  SELECT u.id, u.scope, u.key, c.state, u.token, u.fp, u.lease * interval '1 ms' AS lease,
+			    u.retention * interval '1 ms' AS retention, c.n
+			  FROM c CROSS JOIN (
+			    SELECT * FROM unnest(:id::uuid[], :scope::text[], :key::text[], :token::uuid[], :fingerprint::bytea[],
+			      :lease::bigint[], :retention::bigint[])
+			      AS a(id, scope, key, token, fp, lease, retention) LIMIT (SELECT NULL::bigint)) u
+			  WHERE c.wait IS NOT NULL),
+			cur AS MATERIALIZED (
+			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
+			    %3$s
+			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
+			got AS (
+			  INSERT INTO %1$s AS r
+			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
+			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END
+			  FROM cur WHERE claimable ORDER BY id
+			  %4$s
+			  RETURNING r.id, r.fence, r.attempt),
+			done AS MATERIALIZED (
+			  SELECT set_config('lock_timeout', CASE WHEN g.written >= 0 THEN c.prev END, true) AS restored
+			  FROM c CROSS JOIN (SELECT count(*) AS written FROM got) g)
+			SELECT id, 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
+			FROM got
+			UNION ALL
+			SELECT id, known::text, fence, attempt, fingerprint, result,
+			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
+			FROM cur WHERE NOT claimable
+			UNION ALL
+			SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM done WHERE restored IS NULL""";
+
+	// A settled record matches, too: an owner may repeat its call after an error with
+	// an unknown outcome, which then changes nothing.
+	private static final String COMPLETE = """
+			UPDATE %1$s SET state = 'C', lease_until = NULL,
+			  completed_at = CASE WHEN state = 'P' THEN clock_timestamp() ELSE completed_at END,
+			  result = CASE WHEN state = 'P' THEN :result::bytea ELSE result END
+			WHERE id = :id AND token = :token AND state IN ('P', 'C')""";
+
+	private static final String FAIL = """
+			UPDATE %1$s SET state = 'F', lease_until = NULL,
+			  error_type = CASE WHEN state = 'P' THEN :type::text ELSE error_type END,
+			  error_message = CASE WHEN state = 'P' THEN :message::text ELSE error_message END
+			WHERE id = :id AND token = :token AND state IN ('P', 'F')""";
+
+	// A partition is dropped by expires_at, so that the column must not be before the
+	// lease. While it is later anyway the update stays heap-only.
+	private static final String RENEW = """
+			UPDATE %1$s AS t SET (lease_until, expires_at) = (
+			  SELECT l.until, greatest(t.expires_at, l.until)
+			  FROM (SELECT clock_timestamp() + :lease::bigint * interval '1 ms' AS until) l)
+			WHERE id = :id AND token = :token AND state = 'P'""";
+
+	// Locks the records that the caller owns.
+	private static final String HELD = """
+			WITH c AS MATERIALIZED (SELECT set_config('lock_timeout', '%2$s', true) AS wait),
+			held AS MATERIALIZED (
+			  SELECT r.id%3$s FROM c
+			  CROSS JOIN (SELECT * FROM unnest(:id::uuid[], :token::uuid[]%4$s) AS a(id, token%5$s) LIMIT (SELECT NULL::bigint)) u
+			  JOIN %1$s r ON r.id = u.id AND r.token = u.token
+			  WHERE r.state IN (%6$s) AND c.wait IS NOT NULL ORDER BY r.id FOR UPDATE OF r %7$s)
+			""";
+
+	private static final String COMPLETE_HELD = """
+			UPDATE %1$s AS t SET state = 'C', lease_until = NULL,
+			  completed_at = CASE WHEN t.state = 'P' THEN clock_timestamp() ELSE t.completed_at END,
+			  result = CASE WHEN t.state = 'P' THEN held.result ELSE t.result END
+			FROM held WHERE t.id = held.id RETURNING t.token""";
+
+	private static final String FAIL_HELD = """
+			UPDATE %1$s AS t SET state = 'F', lease_until = NULL,
+			  error_type = CASE WHEN t.state = 'P' THEN :type::text ELSE t.error_type END,
+			  error_message = CASE WHEN t.state = 'P' THEN :message::text ELSE t.error_message END
+			FROM held WHERE t.id = held.id RETURNING t.token""";
+
+	private static final String RELEASE_HELD = """
+			UPDATE %1$s AS t SET state = 'F', lease_until = NULL,
+			  attempt = CASE WHEN t.state = 'P' THEN t.attempt - 1 ELSE t.attempt END
+			FROM held WHERE t.id = held.id RETURNING t.token""";
+
+	private static final String RENEW_HELD = """
+			UPDATE %1$s AS t SET (lease_until, expires_at) = (
+			  SELECT l.until, greatest(t.expires_at, l.until)
+			  FROM (SELECT clock_timestamp() + held.lease * interval '1 ms' AS until) l)
+			FROM held WHERE t.id = held.id RETURNING t.token""";
+
+	private static final String RESTORE = """
+			WITH c AS MATERIALIZED (
+			  SELECT set_config('lock_timeout', '%2$s', true) AS wait, clock_timestamp() AS n)
+			INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
+			SELECT u.id, u.scope, u.key, 'P', u.fence, u.attempt, u.token, u.fp, c.n + u.lease * interval '1 ms', c.n,
+			  c.n + u.retention * interval '1 ms'
+			FROM c CROSS JOIN (SELECT :id::uuid, :scope::text, :key::text, :fence::integer, :attempt::integer, :token::uuid,
+			    :fingerprint::bytea, :lease::bigint, :retention::bigint)
+			  AS u(id, scope, key, fence, attempt, token, fp, lease, retention) WHERE c.wait IS NOT NULL
+			ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until,
+			  expires_at = greatest(r.expires_at, excluded.lease_until)
+			WHERE r.state = 'P' AND r.token = excluded.token""";
+
+	private static final String FAIL_OVER = """
+			ON CONFLICT (id) DO UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL, result = NULL,
+			  attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = excluded.fingerprint, completed_at = NULL,
+			  expires_at = excluded.expires_at, error_type = excluded.error_type, error_message = excluded.error_message
+			WHERE %s"""
+		.formatted(FREE);
+
+	private static final String NOTE_FAILURE = """
+			WITH c AS MATERIALIZED (SELECT set_config('lock_timeout', '%2$s', true) AS wait)
+			INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at,
+			  error_type, error_message)
+			SELECT :id::uuid, :scope::text, :key::text, 'F', 1, 1, :fingerprint::bytea, clock_timestamp(),
+			  clock_timestamp() + :retention::bigint * interval '1 ms', :type::text, :message::text
+			FROM c WHERE c.wait IS NOT NULL
+			%3$s""";
+
+	private static final String NOTE_FAILURES = """
+			WITH c AS MATERIALIZED (
+			  SELECT set_config('lock_timeout', '%2$s', true) AS wait, :type::text AS type, :message::text AS message)
+			INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at,
+			  error_type, error_message)
+			SELECT u.id, u.scope, u.key, 'F', 1, 1, u.fp, clock_timestamp(),
+			  clock_timestamp() + u.retention * interval '1 ms', c.type, c.message
+			FROM c CROSS JOIN unnest(:id::uuid[], :scope::text[], :key::text[], :fingerprint::bytea[], :retention::bigint[])
+			  AS u(id, scope, key, fp, retention)
+			WHERE c.wait IS NOT NULL ORDER BY u.id
+			%3$s
+			RETURNING r.id""";
+
+	private static final String STORE_RESULTS = """
+			UPDATE %1$s AS t SET result = u.result
+			FROM (SELECT * FROM unnest(:id::uuid[], :result::bytea[]) AS a(id, result) LIMIT (SELECT NULL::bigint)) u
+			WHERE t.id = u.id""";
+
+	private static final String KNOWN = "SELECT id FROM %1$s WHERE id = ANY (:id::uuid[])";
+
+	// now(), because the index cannot be used with clock_timestamp().
+	private static final String EXPIRED = "expires_at <= now() AND NOT (state = 'P' AND lease_until > now())";
+
+	// It checks the condition twice, because other rows have the same ctid if the
+	// table has been partitioned in the meantime.
+	private static final String DELETE_EXPIRED = """
+			WITH batch AS MATERIALIZED (
+			  SELECT ctid FROM %1$s WHERE %2$s AND expires_at <= now() - :patience::bigint * interval '1 ms'
+			    AND expires_at >= coalesce(:reached::timestamptz, '-infinity')
+			  ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED),
+			gone AS (DELETE FROM %1$s WHERE ctid = ANY (ARRAY(SELECT ctid FROM batch)) AND %2$s RETURNING expires_at)
+			SELECT count(*), max(expires_at) FROM gone""";
+
+	private static final String BACKLOG = """
+			SELECT (extract(epoch FROM clock_timestamp() - expires_at) * 1000)::bigint
+			FROM %1$s WHERE %2$s ORDER BY expires_at LIMIT 1""";
+
+	// The sum counts the partitions of a partitioned table. It is null if the table
+	// was never analyzed.
+	private static final String ESTIMATE = """
+			SELECT SUM(CASE WHEN reltuples >= 0 THEN reltuples END)::bigint FROM pg_class
+			WHERE (oid = to_regclass(:table) AND relkind = 'r')
+			  OR oid IN (SELECT relid FROM pg_partition_tree(to_regclass(:table)) WHERE isleaf)""";
+
+	// An operator's call waits for a lock only for a part of its time.
+	private static final String WAIT = """
+			WITH c AS MATERIALIZED (SELECT set_config('lock_timeout', '%3$s', true) AS wait)
+			""";
+
+	private PostgresRecordSql() {
+	}
+
+	static RecordSql of(TableName table, Duration lockWait) {
+		String now = "clock_timestamp()";
+		String wait = lockWait.toMillis() + "ms";
+		// The waits for several keys of a batch may add up.
+		String batchWait = lockWait.dividedBy(4).toMillis() + "ms";
+		return new RecordSql(table, now).add(Name.INSERT, INSERT.formatted(table, wait))
+			.add(Name.CLAIM, CLAIM.formatted(table, wait, CLAIMABLE, TAKE_OVER))
+			.add(Name.CLAIM_ALL, CLAIM_ALL.formatted(table, batchWait, CLAIMABLE, TAKE_OVER))
+			.add(Name.COMPLETE, COMPLETE.formatted(table))
+			.add(Name.COMPLETE_ALL, held(COMPLETE_HELD, table, batchWait, "result", "bytea", "'P', 'C'"))
+			.add(Name.FAIL, FAIL.formatted(table))
+			.add(Name.FAIL_ALL, held(FAIL_HELD, table, batchWait, "", "", "'P', 'F'"))
+			.add(Name.RELEASE_ALL, held(RELEASE_HELD, table, batchWait, "", "", "'P', 'F'"))
+			.add(Name.RENEW, RENEW.formatted(table))
+			.add(Name.RENEW_ALL, held(RENEW_HELD, table, batchWait, "lease", "bigint", "'P'"))
+			.add(Name.RESTORE, RESTORE.formatted(table, wait))
+			.add(Name.NOTE_FAILURE, NOTE_FAILURE.formatted(table, wait, FAIL_OVER))
+			.add(Name.NOTE_FAILURES, NOTE_FAILURES.formatted(table, batchWait, FAIL_OVER),
+					NOTE_FAILURES.formatted(table, "1ms", FAIL_OVER))
+			.add(Name.STORE_RESULTS, STORE_RESULTS.formatted(table))
+			.add(Name.KNOWN, KNOWN.formatted(table))
+			.add(Name.DELETE_EXPIRED, DELETE_EXPIRED.formatted(table, EXPIRED))
+			.add(Name.BACKLOG, BACKLOG.formatted(table, EXPIRED))
+			.add(Name.ESTIMATE, ESTIMATE)
+			.add(Name.RELEASE_BY_OPERATOR,
+					(WAIT + RecordSql.OPERATOR_RELEASE + " FROM c WHERE c.wait IS NOT NULL AND " + RecordSql.RELEASABLE)
+						.formatted(table, now, wait))
+			.add(Name.EVICT, (WAIT + "DELETE FROM %1$s USING c WHERE c.wait IS NOT NULL AND " + RecordSql.EVICTABLE)
+				.formatted(table, now, wait));
+	}
+
+	// The second statement skips records that are still locked after the wait,
+	// because another consumer takes them over, and changes all others.
+	private static String[] held(String update, TableName table, String wait, String column, String type,
+			String states) {
+		String selected = column.isEmpty() ? "" : ", u." + column;
+		String array = column.isEmpty() ? "" : ", :" + column + "::" + type + "[]";
+		String name = column.isEmpty() ? "" : ", " + column;
+		return Stream.of("", "SKIP LOCKED")
+			.map((locked) -> HELD.formatted(table, wait, selected, array, name, states, locked)
+					+ update.formatted(table))
+			.toArray(String[]::new);
+	}
+
+}

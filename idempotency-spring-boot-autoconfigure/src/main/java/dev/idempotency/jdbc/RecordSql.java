@@ -1,0 +1,286 @@
+package dev.idempotency.jdbc;
+
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+import org.springframework.util.Assert;
+
+/**
+ * The statements for the records of one table. Those that are the same in all databases
+ * are here; the others are added by the class of each database.
+ * <p>
+ * The statements for the operator read a part of the index on {@code expires_at}, because
+ * no column that a completion changes is indexed. They change single records by their id.
+ */
+final class RecordSql {
+
+	private static final String FIND = """
+			SELECT state, fence, attempt, lease_until, created_at, expires_at, completed_at, error_type, error_message
+			FROM %1$s WHERE id = :id""";
+
+	private static final String RELEASE = """
+			UPDATE %1$s SET state = 'F', lease_until = NULL,
+			  attempt = CASE WHEN state = 'P' THEN attempt - 1 ELSE attempt END
+			WHERE id = :id AND token = :token AND state IN ('P', 'F')""";
+
+	private static final String BEFORE = "expires_at <= :before AND (expires_at < :before OR id < :beforeid)";
+
+	private static final String WITHIN = "expires_at >= :bound AND (expires_at > :bound OR id >= :boundid)";
+
+	private static final String ORDER = "ORDER BY expires_at DESC, id DESC";
+
+	private static final String STUCK = "state = 'P' AND lease_until <= %2$s";
+
+	private static final String BOUND = "SELECT expires_at, id FROM %1$s WHERE " + BEFORE + " " + ORDER
+			+ " LIMIT 1 OFFSET :others";
+
+	private static final String OVERVIEW = """
+			SELECT scope, SUM(CASE WHEN state = 'P' THEN 1 ELSE 0 END) AS in_progress,
+			  SUM(CASE WHEN\s""" + STUCK + """
+			 THEN 1 ELSE 0 END) AS stuck,
+			  SUM(CASE WHEN state = 'F' THEN 1 ELSE 0 END) AS failed,
+			  SUM(CASE WHEN state = 'C' THEN 1 ELSE 0 END) AS completed,
+			  MIN(CASE WHEN state = 'P' THEN created_at END) AS oldest, %2$s AS now
+			FROM %1$s WHERE\s""" + WITHIN + " GROUP BY scope ORDER BY scope";
+
+	private static final String LIST = """
+			SELECT id, scope, "key", state, fence, attempt, lease_until, created_at, expires_at, completed_at,
+			  error_type, error_message
+			FROM %1$s WHERE\s""" + BEFORE + " AND " + WITHIN;
+
+	private static final String PAGE = " " + ORDER + " LIMIT :limit";
+
+	static final String OPERATOR_RELEASE = "UPDATE %1$s SET state = 'F', token = NULL, lease_until = NULL";
+
+	static final String RELEASABLE = "id = :id AND (state = 'F' OR (state = 'P' AND (lease_until <= %2$s OR :force)))";
+
+	static final String EVICTABLE = "id = :id AND (state <> 'P' OR lease_until <= %2$s OR :force)";
+
+	private final Map<Name, List<SqlStatement>> statements = new EnumMap<>(Name.class);
+
+	/**
+	 * Create the statements that are the same in all databases.
+	 * @param table the table
+	 * @param now the current time in the SQL of the database
+	 */
+	RecordSql(TableName table, String now) {
+		add(Name.FIND, FIND.formatted(table));
+		add(Name.RELEASE, RELEASE.formatted(table));
+		add(Name.STORE_RESULT, "UPDATE %1$s SET result = :result WHERE id = :id".formatted(table));
+		add(Name.BOUND, BOUND.formatted(table));
+		add(Name.OVERVIEW, OVERVIEW.formatted(table, now));
+		add(Name.STUCK, (LIST + " AND " + STUCK + PAGE).formatted(table, now));
+		add(Name.FAILED, (LIST + " AND state = 'F' AND error_type IS NOT NULL" + PAGE).formatted(table));
+		add(Name.RESULT, "SELECT result FROM %1$s WHERE id = :id".formatted(table));
+		add(Name.STATE, "SELECT state FROM %1$s WHERE id = :id".formatted(table));
+	}
+
+	/**
+	 * Add a statement or replace it.
+	 * @param name its name
+	 * @param texts the texts of the statements that are run one after the other
+	 * @return this object
+	 */
+	RecordSql add(Name name, String... texts) {
+		this.statements.put(name, Arrays.stream(texts).map(SqlStatement::of).toList());
+		return this;
+	}
+
+	boolean has(Name name) {
+		return this.statements.containsKey(name);
+	}
+
+	SqlStatement get(Name name) {
+		return all(name).get(0);
+	}
+
+	List<SqlStatement> all(Name name) {
+		List<SqlStatement> found = this.statements.get(name);
+		Assert.state(found != null, () -> "The dialect does not have the statement " + name);
+		return found;
+	}
+
+	/**
+	 * The names of the statements. Those for one record have the parameters {@code id},
+	 * {@code scope}, {@code key}, {@code token}, {@code fingerprint}, {@code lease} and
+	 * {@code retention} of a claim and the additional ones that are listed here.
+	 * <p>
+	 * Those for several records have arrays of equal length under the same names. They
+	 * lock records in the order of their ids, so that two batches never block each other.
+	 * If they change claims they return the tokens of the changed records.
+	 */
+	enum Name {
+
+		/**
+		 * Inserts a completed record and returns a row if it did.
+		 */
+		INSERT,
+
+		/**
+		 * Claims a key: each statement is run until one returns a row. Parameter
+		 * {@code state}. Columns: outcome ({@code A}, or the state of a record that is
+		 * not free), fence, attempt, fingerprint, result, left_ms. Another transaction
+		 * has interfered, so that the claim is repeated, if the outcome is {@code R} or
+		 * if no statement returns a row.
+		 */
+		CLAIM,
+
+		/**
+		 * Claims several keys: each statement is run for the keys without an outcome.
+		 * Parameter {@code state}. Columns as for {@link #CLAIM} and the id; no row for a
+		 * key if another transaction has interfered.
+		 */
+		CLAIM_ALL,
+
+		/**
+		 * Completes a claim. Parameter {@code result}.
+		 */
+		COMPLETE,
+
+		/**
+		 * Completes several claims. Parameter {@code result}. A second statement, here
+		 * and in the next three, is run after the first one has waited for a lock in
+		 * vain.
+		 */
+		COMPLETE_ALL,
+
+		/**
+		 * Records the failure of a claim. Parameters {@code type} and {@code message}.
+		 */
+		FAIL,
+
+		/**
+		 * Records one failure for several claims. Parameters {@code type} and
+		 * {@code message}, one value each.
+		 */
+		FAIL_ALL,
+
+		/**
+		 * Releases a claim.
+		 */
+		RELEASE,
+
+		/**
+		 * Releases several claims.
+		 */
+		RELEASE_ALL,
+
+		/**
+		 * Renews the lease of a claim.
+		 */
+		RENEW,
+
+		/**
+		 * Renews the leases of several claims.
+		 */
+		RENEW_ALL,
+
+		/**
+		 * Inserts a claim or renews it, and changes or returns a row if it did.
+		 * Parameters {@code fence} and {@code attempt}.
+		 */
+		RESTORE,
+
+		/**
+		 * Records a failure unless another consumer has claimed the key. Parameters
+		 * {@code type} and {@code message}.
+		 */
+		NOTE_FAILURE,
+
+		/**
+		 * Records one failure for several keys that are free and returns their ids.
+		 * Parameters {@code type} and {@code message}, one value each. The last statement
+		 * is run for each key after the first one has waited for a lock in vain.
+		 */
+		NOTE_FAILURES,
+
+		/**
+		 * Stores a result in a record of the current transaction. Parameter
+		 * {@code result}.
+		 */
+		STORE_RESULT,
+
+		/**
+		 * Stores results in records of the current transaction. Parameter {@code result}.
+		 */
+		STORE_RESULTS,
+
+		/**
+		 * Returns the ids of the records that exist.
+		 */
+		KNOWN,
+
+		/**
+		 * Reads a record. Columns: state, fence, attempt, lease_until, created_at,
+		 * expires_at, completed_at, error_type, error_message.
+		 */
+		FIND,
+
+		/**
+		 * Deletes a batch of expired records. Parameters: {@code patience}, the time in
+		 * milliseconds since which they have expired at least; {@code reached}, the
+		 * expiry of the last row of the previous batch; {@code limit}. Columns: the
+		 * number of deleted records, the expiry of the last one.
+		 */
+		DELETE_EXPIRED,
+
+		/**
+		 * Reads the time in milliseconds since the oldest expired record has expired.
+		 */
+		BACKLOG,
+
+		/**
+		 * Finds the last record that an operator's call may read: no row if there are no
+		 * more records. Parameters {@code before}, {@code beforeid} and {@code others},
+		 * the number of records between. Columns: expires_at, id.
+		 */
+		BOUND,
+
+		/**
+		 * Counts the records of each scope. Parameters {@code bound} and {@code boundid}.
+		 * Columns: scope, in_progress, stuck, failed, completed, oldest, now.
+		 */
+		OVERVIEW,
+
+		/**
+		 * Lists stuck claims. Parameters {@code before}, {@code beforeid}, {@code bound},
+		 * {@code boundid} and {@code limit}.
+		 */
+		STUCK,
+
+		/**
+		 * Lists failed operations. Parameters as for {@link #STUCK}.
+		 */
+		FAILED,
+
+		/**
+		 * Reads the result of a record.
+		 */
+		RESULT,
+
+		/**
+		 * Reads the state of a record.
+		 */
+		STATE,
+
+		/**
+		 * Estimates the number of records. Parameter {@code table}. Absent if the
+		 * database does not keep such an estimate.
+		 */
+		ESTIMATE,
+
+		/**
+		 * Releases a record for an operator. Parameter {@code force}.
+		 */
+		RELEASE_BY_OPERATOR,
+
+		/**
+		 * Evicts a record for an operator. Parameter {@code force}.
+		 */
+		EVICT
+
+	}
+
+}

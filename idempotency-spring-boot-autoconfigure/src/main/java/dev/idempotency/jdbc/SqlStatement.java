@@ -1,0 +1,110 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+
+/**
+ * An SQL statement with named parameters, {@code :name}. A name may occur several times.
+ *
+ * @param sql the statement with a question mark for each parameter
+ * @param names the names of the parameters in the order of their question marks
+ */
+record SqlStatement(String sql, List<String> names) {
+
+	// The lookbehind excludes casts, which have two colons.
+	private static final Pattern NAME = Pattern.compile("(?<!:):([a-z]+)");
+
+	static SqlStatement of(String text) {
+		return new SqlStatement(NAME.matcher(text).replaceAll("?"),
+				NAME.matcher(text).results().map((MatchResult found) -> found.group(1)).toList());
+	}
+
+	PreparedStatement prepare(Connection connection, Parameters parameters) throws SQLException {
+		PreparedStatement statement = connection.prepareStatement(this.sql);
+		bind(statement, connection, parameters);
+		return statement;
+	}
+
+	private void bind(PreparedStatement statement, Connection connection, Parameters parameters) throws SQLException {
+		for (int i = 0; i < this.names.size(); i++) {
+			statement.setObject(i + 1, parameters.value(this.names.get(i), connection));
+		}
+	}
+
+	<T> List<T> query(Connection connection, Parameters parameters, RowReader<T> reader) throws SQLException {
+		try (PreparedStatement statement = prepare(connection, parameters); ResultSet rows = statement.executeQuery()) {
+			List<T> read = new ArrayList<>();
+			while (rows.next()) {
+				read.add(reader.read(rows));
+			}
+			return read;
+		}
+	}
+
+	/**
+	 * Run a query and read its first row.
+	 * @param <T> the type of the value
+	 * @param connection the connection
+	 * @param parameters the parameters
+	 * @param reader reads the row
+	 * @return the value, empty if there is no row or the value is null
+	 * @throws SQLException if the database refuses the statement or is unavailable
+	 */
+	<T> Optional<T> first(Connection connection, Parameters parameters, RowReader<T> reader) throws SQLException {
+		try (PreparedStatement statement = prepare(connection, parameters); ResultSet rows = statement.executeQuery()) {
+			return rows.next() ? Optional.ofNullable(reader.read(rows)) : Optional.empty();
+		}
+	}
+
+	/**
+	 * Run a statement that changes rows or returns them.
+	 * @param connection the connection
+	 * @param parameters the parameters
+	 * @return the number of rows that it returns, else the number of rows that it changed
+	 * @throws SQLException if the database refuses the statement or is unavailable
+	 */
+	int update(Connection connection, Parameters parameters) throws SQLException {
+		try (PreparedStatement statement = prepare(connection, parameters)) {
+			if (!statement.execute()) {
+				return statement.getUpdateCount();
+			}
+			int rows = 0;
+			for (ResultSet returned = statement.getResultSet(); returned.next();) {
+				rows++;
+			}
+			return rows;
+		}
+	}
+
+	void batch(Connection connection, List<Parameters> batch) throws SQLException {
+		if (batch.isEmpty()) {
+			return;
+		}
+		try (PreparedStatement statement = connection.prepareStatement(this.sql)) {
+			for (Parameters parameters : batch) {
+				bind(statement, connection, parameters);
+				statement.addBatch();
+			}
+			statement.executeBatch();
+		}
+	}
+
+	/**
+	 * Reads the current row of a result.
+	 *
+	 * @param <T> the type of the value
+	 */
+	interface RowReader<T> {
+
+		T read(ResultSet row) throws SQLException;
+
+	}
+
+}
