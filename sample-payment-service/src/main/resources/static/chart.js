@@ -1,6 +1,6 @@
 "use strict";
 
-// Draws the overcharged money of the last two minutes: one point per answer of the service.
+// Draws the overcharged amount of the last two minutes, with one point per response of the service.
 const chart = (() => {
 	const WINDOW = 120_000;
 	const MARGIN = { left: 88, right: 12, top: 10, bottom: 22 };
@@ -9,7 +9,7 @@ const chart = (() => {
 
 	function add(time, overProtected, overUnprotected, money) {
 		points.push({ time, overProtected, overUnprotected });
-		// One point older than the window keeps the line running to its left edge.
+		// Keeps one point that is older than the window, so that the line starts at the left edge.
 		while (points.length > 1 && points[1].time < time - WINDOW) {
 			points.shift();
 		}
@@ -20,7 +20,7 @@ const chart = (() => {
 		points = [];
 	}
 
-	// The smallest of 1, 2, 5 times a power of ten whose fourfold holds the value.
+	// Returns the smallest 1, 2 or 5 times a power of ten of which four steps cover the value.
 	function step(value) {
 		const power = 10 ** Math.floor(Math.log10(Math.max(value, 4) / 4));
 		return [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate * 4 >= value);

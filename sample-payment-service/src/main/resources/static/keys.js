@@ -26,7 +26,7 @@ async function release(record) {
 	const message = element("keys-message");
 	try {
 		await call(`${ENDPOINT}/release`, { scope: record.scope, key: record.key });
-		message.textContent = `${record.key} is released: its next delivery claims it at once.`;
+		message.textContent = `${record.key} is released. Its next delivery can claim it immediately.`;
 	}
 	catch (error) {
 		message.textContent = error.message;
@@ -39,7 +39,7 @@ function keyRow(record, state) {
 	button.textContent = "Release";
 	button.addEventListener("click", () => release(record));
 	const last = cell("");
-	// Its handler has run: that is about to be recorded.
+	// The handler has run, and its completion is about to be recorded.
 	button.disabled = Boolean(record.completionPending);
 	last.append(button);
 	const result = row([cell(record.key), cell(record.scope), cell(state, state), cell(record.attempt),

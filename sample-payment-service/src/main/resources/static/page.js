@@ -15,7 +15,7 @@ async function call(path, body) {
 	const text = await response.text();
 	const answer = text ? JSON.parse(text) : {};
 	if (!response.ok) {
-		throw new Error(answer.detail || answer.error || answer.outcome || `${path} answered with status ${response.status}`);
+		throw new Error(answer.detail || answer.error || answer.outcome || `${path} responded with status ${response.status}`);
 	}
 	return answer;
 }
@@ -35,7 +35,7 @@ function showLedger(name, ledger, over, requested, scale) {
 	show(`${name}-charges`, ledger.charges);
 }
 
-// A figure that should stay zero.
+// Shows a figure that must stay zero.
 function showVerdict(id, value) {
 	show(id, value);
 	element(id).classList.toggle("bad", value > 0);
@@ -45,7 +45,7 @@ function showStatements(summary, doubled) {
 	show("statements-charges", summary.protected.charges);
 	["pending", "published"].forEach((figure) => show(`outbox-${figure}`, summary.outbox[figure]));
 	["deliveries", "suppressed", "applied"].forEach((figure) => show(`statements-${figure}`, summary.statements[figure]));
-	showVerdict("outbox-setAside", summary.outbox.setAside);
+	showVerdict("outbox-deadLetters", summary.outbox.deadLetters);
 	showVerdict("statements-doubled", doubled);
 	showVerdict("statements-outOfOrder", summary.statements.outOfOrder);
 }
@@ -68,8 +68,8 @@ function showSummary(summary, overcharged, backlog) {
 }
 
 function showStore(store) {
-	const guarantee = store.transactional ? "a key and its charge in the ledger commit together, so exactly once"
-		: "the protected ledger and the statements work under a lease, so at least once across a crash";
+	const guarantee = store.transactional ? "a key and its charge in the ledger commit together, so each payment is charged exactly once"
+		: "the protected ledger and the statements use leased mode, so a crash can repeat a charge";
 	element("store").textContent = `Idempotency keys in ${stores[store.name] || store.name}: ${guarantee}.`;
 }
 
@@ -88,7 +88,7 @@ async function poll() {
 		showState("live", "live");
 	}
 	catch (error) {
-		showState(`no answer: ${error.message}`, "lost");
+		showState(`no response: ${error.message}`, "lost");
 	}
 	setTimeout(poll, POLL);
 }
@@ -120,7 +120,7 @@ element("order").addEventListener("submit", (event) => {
 element("crash").addEventListener("click", () => run(element("crash"), "Crashing …", async () => {
 	await call("api/crash", {});
 	await call("api/payments", { count: 1, duplicateRate: 0 });
-	return "A handler of each ledger failed between debit and entry; its record comes again.";
+	return "A handler of each ledger failed between debit and entry. Its record is redelivered.";
 }));
 
 poll();

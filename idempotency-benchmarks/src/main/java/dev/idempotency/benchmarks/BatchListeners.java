@@ -8,7 +8,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 
 /**
- * A handler that does nothing, for batches and for single records.
+ * Handlers that do nothing, one for batches and one for single records.
  */
 class BatchListeners {
 

@@ -10,7 +10,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 
 /**
- * The business transactions of a batch in one.
+ * Handlers that run the business transactions of a batch in one transaction.
  */
 class BatchTransferListeners {
 

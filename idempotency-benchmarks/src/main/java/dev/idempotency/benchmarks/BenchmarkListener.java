@@ -11,8 +11,8 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.annotation.TopicPartition;
 
 /**
- * A listener that is started by hand, and whose partitions are assigned: a rebalance
- * would be measured too.
+ * A listener that is started by hand with assigned partitions, so that no rebalance is
+ * measured.
  */
 @Target(ElementType.METHOD)
 @Retention(RetentionPolicy.RUNTIME)
@@ -22,25 +22,25 @@ import org.springframework.kafka.annotation.TopicPartition;
 @interface BenchmarkListener {
 
 	/**
-	 * The listener of the least work.
+	 * The ID of the limit.
 	 */
 	String LIMIT = "limit";
 
 	/**
-	 * The protected listener.
+	 * The ID of the protected listener.
 	 */
 	String PROTECTED = "protected";
 
 	/**
-	 * The name of the container.
-	 * @return the name
+	 * The ID of the container.
+	 * @return the ID
 	 */
 	@AliasFor(annotation = KafkaListener.class, attribute = "id")
 	String value();
 
 	/**
-	 * Whether it gets batches.
-	 * @return {@code "true"} if it does
+	 * Whether the listener consumes batches.
+	 * @return {@code "true"} for a batch listener
 	 */
 	@AliasFor(annotation = KafkaListener.class, attribute = "batch")
 	String batch() default "";

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Measures everything and writes the report.
+ * Runs all comparisons and writes the report.
  */
 public final class Benchmarks {
 
@@ -12,9 +12,10 @@ public final class Benchmarks {
 	}
 
 	/**
-	 * Run.
-	 * @param arguments {@code --quick} for a smoke run, {@code --only=TEXT} for some rows
-	 * @throws Exception if something cannot be measured
+	 * Run the benchmarks.
+	 * @param arguments {@code --quick} for a smoke run, {@code --only=TEXT} to select
+	 * rows
+	 * @throws Exception if a measurement fails
 	 */
 	public static void main(String[] arguments) throws Exception {
 		Options options = Options.parse(arguments);
@@ -44,7 +45,7 @@ public final class Benchmarks {
 		}
 		new Report(options, machine, delivered, measured, skipped.stream().distinct().toList()).write();
 		System.out.printf("Done in %d s%n", (System.nanoTime() - start) / 1_000_000_000);
-		// The broker leaves threads behind.
+		// Threads of the broker would keep the JVM running.
 		System.exit(0);
 	}
 

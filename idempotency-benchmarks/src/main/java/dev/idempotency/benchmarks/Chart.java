@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Horizontal bars: what share of its limit's rate each work keeps, with a mark for the
- * floor and one for the aim. Colours that can be read on white and on black.
+ * A bar chart of the ratios to the limits, with marks for floors and aims. Its colours are
+ * readable on light and dark backgrounds.
  */
 final class Chart {
 
@@ -17,7 +17,7 @@ final class Chart {
 
 	private static final int TOP = 64;
 
-	// Room for ratios above one, which a noisy machine yields.
+	// Leaves room for ratios above 1, which occur on a noisy machine.
 	private static final double MOST = 1.2;
 
 	private static final String HEAD = """

@@ -27,8 +27,8 @@ import dev.idempotency.jdbc.TableName;
 import dev.idempotency.template.IdempotencyListener;
 
 /**
- * The cleanup beside a running load: five million records, of which four million have
- * expired. Windows without and with the cleanup alternate.
+ * Measures the effect of the cleanup on a running load, with five million records of which
+ * four million have expired. Windows without and with the cleanup alternate.
  */
 public final class CleanupBenchmark {
 
@@ -40,8 +40,8 @@ public final class CleanupBenchmark {
 	}
 
 	/**
-	 * Run.
-	 * @param arguments settings of the cleanup, as {@code pause=50ms}; without them its
+	 * Run the benchmark.
+	 * @param arguments settings of the cleanup, such as {@code pause=50ms}, instead of the
 	 * defaults
 	 * @throws IOException if a server does not start
 	 */
@@ -70,7 +70,7 @@ public final class CleanupBenchmark {
 				measure(store, new CleanupLoad(store, THREADS, rate), settings, executor);
 			}
 		}
-		// The broker leaves threads behind.
+		// Threads of the broker would keep the JVM running.
 		System.exit(0);
 	}
 
@@ -103,7 +103,7 @@ public final class CleanupBenchmark {
 			CompletableFuture<Integer> running = CompletableFuture.supplyAsync(job::runOnce, executor);
 			during.add(load.run(executor, Duration.ofSeconds(8)));
 			if (running.isDone()) {
-				throw new IllegalStateException("Nothing was left to delete");
+				throw new IllegalStateException("The cleanup found no expired records. Increase the number of records");
 			}
 			job.stop();
 			deleted.add(running.join() / ((System.nanoTime() - start) / 1e9));

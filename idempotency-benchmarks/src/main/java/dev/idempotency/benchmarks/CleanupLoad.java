@@ -16,20 +16,20 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
 
 /**
- * Threads that claim and complete new keys.
+ * A load of threads that claim and complete new keys.
  *
- * @param store where
- * @param threads how many
- * @param rate operations that each thread begins in a second, 0 for as many as it can
+ * @param store the store
+ * @param threads the number of threads
+ * @param rate the number of operations that each thread starts per second, 0 for no limit
  */
 record CleanupLoad(IdempotencyStore store, int threads, int rate) {
 
 	/**
-	 * Run for a while.
-	 * @param executor has the threads
-	 * @param time how long
-	 * @return how long each claim with its completion took, in nanoseconds, counted from
-	 * the moment at which it was due
+	 * Run the load.
+	 * @param executor the executor that provides the threads
+	 * @param time the duration
+	 * @return the latency of each claim with its completion in nanoseconds, counted from
+	 * the time at which it was due
 	 */
 	Latencies run(ExecutorService executor, Duration time) {
 		long start = System.nanoTime();
@@ -64,16 +64,16 @@ record CleanupLoad(IdempotencyStore store, int threads, int rate) {
 		ClaimRequest request = new ClaimRequest(IdempotencyKey.of("benchmark", UUID.randomUUID().toString()),
 				UUID.randomUUID(), null, Duration.ofMinutes(1), Duration.ofDays(7));
 		if (!(this.store.claim(request) instanceof Claim.Acquired)) {
-			throw new IllegalStateException("A new key is free");
+			throw new IllegalStateException("A new key could not be claimed");
 		}
 		this.store.complete(request, null);
 	}
 
 	/**
-	 * What was measured.
+	 * The result of a run.
 	 *
-	 * @param sorted the times, the shortest first
-	 * @param rate operations in a second
+	 * @param sorted the latencies in ascending order
+	 * @param rate the number of operations per second
 	 */
 	record Latencies(long[] sorted, double rate) {
 

@@ -18,21 +18,20 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.util.Assert;
 
 /**
- * Lets a protected listener and its limit consume the same records, in an application
- * with a topic and a database of its own:
+ * Compares a protected listener with its limit. Both consume the same records, in an
+ * application with its own topic and database:
  * <ol>
- * <li>a round in which round trips are counted, which also shows how many records fill a
- * round;</li>
- * <li>two rounds to warm up: in the second the faster of the two gets enough records,
- * too, for its code to be compiled;</li>
- * <li>the measured rounds, in which the two take turns to be first.</li>
+ * <li>One round counts round trips and determines the number of records per round.</li>
+ * <li>Two rounds warm up. The second has enough records for the code of the faster
+ * listener to be compiled.</li>
+ * <li>In the measured rounds the listeners take turns to be first.</li>
  * </ol>
  */
 final class Comparison {
 
 	private static final int COUNTED_RECORDS = 400;
 
-	// How much longer than the faster one the slower one may take to warm up.
+	// The maximum warm-up time of the slower listener, as a multiple of the faster one.
 	private static final int PATIENCE = 15;
 
 	private final Work work;
@@ -54,9 +53,9 @@ final class Comparison {
 	}
 
 	/**
-	 * Measure.
-	 * @return the figures, or nothing if the settings of the work have no effect
-	 * @throws InterruptedException if somebody wants it to end
+	 * Run the comparison.
+	 * @return the figures, empty if the settings of the work have no effect
+	 * @throws InterruptedException if the thread is interrupted
 	 */
 	Optional<Measured> run() throws InterruptedException {
 		try (ConfigurableApplicationContext context = start()) {
@@ -109,9 +108,8 @@ final class Comparison {
 
 	private Round round(ConfigurableApplicationContext context, int number, int records,
 			@Nullable RoundTrips roundTrips) throws InterruptedException {
-		// One thread where round trips are counted: with several, those of the records
-		// that
-		// are not measured would be among them.
+		// Round trips are counted with one thread. With several threads, the count would
+		// include records that are not measured.
 		Workload workload = Workload.of(number, (roundTrips != null) ? 1 : this.threads, records,
 				this.work.duplicates());
 		workload.send(this.servers.producer(), this.topic);
@@ -129,7 +127,7 @@ final class Comparison {
 		context.getBean(Meter.class).open(window);
 		MessageListenerContainer container = context.getBean(KafkaListenerEndpointRegistry.class)
 			.getListenerContainer(id);
-		Assert.state(container != null, "There is no such listener");
+		Assert.state(container != null, "The application has no listener container with this ID");
 		container.start();
 		try {
 			return window.await();

@@ -6,7 +6,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 
 /**
- * A handler that does nothing, beside a listener that does nothing.
+ * A protected handler that does nothing, and a listener that does nothing as its limit.
  */
 class EmptyListeners {
 
@@ -16,7 +16,7 @@ class EmptyListeners {
 	}
 
 	/**
-	 * In a bean of its own, which no proxy surrounds.
+	 * The limit, in a separate bean that is not proxied.
 	 */
 	static class Limit {
 

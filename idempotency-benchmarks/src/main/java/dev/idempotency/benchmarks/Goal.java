@@ -1,26 +1,26 @@
 package dev.idempotency.benchmarks;
 
 /**
- * What a figure is held against.
+ * The goal for a figure.
  *
- * @param floor the value at which a reason must be found
- * @param aim the value that we are out for
- * @param upwards whether more is better
+ * @param floor the value below which the reason must be found
+ * @param aim the desired value
+ * @param upwards whether a higher figure is better
  */
 record Goal(double floor, double aim, boolean upwards) {
 
 	/**
-	 * The slowest hundredth, as a multiple of the limit's.
+	 * The 99th percentile of the latency, as a multiple of that of the limit.
 	 */
 	static final Goal P99 = new Goal(1.5, 1.2, false);
 
 	/**
-	 * Time that a delivery costs in the process, in microseconds.
+	 * The time of a delivery in the process, in microseconds.
 	 */
 	static final Goal TIME = new Goal(5, 2, false);
 
 	/**
-	 * Memory that a delivery allocates, in bytes.
+	 * The memory that a delivery allocates, in bytes.
 	 */
 	static final Goal MEMORY = new Goal(2048, 1024, false);
 

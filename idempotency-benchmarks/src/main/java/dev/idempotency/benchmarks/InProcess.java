@@ -13,7 +13,7 @@ import org.openjdk.jmh.runner.options.TimeValue;
 import org.springframework.util.Assert;
 
 /**
- * Runs {@link InProcessBenchmark}, each delivery in JVMs of its own.
+ * Runs {@link InProcessBenchmark} with separate JVMs for each kind of delivery.
  */
 final class InProcess {
 
@@ -41,7 +41,7 @@ final class InProcess {
 	private static Delivered delivered(RunResult result) {
 		Result<?> time = result.getPrimaryResult();
 		Result<?> memory = result.getSecondaryResults().get(ALLOCATED);
-		Assert.state(memory != null, "The profiler counts allocations");
+		Assert.state(memory != null, "The profiler has not reported allocations");
 		return new Delivered(InProcessBenchmark.Delivery.valueOf(result.getParams().getParam("delivery")),
 				time.getScore() / 1000, time.getScoreError() / 1000, memory.getScore());
 	}

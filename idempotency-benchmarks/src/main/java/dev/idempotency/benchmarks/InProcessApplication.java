@@ -10,7 +10,8 @@ import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyStore;
 
 /**
- * The same listener twice, once protected, with a store that does nothing.
+ * An application with the same listener unprotected and protected, and a store that does
+ * nothing.
  */
 @SpringBootConfiguration(proxyBeanMethods = false)
 @EnableAutoConfiguration
@@ -32,7 +33,7 @@ class InProcessApplication {
 	}
 
 	/**
-	 * Without the library.
+	 * The unprotected listener.
 	 */
 	static class Unprotected {
 
@@ -46,7 +47,7 @@ class InProcessApplication {
 	}
 
 	/**
-	 * With the library.
+	 * The protected listener.
 	 */
 	static class Protected {
 

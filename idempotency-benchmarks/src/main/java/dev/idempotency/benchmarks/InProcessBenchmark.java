@@ -24,8 +24,8 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.util.Assert;
 
 /**
- * One delivery, handed to the message listener of a container that is not started: all
- * that happens in the process, without broker and store.
+ * Measures one delivery to the message listener of a container that is not started, and
+ * thus the work in the process without broker and store.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -36,7 +36,7 @@ public class InProcessBenchmark {
 	private static final int RECORDS = 1024;
 
 	/**
-	 * The delivery.
+	 * The kind of delivery.
 	 */
 	@Param
 	public Delivery delivery;
@@ -64,9 +64,9 @@ public class InProcessBenchmark {
 		MessageListenerContainer container = this.context.getBean(KafkaListenerEndpointRegistry.class)
 			.getListenerContainer(
 					(this.delivery == Delivery.UNPROTECTED) ? BenchmarkListener.LIMIT : BenchmarkListener.PROTECTED);
-		Assert.state(container != null, "There is no such listener");
+		Assert.state(container != null, "The application has no listener container with this ID");
 		Object target = container.getContainerProperties().getMessageListener();
-		Assert.state(target != null, "A container has a listener");
+		Assert.state(target != null, "The container has no listener");
 		this.listener = (AcknowledgingConsumerAwareMessageListener<String, String>) target;
 		this.records = new ConsumerRecord[RECORDS];
 		for (int i = 0; i < RECORDS; i++) {
@@ -77,7 +77,7 @@ public class InProcessBenchmark {
 	}
 
 	/**
-	 * End the application.
+	 * Stop the application.
 	 */
 	@TearDown
 	public void stop() {
@@ -93,22 +93,22 @@ public class InProcessBenchmark {
 	}
 
 	/**
-	 * What is delivered to whom.
+	 * Kinds of deliveries.
 	 */
 	public enum Delivery {
 
 		/**
-		 * To the listener without the library.
+		 * Delivery to the unprotected listener.
 		 */
 		UNPROTECTED,
 
 		/**
-		 * A new key, to the protected listener.
+		 * Delivery of a new key to the protected listener.
 		 */
 		NEW,
 
 		/**
-		 * A completed key, to the protected listener.
+		 * Delivery of a completed key to the protected listener.
 		 */
 		DUPLICATE
 

@@ -6,24 +6,24 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.ClassUtils;
 
 /**
- * A store, a mode, the protected listener and the listener that is its limit.
+ * A combination of store, mode, protected listener and limit.
  */
 enum Kind {
 
 	/**
-	 * The handler's writes and the record in one transaction.
+	 * The writes of the handler and the record share one transaction.
 	 */
 	TRANSACTIONAL("transactional, PostgreSQL", "the same listener unprotected", "the same listener unprotected",
 			Map.of("idempotency.store.type", "jdbc"), TransferListeners.class),
 
 	/**
-	 * A claim and a completion in PostgreSQL.
+	 * The claim and the completion are in PostgreSQL.
 	 */
 	LEASED("leased, PostgreSQL", "INSERT and UPDATE of a row, two commits", "SELECT by primary key",
 			Map.of("idempotency.store.type", "jdbc"), RowListeners.class, RowLimit.class),
 
 	/**
-	 * A claim and a completion in Redis.
+	 * The claim and the completion are in Redis.
 	 */
 	REDIS("leased, Redis", "SET NX PX and SET PX", "GET", Map.of("idempotency.store.type", "redis"),
 			RedisListeners.class) {
@@ -37,25 +37,25 @@ enum Kind {
 	},
 
 	/**
-	 * The transactions of a batch, and the records, in one transaction.
+	 * The writes and the records of a batch share one transaction.
 	 */
 	TRANSACTIONAL_BATCH("transactional, PostgreSQL, batches of 500", "the same listener unprotected",
 			"the same listener unprotected", Map.of("idempotency.store.type", "jdbc"), BatchTransferListeners.class),
 
 	/**
-	 * A batch beside single records, in PostgreSQL.
+	 * Batches compared with single records, in PostgreSQL.
 	 */
 	LEASED_BATCH("leased, PostgreSQL, batches of 500", "the same for single records", "the same for single records",
 			Map.of("idempotency.store.type", "jdbc"), BatchListeners.class),
 
 	/**
-	 * A batch beside single records, in Redis.
+	 * Batches compared with single records, in Redis.
 	 */
 	REDIS_BATCH("leased, Redis, batches of 500", "the same for single records", "the same for single records",
 			Map.of("idempotency.store.type", "redis"), BatchListeners.class),
 
 	/**
-	 * Completed keys in the memory of the process.
+	 * Completed keys are cached in the process.
 	 */
 	CACHED("leased, PostgreSQL, cache", "an empty listener", "an empty listener",
 			Map.of("idempotency.store.type", "jdbc", "idempotency.cache.enabled", "true"), EmptyListeners.class,
@@ -88,17 +88,18 @@ enum Kind {
 	}
 
 	/**
-	 * Why it cannot be measured.
-	 * @return the reason, {@code null} if it can
+	 * Return the reason why this kind cannot be measured.
+	 * @return the reason, {@code null} if it can be measured
 	 */
 	@Nullable String missing() {
 		return null;
 	}
 
 	/**
-	 * Whether what is to be measured happens.
-	 * @param roundTrips to the store, per record of the protected listener
-	 * @return whether the settings of this kind have an effect
+	 * Return whether the settings of this kind have an effect.
+	 * @param roundTrips the number of round trips to the store per record of the protected
+	 * listener
+	 * @return whether they have an effect
 	 */
 	boolean isEffective(double roundTrips) {
 		return true;

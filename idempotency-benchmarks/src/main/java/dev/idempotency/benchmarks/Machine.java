@@ -16,9 +16,9 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.kafka.core.KafkaTemplate;
 
 /**
- * Where it was measured.
+ * The machine and the software versions of a measurement.
  *
- * @param lines what there is, by its name
+ * @param lines the descriptions by name
  */
 record Machine(Map<String, String> lines) {
 

@@ -6,9 +6,9 @@ import java.util.function.ToDoubleFunction;
 /**
  * The rounds of one comparison.
  *
- * @param work what was done
+ * @param work the work
  * @param threads the number of consumer threads
- * @param counted a round that was not timed, in which the round trips were counted
+ * @param counted the round in which round trips were counted, which was not timed
  * @param rounds the timed rounds
  */
 record Measured(Work work, int threads, Round counted, List<Round> rounds) {

@@ -8,9 +8,9 @@ import org.springframework.kafka.listener.BatchInterceptor;
 import org.springframework.kafka.listener.RecordInterceptor;
 
 /**
- * Stands around the listener of a container, so that what the library does for a delivery
- * lies inside, and polling and committing offsets outside. Boot takes an interceptor of
- * these types only.
+ * Measures the listener of a container as an interceptor. The measured time includes the
+ * work of the library but not polling and offset commits. Spring Boot configures only
+ * interceptors of these type arguments.
  */
 final class Meter implements RecordInterceptor<Object, Object>, BatchInterceptor<Object, Object> {
 
@@ -64,7 +64,7 @@ final class Meter implements RecordInterceptor<Object, Object>, BatchInterceptor
 	private Window window() {
 		Window current = this.window;
 		if (current == null) {
-			throw new IllegalStateException("Nothing is being measured");
+			throw new IllegalStateException("No measurement is running");
 		}
 		return current;
 	}

@@ -13,7 +13,7 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.Settlement;
 
 /**
- * Knows every key, or none.
+ * A store without records, which treats every key as completed or every key as new.
  */
 final class NoOpStore implements IdempotencyStore {
 
@@ -40,7 +40,7 @@ final class NoOpStore implements IdempotencyStore {
 
 	@Override
 	public Settlement fail(ClaimRequest claim, Failure failure) {
-		throw new IllegalStateException("The handler does not fail", new Exception(failure.message()));
+		throw new IllegalStateException("The handler has failed", new Exception(failure.message()));
 	}
 
 	@Override

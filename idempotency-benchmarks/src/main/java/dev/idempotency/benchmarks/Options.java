@@ -6,10 +6,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the command line asks for.
+ * The options of the command line.
  *
- * @param quick whether it is a smoke run
- * @param only the text that the names of the rows must contain, {@code null} for all rows
+ * @param quick whether this is a smoke run
+ * @param only the text that the names of rows must contain, {@code null} for all rows
  */
 record Options(boolean quick, @Nullable String only) {
 
@@ -25,7 +25,7 @@ record Options(boolean quick, @Nullable String only) {
 			}
 			else {
 				throw new IllegalArgumentException(
-						"Unknown option '" + argument + "'; there are --quick and --only=TEXT");
+						"Unknown option '" + argument + "'. Use --quick or --only=TEXT");
 			}
 		}
 		return new Options(quick, only);
@@ -50,17 +50,17 @@ record Options(boolean quick, @Nullable String only) {
 		return this.quick ? 1 : 5;
 	}
 
-	// Of the slower variant.
+	// For the slower listener.
 	double phaseSeconds() {
 		return this.quick ? 0.2 : 1;
 	}
 
-	// Of the faster variant.
+	// For the faster listener.
 	double warmUpSeconds() {
 		return this.quick ? 0.1 : 4;
 	}
 
-	// A part of the rows, or a short run, must not replace the figures of a whole one.
+	// A partial or short run must not replace the figures of a complete one.
 	Path directory() {
 		return Path.of((this.quick || this.only != null) ? "idempotency-benchmarks/target" : "docs");
 	}

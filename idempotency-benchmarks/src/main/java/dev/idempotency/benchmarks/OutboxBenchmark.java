@@ -14,8 +14,8 @@ import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.producer.KafkaOutboxPublisher;
 
 /**
- * A relay beside a bare {@link KafkaTemplate}: how many messages it takes from a full
- * outbox to the broker, and how long a message takes from its commit to a consumer.
+ * Compares a relay with a bare {@link KafkaTemplate}: the rate at which it publishes a
+ * full outbox, and the latency of a message from its commit to a consumer.
  */
 public final class OutboxBenchmark {
 
@@ -26,8 +26,8 @@ public final class OutboxBenchmark {
 	}
 
 	/**
-	 * Run.
-	 * @param arguments none
+	 * Run the benchmark.
+	 * @param arguments not used
 	 * @throws IOException if a server does not start
 	 */
 	public static void main(String[] arguments) throws IOException {
@@ -38,7 +38,7 @@ public final class OutboxBenchmark {
 			new OutboxThroughput(setUp).print();
 			new OutboxBenchmark(setUp).latency();
 		}
-		// The broker leaves threads behind.
+		// Threads of the broker would keep the JVM running.
 		System.exit(0);
 	}
 

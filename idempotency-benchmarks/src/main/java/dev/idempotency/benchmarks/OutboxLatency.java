@@ -15,7 +15,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /**
- * Sends numbers at a steady rate and measures how long each takes to a consumer, by one
+ * Sends numbers at a steady rate and measures the latency of each to a consumer with one
  * clock.
  */
 final class OutboxLatency implements AutoCloseable {
@@ -59,7 +59,7 @@ final class OutboxLatency implements AutoCloseable {
 		while (!this.closed) {
 			for (ConsumerRecord<String, String> record : this.consumer.poll(Duration.ofMillis(100))) {
 				int received = Integer.parseInt(record.value());
-				// Others make the topic ready.
+				// Other messages only initialize the topic.
 				if (received >= 0) {
 					this.received.putIfAbsent(received, System.nanoTime());
 				}
@@ -69,8 +69,8 @@ final class OutboxLatency implements AutoCloseable {
 	}
 
 	/**
-	 * Send for a while, one after the other.
-	 * @param work sends a number, and says when with {@link #sent}
+	 * Send messages one after the other.
+	 * @param work the task that sends a number and calls {@link #sent}
 	 */
 	void run(IntConsumer work) {
 		this.measuredFrom = this.number + (int) (WARM_UP.toSeconds() * this.rate);
@@ -98,14 +98,15 @@ final class OutboxLatency implements AutoCloseable {
 	}
 
 	/**
-	 * The rate that there really was: the sender waits for each message's work.
-	 * @return messages a second
+	 * The rate that was reached, which can be below the requested one because the sender
+	 * waits for each message.
+	 * @return the number of messages per second
 	 */
 	double reached() {
 		return this.reached;
 	}
 
-	// A message may arrive before its sender has come back from the commit.
+	// A message can arrive before the commit returns to its sender.
 	List<Double> millis() {
 		return this.sent.entrySet()
 			.stream()

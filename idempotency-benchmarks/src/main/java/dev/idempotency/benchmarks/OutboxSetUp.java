@@ -24,7 +24,7 @@ import dev.idempotency.producer.KafkaOutboxPublisher;
 import dev.idempotency.producer.KafkaOutboxSerializer;
 
 /**
- * The parts of an application with an outbox.
+ * The components of an application with an outbox.
  */
 final class OutboxSetUp {
 
@@ -69,7 +69,7 @@ final class OutboxSetUp {
 		return this.template;
 	}
 
-	// One that has got a message in each partition is ready.
+	// A message in each partition ensures that the topic is ready.
 	String newTopic() {
 		String topic = this.servers.newTopic(PARTITIONS);
 		IntStream.range(0, PARTITIONS).forEach((i) -> this.template.send(topic, i, "key", String.valueOf(-1)).join());
@@ -92,7 +92,7 @@ final class OutboxSetUp {
 		this.transactions.executeWithoutResult((status) -> work.run());
 	}
 
-	// As autovacuum would have done by then.
+	// In production, autovacuum does this.
 	void vacuum() {
 		this.jdbc.execute("VACUUM ANALYZE " + TABLE);
 	}

@@ -18,8 +18,8 @@ import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.producer.KafkaOutboxPublisher;
 
 /**
- * How many messages a relay takes from a full outbox to the broker, in turn with a bare
- * template that sends the same.
+ * Measures the rate at which a relay publishes a full outbox, in turn with a bare template
+ * that sends the same messages.
  */
 final class OutboxThroughput {
 
@@ -49,7 +49,7 @@ final class OutboxThroughput {
 		print(MESSAGES, OutboxSetUp.KEYS, DEFAULT_RETENTION);
 	}
 
-	// What is kept stays until the last round has ended.
+	// Published messages that are kept stay in the table until the last round has ended.
 	private void print(int messages, int keys, Duration retention) {
 		JdbcOutboxStore store = this.setUp.store(retention);
 		List<Double> sent = new ArrayList<>();
@@ -61,7 +61,7 @@ final class OutboxThroughput {
 			fill(store, this.setUp.newTopic(), messages, keys);
 			this.setUp.vacuum();
 			double relay = rate(messages, () -> drain(store, messages));
-			// The first one is for the compiler.
+			// The first round warms up.
 			if (round >= 0) {
 				sent.add(bare);
 				relayed.add(relay);

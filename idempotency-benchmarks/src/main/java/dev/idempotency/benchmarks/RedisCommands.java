@@ -7,8 +7,9 @@ import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
- * Counts commands as the server does. It also counts those that a script runs inside it,
- * which are no round trips: where there are scripts, only they are counted.
+ * Counts commands by the statistics of the server. These include the commands that scripts
+ * run inside the server, which are not round trips. If there are scripts, only the scripts
+ * are counted.
  */
 final class RedisCommands implements RoundTrips {
 
@@ -16,7 +17,7 @@ final class RedisCommands implements RoundTrips {
 
 	private static final Set<String> SCRIPTS = Set.of("cmdstat_eval", "cmdstat_evalsha", "cmdstat_fcall");
 
-	// Not of a listener.
+	// A separate connection, which no listener uses.
 	private static final Set<String> OTHERS = Set.of("cmdstat_info", "cmdstat_config", "cmdstat_hello",
 			"cmdstat_client", "cmdstat_ping");
 
@@ -38,7 +39,7 @@ final class RedisCommands implements RoundTrips {
 		try (RedisConnection connection = this.connections.getConnection()) {
 			Properties statistics = connection.serverCommands().info("commandstats");
 			if (statistics == null) {
-				throw new IllegalStateException("Redis does not count its commands");
+				throw new IllegalStateException("Redis returned no command statistics");
 			}
 			long scripts = calls(statistics, true);
 			return (scripts > 0) ? scripts : calls(statistics, false);

@@ -13,7 +13,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 
 /**
- * A handler that does nothing, beside the least number of bare commands.
+ * A protected handler that does nothing, and the minimum of bare commands as its limit.
  */
 class RedisListeners {
 
@@ -47,7 +47,7 @@ class RedisListeners {
 
 	private static void check(Boolean done) {
 		if (!Boolean.TRUE.equals(done)) {
-			throw new IllegalStateException("The key is not what it should be");
+			throw new IllegalStateException("The key has an unexpected value");
 		}
 	}
 

@@ -6,8 +6,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Writes the figures as Markdown, between two markers of a page whose other parts are
- * written by hand, and as a chart.
+ * Writes the figures as a chart and as Markdown between two markers of a page. The other
+ * parts of the page are written by hand.
  */
 final class Report {
 
@@ -55,7 +55,7 @@ final class Report {
 		return this.measured.stream().filter((row) -> row.work().goal() != null).toList();
 	}
 
-	// A batch that is several times as fast would leave no room for the others.
+	// The bar of a batch that is several times as fast would not leave room for the others.
 	private List<Measured> shares() {
 		return this.measured.stream().filter((row) -> {
 			Goal goal = row.work().goal();

@@ -1,10 +1,10 @@
 package dev.idempotency.benchmarks;
 
 /**
- * The same records, consumed by both listeners.
+ * The figures of both listeners for the same records.
  *
- * @param limit the listener of the least work
- * @param guarded the protected listener
+ * @param limit the figures of the limit
+ * @param guarded the figures of the protected listener
  */
 record Round(Phase limit, Phase guarded) {
 

@@ -1,7 +1,7 @@
 package dev.idempotency.benchmarks;
 
 /**
- * Counts how often a store is asked.
+ * Counts the round trips to a store.
  */
 interface RoundTrips {
 

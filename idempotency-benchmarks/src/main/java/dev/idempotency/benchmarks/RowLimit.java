@@ -13,7 +13,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import dev.idempotency.store.IdempotencyStore;
 
 /**
- * Bare statements on a table like the store's, by the plain driver.
+ * Runs bare statements with the JDBC driver on a table like that of the store.
  */
 final class RowLimit {
 
@@ -29,7 +29,7 @@ final class RowLimit {
 
 	private final DataSource dataSource;
 
-	// The store has created its table.
+	// Created after the store has created its table.
 	RowLimit(DataSource dataSource, IdempotencyStore store) {
 		this.dataSource = dataSource;
 		new JdbcTemplate(dataSource).execute("CREATE TABLE bare_record (LIKE idempotency_record INCLUDING ALL)");
@@ -50,7 +50,7 @@ final class RowLimit {
 				PreparedStatement statement = connection.prepareStatement(COMPLETE)) {
 			statement.setObject(1, id);
 			if (statement.executeUpdate() != 1) {
-				throw new IllegalStateException("There is no such row");
+				throw new IllegalStateException("The row does not exist");
 			}
 		}
 	}
@@ -61,7 +61,7 @@ final class RowLimit {
 			statement.setObject(1, id);
 			try (ResultSet row = statement.executeQuery()) {
 				if (!row.next() || !"C".equals(row.getString(1)) || row.getBytes(2) != null) {
-					throw new IllegalStateException("There is no such row");
+					throw new IllegalStateException("The row does not exist");
 				}
 			}
 		}

@@ -9,8 +9,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 
 /**
- * A handler that does nothing, so that claim and completion are all that costs, beside
- * the least number of bare statements.
+ * A protected handler that does nothing, and the minimum of bare statements as its limit.
  */
 class RowListeners {
 

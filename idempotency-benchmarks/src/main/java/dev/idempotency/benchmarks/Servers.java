@@ -19,7 +19,7 @@ import org.springframework.kafka.test.EmbeddedKafkaKraftBroker;
 import redis.embedded.RedisServer;
 
 /**
- * Real servers on this machine: a broker in this JVM, PostgreSQL and Redis beside it.
+ * The servers on this machine: a broker in this JVM, PostgreSQL and Redis.
  */
 final class Servers implements AutoCloseable {
 
@@ -45,7 +45,7 @@ final class Servers implements AutoCloseable {
 		EmbeddedKafkaBroker kafka = new EmbeddedKafkaKraftBroker(1, 1)
 			.brokerProperties(Map.of("offsets.topic.num.partitions", "1"));
 		kafka.afterPropertiesSet();
-		// The class starts a server that keeps nothing safe, which is what tests want.
+		// By default the class starts a server without durability, for tests.
 		EmbeddedPostgres postgres = EmbeddedPostgres.builder()
 			.setServerConfig("fsync", "on")
 			.setServerConfig("synchronous_commit", "on")
@@ -79,7 +79,8 @@ final class Servers implements AutoCloseable {
 	}
 
 	/**
-	 * The settings of an application with a new database, the same for both listeners.
+	 * Create a database and return the properties of an application, which are the same
+	 * for both listeners.
 	 * @return the properties
 	 */
 	Map<String, Object> properties() {
@@ -98,9 +99,9 @@ final class Servers implements AutoCloseable {
 	}
 
 	/**
-	 * What PostgreSQL says.
-	 * @param sql the question
-	 * @return the first column of the answer, empty without one
+	 * Query PostgreSQL.
+	 * @param sql the query
+	 * @return the first column of the result, empty if there is none
 	 */
 	String query(String sql) {
 		try (Connection connection = this.postgres.getPostgresDatabase().getConnection();

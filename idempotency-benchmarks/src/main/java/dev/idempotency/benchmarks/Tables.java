@@ -28,7 +28,7 @@ final class Tables {
 		return table.toString();
 	}
 
-	// A multiple of nothing says nothing.
+	// The limit of cached duplicates takes no time, so a ratio would be meaningless.
 	private static String p99(Measured row) {
 		return (row.work().kind() == Kind.CACHED) ? "the limit does nothing | |"
 				: String.format(Locale.ROOT, "%.2f | %.1f, %.1f | %s", row.p99Ratio(), Goal.P99.floor(), Goal.P99.aim(),
@@ -55,7 +55,7 @@ final class Tables {
 		return table.toString();
 	}
 
-	// Of a batch they are few for each record.
+	// A batch has few round trips per record, which need more digits.
 	private static String trips(Phase phase) {
 		return String.format(Locale.ROOT, (phase.roundTrips() < 0.1) ? "%.4f" : "%.2f", phase.roundTrips());
 	}

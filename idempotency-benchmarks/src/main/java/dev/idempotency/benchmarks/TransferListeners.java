@@ -8,7 +8,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 
 /**
- * A business transaction of two statements.
+ * Handlers that run a business transaction of two statements.
  */
 class TransferListeners {
 

@@ -7,7 +7,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
- * The writes of a business transaction: two statements.
+ * The two statements of a business transaction.
  */
 final class Transfers {
 
@@ -34,7 +34,7 @@ final class Transfers {
 	}
 
 	void transferAll(List<ConsumerRecord<String, String>> records) {
-		// In the order of the accounts, so that two batches do not wait for each other.
+		// Sorted by account, so that two batches do not deadlock.
 		List<String> payments = records.stream()
 			.map(Workload::key)
 			.sorted(Comparator.comparing(Transfers::account))

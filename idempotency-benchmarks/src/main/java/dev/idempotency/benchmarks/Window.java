@@ -39,8 +39,8 @@ final class Window {
 
 	/**
 	 * Create a window.
-	 * @param workload the records to come
-	 * @param roundTrips what counts the round trips, {@code null} if they are not counted
+	 * @param workload the expected records
+	 * @param roundTrips the counter of round trips, {@code null} if they are not counted
 	 */
 	Window(Workload workload, @Nullable RoundTrips roundTrips) {
 		this.workload = workload;
@@ -55,11 +55,11 @@ final class Window {
 	}
 
 	/**
-	 * A delivery has ended.
-	 * @param record a record of it
-	 * @param startTime when it began
-	 * @param endTime when it ended
-	 * @param count the number of its records, which share its time
+	 * Record the end of a delivery.
+	 * @param record a record of the delivery
+	 * @param startTime the start time
+	 * @param endTime the end time
+	 * @param count the number of records, which share the time equally
 	 */
 	void ended(ConsumerRecord<?, ?> record, long startTime, long endTime, int count) {
 		if (!this.workload.contains(record)) {
@@ -84,7 +84,7 @@ final class Window {
 	Phase await() throws InterruptedException {
 		boolean ended = this.complete.await(PATIENCE, TimeUnit.SECONDS);
 		if (this.failure != null) {
-			throw new IllegalStateException("A delivery failed, so nothing can be measured", this.failure);
+			throw new IllegalStateException("The measurement has failed, because a delivery failed", this.failure);
 		}
 		if (!ended) {
 			throw new IllegalStateException(

@@ -5,11 +5,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One kind of work, done by a protected listener and by its limit.
+ * Work that a protected listener and its limit do.
  *
  * @param kind the store and the two listeners
- * @param duplicates how many of a hundred records are duplicates
- * @param goal what the ratio of the rates is held against, {@code null} for nothing
+ * @param duplicates the percentage of records that are duplicates
+ * @param goal the goal for the ratio of the rates, {@code null} if there is none
  */
 record Work(Kind kind, int duplicates, @Nullable Goal goal) {
 
@@ -25,8 +25,8 @@ record Work(Kind kind, int duplicates, @Nullable Goal goal) {
 	}
 
 	/**
-	 * Why it cannot be measured.
-	 * @return the reason, {@code null} if it can
+	 * Return the reason why this work cannot be measured.
+	 * @return the reason, {@code null} if it can be measured
 	 */
 	@Nullable String missing() {
 		return this.kind.missing();

@@ -11,14 +11,14 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
 /**
- * The records of one round. Each partition begins with new keys that are not measured:
- * the container starts, and the duplicates that follow have something to repeat. A
- * duplicate follows the first record of its key in the same partition.
+ * The records of one round. Each partition begins with new keys that are not measured,
+ * while the container starts. Later duplicates repeat them. A duplicate follows the first
+ * record of its key in the same partition.
  *
- * @param round a letter that tells the records of two rounds apart
+ * @param round a letter that distinguishes the records of two rounds
  * @param partitions the number of partitions
- * @param perPartition how many records of a partition are measured
- * @param duplicates how many of a hundred measured records are duplicates
+ * @param perPartition the number of measured records per partition
+ * @param duplicates the percentage of measured records that are duplicates
  */
 record Workload(char round, int partitions, int perPartition, int duplicates) {
 
@@ -60,7 +60,7 @@ record Workload(char round, int partitions, int perPartition, int duplicates) {
 		return this.partitions * (leadIn() + this.perPartition);
 	}
 
-	// No more keys than the local cache of a row holds.
+	// Limited to the size of the local cache.
 	private int leadIn() {
 		return Math.min(500, Math.max(50, this.perPartition / 10));
 	}
@@ -89,7 +89,7 @@ record Workload(char round, int partitions, int perPartition, int duplicates) {
 		return record(topic, partition, (index < 0) ? LEAD_IN : NEW, key);
 	}
 
-	// Spread evenly.
+	// Duplicates are spread evenly.
 	private boolean isDuplicate(long index) {
 		return (index + 1) * this.duplicates / 100 > index * this.duplicates / 100;
 	}

@@ -1,5 +1,5 @@
 /**
- * What protection costs.
+ * Benchmarks of the cost of protection.
  */
 @NullMarked
 package dev.idempotency.benchmarks;

@@ -10,8 +10,8 @@ import dev.idempotency.sample.servers.EmbeddedServersInitializer;
 import dev.idempotency.sample.servers.ServersOnly;
 
 /**
- * Starts the payment service, or with the argument {@code servers} only the servers that
- * it needs.
+ * Starts the payment service. With the argument {@code servers} it starts only the
+ * servers that the service needs.
  */
 @SpringBootApplication
 public class SamplePaymentApplication {

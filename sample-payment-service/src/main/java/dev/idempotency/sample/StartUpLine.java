@@ -8,7 +8,7 @@ import org.springframework.core.env.Environment;
 import org.springframework.stereotype.Component;
 
 /**
- * Says where the page is.
+ * Logs the address of the page after start-up.
  */
 @Component
 final class StartUpLine implements ApplicationListener<ApplicationReadyEvent> {
@@ -23,7 +23,7 @@ final class StartUpLine implements ApplicationListener<ApplicationReadyEvent> {
 
 	@Override
 	public void onApplicationEvent(ApplicationReadyEvent event) {
-		logger.info("The page is at http://localhost:{}/", this.environment.getProperty("local.server.port"));
+		logger.info("Open http://localhost:{}/ to see the page", this.environment.getProperty("local.server.port"));
 	}
 
 }

@@ -1,5 +1,5 @@
 /**
- * A payment service that is told everything several times and charges once.
+ * A payment service that receives messages several times and charges each payment once.
  */
 @NullMarked
 package dev.idempotency.sample;

@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests of the service with beans that are processed ahead of time, on the JVM.
+ * Tests for the service with ahead-of-time processing, on the JVM.
  */
 class AheadOfTimeTests {
 
@@ -35,7 +35,7 @@ class AheadOfTimeTests {
 	private Path directory;
 
 	@Test
-	void processedServiceChargesOnce() throws Exception {
+	void serviceWithAheadOfTimeProcessingChargesOnce() throws Exception {
 		process();
 		compile();
 		int port = freePort();
@@ -60,7 +60,7 @@ class AheadOfTimeTests {
 		}
 	}
 
-	// With addresses, so that no server is started.
+	// The addresses are set, so that no embedded server is started.
 	private void process() throws IOException, InterruptedException {
 		Process processor = java("processor.log",
 				List.of("-Dspring.datasource.url=jdbc:postgresql://localhost/none",

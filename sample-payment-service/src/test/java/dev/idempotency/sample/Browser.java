@@ -22,9 +22,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * A headless Chromium that shows one page, driven over the DevTools protocol. The drivers
- * that come from Maven Central want to download a browser; this one uses what is
- * installed.
+ * A headless Chromium that shows one page and is driven over the DevTools protocol. It
+ * uses the installed browser, because drivers from Maven Central download one.
  */
 final class Browser implements AutoCloseable {
 
@@ -65,7 +64,7 @@ final class Browser implements AutoCloseable {
 		return new Browser(process, profile, page(process.inputReader(), url));
 	}
 
-	// The browser says where it listens, and lists its pages there.
+	// The browser prints its address and lists its pages there.
 	private static URI page(BufferedReader output, String url) throws IOException {
 		String line = output.readLine();
 		while (line != null && !line.contains("DevTools listening on ")) {
@@ -85,8 +84,8 @@ final class Browser implements AutoCloseable {
 
 	/**
 	 * Evaluate an expression in the page.
-	 * @param expression the JavaScript, a promise is awaited
-	 * @return its value
+	 * @param expression the JavaScript expression, which may be a promise
+	 * @return the value of the expression
 	 */
 	JsonNode evaluate(String expression) {
 		JsonNode answer = call("Runtime.evaluate",
@@ -117,7 +116,7 @@ final class Browser implements AutoCloseable {
 	}
 
 	/**
-	 * Waits for one answer at a time.
+	 * Waits for one response at a time.
 	 */
 	private static final class Answers implements WebSocket.Listener {
 

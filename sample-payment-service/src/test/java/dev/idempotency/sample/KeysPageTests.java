@@ -25,7 +25,7 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests of the page in a browser, where one is installed.
+ * Tests for the page in a browser. They are skipped when no browser is installed.
  */
 @SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, useMainMethod = UseMainMethod.ALWAYS)
 class KeysPageTests {
@@ -40,12 +40,12 @@ class KeysPageTests {
 	private IdempotencyStore store;
 
 	@BeforeAll
-	static void needBrowser() {
+	static void requireBrowser() {
 		assumeThat(Browser.executable()).as("Chromium").isPresent();
 	}
 
 	@Test
-	void stuckKeyIsReleasedWithItsButton() throws IOException {
+	void stuckKeyIsReleasedByItsButton() throws IOException {
 		IdempotencyKey stuck = record("P", null);
 		IdempotencyKey failed = record("F", "java.lang.IllegalStateException");
 		new PaymentService(this.port).order(50, 0.2);

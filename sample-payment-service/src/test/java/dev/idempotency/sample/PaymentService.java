@@ -12,7 +12,8 @@ import tools.jackson.databind.JsonNode;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The running service, as a test sees it, with the figures that it had at first.
+ * A client of the running service that compares its figures with those at the start of a
+ * test.
  */
 class PaymentService {
 

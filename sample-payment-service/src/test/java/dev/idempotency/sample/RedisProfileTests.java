@@ -23,7 +23,7 @@ import dev.idempotency.sample.payment.PaymentTopic;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests of the service with the profile {@code redis}.
+ * Tests for the service with the profile {@code redis}.
  */
 @SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, useMainMethod = UseMainMethod.ALWAYS)
 @ActiveProfiles("redis")
@@ -44,12 +44,12 @@ class RedisProfileTests {
 	private KafkaTemplate<String, PaymentCommand> kafka;
 
 	@Test
-	void paymentsThatAreToldTwiceAreChargedOnce() {
+	void paymentsThatAreSentTwiceAreChargedOnce() {
 		PaymentService service = new PaymentService(this.port);
 		int keysBefore = this.redis.keys("idempotency:*").size();
 		assertThat(service.store().at("/name").stringValue()).isEqualTo("redis");
 		assertThat(service.store().at("/transactional").booleanValue()).isFalse();
-		// One payment of them runs twice, and its first charge is rolled back.
+		// The handler of one payment runs twice, and its first charge is rolled back.
 		service.crash();
 		service.order(200, 0.5);
 		JsonNode after = service.awaitConsumption();
@@ -68,12 +68,12 @@ class RedisProfileTests {
 	}
 
 	@Test
-	void secondChargeOfPaymentIsNotOnTheStatement() {
+	void secondChargeIsNotOnTheStatement() {
 		PaymentService service = new PaymentService(this.port);
 		service.order(1, 0);
 		service.awaitConsumption();
 		PaymentCommand payment = newestPayment();
-		// As if the process had died after the charge and before its key was completed.
+		// Simulates a crash after the charge and before the completion of its key.
 		IdempotencyKey key = IdempotencyKey.of(LEDGER, payment.paymentId().toString());
 		assertThat(this.redis.delete("idempotency:{" + key.id().toString().replace("-", "") + "}")).isTrue();
 		ProducerRecord<String, PaymentCommand> message = new ProducerRecord<>(PaymentTopic.NAME, payment.account(),
@@ -83,8 +83,8 @@ class RedisProfileTests {
 		JsonNode after = service.awaitConsumption();
 		assertThat(service.increase(after, "/protected/charges")).isEqualTo(2);
 		assertThat(service.increase(after, "/statements/deliveries")).isEqualTo(2);
-		// Its key is that of the first, its balance and entry are not: rejected, not
-		// suppressed.
+		// The event has the key of the first one but another balance and entry, so it is
+		// rejected and not suppressed.
 		assertThat(service.increase(after, "/statements/suppressed")).isZero();
 		assertThat(service.increase(after, "/statements/applied")).isOne();
 		assertThat(service.increaseOfAmount(after, "/statements/amount")).isEqualByComparingTo(payment.amount());
@@ -96,7 +96,7 @@ class RedisProfileTests {
 			.single();
 	}
 
-	// All but the outbox, which is in the database of the ledger wherever the keys are.
+	// Without the tables of the outbox, which is always in the database of the ledger.
 	private List<String> tablesOfKeys() {
 		return this.jdbc.sql("select tablename from pg_tables where tablename like 'idempotency%'")
 			.query(String.class)

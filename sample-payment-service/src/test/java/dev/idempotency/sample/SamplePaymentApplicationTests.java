@@ -14,7 +14,7 @@ import tools.jackson.databind.JsonNode;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests of the whole service on its embedded servers.
+ * Tests for the service with its embedded servers.
  */
 @SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, useMainMethod = UseMainMethod.ALWAYS)
 class SamplePaymentApplicationTests {
@@ -33,14 +33,14 @@ class SamplePaymentApplicationTests {
 	}
 
 	@Test
-	void redisIsLeftAlone() {
+	void redisIsNotUsedByDefault() {
 		assertThat(this.context.getBeanNamesForType(RedisConnectionFactory.class)).isEmpty();
 		assertThat(this.service.store().at("/name").stringValue()).isEqualTo("jdbc");
 		assertThat(this.service.store().at("/transactional").booleanValue()).isTrue();
 	}
 
 	@Test
-	void paymentsThatAreToldTwiceAreChargedOnce() {
+	void paymentsThatAreSentTwiceAreChargedOnce() {
 		this.service.order(200, 0.5);
 		JsonNode after = this.service.awaitConsumption();
 		assertThat(this.service.increase(after, "/paymentsRequested")).isEqualTo(200);
@@ -56,7 +56,7 @@ class SamplePaymentApplicationTests {
 	}
 
 	@Test
-	void paymentWhoseHandlerCrashesMidwayIsChargedOnce() {
+	void paymentIsChargedOnceWhenItsHandlerFailsMidway() {
 		this.service.crash();
 		this.service.order(20, 0);
 		JsonNode after = this.service.awaitConsumption();

@@ -13,7 +13,7 @@ import tools.jackson.databind.JsonNode;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests of what follows a charge: its event, and the statement of the account.
+ * Tests for the event of a charge and the statement of its account.
  */
 @SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, useMainMethod = UseMainMethod.ALWAYS)
 class StatementTests {
@@ -32,8 +32,8 @@ class StatementTests {
 	}
 
 	@Test
-	void paymentsThatAreToldTwiceAreOnTheStatementsOnce() {
-		// One of them runs twice, and its first charge is rolled back.
+	void paymentsThatAreSentTwiceAreOnTheStatementsOnce() {
+		// The handler of one payment runs twice, and its first charge is rolled back.
 		this.service.crash();
 		this.service.order(200, 0.5);
 		JsonNode after = this.service.awaitConsumption();
@@ -41,14 +41,14 @@ class StatementTests {
 		assertThat(this.service.increase(after, "/statements/applied")).isEqualTo(200);
 		assertThat(this.service.increaseOfAmount(after, "/statements/amount"))
 			.isEqualByComparingTo(this.service.increaseOfAmount(after, "/amountRequested"));
-		assertStatementsAreThoseOfTheLedger(after);
+		assertStatementsMatchTheLedger(after);
 	}
 
 	@Test
 	void eventsThatArePublishedAgainAreAppliedOnce() {
 		this.service.order(50, 0);
 		this.service.awaitConsumption();
-		// As if the relay had died before it could mark what it had published.
+		// Simulates a relay that has crashed before it marked published messages.
 		int events = this.jdbc.sql(
 				"update idempotency_outbox set published_at = null, next_attempt_at = now() where published_at is not null")
 			.update();
@@ -57,12 +57,12 @@ class StatementTests {
 		assertThat(this.service.increase(after, "/statements/deliveries")).isEqualTo(50 + events);
 		assertThat(this.service.increase(after, "/statements/suppressed")).isEqualTo(events);
 		assertThat(this.service.increase(after, "/statements/applied")).isEqualTo(50);
-		assertStatementsAreThoseOfTheLedger(after);
+		assertStatementsMatchTheLedger(after);
 	}
 
-	private void assertStatementsAreThoseOfTheLedger(JsonNode summary) {
+	private void assertStatementsMatchTheLedger(JsonNode summary) {
 		assertThat(summary.at("/statements/outOfOrder").longValue()).isZero();
-		assertThat(summary.at("/outbox/setAside").longValue()).isZero();
+		assertThat(summary.at("/outbox/deadLetters").longValue()).isZero();
 		JsonNode differences = this.service.reconciliation();
 		assertThat(differences).hasSize(5).allSatisfy((difference) -> assertThat(difference.decimalValue()).isZero());
 		assertThat(this.jdbc
@@ -71,7 +71,7 @@ class StatementTests {
 					where ledger = 'ledger' and (account.balance <> statement.balance or account.balance <> -statement.amount)
 					""")
 			.query(Long.class)
-			.single()).as("accounts whose last event did not tell their balance").isZero();
+			.single()).as("accounts whose last event does not contain their balance").isZero();
 	}
 
 }

@@ -20,7 +20,8 @@ class CardGatewayClient {
 	}
 
 	void charge(String idempotencyKey, ChargeRequest request) {
-		// The gateway is part of this service, whose port is known when it has started.
+		// Read late, because the gateway is part of this service and its port is known
+		// only after the start.
 		String gateway = this.environment.getRequiredProperty("sample.gateway.url");
 		this.http.post()
 			.uri(gateway + "/gateway/charges")

@@ -10,7 +10,7 @@ import org.springframework.web.bind.annotation.RequestHeader;
 import org.springframework.web.bind.annotation.RestController;
 
 /**
- * The card gateway: it keeps each call, and charges once per key.
+ * The card gateway, which records every call and charges once per key.
  */
 @RestController
 class CardGatewayController {

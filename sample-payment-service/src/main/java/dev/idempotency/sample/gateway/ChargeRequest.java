@@ -3,7 +3,7 @@ package dev.idempotency.sample.gateway;
 import java.math.BigDecimal;
 
 /**
- * What the card gateway is asked to charge.
+ * A request to the card gateway.
  */
 record ChargeRequest(String account, BigDecimal amount) {
 

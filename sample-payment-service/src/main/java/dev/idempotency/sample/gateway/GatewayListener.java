@@ -10,8 +10,9 @@ import dev.idempotency.sample.payment.PaymentCommand;
 import dev.idempotency.sample.payment.PaymentTopic;
 
 /**
- * Calls the card gateway once per payment, and passes the key on for the one window that
- * a lease leaves: a crash after the call. That is the same wherever the keys are kept.
+ * Calls the card gateway once per payment. In leased mode a crash after the call leads to
+ * a second call, so the listener passes the key on and the gateway recognizes the
+ * duplicate. This does not depend on the store.
  */
 @Component
 class GatewayListener {

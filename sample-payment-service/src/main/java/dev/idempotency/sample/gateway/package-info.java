@@ -1,5 +1,5 @@
 /**
- * The card gateway, and the listener that calls it.
+ * The card gateway and the listener that calls it.
  */
 @NullMarked
 package dev.idempotency.sample.gateway;

@@ -6,7 +6,7 @@ import org.springframework.web.bind.annotation.ResponseStatus;
 import org.springframework.web.bind.annotation.RestController;
 
 /**
- * Arms the crash.
+ * Arms the simulated crash.
  */
 @RestController
 class CrashController {

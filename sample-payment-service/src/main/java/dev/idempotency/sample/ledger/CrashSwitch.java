@@ -9,7 +9,8 @@ import org.slf4j.LoggerFactory;
 import org.springframework.stereotype.Component;
 
 /**
- * Makes the next run of each ledger fail between its debit and its entry.
+ * Simulates a crash: the next charge of each ledger fails between its debit and its
+ * entry.
  */
 @Component
 class CrashSwitch {
@@ -24,7 +25,7 @@ class CrashSwitch {
 
 	void crashIfArmed(String ledger) {
 		if (this.armed.remove(ledger)) {
-			logger.warn("A handler of '{}' fails between debit and entry, as asked for", ledger);
+			logger.warn("A handler of '{}' fails between debit and entry, because the crash switch is armed", ledger);
 			throw new IllegalStateException("Crash between debit and entry");
 		}
 	}

@@ -9,8 +9,8 @@ import org.springframework.transaction.annotation.Transactional;
 import dev.idempotency.sample.payment.PaymentCommand;
 
 /**
- * Charges a payment in two steps, a debit and an entry, in the transaction of its caller
- * or in one of its own. It has no protection of its own.
+ * Charges a payment in two steps, a debit and an entry. It joins the transaction of the
+ * caller or starts one, and it does not detect duplicates.
  */
 @Component
 class Ledger {

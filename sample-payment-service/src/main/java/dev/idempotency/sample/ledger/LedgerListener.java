@@ -8,11 +8,12 @@ import dev.idempotency.sample.payment.PaymentCommand;
 import dev.idempotency.sample.payment.PaymentTopic;
 
 /**
- * Charges each payment once, however often it is told. With the keys in PostgreSQL, key,
- * charge and event commit together: exactly once. With the keys in Redis charge and event
- * commit first, under a lease: at least once, if the process dies before the key is
- * completed. The event of the second charge has the idempotency key of the first and
- * another balance: its consumers do not apply it, and reject it with an error.
+ * Charges each payment once, even if its message is delivered several times. With the
+ * PostgreSQL store, the key, the charge and the event commit together, so a payment is
+ * charged exactly once. With the Redis store, the charge and the event commit first,
+ * under a lease. If the process then crashes before the key is completed, the payment is
+ * charged again. The second event has the idempotency key of the first but another
+ * balance, so its consumers reject it with an error.
  */
 @Component
 class LedgerListener {

@@ -4,8 +4,8 @@ import java.math.BigDecimal;
 import java.util.UUID;
 
 /**
- * An event: the account has been debited for the payment. The entries of an account have
- * growing numbers.
+ * The event that an account has been debited for a payment. The entry numbers of an
+ * account increase.
  */
 public record PaymentCharged(UUID paymentId, String account, BigDecimal amount, BigDecimal balance, long entry) {
 

@@ -6,7 +6,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.config.TopicBuilder;
 
 /**
- * The topic of the events, with the account as message key.
+ * The topic of {@link PaymentCharged} events. The message key is the account.
  */
 @Configuration(proxyBeanMethods = false)
 public class PaymentChargedTopic {

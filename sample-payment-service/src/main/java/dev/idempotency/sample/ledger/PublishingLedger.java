@@ -8,8 +8,8 @@ import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.sample.payment.PaymentCommand;
 
 /**
- * Charges a payment and sends the event of it, in the transaction of its caller or in one
- * of its own: there is an event if, and only if, there is a charge.
+ * Charges a payment and sends its event in the same transaction, so that there is an
+ * event if and only if there is a charge.
  */
 @Component
 class PublishingLedger {
@@ -26,8 +26,8 @@ class PublishingLedger {
 	@Transactional
 	Receipt charge(PaymentCommand command) {
 		Receipt receipt = this.ledger.charge("ledger", command);
-		// After the debit: its lock on the account puts the events of an account in
-		// order.
+		// Sent after the debit, whose row lock on the account keeps the events of the
+		// account in order.
 		this.outbox.send(OutboxMessage.to(PaymentChargedTopic.NAME)
 			.key(command.account())
 			.payload(new PaymentCharged(command.paymentId(), command.account(), command.amount(), receipt.balance(),

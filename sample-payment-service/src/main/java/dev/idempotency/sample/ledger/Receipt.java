@@ -4,7 +4,7 @@ import java.math.BigDecimal;
 import java.util.UUID;
 
 /**
- * What the ledger answers to a charge.
+ * The result of a charge.
  */
 record Receipt(UUID paymentId, long entry, BigDecimal balance) {
 

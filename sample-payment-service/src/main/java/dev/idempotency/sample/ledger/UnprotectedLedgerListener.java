@@ -8,8 +8,8 @@ import dev.idempotency.sample.payment.PaymentCommand;
 import dev.idempotency.sample.payment.PaymentTopic;
 
 /**
- * The twin of {@link LedgerListener} for comparison: a transaction, but no idempotency
- * and no events.
+ * The unprotected counterpart of {@link LedgerListener}, with a transaction but without
+ * idempotency and events.
  */
 @Component
 class UnprotectedLedgerListener {

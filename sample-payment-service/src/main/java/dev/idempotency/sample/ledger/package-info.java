@@ -1,6 +1,6 @@
 /**
- * The ledger, once behind a protected listener, which sends an event of each charge, and
- * once behind an unprotected one.
+ * The ledger with two listeners: a protected one, which sends an event for each charge,
+ * and an unprotected one.
  */
 @NullMarked
 package dev.idempotency.sample.ledger;

@@ -3,8 +3,11 @@ package dev.idempotency.sample.payment;
 import dev.idempotency.sample.payment.Payment.Repeat;
 
 /**
- * One turn of a payment: how many messages are sent together, and whether they are its
- * last ones.
+ * One step of sending a payment.
+ *
+ * @param command the message
+ * @param messages the number of copies that are sent together
+ * @param last whether no further copies of the payment follow
  */
 record Dispatch(PaymentCommand command, int messages, boolean last) {
 

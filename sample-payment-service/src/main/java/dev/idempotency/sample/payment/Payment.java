@@ -5,7 +5,10 @@ import java.util.UUID;
 import java.util.random.RandomGenerator;
 
 /**
- * A requested payment and how often it is told.
+ * A requested payment.
+ *
+ * @param command the message of the payment
+ * @param repeat whether and when the message is sent a second time
  */
 record Payment(PaymentCommand command, Repeat repeat) {
 
@@ -20,22 +23,22 @@ record Payment(PaymentCommand command, Repeat repeat) {
 	}
 
 	/**
-	 * Whether and when the message of a payment is sent a second time.
+	 * The ways in which a message can be sent a second time.
 	 */
 	enum Repeat {
 
 		/**
-		 * It is sent once.
+		 * The message is sent once.
 		 */
 		NEVER,
 
 		/**
-		 * The copy is sent together with the message, on another partition.
+		 * A copy is sent together with the message, to another partition.
 		 */
 		AT_ONCE,
 
 		/**
-		 * The copy is sent after all other messages.
+		 * A copy is sent after all other messages.
 		 */
 		LATER
 

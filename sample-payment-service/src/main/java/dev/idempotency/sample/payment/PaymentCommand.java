@@ -4,7 +4,7 @@ import java.math.BigDecimal;
 import java.util.UUID;
 
 /**
- * What a message asks for: debit the account with the amount, once per payment.
+ * The command to debit an account once for a payment.
  */
 public record PaymentCommand(UUID paymentId, String account, BigDecimal amount) {
 

@@ -7,7 +7,7 @@ import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RestController;
 
 /**
- * Takes orders for payments; answers when the broker has all messages.
+ * Accepts orders for payments. It responds when the broker has acknowledged all messages.
  */
 @RestController
 class PaymentController {

@@ -9,16 +9,19 @@ import org.springframework.util.Assert;
 import dev.idempotency.sample.payment.Payment.Repeat;
 
 /**
- * How many payments to make, and the share of them that is sent a second time.
+ * An order for random payments.
+ *
+ * @param count the number of payments
+ * @param duplicateRate the fraction of payments whose message is sent a second time
  */
 record PaymentOrder(int count, double duplicateRate) {
 
 	private static final int MAX_COUNT = 100_000;
 
 	PaymentOrder {
-		Assert.isTrue(count >= 1 && count <= MAX_COUNT, () -> "'count' must be between 1 and 100000, not " + count);
+		Assert.isTrue(count >= 1 && count <= MAX_COUNT, () -> "'count' must be between 1 and 100000, but is " + count);
 		Assert.isTrue(duplicateRate >= 0 && duplicateRate <= 1,
-				() -> "'duplicateRate' must be between 0 and 1, not " + duplicateRate);
+				() -> "'duplicateRate' must be between 0 and 1, but is " + duplicateRate);
 	}
 
 	List<Payment> payments() {

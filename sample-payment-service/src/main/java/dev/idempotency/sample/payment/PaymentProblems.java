@@ -10,7 +10,7 @@ import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.RestControllerAdvice;
 
 /**
- * Says what is wrong with an order, and what happens to one that could not be sent.
+ * Describes the problem of an order that is invalid or could not be sent.
  */
 @RestControllerAdvice(assignableTypes = PaymentController.class)
 class PaymentProblems {
@@ -19,14 +19,15 @@ class PaymentProblems {
 	ProblemDetail unreadable(HttpMessageNotReadableException ex) {
 		Throwable cause = ex.getMostSpecificCause();
 		return ProblemDetail.forStatusAndDetail(HttpStatus.BAD_REQUEST, (cause instanceof IllegalArgumentException)
-				? cause.getMessage() : "The body must be JSON such as {\"count\":1000,\"duplicateRate\":0.3}");
+				? cause.getMessage() : "The body must be JSON, for example {\"count\":1000,\"duplicateRate\":0.3}");
 	}
 
 	@ExceptionHandler({ CompletionException.class, KafkaException.class,
 			org.springframework.kafka.KafkaException.class })
 	ProblemDetail unsent() {
 		return ProblemDetail.forStatusAndDetail(HttpStatus.SERVICE_UNAVAILABLE,
-				"Kafka did not take all messages. The payments are stored; the next start of the service sends them.");
+				"Kafka did not acknowledge all messages. The payments are stored, and the next start of the "
+						+ "service sends them.");
 	}
 
 }

@@ -12,7 +12,7 @@ import org.springframework.transaction.annotation.Transactional;
 import dev.idempotency.sample.payment.Payment.Repeat;
 
 /**
- * The requested payments: stored before they are sent, marked when the broker has them.
+ * Stores payments before they are sent and marks those that the broker has acknowledged.
  */
 @Repository
 class PaymentRepository {

@@ -14,8 +14,8 @@ import org.springframework.stereotype.Component;
 import dev.idempotency.sample.payment.Payment.Repeat;
 
 /**
- * Sends stored payments at least once: a payment is marked when the broker has
- * acknowledged its messages, and what is not marked is sent again.
+ * Sends stored payments at least once. It marks a payment when the broker has
+ * acknowledged its messages. Payments that are not marked are sent again.
  */
 @Component
 class PaymentSender {
@@ -50,7 +50,8 @@ class PaymentSender {
 	}
 
 	private Stream<CompletableFuture<?>> send(Dispatch dispatch, int partitions) {
-		// Each copy goes to another partition, so that two consumers may hold it at once.
+		// Copies go to different partitions, so that consumers can process them in
+		// parallel.
 		int partition = ThreadLocalRandom.current().nextInt(partitions);
 		return IntStream.range(partition, partition + dispatch.messages())
 			.mapToObj((next) -> this.kafka.send(message(dispatch.command(), next % partitions)));

@@ -6,7 +6,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.config.TopicBuilder;
 
 /**
- * The topic that all consumer groups read.
+ * The topic of {@link PaymentCommand} messages.
  */
 @Configuration(proxyBeanMethods = false)
 public class PaymentTopic {

@@ -9,8 +9,8 @@ import org.springframework.boot.ApplicationRunner;
 import org.springframework.stereotype.Component;
 
 /**
- * Sends what an earlier run of the service has stored but not marked as sent. Messages
- * that the broker had already taken are sent twice by this.
+ * Sends payments at start-up that an earlier run has stored but not marked as sent.
+ * Messages that the broker has already received are thereby sent a second time.
  */
 @Component
 final class UnsentPayments implements ApplicationRunner {
@@ -30,7 +30,7 @@ final class UnsentPayments implements ApplicationRunner {
 	public void run(ApplicationArguments args) {
 		List<Payment> unsent = this.payments.unsent();
 		if (!unsent.isEmpty()) {
-			logger.info("Sending {} payments that an earlier run has left unsent", unsent.size());
+			logger.info("Sending {} payments that an earlier run did not send", unsent.size());
 			this.sender.send(unsent);
 		}
 	}

@@ -1,5 +1,5 @@
 /**
- * Payments: taking them, storing them, sending them to Kafka.
+ * Accepts payments, stores them and sends them to Kafka.
  */
 @NullMarked
 package dev.idempotency.sample.payment;

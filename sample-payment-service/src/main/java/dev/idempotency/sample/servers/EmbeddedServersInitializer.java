@@ -14,8 +14,8 @@ import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.Profiles;
 
 /**
- * Starts each server whose address is not configured, before any bean needs it; Redis
- * only with the profile {@code redis}.
+ * Starts each server whose address is not configured before any bean is created. Redis is
+ * started only with the profile {@code redis}.
  */
 public final class EmbeddedServersInitializer implements ApplicationContextInitializer<GenericApplicationContext> {
 
@@ -34,19 +34,19 @@ public final class EmbeddedServersInitializer implements ApplicationContextIniti
 		Map<String, Object> addresses = new LinkedHashMap<>();
 		context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("embeddedServers", addresses));
 		if (!context.getEnvironment().containsProperty(POSTGRES)) {
-			logger.info("Starting PostgreSQL; set {} to use another one", POSTGRES);
+			logger.info("Starting PostgreSQL. Set '{}' to use an existing server", POSTGRES);
 			Postgres postgres = Postgres.start();
 			stopLast(context, postgres);
 			addresses.put(POSTGRES, postgres.url());
 		}
 		if (!context.getEnvironment().containsProperty(KAFKA)) {
-			logger.info("Starting Kafka; set {} to use another one", KAFKA);
+			logger.info("Starting Kafka. Set '{}' to use an existing broker", KAFKA);
 			Kafka kafka = Kafka.start();
 			stopLast(context, kafka);
 			addresses.put(KAFKA, kafka.bootstrapServers());
 		}
 		if (needsRedis(context.getEnvironment())) {
-			logger.info("Starting Redis; set {} to use another one", REDIS);
+			logger.info("Starting Redis. Set '{}' to use an existing server", REDIS);
 			Redis redis = Redis.start();
 			stopLast(context, redis);
 			addresses.put(REDIS, redis.url());
@@ -59,8 +59,8 @@ public final class EmbeddedServersInitializer implements ApplicationContextIniti
 	}
 
 	private void stopLast(GenericApplicationContext context, DisposableBean server) {
-		// Beans are destroyed in the reverse order of their registration, and nothing is
-		// registered before the initializers run.
+		// The server is registered before all beans, which are destroyed in reverse
+		// order.
 		DefaultListableBeanFactory beans = context.getDefaultListableBeanFactory();
 		beans.registerDisposableBean(server.getClass().getName(), server);
 	}

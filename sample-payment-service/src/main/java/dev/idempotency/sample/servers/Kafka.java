@@ -19,11 +19,10 @@ final class Kafka implements DisposableBean {
 
 	static Kafka start() {
 		EmbeddedKafkaKraftBroker broker = new EmbeddedKafkaKraftBroker(1, 1);
-		// Its default would set a system property that outlives the broker.
+		// The default is a system property that would outlive the broker.
 		broker.brokerListProperty("sample.servers.kafka");
-		// Its shutdown hook would delete the files of the broker while listeners still
-		// run;
-		// the broker deletes them itself when it is destroyed.
+		// A shutdown hook would delete the files of the broker while listeners are still
+		// running. The broker deletes them when it is destroyed.
 		Exit.setShutdownHookAdder((name, hook) -> {
 		});
 		broker.afterPropertiesSet();
@@ -37,7 +36,7 @@ final class Kafka implements DisposableBean {
 
 	@Override
 	public void destroy() {
-		// The broker closes one of its own clients twice and warns about it.
+		// The broker closes one of its clients twice and logs a warning about it.
 		LoggingSystem.get(getClass().getClassLoader())
 			.setLogLevel("org.apache.kafka.clients.NetworkClient", LogLevel.ERROR);
 		this.broker.destroy();

@@ -7,7 +7,7 @@ import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import org.springframework.beans.factory.DisposableBean;
 
 /**
- * A PostgreSQL server as a child process, with its data in a temporary directory.
+ * A PostgreSQL server in a child process with its data in a temporary directory.
  */
 final class Postgres implements DisposableBean {
 
@@ -19,7 +19,7 @@ final class Postgres implements DisposableBean {
 
 	static Postgres start() {
 		try {
-			// A shutdown hook of its own would stop the server while listeners still run.
+			// A shutdown hook would stop the server while listeners are still running.
 			return new Postgres(EmbeddedPostgres.builder().setRegisterShutdownHook(false).start());
 		}
 		catch (IOException ex) {

@@ -20,7 +20,7 @@ import redis.embedded.core.ExecutableProvider;
 import redis.embedded.model.OS;
 
 /**
- * A Redis server as a process of its own, with its data in a temporary directory.
+ * A Redis server in a separate process with its data in a temporary directory.
  */
 final class Redis implements DisposableBean {
 
@@ -60,10 +60,10 @@ final class Redis implements DisposableBean {
 
 	private Process launch() throws IOException {
 		File executable = ExecutableProvider.newJarResourceProvider(this.directory.toFile()).get();
-		// Ctrl-C in a terminal reaches all processes there; a detached server does not
-		// stop while listeners still run. Windows cannot detach it.
+		// Ctrl-C in a terminal ends all its processes. A detached server keeps running
+		// until the listeners have stopped. Windows does not support this.
 		String detached = (OS.detectOS() != OS.WINDOWS) ? "yes" : "no";
-		// What has been answered outlives a kill of the server, as it should in earnest.
+		// Acknowledged writes survive a crash of the server, as they must in production.
 		return new ProcessBuilder(executable.getAbsolutePath(), "--bind", HOST, "--port", String.valueOf(this.port),
 				"--dir", this.directory.toString(), "--save", "", "--appendonly", "yes", "--daemonize", detached,
 				"--logfile", log().toString())
@@ -81,14 +81,14 @@ final class Redis implements DisposableBean {
 		while (!answers()) {
 			boolean failed = !launch.isAlive() && launch.exitValue() != 0;
 			if (failed || System.nanoTime() > end) {
-				throw new IOException("No answer from Redis; its last words are in " + log());
+				throw new IOException("Redis does not respond. See its log file " + log());
 			}
 			try {
 				Thread.sleep(20);
 			}
 			catch (InterruptedException ex) {
 				Thread.currentThread().interrupt();
-				throw new IOException("Interrupted before Redis has answered", ex);
+				throw new IOException("Interrupted while waiting for Redis", ex);
 			}
 		}
 	}
@@ -117,7 +117,7 @@ final class Redis implements DisposableBean {
 			ask("SHUTDOWN NOSAVE");
 		}
 		catch (SocketException ex) {
-			// It has ended without a good-bye, or somebody has stopped it before.
+			// The server has closed the connection or was not running any more.
 		}
 		FileSystemUtils.deleteRecursively(this.directory);
 	}

@@ -12,8 +12,8 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.core.env.Environment;
 
 /**
- * Keeps the servers running for other processes, and writes their addresses to the
- * properties file that {@code sample.servers.file} names.
+ * Keeps the servers running for other processes and writes their addresses to the
+ * properties file that {@code sample.servers.file} specifies.
  */
 public final class ServersOnly implements ApplicationListener<ApplicationReadyEvent> {
 
@@ -40,7 +40,7 @@ public final class ServersOnly implements ApplicationListener<ApplicationReadyEv
 			.filter(this.environment::containsProperty)
 			.map((name) -> name + "=" + this.environment.getRequiredProperty(name))
 			.toList();
-		// Who waits for the file must not see half of it.
+		// A process that waits for the file must not read an incomplete one.
 		Path partial = Files.write(file.resolveSibling(file.getFileName() + ".part"), addresses);
 		Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE);
 	}

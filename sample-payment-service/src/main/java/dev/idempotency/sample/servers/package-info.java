@@ -1,5 +1,6 @@
 /**
- * Kafka inside this process, PostgreSQL and Redis beside it.
+ * The embedded servers: Kafka in this process, PostgreSQL and Redis in processes of their
+ * own.
  */
 @NullMarked
 package dev.idempotency.sample.servers;

@@ -8,8 +8,8 @@ import dev.idempotency.sample.ledger.PaymentCharged;
 import dev.idempotency.sample.ledger.PaymentChargedTopic;
 
 /**
- * Puts each charge on the statement of its account once, however often its event is
- * published.
+ * Adds each charge to the statement of its account once, even if its event is published
+ * several times.
  */
 @Component
 class StatementListener {

@@ -7,8 +7,8 @@ import org.springframework.transaction.annotation.Transactional;
 import dev.idempotency.sample.ledger.PaymentCharged;
 
 /**
- * Applies an event in two steps, a sum and a line, and counts the events that come after
- * a later one of their account. It has no protection of its own.
+ * Applies an event in two steps, a sum and a line, and counts events that arrive out of
+ * order. It does not detect duplicates.
  */
 @Component
 class Statements {

@@ -1,5 +1,5 @@
 /**
- * The statements of the accounts, which follow the events of the ledger.
+ * The account statements, which are derived from the events of the ledger.
  */
 @NullMarked
 package dev.idempotency.sample.statement;

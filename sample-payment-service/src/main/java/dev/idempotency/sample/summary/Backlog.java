@@ -16,9 +16,9 @@ import dev.idempotency.sample.ledger.PaymentChargedTopic;
 import dev.idempotency.sample.payment.PaymentTopic;
 
 /**
- * Tells what is still to be done: the payments to send, the records that each consumer
- * group has before it, and the events in the outbox. It reads along the way of a payment,
- * so that none slips past it.
+ * Counts pending work: the payments to send, the lag of each consumer group and the
+ * events in the outbox. It reads the figures in the order in which a payment passes them,
+ * so that it misses no payment.
  */
 @Component
 class Backlog {

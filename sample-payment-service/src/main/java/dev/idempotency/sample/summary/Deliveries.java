@@ -10,7 +10,7 @@ import org.springframework.kafka.listener.RecordInterceptor;
 import org.springframework.stereotype.Component;
 
 /**
- * Counts the deliveries of each consumer group, before anything is suppressed.
+ * Counts the deliveries to each consumer group, including suppressed duplicates.
  */
 @Component
 class Deliveries implements RecordInterceptor<Object, Object> {

@@ -6,7 +6,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.core.KafkaAdmin;
 
 /**
- * The client that is asked for offsets.
+ * The Kafka client that reads offsets.
  */
 @Configuration(proxyBeanMethods = false)
 class KafkaAdminClient {

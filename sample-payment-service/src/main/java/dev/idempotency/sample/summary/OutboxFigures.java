@@ -11,7 +11,7 @@ import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.OutboxStore.Status;
 
 /**
- * Tells what is in the outbox, and counts what has left it.
+ * Reads the status of the outbox and counts published messages.
  */
 @Component
 class OutboxFigures implements OutboxListener {

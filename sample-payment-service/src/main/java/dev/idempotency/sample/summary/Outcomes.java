@@ -10,7 +10,7 @@ import io.micrometer.core.instrument.Timer;
 import org.springframework.stereotype.Component;
 
 /**
- * How the deliveries to the protected listeners ended, as their meter counts them.
+ * Reads the outcomes of deliveries to the protected listeners from their meter.
  */
 @Component
 class Outcomes {

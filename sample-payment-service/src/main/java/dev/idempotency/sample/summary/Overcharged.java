@@ -7,9 +7,9 @@ import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Component;
 
 /**
- * Tells how much money each ledger has debited beyond one charge of each payment that it
- * knows. Payments that are still to be charged do not count, so the figure is right under
- * traffic, too.
+ * Calculates the amount that each ledger has debited in excess of one charge per payment.
+ * Payments that are not yet charged do not count, so the figure is also correct under
+ * load.
  */
 @Component
 class Overcharged {

@@ -43,15 +43,14 @@ class Reconciliation {
 	}
 
 	/**
-	 * How the statements differ from the ledger.
+	 * The differences between the statements and the ledger.
 	 *
-	 * @param missing charged payments without a line; under traffic they may be on their
-	 * way
-	 * @param unknown lines without an entry in the ledger
-	 * @param doubled lines beyond one of each payment
-	 * @param secondCharges those of them that tell of a second charge, and not of the
-	 * first one again
-	 * @param doubledAmount money beyond one line of each payment
+	 * @param missing the number of charged payments without a line, which may still be
+	 * pending under load
+	 * @param unknown the number of lines without an entry in the ledger
+	 * @param doubled the number of lines in excess of one per payment
+	 * @param secondCharges the number of those lines that belong to a second charge
+	 * @param doubledAmount the amount in excess of one line per payment
 	 */
 	record Differences(long missing, long unknown, long doubled, long secondCharges, BigDecimal doubledAmount) {
 

@@ -1,8 +1,10 @@
 package dev.idempotency.sample.summary;
 
 /**
- * Where the keys are kept, and whether they commit together with the charges of the
- * ledger.
+ * The idempotency store.
+ *
+ * @param name the name of the store
+ * @param transactional whether keys commit together with the charges of the ledger
  */
 record StoreInUse(String name, boolean transactional) {
 

@@ -5,9 +5,8 @@ import java.math.BigDecimal;
 import com.fasterxml.jackson.annotation.JsonProperty;
 
 /**
- * What was asked for, and what each consumer group made of it. Deliveries, suppressed
- * duplicates and published events count from the start of the service, everything else
- * from the beginning.
+ * The figures of the page. Deliveries, suppressed duplicates and published events are
+ * counted from the start of the service. All other figures come from the database.
  */
 record Summary(long paymentsRequested, long messagesSent, BigDecimal amountRequested,
 		@JsonProperty("protected") ProtectedLedger protectedLedger,
@@ -26,7 +25,7 @@ record Summary(long paymentsRequested, long messagesSent, BigDecimal amountReque
 
 	}
 
-	record Outbox(long pending, long setAside, long published) {
+	record Outbox(long pending, long deadLetters, long published) {
 
 	}
 

@@ -15,7 +15,7 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
- * Tells the figures.
+ * Returns the figures of the page.
  */
 @RestController
 class SummaryController {

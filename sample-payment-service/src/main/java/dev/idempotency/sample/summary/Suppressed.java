@@ -9,7 +9,7 @@ import org.springframework.stereotype.Component;
 import dev.idempotency.template.IdempotencyListener;
 
 /**
- * Counts the duplicates that the library has kept from the handlers.
+ * Counts the duplicates that the library has suppressed.
  */
 @Component
 class Suppressed implements IdempotencyListener {

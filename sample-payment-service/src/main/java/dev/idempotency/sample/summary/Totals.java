@@ -6,7 +6,7 @@ import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.stereotype.Component;
 
 /**
- * Adds up the tables, in one statement so that all figures are of one moment.
+ * Calculates totals of the tables in one statement, so that all figures are consistent.
  */
 @Component
 class Totals {

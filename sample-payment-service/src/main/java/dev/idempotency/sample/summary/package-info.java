@@ -1,5 +1,6 @@
 /**
- * What was requested, delivered, suppressed, charged and told further.
+ * The figures of requested, delivered, suppressed and charged payments and of their
+ * events.
  */
 @NullMarked
 package dev.idempotency.sample.summary;

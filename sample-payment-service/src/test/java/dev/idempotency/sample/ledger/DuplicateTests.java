@@ -26,8 +26,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * The two tests that every idempotent listener deserves, to be copied: they are explained
- * in {@code docs/testing.md}.
+ * The two tests that every idempotent listener should have. The page
+ * {@code docs/testing.md} explains them.
  */
 @SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, useMainMethod = UseMainMethod.ALWAYS,
 		properties = "spring.application.name=duplicate-tests")
@@ -45,7 +45,7 @@ class DuplicateTests {
 	private MeterRegistry meters;
 
 	@Test
-	void paymentThatIsSentAgainIsChargedOnce() {
+	void paymentIsChargedOnceWhenItIsSentAgain() {
 		PaymentCommand payment = new PaymentCommand(UUID.randomUUID(), "ACC-01", BigDecimal.TEN);
 		double before = settled();
 		send(payment, 0);
@@ -56,7 +56,7 @@ class DuplicateTests {
 	}
 
 	@Test
-	void copiesAtTheSameMomentAreChargedOnce() {
+	void paymentIsChargedOnceWhenCopiesArriveAtTheSameTime() {
 		PaymentCommand payment = new PaymentCommand(UUID.randomUUID(), "ACC-01", BigDecimal.TEN);
 		double before = settled();
 		for (int copy = 0; copy < 12; copy++) {
@@ -77,7 +77,7 @@ class DuplicateTests {
 		await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertThat(settled()).isEqualTo(count));
 	}
 
-	// Deliveries that came to an end. One that met another in progress comes again.
+	// Without deliveries that were paused because another one was in progress.
 	private double settled() {
 		return this.meters.find("idempotency.process")
 			.timers()

@@ -31,7 +31,7 @@ class PublishingLedgerTests {
 	private JdbcClient jdbc;
 
 	@Test
-	void chargeThatIsRolledBackHasNoEvent() {
+	void rolledBackChargeHasNoEvent() {
 		PaymentCommand payment = new PaymentCommand(UUID.randomUUID(), "ACC-01", BigDecimal.TEN);
 		this.transaction.executeWithoutResult((status) -> {
 			this.ledger.charge(payment);

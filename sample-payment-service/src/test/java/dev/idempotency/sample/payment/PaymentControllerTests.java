@@ -18,7 +18,7 @@ import static org.mockito.BDDMockito.willThrow;
 import static org.mockito.Mockito.mock;
 
 /**
- * Tests for {@link PaymentController} and its {@link PaymentProblems}.
+ * Tests for {@link PaymentController} and {@link PaymentProblems}.
  */
 class PaymentControllerTests {
 
@@ -33,14 +33,14 @@ class PaymentControllerTests {
 
 	@ParameterizedTest
 	@CsvSource(delimiter = '|', textBlock = """
-			{"count":0,"duplicateRate":0.3}      | 'count' must be between 1 and 100000, not 0
-			{"count":100001,"duplicateRate":0.3} | 'count' must be between 1 and 100000, not 100001
-			{"count":1,"duplicateRate":-0.1}     | 'duplicateRate' must be between 0 and 1, not -0.1
-			{"count":1,"duplicateRate":1.1}      | 'duplicateRate' must be between 0 and 1, not 1.1
-			{"count":"many"}                     | The body must be JSON such as {"count":1000,"duplicateRate":0.3}
-			count=5                              | The body must be JSON such as {"count":1000,"duplicateRate":0.3}
+			{"count":0,"duplicateRate":0.3}      | 'count' must be between 1 and 100000, but is 0
+			{"count":100001,"duplicateRate":0.3} | 'count' must be between 1 and 100000, but is 100001
+			{"count":1,"duplicateRate":-0.1}     | 'duplicateRate' must be between 0 and 1, but is -0.1
+			{"count":1,"duplicateRate":1.1}      | 'duplicateRate' must be between 0 and 1, but is 1.1
+			{"count":"many"}                     | The body must be JSON, for example {"count":1000,"duplicateRate":0.3}
+			count=5                              | The body must be JSON, for example {"count":1000,"duplicateRate":0.3}
 			""", quoteCharacter = '`')
-	void badOrderIsRefusedWithTheReason(String body, String reason) {
+	void invalidOrderIsRejectedWithTheReason(String body, String reason) {
 		assertThat(order(body)).hasStatus(HttpStatus.BAD_REQUEST)
 			.bodyJson()
 			.extractingPath("$.detail")
@@ -57,7 +57,7 @@ class PaymentControllerTests {
 	}
 
 	@Test
-	void orderThatKafkaDoesNotTakeIsAnsweredWithWhatHappensNext() {
+	void orderThatKafkaDoesNotAcknowledgeIsReportedAsStored() {
 		willThrow(new KafkaException("no broker")).given(this.sender).send(any());
 		assertThat(order("{\"count\":3,\"duplicateRate\":1}")).hasStatus(HttpStatus.SERVICE_UNAVAILABLE)
 			.bodyJson()

@@ -15,17 +15,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 class PaymentOrderTests {
 
 	@Test
-	void duplicateRateIsMetExactlyAndSharedBetweenAtOnceAndLater() {
+	void duplicatesMatchTheRateAndAreSentAtOnceOrLaterInEqualParts() {
 		assertThat(repeats(1_000, 0.3)).isEqualTo(Map.of(Repeat.NEVER, 700L, Repeat.AT_ONCE, 150L, Repeat.LATER, 150L));
 	}
 
 	@Test
-	void rateOfZeroRepeatsNothing() {
+	void rateOfZeroRepeatsNoPayment() {
 		assertThat(repeats(10, 0)).isEqualTo(Map.of(Repeat.NEVER, 10L));
 	}
 
 	@Test
-	void rateOfOneRepeatsEverything() {
+	void rateOfOneRepeatsEveryPayment() {
 		assertThat(repeats(10, 1)).isEqualTo(Map.of(Repeat.AT_ONCE, 5L, Repeat.LATER, 5L));
 	}
 
