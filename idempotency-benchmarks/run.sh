@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the library, measures it, and writes docs/benchmarks.md and docs/benchmarks.svg.
-#   --quick      a smoke run of less than a minute; its figures say nothing and go to target/
-#   --only=TEXT  only the rows whose name contains the text; goes to target/ too
-#   cleanup      instead of all that, the cleanup beside a running load; its table goes to the screen. Settings of the
-#                cleanup may follow, such as pause=50ms
-#   outbox       instead of all that, the relay of an outbox beside a bare KafkaTemplate; its tables go to the screen
+# Builds the library, runs the benchmarks and writes docs/benchmarks.md and docs/benchmarks.svg.
+#   --quick      runs a smoke test of less than a minute. Its figures are not meaningful and are written to target/
+#   --only=TEXT  runs only the rows whose name contains the text. The figures are written to target/
+#   cleanup      runs only the benchmark of the cleanup under load and prints its table. Settings of the cleanup may
+#                follow, such as pause=50ms
+#   outbox       runs only the comparison of the outbox relay with a bare KafkaTemplate and prints its tables
 set -euo pipefail
 
 cd "$(dirname "$0")/.."

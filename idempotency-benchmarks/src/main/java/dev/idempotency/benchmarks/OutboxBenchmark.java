@@ -45,7 +45,7 @@ public final class OutboxBenchmark {
 	private void latency() {
 		System.out.println("""
 
-				| messages/s asked for | KafkaTemplate: messages/s reached | send to consumer p50, p99 ms \
+				| messages/s requested | KafkaTemplate: messages/s reached | send to consumer p50, p99 ms \
 				| outbox: messages/s reached | commit to consumer p50, p99 ms |
 				|---|---|---|---|---|""");
 		KafkaOutboxPublisher publisher = this.setUp.publisher();

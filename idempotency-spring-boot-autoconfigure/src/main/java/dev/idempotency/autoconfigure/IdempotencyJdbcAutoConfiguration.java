@@ -64,7 +64,7 @@ public final class IdempotencyJdbcAutoConfiguration {
 				jdbc.transactionManager());
 		DataSource used = JdbcTransactionManagers.managed(manager, dataSource);
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, table, properties.store().timeout(), jdbc.layout(),
-				jdbc.partitionInterval(), RenewalDataSource.beside(used, properties.store().timeout()));
+				jdbc.partitionInterval(), RenewalDataSource.forPool(used, properties.store().timeout()));
 		if (!store.supportsLeases()) {
 			logger.warn("The DataSource of the idempotency store selects its database by thread "
 					+ "(AbstractRoutingDataSource). Only transactional mode is possible, a key is stored in one of the "

@@ -98,8 +98,8 @@ public final class IdempotencyRedisAutoConfiguration {
 								+ factory.getClass().getSimpleName() + ".",
 						"Set 'spring.data.redis.client-type' to 'lettuce', or declare a LettuceConnectionFactory bean.");
 			}
-			// WAIT needs a connection of its own, and the client of a master/replica
-			// setup has no single address to open it to.
+			// WAIT needs a separate connection, and the client of a master/replica
+			// setup has no single address for it.
 			if (properties.redis().replicas() > 0 && Binder.get(environment)
 				.bind("spring.data.redis.masterreplica.nodes", Bindable.listOf(String.class))
 				.isBound()) {

@@ -50,7 +50,7 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 	 * @return the {@link DataSource}, {@code null} if the configuration of the pool
 	 * cannot be copied and renewals must share the pool
 	 */
-	static @Nullable RenewalDataSource beside(DataSource pool, Duration timeout) {
+	static @Nullable RenewalDataSource forPool(DataSource pool, Duration timeout) {
 		DataSource target = target(pool);
 		if (target instanceof AbstractRoutingDataSource) {
 			// Such a store supports transactional mode only.

@@ -107,8 +107,9 @@ class RenewalDataSourceTests {
 
 	@Test
 	void renewalUsesThePoolWhenItsConnectionCannotBeOpened() throws SQLException {
-		try (RenewalDataSource renewals = RenewalDataSource.beside(new TransactionAwareDataSourceProxy(database.pool()),
-				Duration.ofMillis(250)); Logs logs = Logs.ofThisThread()) {
+		try (RenewalDataSource renewals = RenewalDataSource
+			.forPool(new TransactionAwareDataSourceProxy(database.pool()), Duration.ofMillis(250));
+				Logs logs = Logs.ofThisThread()) {
 			int active = database.pool().getHikariPoolMXBean().getActiveConnections();
 			try (Connection own = renewals.getConnection()) {
 				assertThat(own.isValid(1)).isTrue();
@@ -128,7 +129,7 @@ class RenewalDataSourceTests {
 	@Test
 	void renewalUsesAnUnknownDataSourceAndThisIsLogged() {
 		try (Logs logs = Logs.ofThisThread()) {
-			assertThat(RenewalDataSource.beside(new DriverManagerDataSource(database.url()), Duration.ofSeconds(1)))
+			assertThat(RenewalDataSource.forPool(new DriverManagerDataSource(database.url()), Duration.ofSeconds(1)))
 				.isNull();
 			assertThat(logs.messages("INFO")).singleElement()
 				.asString()
@@ -141,7 +142,7 @@ class RenewalDataSourceTests {
 		SimpleMeterRegistry meters = new SimpleMeterRegistry();
 		try (HikariDataSource pool = pool()) {
 			pool.setMetricRegistry(meters);
-			try (RenewalDataSource renewals = RenewalDataSource.beside(pool, Duration.ofSeconds(1));
+			try (RenewalDataSource renewals = RenewalDataSource.forPool(pool, Duration.ofSeconds(1));
 					Connection connection = renewals.getConnection()) {
 				assertThat(connection.isValid(1)).isTrue();
 			}
@@ -168,7 +169,7 @@ class RenewalDataSourceTests {
 			} : pool;
 			JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, TableName.of(TestDatabase.TABLE),
 					TestDatabase.TIMEOUT, Layout.SINGLE, Duration.ZERO,
-					RenewalDataSource.beside(used, Duration.ofSeconds(1)));
+					RenewalDataSource.forPool(used, Duration.ofSeconds(1)));
 			ClaimRequest request = TestDatabase.request(this.key);
 			assertThat(store.claim(request)).isInstanceOf(Claim.Acquired.class);
 			assertThat(store.renew(request)).isEqualTo(Settlement.SETTLED);
@@ -181,7 +182,7 @@ class RenewalDataSourceTests {
 		String role = createRole();
 		try (HikariDataSource pool = pool()) {
 			pool.setUsername("gone");
-			try (RenewalDataSource renewals = RenewalDataSource.beside(pool, Duration.ofSeconds(1))) {
+			try (RenewalDataSource renewals = RenewalDataSource.forPool(pool, Duration.ofSeconds(1))) {
 				pool.getHikariConfigMXBean().setUsername(role);
 				pool.getHikariConfigMXBean().setPassword("secret");
 				try (Connection shared = pool.getConnection(); Connection own = renewals.getConnection()) {
