@@ -30,14 +30,8 @@ public final class Benchmarks {
 			int remaining = works.size() * options.threads().size();
 			for (Work work : works) {
 				for (int threads : options.threads()) {
-					System.out.printf("[%4d s] %s, %d thread(s); %d to go%n",
+					System.out.printf("[%4d s] %s, %d thread(s), %d to go%n",
 							(System.nanoTime() - start) / 1_000_000_000, work, threads, --remaining);
-					String missing = work.missing();
-					if (missing != null) {
-						skipped.add(work + ": " + missing);
-						System.out.println("         skipped: " + missing);
-						continue;
-					}
 					new Comparison(work, threads, servers, options).run()
 						.ifPresentOrElse(measured::add, () -> skipped.add(work + ": the setting has no effect"));
 				}

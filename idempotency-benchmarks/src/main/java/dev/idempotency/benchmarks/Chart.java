@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * A bar chart of the ratios to the limits, with marks for floors and aims. Its colours are
- * readable on light and dark backgrounds.
+ * A bar chart of the ratios to the limits, with marks for floors and aims. Its colours
+ * are readable on light and dark backgrounds.
  */
 final class Chart {
 

@@ -27,8 +27,8 @@ import dev.idempotency.jdbc.TableName;
 import dev.idempotency.template.IdempotencyListener;
 
 /**
- * Measures the effect of the cleanup on a running load, with five million records of which
- * four million have expired. Windows without and with the cleanup alternate.
+ * Measures the effect of the cleanup on a running load, with five million records of
+ * which four million have expired. Windows without and with the cleanup alternate.
  */
 public final class CleanupBenchmark {
 
@@ -41,8 +41,8 @@ public final class CleanupBenchmark {
 
 	/**
 	 * Run the benchmark.
-	 * @param arguments settings of the cleanup, such as {@code pause=50ms}, instead of the
-	 * defaults
+	 * @param arguments settings of the cleanup, such as {@code pause=50ms}, instead of
+	 * the defaults
 	 * @throws IOException if a server does not start
 	 */
 	public static void main(String[] arguments) throws IOException {

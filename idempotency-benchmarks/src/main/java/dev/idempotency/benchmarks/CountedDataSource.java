@@ -11,8 +11,8 @@ import net.ttddyy.dsproxy.support.ProxyDataSourceBuilder;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 
 /**
- * Counts statements, commits and rollbacks. Connections are wrapped only while counting is
- * enabled, because it takes time.
+ * Counts statements, commits and rollbacks. Connections are wrapped only while counting
+ * is enabled, because it takes time.
  */
 final class CountedDataSource extends DelegatingDataSource implements RoundTrips {
 

@@ -2,9 +2,6 @@ package dev.idempotency.benchmarks;
 
 import java.util.Map;
 
-import org.jspecify.annotations.Nullable;
-import org.springframework.util.ClassUtils;
-
 /**
  * A combination of store, mode, protected listener and limit.
  */
@@ -26,15 +23,7 @@ enum Kind {
 	 * The claim and the completion are in Redis.
 	 */
 	REDIS("leased, Redis", "SET NX PX and SET PX", "GET", Map.of("idempotency.store.type", "redis"),
-			RedisListeners.class) {
-
-		@Override
-		@Nullable String missing() {
-			return ClassUtils.isPresent("dev.idempotency.redis.RedisIdempotencyStore", null) ? null
-					: "the library has no Redis store";
-		}
-
-	},
+			RedisListeners.class),
 
 	/**
 	 * The writes and the records of a batch share one transaction.
@@ -88,17 +77,9 @@ enum Kind {
 	}
 
 	/**
-	 * Return the reason why this kind cannot be measured.
-	 * @return the reason, {@code null} if it can be measured
-	 */
-	@Nullable String missing() {
-		return null;
-	}
-
-	/**
 	 * Return whether the settings of this kind have an effect.
-	 * @param roundTrips the number of round trips to the store per record of the protected
-	 * listener
+	 * @param roundTrips the number of round trips to the store per record of the
+	 * protected listener
 	 * @return whether they have an effect
 	 */
 	boolean isEffective(double roundTrips) {

@@ -24,8 +24,7 @@ record Options(boolean quick, @Nullable String only) {
 				only = argument.substring("--only=".length());
 			}
 			else {
-				throw new IllegalArgumentException(
-						"Unknown option '" + argument + "'. Use --quick or --only=TEXT");
+				throw new IllegalArgumentException("Unknown option '" + argument + "'. Use --quick or --only=TEXT");
 			}
 		}
 		return new Options(quick, only);

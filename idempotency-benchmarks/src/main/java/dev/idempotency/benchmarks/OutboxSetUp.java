@@ -77,7 +77,8 @@ final class OutboxSetUp {
 	}
 
 	JdbcOutboxStore store(Duration retention) {
-		return new JdbcOutboxStore(this.pool, new JdbcTransactionManager(this.pool), TABLE, Duration.ofSeconds(5), retention, false);
+		return new JdbcOutboxStore(this.pool, new JdbcTransactionManager(this.pool), TABLE, Duration.ofSeconds(5),
+				retention, false);
 	}
 
 	Outbox outbox(JdbcOutboxStore store, Runnable committed) {

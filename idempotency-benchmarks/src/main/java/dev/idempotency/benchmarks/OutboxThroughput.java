@@ -18,8 +18,8 @@ import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.producer.KafkaOutboxPublisher;
 
 /**
- * Measures the rate at which a relay publishes a full outbox, in turn with a bare template
- * that sends the same messages.
+ * Measures the rate at which a relay publishes a full outbox, in turn with a bare
+ * template that sends the same messages.
  */
 final class OutboxThroughput {
 

@@ -7,9 +7,9 @@ import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
 /**
- * Counts commands by the statistics of the server. These include the commands that scripts
- * run inside the server, which are not round trips. If there are scripts, only the scripts
- * are counted.
+ * Counts commands by the statistics of the server. These include the commands that
+ * scripts run inside the server, which are not round trips. If there are scripts, only
+ * the scripts are counted.
  */
 final class RedisCommands implements RoundTrips {
 

@@ -55,7 +55,7 @@ final class Report {
 		return this.measured.stream().filter((row) -> row.work().goal() != null).toList();
 	}
 
-	// The bar of a batch that is several times as fast would not leave room for the others.
+	// Without batches that are several times as fast, which would not fit the scale.
 	private List<Measured> shares() {
 		return this.measured.stream().filter((row) -> {
 			Goal goal = row.work().goal();

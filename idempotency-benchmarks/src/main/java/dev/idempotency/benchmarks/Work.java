@@ -24,14 +24,6 @@ record Work(Kind kind, int duplicates, @Nullable Goal goal) {
 				new Work(Kind.LEASED_BATCH, 20, Goal.ratio(5, 10)), new Work(Kind.REDIS_BATCH, 20, Goal.ratio(5, 9)));
 	}
 
-	/**
-	 * Return the reason why this work cannot be measured.
-	 * @return the reason, {@code null} if it can be measured
-	 */
-	@Nullable String missing() {
-		return this.kind.missing();
-	}
-
 	String limit() {
 		return switch (this.duplicates) {
 			case 0 -> this.kind.limitOfNew();

@@ -10,8 +10,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * Properties of the actuator endpoints.
  *
  * @param showValues When to show error messages and stored results.
- * @param roles Roles that a user needs to be authorized to see error messages and stored
- * results. When empty, every authenticated user is authorized.
+ * @param roles Roles used to determine whether a user is authorized to see error messages
+ * and stored results. When empty, all authenticated users are authorized.
  * @since 0.1.0
  */
 @ConfigurationProperties("management.endpoint.idempotency")
