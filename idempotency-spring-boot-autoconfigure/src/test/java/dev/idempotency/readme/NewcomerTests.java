@@ -24,10 +24,9 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * The way of a reader who starts with an empty folder: a Maven project of its own with
- * the dependency, the properties and the listeners of the README, and nothing else of the
- * library on its class path. It takes half a minute for each store, and uses the
- * artifacts that {@code mvn package} has built.
+ * Tests for a separate Maven project with only the dependency, the properties and the
+ * listeners of the README. They take half a minute for each store and use the artifacts
+ * that {@code mvn package} has built.
  */
 @EnabledIfSystemProperty(named = "test.newcomer", matches = ".*")
 @ResourceLock(Readme.TOPIC)
@@ -104,7 +103,7 @@ class NewcomerTests {
 
 	private static final String VERSION = "0.1.0-SNAPSHOT";
 
-	// In a temporary directory JUnit would warn of each link.
+	// Not in a temporary directory, where JUnit would log a warning for each link.
 	private static final Path REPOSITORY = Path.of("target/newcomer-repository").toAbsolutePath();
 
 	@TempDir
@@ -113,7 +112,7 @@ class NewcomerTests {
 	@BeforeAll
 	static void install() throws IOException {
 		Path known = Path.of(System.getProperty("user.home"), ".m2", "repository");
-		// A real folder where ours is, and links to everything else.
+		// A directory for the artifacts of the library, and links for all others.
 		link(known, REPOSITORY, "dev");
 		link(known.resolve("dev"), REPOSITORY.resolve("dev"), "idempotency");
 		install("idempotency-parent", Path.of(".."));
@@ -148,7 +147,7 @@ class NewcomerTests {
 	}
 
 	@Test
-	void projectWithADatabaseHandlesARecordOnce() throws Exception {
+	void projectWithADatabaseProcessesARecordOnce() throws Exception {
 		String database = Servers.newDatabase();
 		JdbcTemplate jdbc = Servers.jdbc(database);
 		Payment payment = Payment.create();
@@ -164,7 +163,7 @@ class NewcomerTests {
 	}
 
 	@Test
-	void projectWithRedisAloneHandlesARecordOnce() throws Exception {
+	void projectWithOnlyRedisProcessesARecordOnce() throws Exception {
 		Payment payment = Payment.create();
 		build(Store.REDIS, Map.of("spring.data.redis.url", Payment.redis()));
 		runWhile(() -> {

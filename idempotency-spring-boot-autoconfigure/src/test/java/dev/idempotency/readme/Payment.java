@@ -13,9 +13,9 @@ import dev.idempotency.test.Servers;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A payment as the snippets of the README expect it, with an account to charge.
+ * A payment and its account for the snippets of the README.
  *
- * @param id its id, which is its key as well
+ * @param id the id of the payment, which is also its key and the id of its account
  */
 record Payment(String id) {
 
@@ -25,7 +25,7 @@ record Payment(String id) {
 		return new Payment(UUID.randomUUID().toString());
 	}
 
-	// Of its own, because the topic has the payments of other tests too.
+	// One account per payment, because the topic contains payments of other tests.
 	void createAccount(JdbcTemplate jdbc) {
 		jdbc.execute("CREATE TABLE account (id text PRIMARY KEY, balance int NOT NULL)");
 		jdbc.update("INSERT INTO account VALUES (?, 100)", this.id);
@@ -53,7 +53,7 @@ record Payment(String id) {
 	}
 
 	/**
-	 * How often the gateway was called for it.
+	 * Return the number of calls to the gateway for this payment.
 	 * @param file the file that the gateway writes
 	 * @return the number of calls
 	 * @throws IOException if the file cannot be read

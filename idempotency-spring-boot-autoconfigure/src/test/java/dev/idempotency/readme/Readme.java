@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * The snippets of {@code README.md}, and the application around them that a reader has.
+ * The snippets of {@code README.md} with the application code that they require.
  */
 final class Readme {
 
@@ -25,7 +25,7 @@ final class Readme {
 	private static final Pattern BLOCK = Pattern.compile("^ *```(\\w+)\\n(.*?)^ *```$",
 			Pattern.MULTILINE | Pattern.DOTALL);
 
-	// The fields are what the snippets use of the reader's application.
+	// The fields that the snippets expect in the application.
 	private static final String LISTENERS = """
 			package com.example;
 
@@ -100,7 +100,7 @@ final class Readme {
 	}
 
 	/**
-	 * The blocks of a language, in their order.
+	 * Return the code blocks of a language in their order.
 	 * @param language the language
 	 * @return the blocks
 	 */
@@ -125,7 +125,7 @@ final class Readme {
 	}
 
 	/**
-	 * The properties, with the addresses of the servers replaced.
+	 * Return the properties with replaced server addresses.
 	 * @param addresses the addresses by the names of their properties
 	 * @return the properties
 	 */
@@ -144,7 +144,7 @@ final class Readme {
 	}
 
 	/**
-	 * The source files of an application.
+	 * Return the source files of an application.
 	 * @param store its store
 	 * @return the contents by the names of their classes
 	 */
@@ -159,7 +159,7 @@ final class Readme {
 	}
 
 	/**
-	 * The dependency that a reader copies.
+	 * Return the dependency on the starter.
 	 * @param store the store
 	 * @return the XML
 	 */
@@ -170,7 +170,7 @@ final class Readme {
 	}
 
 	/**
-	 * Where the keys are.
+	 * The stores.
 	 */
 	enum Store {
 

@@ -29,10 +29,10 @@ import dev.idempotency.test.TestApp;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@code README.md}: its snippets compile and do what they promise.
+ * Tests that the snippets of {@code README.md} compile and work as described.
  */
 @Tag("promise-12")
-// One application at a time has the topic and the groups of the snippets.
+// All applications use the topic and the consumer groups of the snippets.
 @ResourceLock(Readme.TOPIC)
 class ReadmeTests {
 
@@ -40,7 +40,7 @@ class ReadmeTests {
 	private Path directory;
 
 	@Test
-	void listenersWithTheirKeysInTheDatabaseHandleARecordOnce() throws Exception {
+	void listenersProcessARecordOnceWithTheJdbcStore() throws Exception {
 		String database = Servers.newDatabase();
 		JdbcTemplate jdbc = Servers.jdbc(database);
 		Payment payment = Payment.create();
@@ -55,7 +55,7 @@ class ReadmeTests {
 	}
 
 	@Test
-	void listenerWithItsKeysInRedisHandlesARecordOnce() throws Exception {
+	void listenerProcessesARecordOnceWithTheRedisStore() throws Exception {
 		Payment payment = Payment.create();
 		UnaryOperator<TestApp> redis = (app) -> app.redis(Servers.redis())
 			.without(Stream.of(DataSourceAutoConfiguration.class));
@@ -104,7 +104,7 @@ class ReadmeTests {
 	}
 
 	/**
-	 * What is checked in the application.
+	 * The assertions on a running application.
 	 */
 	interface Assertions {
 

@@ -13,13 +13,13 @@ import org.w3c.dom.NodeList;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for the starters: the page lists what they bring.
+ * Tests that the documentation lists the dependencies of the starters.
  */
 class StarterTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "idempotency-spring-boot-starter", "idempotency-spring-boot-starter-redis" })
-	void pageHasTheDependenciesOfTheStarter(String starter) throws Exception {
+	void pageListsTheDependenciesOfTheStarter(String starter) throws Exception {
 		assertThat(Files.readString(Path.of("../docs/stores.md")))
 			.contains("```\ndev.idempotency:" + starter + "\n" + tree(starter) + "```\n");
 	}

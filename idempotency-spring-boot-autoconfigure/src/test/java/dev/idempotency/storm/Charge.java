@@ -5,15 +5,15 @@ import dev.idempotency.IdempotentExecution;
 /**
  * The effect of a payment.
  *
- * @param payment which
- * @param amount how much
- * @param process who charged it
+ * @param payment the payment
+ * @param amount the amount
+ * @param process the process that charged it
  * @param fence the fence number of the execution
  * @param attempt the attempt of the execution
  */
 record Charge(String payment, long amount, long process, int fence, int attempt) {
 
-	// A payment is its number and its amount.
+	// The value of a payment is its number and its amount.
 	static Charge of(String payment, IdempotentExecution execution) {
 		return parse(
 				payment + " " + ProcessHandle.current().pid() + " " + execution.fence() + " " + execution.attempt());

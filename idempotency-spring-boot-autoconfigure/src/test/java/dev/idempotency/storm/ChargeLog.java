@@ -10,7 +10,7 @@ import org.springframework.jdbc.core.DataClassRowMapper;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
- * Where charges are written to: without a constraint, so that one too many shows.
+ * The table of charges. It has no constraint, so that duplicates are visible.
  */
 final class ChargeLog implements DisposableBean {
 
@@ -38,12 +38,12 @@ final class ChargeLog implements DisposableBean {
 		return jdbc.query("SELECT * FROM charge ORDER BY payment, fence", new DataClassRowMapper<>(Charge.class));
 	}
 
-	// In the current transaction.
+	// Writes in the current transaction.
 	void join(Charge charge) {
 		insert(this.jdbc, charge);
 	}
 
-	// As any other system would: committed at once, whatever becomes of the caller.
+	// Commits immediately, like an external system, regardless of the caller.
 	void commit(Charge charge) {
 		insert(new JdbcTemplate(this.outside), charge);
 	}

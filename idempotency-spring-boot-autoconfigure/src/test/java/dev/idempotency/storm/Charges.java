@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * All charges of a test, against the payments that were sent.
+ * All charges of a test, compared with the payments that were sent.
  */
 final class Charges {
 
@@ -41,21 +41,21 @@ final class Charges {
 			.isEqualTo(payments.values().stream().mapToLong(Long::longValue).sum());
 	}
 
-	// Only a process that died between effect and completion leaves a charge to be made
-	// again, and each of its threads had so many payments in hand at that instant.
+	// A charge is repeated only when a process is killed between the effect and the
+	// completion. Each of its threads has a limited number of such payments.
 	void assertDoubledByDeathsOnly(Set<Long> killed, int openPerProcess, String window) {
 		this.doubled.values().forEach((ofOne) -> {
 			assertThat(ofOne).extracting(Charge::fence).isSorted();
 			Charge last = ofOne.get(ofOne.size() - 1);
 			assertThat(last.attempt()).as(ofOne.toString()).isNotEqualTo(1);
-			assertThat(killed).as("processes that were killed, for only then " + window + ": " + ofOne)
+			assertThat(killed).as("killed processes, because " + window + ": " + ofOne)
 				.containsAll(ofOne.subList(0, ofOne.size() - 1).stream().map(Charge::process).toList());
 		});
 		assertThat(this.doubled.values()
 			.stream()
 			.flatMap((ofOne) -> ofOne.subList(0, ofOne.size() - 1).stream())
 			.collect(Collectors.groupingBy(Charge::process, Collectors.counting()))
-			.values()).as("so many payments a killed process may have left of which " + window)
+			.values()).as("number of payments per killed process for which " + window)
 			.allMatch((open) -> open <= openPerProcess);
 	}
 

@@ -21,8 +21,8 @@ import dev.idempotency.autoconfigure.IdempotencyOutboxAutoConfiguration;
 import dev.idempotency.outbox.Outbox;
 
 /**
- * A ledger that tells of its charges, and statements that are made from what it tells.
- * None of its tables has a constraint that would hide what is done twice.
+ * A ledger that sends an event for each charge, and statements that consume these events.
+ * Its tables have no constraints, so that duplicates are visible.
  */
 @Configuration(proxyBeanMethods = false)
 @ImportAutoConfiguration({ KafkaAutoConfiguration.class, DataSourceAutoConfiguration.class,
@@ -43,7 +43,7 @@ public class LedgerApp {
 	public static void main(String[] args) throws Exception {
 		new SpringApplicationBuilder(LedgerApp.class).run(args);
 		System.out.println(STARTED);
-		// It ends with the process that started it.
+		// Blocks until the process that started this one ends or closes the stream.
 		System.in.transferTo(System.out);
 		Runtime.getRuntime().halt(1);
 	}
@@ -63,7 +63,7 @@ public class LedgerApp {
 	}
 
 	/**
-	 * Charges payments: "payment account".
+	 * Charges payments of the form "payment account".
 	 */
 	static class Ledger {
 
@@ -90,7 +90,7 @@ public class LedgerApp {
 	}
 
 	/**
-	 * Makes statements of what was charged: "payment account entry".
+	 * Creates statements from events of the form "payment account entry".
 	 */
 	static class Statements {
 

@@ -14,8 +14,8 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
- * Sends payments on and on, three in ten of them twice, and again what the broker has not
- * confirmed.
+ * Sends payments continuously, three in ten of them twice. Payments that the broker does
+ * not acknowledge are sent again.
  */
 final class LedgerTraffic implements AutoCloseable {
 
@@ -88,7 +88,7 @@ final class LedgerTraffic implements AutoCloseable {
 		return this.payments;
 	}
 
-	// Everything that was begun is sent.
+	// Waits until all started payments are sent.
 	int end() throws InterruptedException {
 		this.stopped = true;
 		this.thread.join();

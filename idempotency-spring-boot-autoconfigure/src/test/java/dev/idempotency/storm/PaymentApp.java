@@ -33,8 +33,8 @@ import dev.idempotency.autoconfigure.IdempotencyKafkaAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyRedisAutoConfiguration;
 
 /**
- * A consumer of payments, with no more auto-configuration than that needs. It stops and
- * starts its containers when it is told to, and ends with the process that started it.
+ * A consumer of payments with the minimum of auto-configuration. It stops and starts its
+ * containers on command and ends with the process that started it.
  */
 @Configuration(proxyBeanMethods = false)
 @ImportAutoConfiguration({ KafkaAutoConfiguration.class, DataSourceAutoConfiguration.class,

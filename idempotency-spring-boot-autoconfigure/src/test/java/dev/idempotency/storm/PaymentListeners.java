@@ -18,7 +18,7 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 
 /**
- * One listener for each shape.
+ * The listeners, one for each shape.
  */
 final class PaymentListeners {
 
@@ -38,7 +38,7 @@ final class PaymentListeners {
 	}
 
 	/**
-	 * Of {@link Shape#RECORD}.
+	 * The listener of {@link Shape#RECORD}.
 	 */
 	static class ByRecord {
 
@@ -57,7 +57,7 @@ final class PaymentListeners {
 	}
 
 	/**
-	 * Of {@link Shape#TRANSACTIONAL}.
+	 * The listener of {@link Shape#TRANSACTIONAL}.
 	 */
 	static class Transactional {
 
@@ -76,7 +76,7 @@ final class PaymentListeners {
 	}
 
 	/**
-	 * Of {@link Shape#BATCH}.
+	 * The listener of {@link Shape#BATCH}.
 	 */
 	static class Batch {
 
@@ -95,7 +95,7 @@ final class PaymentListeners {
 	}
 
 	/**
-	 * Of {@link Shape#BATCH_TRANSACTIONAL}.
+	 * The listener of {@link Shape#BATCH_TRANSACTIONAL}.
 	 */
 	static class TransactionalBatch {
 
@@ -114,7 +114,7 @@ final class PaymentListeners {
 	}
 
 	/**
-	 * Of {@link Shape#ASYNC}.
+	 * The listener of {@link Shape#ASYNC}.
 	 */
 	static class Async {
 
@@ -136,7 +136,7 @@ final class PaymentListeners {
 	}
 
 	/**
-	 * Of {@link Shape#KAFKA_TRANSACTION}.
+	 * The listener of {@link Shape#KAFKA_TRANSACTION}.
 	 */
 	static class KafkaTransaction {
 

@@ -19,13 +19,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Processes that share the payments of a topic.
+ * Processes that consume the payments of a topic in one group.
  */
 final class PaymentProcesses implements AutoCloseable {
 
 	static final int THREADS = 4;
 
-	// That of a JVM that has run its shutdown hooks after a signal.
+	// The exit code of a JVM that has run its shutdown hooks after a signal.
 	private static final int TERMINATED = 128 + 15;
 
 	private static final Duration PATIENCE = Duration.ofMinutes(5);
@@ -84,7 +84,7 @@ final class PaymentProcesses implements AutoCloseable {
 		this.running.forEach((process) -> process.awaitLine(PaymentApp.STARTED));
 	}
 
-	// Without warning.
+	// Kills a process without running its shutdown hooks.
 	void kill() {
 		ForkedApp process = one();
 		process.kill();
@@ -92,7 +92,7 @@ final class PaymentProcesses implements AutoCloseable {
 		this.running.remove(process);
 	}
 
-	// The process ends by itself, as an application does that is replaced.
+	// Stops a process regularly, as a rolling update does.
 	void terminate() {
 		terminate(one());
 	}
@@ -140,12 +140,12 @@ final class PaymentProcesses implements AutoCloseable {
 		return Kafka.lag(this.topic, this.topic);
 	}
 
-	// Wait until so many records are left at most.
+	// Waits until the lag does not exceed the given number of records.
 	void awaitLag(long lag) {
 		await().atMost(PATIENCE).pollInterval(Duration.ofMillis(10)).until(() -> lag() <= lag);
 	}
 
-	// The charges when everything is consumed and nobody runs any more.
+	// Waits for the end of consumption, stops all processes and returns the charges.
 	Charges end() {
 		await().atMost(PATIENCE).untilAsserted(() -> assertThat(lag()).isZero());
 		List.copyOf(this.running).forEach(this::terminate);

@@ -17,8 +17,8 @@ import org.apache.kafka.common.errors.TimeoutException;
 import dev.idempotency.test.Kafka;
 
 /**
- * Sends payments; three in ten of them twice: one half of the copies at the same moment,
- * on another partition, the other half later, on any.
+ * Sends payments, three in ten of them twice. Half of the copies are sent at the same
+ * time to another partition, the others later to any partition.
  */
 final class PaymentTraffic {
 
@@ -43,7 +43,7 @@ final class PaymentTraffic {
 		this.random = random;
 	}
 
-	// Evenly over a time.
+	// Spreads the payments evenly over the duration.
 	void send(int count, Duration time) throws InterruptedException, ExecutionException {
 		long start = System.nanoTime();
 		for (int number = 0; number < count; number++) {
@@ -62,9 +62,8 @@ final class PaymentTraffic {
 		confirm();
 	}
 
-	// What the broker has not confirmed in time is sent again, as every producer does
-	// that
-	// must not lose a payment: it may be there twice then.
+	// Payments that the broker has not acknowledged in time are sent again, so the topic
+	// may contain them twice.
 	private void confirm() throws InterruptedException, ExecutionException {
 		while (!this.unconfirmed.isEmpty()) {
 			Sent next = this.unconfirmed.remove();
@@ -110,7 +109,7 @@ final class PaymentTraffic {
 		this.records++;
 	}
 
-	// The amounts by payment.
+	// Returns the amounts by payment.
 	Map<String, Long> payments() {
 		return this.payments;
 	}

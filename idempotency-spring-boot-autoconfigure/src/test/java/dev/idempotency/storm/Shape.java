@@ -9,22 +9,22 @@ import dev.idempotency.test.Kafka;
 import dev.idempotency.test.TestApp;
 
 /**
- * How payments are handled.
+ * The ways in which listeners process payments.
  */
 enum Shape {
 
 	/**
-	 * One by one, leased.
+	 * Single records in leased mode.
 	 */
 	RECORD(PaymentListeners.ByRecord.class),
 
 	/**
-	 * One by one, in a transaction of the database.
+	 * Single records in transactional mode.
 	 */
 	TRANSACTIONAL(PaymentListeners.Transactional.class),
 
 	/**
-	 * A batch at a time, leased.
+	 * Batches in leased mode.
 	 */
 	BATCH(PaymentListeners.Batch.class) {
 
@@ -41,7 +41,7 @@ enum Shape {
 	},
 
 	/**
-	 * A batch at a time, in a transaction of the database.
+	 * Batches in transactional mode.
 	 */
 	BATCH_TRANSACTIONAL(PaymentListeners.TransactionalBatch.class) {
 
@@ -53,7 +53,7 @@ enum Shape {
 	},
 
 	/**
-	 * One by one, leased, by other threads.
+	 * Single records in leased mode, completed by other threads.
 	 */
 	ASYNC(PaymentListeners.Async.class) {
 
@@ -65,13 +65,13 @@ enum Shape {
 	},
 
 	/**
-	 * One by one, leased, in a transaction of Kafka.
+	 * Single records in leased mode, in a Kafka transaction.
 	 */
 	KAFKA_TRANSACTION(PaymentListeners.KafkaTransaction.class) {
 
 		@Override
 		TestApp configure(TestApp app) {
-			// A killed producer must not hold its transactions open for the default
+			// Aborts the transactions of a killed producer before the default of a
 			// minute.
 			return super.configure(app).with("spring.kafka.producer.transaction-id-prefix", "${random.uuid}-")
 				.with("spring.kafka.producer.properties.transaction.timeout.ms", 5000);
@@ -93,7 +93,7 @@ enum Shape {
 
 	};
 
-	// Small, for an eager rebalance waits for the records of a poll.
+	// Small, because an eager rebalance waits for the records of a poll.
 	static final int MAX_POLL_RECORDS = 50;
 
 	private static final int BATCH_SPEED = 5;
@@ -116,17 +116,17 @@ enum Shape {
 		return ChargeLog.read(jdbc);
 	}
 
-	// How many payments a consumer thread may have charged but not completed.
+	// The number of payments that a consumer thread may have charged but not completed.
 	int openPerThread() {
 		return 1;
 	}
 
-	// Why a payment may be charged again.
+	// The reason why a payment can be charged again.
 	String window() {
 		return "the payment was charged, but the process was killed before it recorded the completion";
 	}
 
-	// How many payments it takes to be killed among them, compared to one by one.
+	// The speed compared with single records, for the number of payments per round.
 	int speed() {
 		return 1;
 	}

@@ -4,7 +4,7 @@ import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;
 
 /**
- * Where the keys are.
+ * The stores.
  */
 enum Store {
 

@@ -1,5 +1,5 @@
 /**
- * Payments in processes that are killed.
+ * Tests for processes that are killed or rebalanced under load.
  */
 @NullMarked
 package dev.idempotency.storm;
