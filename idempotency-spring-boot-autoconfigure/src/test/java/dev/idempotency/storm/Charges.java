@@ -43,7 +43,7 @@ final class Charges {
 
 	// A charge is repeated only when a process is killed between the effect and the
 	// completion. Each of its threads has a limited number of such payments.
-	void assertDoubledByDeathsOnly(Set<Long> killed, int openPerProcess, String window) {
+	void assertRepeatedOnlyByKilledProcesses(Set<Long> killed, int openPerProcess, String window) {
 		this.doubled.values().forEach((ofOne) -> {
 			assertThat(ofOne).extracting(Charge::fence).isSorted();
 			Charge last = ofOne.get(ofOne.size() - 1);

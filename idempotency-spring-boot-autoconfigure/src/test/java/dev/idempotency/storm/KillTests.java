@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for one process that is killed under traffic, again and again.
+ * Tests for a process that is killed repeatedly under load.
  */
 @Tag("storm")
 @ResourceLock("processes")
@@ -31,10 +31,10 @@ class KillTests {
 	@Tag("promise-1")
 	@Tag("promise-5")
 	@Tag("promise-7")
-	void killedUnderTrafficItChargesExactlyOnce(Shape shape, Store store) throws Exception {
+	void paymentsAreChargedExactlyOnceWhenTheProcessIsKilled(Shape shape, Store store) throws Exception {
 		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
 			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-			Charges charges = killAgainAndAgain(processes, traffic, shape.speed() * PAYMENTS);
+			Charges charges = killRepeatedly(processes, traffic, shape.speed() * PAYMENTS);
 			charges.assertNoneLost(traffic.payments());
 			charges.assertNoneDoubled(traffic.payments());
 		}
@@ -45,31 +45,32 @@ class KillTests {
 	@Tag("promise-1")
 	@Tag("promise-6")
 	@Tag("promise-7")
-	void killedUnderTrafficItLosesNothingAndDoublesWhatItHadInHandOnly(Shape shape, Store store) throws Exception {
+	void paymentsAreNotLostAndOnlyOpenOnesAreRepeatedWhenTheProcessIsKilled(Shape shape, Store store) throws Exception {
 		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
 			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-			Charges charges = killAgainAndAgain(processes, traffic, shape.speed() * PAYMENTS);
+			Charges charges = killRepeatedly(processes, traffic, shape.speed() * PAYMENTS);
 			charges.assertNoneLost(traffic.payments());
-			processes.assertDoubledByDeathsOnly(charges);
+			processes.assertRepeatedOnlyByKilledProcesses(charges);
 		}
 	}
 
 	@ParameterizedTest
 	@CsvSource("BATCH_TRANSACTIONAL, JDBC")
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
-	void otherTransactionalShapesChargeExactlyOnce(Shape shape, Store store) throws Exception {
-		killedUnderTrafficItChargesExactlyOnce(shape, store);
+	void paymentsOfOtherTransactionalShapesAreChargedExactlyOnceWhenTheProcessIsKilled(Shape shape, Store store)
+			throws Exception {
+		paymentsAreChargedExactlyOnceWhenTheProcessIsKilled(shape, store);
 	}
 
 	@ParameterizedTest
 	@CsvSource({ "RECORD, JDBC", "BATCH, JDBC", "BATCH, REDIS", "ASYNC, JDBC", "KAFKA_TRANSACTION, JDBC" })
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
-	void otherLeasedShapesLoseNothingAndDoubleOnlyPaymentsInHand(Shape shape, Store store) throws Exception {
-		killedUnderTrafficItLosesNothingAndDoublesWhatItHadInHandOnly(shape, store);
+	void paymentsOfOtherLeasedShapesAreNotLostAndOnlyOpenOnesAreRepeatedWhenTheProcessIsKilled(Shape shape, Store store)
+			throws Exception {
+		paymentsAreNotLostAndOnlyOpenOnesAreRepeatedWhenTheProcessIsKilled(shape, store);
 	}
 
-	private Charges killAgainAndAgain(PaymentProcesses processes, PaymentTraffic traffic, int payments)
-			throws Exception {
+	private Charges killRepeatedly(PaymentProcesses processes, PaymentTraffic traffic, int payments) throws Exception {
 		for (int round = 0; round < ROUNDS; round++) {
 			processes.add();
 			traffic.send(payments, Duration.ZERO);

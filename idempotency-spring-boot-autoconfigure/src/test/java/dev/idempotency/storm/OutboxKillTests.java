@@ -29,8 +29,7 @@ import dev.idempotency.test.TestApp;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for an outbox whose processes are killed under traffic, and whose broker is
- * killed, too.
+ * Tests for an outbox whose processes and broker are killed under load.
  */
 @Tag("storm")
 @ResourceLock("processes")
@@ -87,7 +86,7 @@ class OutboxKillTests {
 	}
 
 	@Test
-	void everyChargeIsToldAndAppliedOnceInOrder() throws Exception {
+	void everyChargeIsPublishedAndAppliedOnceInOrder() throws Exception {
 		int payments;
 		try (LedgerTraffic traffic = new LedgerTraffic(this.kafka.bootstrapServers(), this.topic, this.random)) {
 			for (int round = 0; round < ROUNDS; round++) {
@@ -97,7 +96,7 @@ class OutboxKillTests {
 				awaitMore("charge");
 				awaitMore("statement_line");
 				if (this.random.nextBoolean()) {
-					// The others are at work, too, and not about to start.
+					// All processes have started before the next kill.
 					this.running.forEach((process) -> process.awaitLine(LedgerApp.STARTED));
 				}
 				if (round % BROKER_EVERY == 1) {
@@ -121,7 +120,7 @@ class OutboxKillTests {
 		this.running.remove(process);
 	}
 
-	// One that is at work: killing one that is about to start shows little.
+	// Selects a process that has started, because killing a starting one proves little.
 	private ForkedApp one() {
 		Awaitility.await().atMost(PATIENCE).until(() -> !started().isEmpty());
 		List<ForkedApp> started = started();
@@ -132,7 +131,7 @@ class OutboxKillTests {
 		return this.running.stream().filter((process) -> process.lines().contains(LedgerApp.STARTED)).toList();
 	}
 
-	// Some time under traffic, of no certain length.
+	// Waits for a random number of new rows.
 	private void awaitMore(String table) {
 		long more = count(table) + 1 + this.random.nextInt(200);
 		Awaitility.await().atMost(PATIENCE).pollInterval(Duration.ofMillis(5)).until(() -> count(table) >= more);
@@ -144,26 +143,26 @@ class OutboxKillTests {
 
 	private void check(int payments) {
 		Awaitility.await().atMost(PATIENCE).until(() -> count("statement_line") >= payments && pending() == 0);
-		// What was published twice has been consumed twice.
+		// Events that were published twice have also been consumed twice.
 		String events = LedgerApp.charged(this.topic);
 		Awaitility.await()
 			.atMost(PATIENCE)
 			.until(() -> Kafka.lagAt(this.kafka.bootstrapServers(), this.topic + "-statements", events) == 0);
 		List<Entry> charges = rows("SELECT payment, account, entry FROM charge ORDER BY entry");
 		assertThat(charges).extracting(Entry::payment).doesNotHaveDuplicates().hasSize(payments);
-		// Each once, and those of an account in their order.
+		// Each charge is applied once, and those of an account are applied in order.
 		assertThat(byAccount(rows("SELECT payment, account, entry FROM statement_line ORDER BY line")))
 			.isEqualTo(byAccount(charges));
-		List<Entry> told = Kafka.readFrom(this.kafka.bootstrapServers(), events)
+		List<Entry> published = Kafka.readFrom(this.kafka.bootstrapServers(), events)
 			.stream()
 			.map(ConsumerRecord::value)
 			.map(Entry::of)
 			.toList();
-		// The first time of each.
-		Set<Entry> once = new LinkedHashSet<>(told);
+		// The first publication of each event.
+		Set<Entry> once = new LinkedHashSet<>(published);
 		assertThat(byAccount(List.copyOf(once))).isEqualTo(byAccount(charges));
 		System.out.printf("Outbox: %d rounds, %d payments, %d events, %d of them repeated%n", ROUNDS, payments,
-				told.size(), told.size() - once.size());
+				published.size(), published.size() - once.size());
 	}
 
 	private long pending() {
@@ -181,8 +180,8 @@ class OutboxKillTests {
 	/**
 	 * An entry of an account.
 	 *
-	 * @param payment what was charged
-	 * @param account whom
+	 * @param payment the payment
+	 * @param account the account
 	 * @param entry the number of the entry
 	 */
 	private record Entry(String payment, String account, long entry) {

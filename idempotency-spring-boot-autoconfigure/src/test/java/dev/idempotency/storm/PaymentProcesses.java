@@ -153,8 +153,9 @@ final class PaymentProcesses implements AutoCloseable {
 		return new Charges(this.shape.charges(this.topic, this.jdbc));
 	}
 
-	void assertDoubledByDeathsOnly(Charges charges) {
-		charges.assertDoubledByDeathsOnly(this.killed, THREADS * this.shape.openPerThread(), this.shape.window());
+	void assertRepeatedOnlyByKilledProcesses(Charges charges) {
+		charges.assertRepeatedOnlyByKilledProcesses(this.killed, THREADS * this.shape.openPerThread(),
+				this.shape.window());
 	}
 
 	@Override

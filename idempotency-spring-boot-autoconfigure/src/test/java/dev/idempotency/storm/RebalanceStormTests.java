@@ -18,9 +18,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for three processes of four threads that are killed, ended, restarted and
- * replaced every few seconds while payments come in. {@code -Dtest.storm=PT2M} makes the
- * storm last longer, and adds those of leased mode.
+ * Tests for three processes with four threads each that are killed, stopped, restarted
+ * and replaced every few seconds under load. {@code -Dtest.storm=PT2M} extends the
+ * duration and adds tests of leased mode.
  */
 @Tag("storm")
 @ResourceLock("processes")
@@ -70,12 +70,12 @@ class RebalanceStormTests {
 	@Tag("promise-2")
 	@Tag("promise-6")
 	@Tag("promise-7")
-	void leasedPaymentsAreNotLostAndDoubledByDeathsOnly(Shape shape, Store store) throws Exception {
+	void leasedPaymentsAreNotLostAndRepeatedOnlyByKilledProcesses(Shape shape, Store store) throws Exception {
 		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
 			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
 			Charges charges = storm(processes, traffic);
 			charges.assertNoneLost(traffic.payments());
-			processes.assertDoubledByDeathsOnly(charges);
+			processes.assertRepeatedOnlyByKilledProcesses(charges);
 		}
 	}
 
