@@ -1,6 +1,7 @@
 package dev.idempotency.actuate;
 
 import java.security.Principal;
+import java.time.OffsetDateTime;
 import java.util.Set;
 
 import org.jspecify.annotations.Nullable;
@@ -15,27 +16,26 @@ import org.springframework.boot.actuate.endpoint.web.annotation.EndpointWebExten
 
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.actuate.Descriptors.Changed;
-import dev.idempotency.actuate.Descriptors.Overview;
-import dev.idempotency.actuate.Descriptors.Problem;
-import dev.idempotency.actuate.Descriptors.RecordDescriptor;
-import dev.idempotency.actuate.Descriptors.RecordList;
+import dev.idempotency.actuate.IdempotencyEndpoint.Changed;
+import dev.idempotency.actuate.IdempotencyEndpoint.Command;
+import dev.idempotency.actuate.IdempotencyEndpoint.Evicted;
+import dev.idempotency.actuate.IdempotencyEndpoint.OverviewDescriptor;
+import dev.idempotency.actuate.IdempotencyEndpoint.RecordDescriptor;
+import dev.idempotency.actuate.IdempotencyEndpoint.RecordList;
 import dev.idempotency.store.IdempotencyRecords.Change;
-import dev.idempotency.template.IdempotencyOperator;
 
 /**
- * The {@link IdempotencyEndpoint} over HTTP, with the status that suits the answer.
+ * {@link EndpointWebExtension @EndpointWebExtension} of the {@link IdempotencyEndpoint}
+ * that sets the HTTP status and knows the authenticated user.
  *
  * @since 0.1.0
  */
 @EndpointWebExtension(endpoint = IdempotencyEndpoint.class)
-@RegisterReflectionForBinding({ Overview.class, RecordList.class, RecordDescriptor.class, Changed.class,
-		Problem.class })
+@RegisterReflectionForBinding({ OverviewDescriptor.class, RecordList.class, RecordDescriptor.class, Changed.class,
+		Evicted.class, WebResponses.Problem.class })
 public final class IdempotencyEndpointWebExtension {
 
 	private final IdempotencyEndpoint delegate;
-
-	private final IdempotencyOperator operator;
 
 	private final Show showValues;
 
@@ -44,28 +44,26 @@ public final class IdempotencyEndpointWebExtension {
 	/**
 	 * Create an extension.
 	 * @param delegate the endpoint
-	 * @param operator what may be seen and done
-	 * @param showValues when messages of errors and results are shown
-	 * @param roles to whom, if only to authorized users
+	 * @param showValues when to show error messages and stored results
+	 * @param roles the roles that may see them when authorized, empty for every
+	 * authenticated user
 	 */
-	public IdempotencyEndpointWebExtension(IdempotencyEndpoint delegate, IdempotencyOperator operator, Show showValues,
-			Set<String> roles) {
+	public IdempotencyEndpointWebExtension(IdempotencyEndpoint delegate, Show showValues, Set<String> roles) {
 		this.delegate = delegate;
-		this.operator = operator;
 		this.showValues = showValues;
 		this.roles = roles;
 	}
 
 	@ReadOperation
 	public WebEndpointResponse<?> overview() {
-		return Answers.of(this.delegate::overview);
+		return WebResponses.of(this.delegate::overview);
 	}
 
 	@ReadOperation
 	public WebEndpointResponse<?> view(SecurityContext context, @Selector String view, @Nullable String scope,
 			@Nullable String key, @Nullable Integer limit, @Nullable String after) {
 		boolean values = this.showValues.isShown(context, this.roles);
-		return Answers.of(() -> {
+		return WebResponses.of(() -> {
 			try {
 				return this.delegate.view(view, scope, key, limit, after, values);
 			}
@@ -73,22 +71,20 @@ public final class IdempotencyEndpointWebExtension {
 				if (!view.equals("stuck")) {
 					throw ex;
 				}
-				// What this instance has to make up for is known without the store.
-				return RecordList.unavailable(this.operator, ex.getMessage());
+				return this.delegate.stuckWithoutStore(ex.getMessage());
 			}
 		}, IdempotencyEndpointWebExtension::status);
 	}
 
 	@WriteOperation
 	public WebEndpointResponse<?> change(@Selector String action, @Nullable String scope, @Nullable String key,
-			@Nullable Boolean force, SecurityContext context) {
-		return Answers.of(() -> {
-			if (scope == null) {
-				throw new IllegalArgumentException("'scope' is needed");
-			}
-			Principal principal = context.getPrincipal();
-			return this.delegate.change(action, scope, key, force, (principal != null) ? principal.getName() : null);
-		}, IdempotencyEndpointWebExtension::status);
+			@Nullable Boolean force, @Nullable String keyPrefix, @Nullable OffsetDateTime createdFrom,
+			@Nullable OffsetDateTime createdBefore, @Nullable Boolean dryRun, @Nullable Integer limit,
+			@Nullable String after, SecurityContext context) {
+		Principal principal = context.getPrincipal();
+		Command command = new Command(scope, key, force, keyPrefix, createdFrom, createdBefore, dryRun, limit, after,
+				(principal != null) ? principal.getName() : null);
+		return WebResponses.of(() -> this.delegate.change(action, command), IdempotencyEndpointWebExtension::status);
 	}
 
 	private static int status(Object body) {
@@ -98,7 +94,7 @@ public final class IdempotencyEndpointWebExtension {
 		if (!(body instanceof Changed changed) || changed.outcome() == Change.DONE) {
 			return WebEndpointResponse.STATUS_OK;
 		}
-		return (changed.outcome() == Change.ABSENT) ? WebEndpointResponse.STATUS_NOT_FOUND : Answers.CONFLICT;
+		return (changed.outcome() == Change.ABSENT) ? WebEndpointResponse.STATUS_NOT_FOUND : WebResponses.CONFLICT;
 	}
 
 }

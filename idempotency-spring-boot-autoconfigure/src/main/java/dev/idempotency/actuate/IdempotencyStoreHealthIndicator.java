@@ -16,16 +16,17 @@ import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.StoreCircuit;
 
 /**
- * Down while the circuit breaker of the store is not closed, with the reason, and else if
- * the store does not answer. When the store has been asked for nothing for a minute, only
- * its answer counts: a circuit that nobody asks stays open. It learns of the circuit as a
- * listener of the template.
+ * Health of the idempotency store. It is down while the circuit breaker of the store is
+ * not closed, and when the store does not answer a ping. After a minute in which no
+ * operation was blocked, only the ping counts, because a circuit breaker without calls
+ * stays open. The indicator observes the circuit breaker as a listener of the template.
  *
  * @since 0.1.0
  */
 public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicator implements IdempotencyListener {
 
-	// While a record waits it is redelivered every few seconds.
+	// A blocked record is redelivered every few seconds, so a minute without one means
+	// that no operation is blocked.
 	private static final Duration QUIET = Duration.ofMinutes(1);
 
 	private final Supplier<IdempotencyStore> store;
@@ -38,13 +39,12 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 
 	private volatile @Nullable Outage last;
 
-	// When an operation was last blocked because the store was unavailable.
 	private volatile long blockedAt = System.nanoTime();
 
 	/**
 	 * Create an indicator.
-	 * @param store the store, asked for with each check: the template may need this
-	 * listener before
+	 * @param store supplies the store at each check; the template that creates it needs
+	 * this listener first
 	 */
 	public IdempotencyStoreHealthIndicator(Supplier<IdempotencyStore> store) {
 		this(store, QUIET);
@@ -97,7 +97,7 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 		builder.up();
 	}
 
-	// A store that answers a ping may still fail at each claim. It is left alone.
+	// The store may answer a ping and still fail at each claim, so there is no ping here.
 	private void down(Health.Builder builder, Instant open) {
 		builder.down().withDetail("since", open);
 		Outage outage = this.last;
@@ -110,7 +110,8 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 	}
 
 	/**
-	 * Why the store was unavailable. The text of an error may quote values.
+	 * The reason why the store was unavailable, without the message of the error, which
+	 * may quote values.
 	 *
 	 * @param error the type of the error
 	 * @param code the code of the store, as an SQL state, {@code null} if there is none

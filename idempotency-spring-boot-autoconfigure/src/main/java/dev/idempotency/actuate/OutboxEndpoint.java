@@ -1,7 +1,12 @@
 package dev.idempotency.actuate;
 
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
 import java.util.UUID;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonInclude.Include;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.Access;
 import org.springframework.boot.actuate.endpoint.Show;
@@ -10,14 +15,17 @@ import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 
-import dev.idempotency.actuate.OutboxDescriptors.MessagesChanged;
-import dev.idempotency.actuate.OutboxDescriptors.OutboxOverview;
-import dev.idempotency.actuate.OutboxDescriptors.SetAsideList;
+import dev.idempotency.actuate.IdempotencyEndpoint.ErrorDescriptor;
 import dev.idempotency.outbox.OutboxAdmin;
+import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.outbox.OutboxStore.DeadLetter;
+import dev.idempotency.outbox.OutboxStore.Status;
+import dev.idempotency.store.IdempotencyRecords.Change;
 
 /**
- * What people may see of the outbox of this application, and do to messages that the
- * broker has refused. Reading is allowed by default, writing with
+ * {@link Endpoint @Endpoint} that shows the outbox of the application and retries or
+ * discards its dead letters: messages that the broker has refused. Read operations are
+ * allowed by default, write operations only with
  * {@code management.endpoint.idempotencyoutbox.access} set to {@code unrestricted}.
  *
  * @since 0.1.0
@@ -29,17 +37,17 @@ public final class OutboxEndpoint {
 
 	private static final int MAX_LIMIT = 1000;
 
-	private final OutboxAdmin operator;
+	private final OutboxAdmin admin;
 
 	private final Show showValues;
 
 	/**
 	 * Create an endpoint.
-	 * @param operator what may be seen and done
-	 * @param showValues when messages of errors are shown
+	 * @param admin the administration of the outbox
+	 * @param showValues when to show error messages
 	 */
-	public OutboxEndpoint(OutboxAdmin operator, Show showValues) {
-		this.operator = operator;
+	public OutboxEndpoint(OutboxAdmin admin, Show showValues) {
+		this.admin = admin;
 		this.showValues = showValues;
 	}
 
@@ -49,14 +57,14 @@ public final class OutboxEndpoint {
 	 */
 	@ReadOperation
 	public OutboxOverview overview() {
-		return OutboxOverview.of(this.operator.store());
+		return OutboxOverview.of(this.admin.store());
 	}
 
 	/**
-	 * Look at messages.
+	 * List dead letters.
 	 * @param view {@code set-aside}
-	 * @param limit how many messages at most
-	 * @return what is to be seen, {@code null} if there is no such view
+	 * @param limit the largest number of messages, 1 to 1000, 100 by default
+	 * @return the list, {@code null} if there is no such view
 	 */
 	@ReadOperation
 	public @Nullable SetAsideList view(@Selector String view, @Nullable Integer limit) {
@@ -67,15 +75,16 @@ public final class OutboxEndpoint {
 		if (!view.equals("set-aside")) {
 			return null;
 		}
-		return SetAsideList.of(this.operator.store().deadLetters(size(limit)), values);
+		return SetAsideList.of(this.admin.store().deadLetters(size(limit)), values);
 	}
 
 	/**
-	 * Change messages that have been set aside: one, or those of a topic.
+	 * Retry or discard dead letters: one, or those of a topic.
 	 * @param action {@code retry} or {@code discard}
-	 * @param id the identity of the message, or no {@code topic}
-	 * @param topic the topic of the messages, or no {@code id}
-	 * @param limit how many messages of the topic at most, those that were sent first
+	 * @param id the identity of the message; required without {@code topic}
+	 * @param topic the topic of the messages; required without {@code id}
+	 * @param limit the largest number of messages of the topic, 1 to 1000, 100 by
+	 * default; those that were sent first are changed first
 	 * @return the outcome, {@code null} if there is no such action
 	 */
 	@WriteOperation
@@ -85,27 +94,28 @@ public final class OutboxEndpoint {
 	}
 
 	@Nullable MessagesChanged change(String action, @Nullable String id, @Nullable String topic, @Nullable Integer limit,
-			@Nullable String who) {
+			@Nullable String requestedBy) {
 		if (!action.equals("retry") && !action.equals("discard")) {
 			return null;
 		}
 		boolean retry = action.equals("retry");
 		if (topic == null || topic.isEmpty()) {
 			UUID one = uuid(id);
-			return MessagesChanged.of(one, retry ? this.operator.retry(one, who) : this.operator.discard(one, who));
+			return MessagesChanged.of(one,
+					retry ? this.admin.retry(one, requestedBy) : this.admin.discard(one, requestedBy));
 		}
 		if (id != null) {
-			throw new IllegalArgumentException("Both 'id' and 'topic' are given; name a message or a topic");
+			throw new IllegalArgumentException("Both 'id' and 'topic' are given. Name a message or a topic");
 		}
 		int size = size(limit);
-		return MessagesChanged.of(topic,
-				retry ? this.operator.retry(topic, size, who) : this.operator.discard(topic, size, who));
+		return MessagesChanged.of(topic, retry ? this.admin.retry(topic, size, requestedBy)
+				: this.admin.discard(topic, size, requestedBy));
 	}
 
 	private static int size(@Nullable Integer limit) {
 		int size = (limit != null) ? limit : LIMIT;
 		if (size < 1 || size > MAX_LIMIT) {
-			throw new IllegalArgumentException("'limit' is " + size + "; 1 to " + MAX_LIMIT + " messages are possible");
+			throw new IllegalArgumentException("'limit' is " + size + ". Set it to a value from 1 to " + MAX_LIMIT);
 		}
 		return size;
 	}
@@ -115,8 +125,94 @@ public final class OutboxEndpoint {
 			return UUID.fromString(String.valueOf(id));
 		}
 		catch (IllegalArgumentException ex) {
-			throw new IllegalArgumentException("'id' is needed, a UUID as 'set-aside' shows it, or 'topic'", ex);
+			throw new IllegalArgumentException(
+					"'id' is missing or not a UUID. Copy it from the view 'set-aside', or name a 'topic'", ex);
 		}
+	}
+
+	/**
+	 * Description of the outbox in numbers.
+	 *
+	 * @param table the name of the table
+	 * @param pending the number of messages that are to be published, see
+	 * {@link Status}
+	 * @param oldest the age of the oldest message that is pending or blocked, if there is
+	 * one
+	 * @param setAside the number of dead letters, see {@link Status}
+	 * @param blocked the number of messages behind a dead letter with the same ordering
+	 * key, see {@link Status}
+	 */
+	@JsonInclude(Include.NON_NULL)
+	public record OutboxOverview(String table, long pending, @Nullable Duration oldest, long setAside, long blocked) {
+
+		static OutboxOverview of(OutboxStore store) {
+			Status status = store.status();
+			boolean waiting = status.pending() + status.blocked() > 0;
+			return new OutboxOverview(store.table(), status.pending(), waiting ? status.oldest() : null,
+					status.deadLetters(), status.blocked());
+		}
+
+	}
+
+	/**
+	 * Description of dead letters, the latest first.
+	 *
+	 * @param messages the messages
+	 */
+	public record SetAsideList(List<SetAsideDescriptor> messages) {
+
+		static SetAsideList of(List<DeadLetter> messages, boolean values) {
+			return new SetAsideList(
+					messages.stream().map((message) -> SetAsideDescriptor.of(message, values)).toList());
+		}
+
+	}
+
+	/**
+	 * Description of a dead letter.
+	 *
+	 * @param id its identity
+	 * @param topic its topic
+	 * @param aggregateType the type of the aggregate that it concerns
+	 * @param aggregateId the identity of that aggregate
+	 * @param type the type of the event
+	 * @param idempotencyKey its idempotency key
+	 * @param createdAt the time at which the application sent it
+	 * @param setAsideAt the time at which the relay gave it up
+	 * @param attempts the number of refusals by the broker
+	 * @param error the error of the last refusal
+	 */
+	public record SetAsideDescriptor(UUID id, String topic, String aggregateType, String aggregateId, String type,
+			String idempotencyKey, Instant createdAt, Instant setAsideAt, int attempts, ErrorDescriptor error) {
+
+		static SetAsideDescriptor of(DeadLetter message, boolean values) {
+			return new SetAsideDescriptor(message.id(), message.topic(), message.aggregateType(), message.aggregateId(),
+					message.type(), message.idempotencyKey(), message.createdAt(), message.deadSince(),
+					message.attempts(), ErrorDescriptor.of(message.failure(), values));
+		}
+
+	}
+
+	/**
+	 * Description of the outcome of a change.
+	 *
+	 * @param id the identity of the message, if one was named
+	 * @param topic the topic of the messages, if one was named
+	 * @param messages the number of messages of the topic that were changed
+	 * @param outcome the outcome
+	 */
+	@JsonInclude(Include.NON_NULL)
+	public record MessagesChanged(@Nullable UUID id, @Nullable String topic, @Nullable Integer messages,
+			Change outcome) {
+
+		static MessagesChanged of(UUID id, boolean done) {
+			return new MessagesChanged(id, null, null, done ? Change.DONE : Change.ABSENT);
+		}
+
+		static MessagesChanged of(String topic, int messages) {
+			return new MessagesChanged(null, topic, messages, (messages > 0) ? Change.DONE : Change.ABSENT);
+		}
+
 	}
 
 }

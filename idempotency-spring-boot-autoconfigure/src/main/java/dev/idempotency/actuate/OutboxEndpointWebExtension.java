@@ -13,19 +13,20 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.EndpointWebExtension;
 
-import dev.idempotency.actuate.Descriptors.Problem;
-import dev.idempotency.actuate.OutboxDescriptors.MessagesChanged;
-import dev.idempotency.actuate.OutboxDescriptors.OutboxOverview;
-import dev.idempotency.actuate.OutboxDescriptors.SetAsideList;
+import dev.idempotency.actuate.OutboxEndpoint.MessagesChanged;
+import dev.idempotency.actuate.OutboxEndpoint.OutboxOverview;
+import dev.idempotency.actuate.OutboxEndpoint.SetAsideList;
 import dev.idempotency.store.IdempotencyRecords.Change;
 
 /**
- * The {@link OutboxEndpoint} over HTTP, with the status that suits the answer.
+ * {@link EndpointWebExtension @EndpointWebExtension} of the {@link OutboxEndpoint} that
+ * sets the HTTP status and knows the authenticated user.
  *
  * @since 0.1.0
  */
 @EndpointWebExtension(endpoint = OutboxEndpoint.class)
-@RegisterReflectionForBinding({ OutboxOverview.class, SetAsideList.class, MessagesChanged.class, Problem.class })
+@RegisterReflectionForBinding({ OutboxOverview.class, SetAsideList.class, MessagesChanged.class,
+		WebResponses.Problem.class })
 public final class OutboxEndpointWebExtension {
 
 	private final OutboxEndpoint delegate;
@@ -37,8 +38,9 @@ public final class OutboxEndpointWebExtension {
 	/**
 	 * Create an extension.
 	 * @param delegate the endpoint
-	 * @param showValues when messages of errors are shown
-	 * @param roles to whom, if only to authorized users
+	 * @param showValues when to show error messages
+	 * @param roles the roles that may see them when authorized, empty for every
+	 * authenticated user
 	 */
 	public OutboxEndpointWebExtension(OutboxEndpoint delegate, Show showValues, Set<String> roles) {
 		this.delegate = delegate;
@@ -48,21 +50,21 @@ public final class OutboxEndpointWebExtension {
 
 	@ReadOperation
 	public WebEndpointResponse<?> overview() {
-		return Answers.of(this.delegate::overview);
+		return WebResponses.of(this.delegate::overview);
 	}
 
 	@ReadOperation
 	public WebEndpointResponse<?> view(SecurityContext context, @Selector String view, @Nullable Integer limit) {
 		boolean values = this.showValues.isShown(context, this.roles);
-		return Answers.of(() -> this.delegate.view(view, limit, values));
+		return WebResponses.of(() -> this.delegate.view(view, limit, values));
 	}
 
 	@WriteOperation
 	public WebEndpointResponse<?> change(@Selector String action, @Nullable String id, @Nullable String topic,
 			@Nullable Integer limit, SecurityContext context) {
 		Principal principal = context.getPrincipal();
-		String who = (principal != null) ? principal.getName() : null;
-		return Answers.of(() -> this.delegate.change(action, id, topic, limit, who),
+		String requestedBy = (principal != null) ? principal.getName() : null;
+		return WebResponses.of(() -> this.delegate.change(action, id, topic, limit, requestedBy),
 				(body) -> (((MessagesChanged) body).outcome() == Change.DONE) ? WebEndpointResponse.STATUS_OK
 						: WebEndpointResponse.STATUS_NOT_FOUND);
 	}

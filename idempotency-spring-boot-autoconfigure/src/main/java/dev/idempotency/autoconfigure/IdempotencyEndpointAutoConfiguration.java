@@ -40,7 +40,7 @@ public final class IdempotencyEndpointAutoConfiguration {
 	@ConditionalOnBean(IdempotencyTemplate.class)
 	@ConditionalOnMissingBean
 	IdempotencyEndpoint idempotencyEndpoint(IdempotencyTemplate template, IdempotencyEndpointProperties properties) {
-		return new IdempotencyEndpoint(template.operator(), properties.showValues());
+		return new IdempotencyEndpoint(template.admin(), properties.showValues());
 	}
 
 	@Bean
@@ -49,8 +49,7 @@ public final class IdempotencyEndpointAutoConfiguration {
 	@ConditionalOnMissingBean
 	IdempotencyEndpointWebExtension idempotencyEndpointWebExtension(IdempotencyEndpoint endpoint,
 			IdempotencyTemplate template, IdempotencyEndpointProperties properties) {
-		return new IdempotencyEndpointWebExtension(endpoint, template.operator(), properties.showValues(),
-				properties.roles());
+		return new IdempotencyEndpointWebExtension(endpoint, properties.showValues(), properties.roles());
 	}
 
 	@Bean

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -53,16 +54,16 @@ final class JdbcRecords implements IdempotencyRecords {
 	public Overview overview() {
 		return this.executor.autonomous(this.timeout, (connection) -> {
 			Position bound = bound(connection, Position.LAST);
-			List<Scope> scopes = this.sql.get(Name.OVERVIEW)
+			List<ScopeCount> scopes = this.sql.get(Name.OVERVIEW)
 				.query(connection, to(bound, Parameters.none()), JdbcRecords::scope);
 			return new Overview(scopes, bound == null, (bound != null) ? estimate(connection) : null);
 		});
 	}
 
-	private static Scope scope(ResultSet row) throws SQLException {
+	private static ScopeCount scope(ResultSet row) throws SQLException {
 		OffsetDateTime oldest = row.getObject("oldest", OffsetDateTime.class);
 		OffsetDateTime now = Objects.requireNonNull(row.getObject("now", OffsetDateTime.class));
-		return new Scope(row.getString("scope"), row.getLong("in_progress"), row.getLong("stuck"),
+		return new ScopeCount(row.getString("scope"), row.getLong("in_progress"), row.getLong("stuck"),
 				row.getLong("failed"), row.getLong("completed"),
 				(oldest != null) ? Duration.between(oldest, now) : null);
 	}
@@ -78,19 +79,39 @@ final class JdbcRecords implements IdempotencyRecords {
 
 	@Override
 	public Page stuck(int limit, @Nullable String after) {
-		return list(Name.STUCK, limit, after);
+		return list(Name.STUCK, limit, after, Parameters.none());
 	}
 
 	@Override
 	public Page failed(int limit, @Nullable String after) {
-		return list(Name.FAILED, limit, after);
+		return list(Name.FAILED, limit, after, Parameters.none());
 	}
 
-	private Page list(Name name, int limit, @Nullable String after) {
+	@Override
+	public Page evictable(Selection selection, boolean force, int limit, @Nullable String after) {
+		return list(Name.EVICTABLE, limit, after,
+				Parameters.of("scope", selection.scope())
+					.with("prefix", selection.keyPrefix())
+					.with("createdfrom", time(selection.createdFrom(), Position.FIRST))
+					.with("createdbefore", time(selection.createdBefore(), Position.LAST))
+					.with("force", force));
+	}
+
+	// A column cannot hold every time that an Instant can.
+	private static OffsetDateTime time(@Nullable Instant time, Position open) {
+		if (time == null) {
+			return open.expiresAt();
+		}
+		Instant first = Position.FIRST.expiresAt().toInstant();
+		Instant last = Position.LAST.expiresAt().toInstant();
+		return (time.isBefore(first) ? first : time.isAfter(last) ? last : time).atOffset(ZoneOffset.UTC);
+	}
+
+	private Page list(Name name, int limit, @Nullable String after, Parameters conditions) {
 		Position start = Position.parse(after);
 		return this.executor.autonomous(this.timeout, (connection) -> {
 			Position bound = bound(connection, start);
-			Parameters parameters = to(bound, from(start)).with("limit", limit + 1);
+			Parameters parameters = to(bound, from(start, conditions)).with("limit", limit + 1);
 			List<Listed> found = this.sql.get(name).query(connection, parameters, Listed::of);
 			Position next = (found.size() > limit) ? found.get(limit - 1).position() : bound;
 			return new Page(found.stream().limit(limit).map(Listed::record).toList(), next == null,
@@ -100,12 +121,12 @@ final class JdbcRecords implements IdempotencyRecords {
 
 	private @Nullable Position bound(Connection connection, Position after) throws SQLException {
 		return this.sql.get(Name.BOUND)
-			.first(connection, from(after).with("others", WINDOW - 1), Position::of)
+			.first(connection, from(after, Parameters.none()).with("others", WINDOW - 1), Position::of)
 			.orElse(null);
 	}
 
-	private static Parameters from(Position before) {
-		return Parameters.of("before", before.expiresAt()).with("beforeid", before.id());
+	private static Parameters from(Position before, Parameters parameters) {
+		return parameters.with("before", before.expiresAt()).with("beforeid", before.id());
 	}
 
 	private static Parameters to(@Nullable Position bound, Parameters parameters) {
@@ -127,6 +148,14 @@ final class JdbcRecords implements IdempotencyRecords {
 	@Override
 	public Change evict(IdempotencyKey key, boolean force) {
 		return change(Name.EVICT, key, force);
+	}
+
+	@Override
+	public int evictAll(Collection<IdempotencyKey> keys, boolean force) {
+		Parameters parameters = Parameters.of("force", force)
+			.with("id", "uuid", keys.stream().map(IdempotencyKey::id).toArray());
+		return this.executor.autonomous(this.timeout,
+				(connection) -> this.sql.get(Name.EVICT_ALL).update(connection, parameters));
 	}
 
 	// The number of rows decides. The state that is read afterwards only explains why

@@ -52,6 +52,16 @@ final class RecordSql {
 
 	private static final String PAGE = " " + ORDER + " LIMIT :limit";
 
+	private static final String EVICTABLE_SELECTION = """
+			 AND scope = :scope AND LEFT("key", CHAR_LENGTH(CAST(:prefix AS character varying))) = :prefix
+			  AND created_at >= :createdfrom AND created_at < :createdbefore
+			  AND (state <> 'P' OR lease_until <= %2$s OR :force)""";
+
+	// A locked row is in use. A wait for it could end in a deadlock with a batch.
+	private static final String EVICT_ALL = """
+			DELETE FROM %1$s WHERE id IN (SELECT id FROM %1$s WHERE id = ANY(CAST(:id AS uuid ARRAY))
+			    AND (state <> 'P' OR lease_until <= %2$s OR :force) FOR UPDATE SKIP LOCKED)""";
+
 	static final String OPERATOR_RELEASE = "UPDATE %1$s SET state = 'F', token = NULL, lease_until = NULL";
 
 	static final String RELEASABLE = "id = :id AND (state = 'F' OR (state = 'P' AND (lease_until <= %2$s OR :force)))";
@@ -73,6 +83,8 @@ final class RecordSql {
 		add(Name.OVERVIEW, OVERVIEW.formatted(table, now));
 		add(Name.STUCK, (LIST + " AND " + STUCK + PAGE).formatted(table, now));
 		add(Name.FAILED, (LIST + " AND state = 'F' AND error_type IS NOT NULL" + PAGE).formatted(table));
+		add(Name.EVICTABLE, (LIST + EVICTABLE_SELECTION + PAGE).formatted(table, now));
+		add(Name.EVICT_ALL, EVICT_ALL.formatted(table, now));
 		add(Name.RESULT, "SELECT result FROM %1$s WHERE id = :id".formatted(table));
 		add(Name.STATE, "SELECT state FROM %1$s WHERE id = :id".formatted(table));
 	}
@@ -256,6 +268,13 @@ final class RecordSql {
 		FAILED,
 
 		/**
+		 * Lists the records of a selection that {@link #EVICT_ALL} would delete.
+		 * Parameters as for {@link #STUCK}, and {@code scope}, {@code prefix},
+		 * {@code createdfrom}, {@code createdbefore} and {@code force}.
+		 */
+		EVICTABLE,
+
+		/**
 		 * Reads the result of a record.
 		 */
 		RESULT,
@@ -279,7 +298,13 @@ final class RecordSql {
 		/**
 		 * Evicts a record for an operator. Parameter {@code force}.
 		 */
-		EVICT
+		EVICT,
+
+		/**
+		 * Evicts the records of an operator's selection by their ids, except for those
+		 * that are locked. Parameters {@code id}, an array, and {@code force}.
+		 */
+		EVICT_ALL
 
 	}
 

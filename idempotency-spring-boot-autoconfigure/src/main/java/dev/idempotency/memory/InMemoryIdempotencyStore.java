@@ -8,9 +8,9 @@ import java.util.Comparator;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.BiFunction;
 
 import org.jspecify.annotations.Nullable;
 
@@ -19,14 +19,16 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.ExpiredRecords;
 import dev.idempotency.store.Failure;
+import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.Settlement;
 
 /**
- * The store in the memory of this process, for tests: everything is forgotten at its end,
- * and no other instance knows of it.
+ * A store in the memory of this process, for tests. Its records are lost when the process
+ * ends, and other instances do not see them.
  *
  * @since 0.1.0
  */
@@ -39,7 +41,7 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	private final InMemoryRecords records;
 
 	/**
-	 * Create an empty store on the system's clock.
+	 * Create an empty store that uses the system clock.
 	 */
 	public InMemoryIdempotencyStore() {
 		this(Clock.systemUTC());
@@ -66,32 +68,70 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 
 	@Override
 	public Claim claim(ClaimRequest request) {
-		return atomically(request, (entry, now) -> Transition.claim(entry, request, now));
+		return atomically(request, (entry, now) -> {
+			if (entry == null) {
+				return acquired(Entry.claimed(request, 1, 1, now, now));
+			}
+			if (entry.state() == State.COMPLETED && entry.isExpired(now)) {
+				return acquired(Entry.claimed(request, entry.fence() + 1, 1, entry.createdAt(), now));
+			}
+			if (entry.isInProgress() && entry.isOwnedBy(request)) {
+				return acquired(Entry.claimed(request, entry.fence(), entry.attempt(), entry.createdAt(), now));
+			}
+			if (entry.state() != State.COMPLETED && !entry.isLive(now)) {
+				return acquired(Entry.claimed(request, entry.fence() + 1, entry.attempt() + 1, entry.createdAt(), now));
+			}
+			if (Fingerprint.differs(request.key(), entry.fingerprint(), request.fingerprint())) {
+				return new Step<>(entry, new Claim.Mismatch());
+			}
+			return new Step<>(entry, (entry.state() == State.COMPLETED) ? new Claim.Completed(copy(entry.result()))
+					: new Claim.InProgress(Duration.between(now, entry.claimedUntil())));
+		});
+	}
+
+	private static Step<Claim> acquired(Entry entry) {
+		return new Step<>(entry, new Claim.Acquired(entry.fence(), entry.attempt()));
 	}
 
 	@Override
 	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return atomically(claim, (entry, now) -> Transition.complete(entry, claim, result, now));
+		return settle(claim, (entry, now) -> entry.isInProgress() ? entry.completed(copy(result), now)
+				: (entry.state() == State.COMPLETED) ? entry : null);
 	}
 
 	@Override
 	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return atomically(claim, (entry, now) -> Transition.fail(entry, claim, failure));
+		return settle(claim, (entry, now) -> entry.isInProgress() ? entry.failed(failure, entry.attempt())
+				: (entry.state() == State.FAILED && entry.failure() != null) ? entry : null);
 	}
 
 	@Override
 	public Settlement release(ClaimRequest claim) {
-		return atomically(claim, (entry, now) -> Transition.release(entry, claim));
+		return settle(claim, (entry, now) -> entry.isInProgress() ? entry.failed(null, entry.attempt() - 1)
+				: (entry.state() == State.FAILED && entry.failure() == null) ? entry : null);
 	}
 
 	@Override
 	public Settlement renew(ClaimRequest claim) {
-		return atomically(claim, (entry, now) -> Transition.renew(entry, claim, now));
+		return settle(claim, (entry, now) -> entry.renewed(claim, now));
 	}
 
 	@Override
 	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
-		return atomically(claim, (entry, now) -> Transition.restore(entry, claim, acquired, now));
+		return atomically(claim, (entry, now) -> (entry != null) ? settled(entry, claim, entry.renewed(claim, now))
+				: new Step<>(Entry.claimed(claim, acquired.fence(), acquired.attempt(), now, now), Settlement.SETTLED));
+	}
+
+	// The change returns null if the state does not allow the settlement, and the entry
+	// itself for a repeated settlement.
+	private Settlement settle(ClaimRequest claim, Change change) {
+		return atomically(claim, (entry, now) -> (entry != null) ? settled(entry, claim, change.of(entry, now))
+				: new Step<>(null, Settlement.FORGOTTEN));
+	}
+
+	private static Step<Settlement> settled(Entry entry, ClaimRequest claim, @Nullable Entry next) {
+		return (next != null && entry.isOwnedBy(claim)) ? new Step<>(next, Settlement.SETTLED)
+				: new Step<>(entry, Settlement.LOST);
 	}
 
 	@Override
@@ -108,12 +148,12 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	public void ping() {
 	}
 
-	// Nobody else would be kept waiting by it.
+	// No other process shares the entries, so there is no reason for a pause.
 	@Override
 	public int deleteExpired(int limit, Duration pause) {
 		int deleted = 0;
 		for (Map.Entry<IdempotencyKey, Entry> entry : this.entries.entrySet()) {
-			if (deleted < limit && entry.getValue().isForgettable(this.clock.instant())
+			if (deleted < limit && entry.getValue().isExpired(this.clock.instant())
 					&& this.entries.remove(entry.getKey(), entry.getValue())) {
 				deleted++;
 			}
@@ -126,22 +166,135 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 		Instant now = this.clock.instant();
 		return this.entries.values()
 			.stream()
-			.filter((entry) -> entry.isForgettable(now))
+			.filter((entry) -> entry.isExpired(now))
 			.map((entry) -> Duration.between(entry.expiresAt(), now))
 			.max(Comparator.naturalOrder())
 			.orElse(Duration.ZERO);
 	}
 
-	// The clock is read while the key is held, so that its entries are in the order of
-	// their times.
-	private <T> T atomically(ClaimRequest request, BiFunction<@Nullable Entry, Instant, Transition<T>> step) {
+	// The clock is read while the entry is locked. Otherwise a later change of an entry
+	// could have an earlier time.
+	private <T> T atomically(ClaimRequest request, Protocol<T> protocol) {
 		AtomicReference<T> answer = new AtomicReference<>();
 		this.entries.compute(request.key(), (key, entry) -> {
-			Transition<T> transition = step.apply(entry, this.clock.instant());
-			answer.set(transition.answer());
-			return transition.next();
+			Step<T> step = protocol.apply(entry, this.clock.instant());
+			answer.set(step.answer());
+			return step.next();
 		});
 		return Objects.requireNonNull(answer.get());
+	}
+
+	private static byte @Nullable [] copy(byte @Nullable [] bytes) {
+		return (bytes != null) ? bytes.clone() : null;
+	}
+
+	/**
+	 * Computes a step from the current entry.
+	 *
+	 * @param <T> the type of the answer
+	 */
+	private interface Protocol<T> {
+
+		Step<T> apply(@Nullable Entry entry, Instant now);
+
+	}
+
+	/**
+	 * Changes an entry on behalf of its owner.
+	 */
+	private interface Change {
+
+		@Nullable Entry of(Entry entry, Instant now);
+
+	}
+
+	/**
+	 * The transition of a key to its next entry.
+	 *
+	 * @param <T> the type of the answer
+	 * @param next the next entry, {@code null} if the key stays absent
+	 * @param answer the answer to the caller
+	 */
+	private record Step<T>(@Nullable Entry next, T answer) {
+
+	}
+
+	/**
+	 * The record of a key.
+	 *
+	 * @param token the owner token of the last claim
+	 * @param state the state; failed without a failure means released
+	 * @param fence the fencing token of the last claim
+	 * @param attempt the number of starts of the operation since it last completed
+	 * @param fingerprint the fingerprint of the last claim, if it had one
+	 * @param result the result of the completion, if there is one
+	 * @param failure the reason of the last failure, if there is one
+	 * @param claimedUntil the time at which the last claim expires
+	 * @param createdAt the time of the first claim
+	 * @param completedAt the time of the completion, if the operation has completed
+	 * @param expiresAt the time at which the retention ends
+	 */
+	record Entry(UUID token, State state, int fence, int attempt, byte @Nullable [] fingerprint,
+			byte @Nullable [] result, @Nullable Failure failure, Instant claimedUntil, Instant createdAt,
+			@Nullable Instant completedAt, Instant expiresAt) {
+
+		static Entry claimed(ClaimRequest request, int fence, int attempt, Instant createdAt, Instant now) {
+			return new Entry(request.token(), State.IN_PROGRESS, fence, attempt, copy(request.fingerprint()), null,
+					null, now.plus(request.lease()), createdAt, null, now.plus(request.retention()));
+		}
+
+		Entry completed(byte @Nullable [] result, Instant now) {
+			return new Entry(this.token, State.COMPLETED, this.fence, this.attempt, this.fingerprint, result, null,
+					this.claimedUntil, this.createdAt, now, this.expiresAt);
+		}
+
+		Entry failed(@Nullable Failure failure, int attempt) {
+			return failed(this.token, failure, attempt);
+		}
+
+		// A token that no owner has: the previous owner can no longer settle.
+		Entry released() {
+			return failed(UUID.randomUUID(), this.failure, this.attempt);
+		}
+
+		private Entry failed(UUID token, @Nullable Failure failure, int attempt) {
+			return new Entry(token, State.FAILED, this.fence, attempt, this.fingerprint, null, failure,
+					this.claimedUntil, this.createdAt, null, this.expiresAt);
+		}
+
+		@Nullable Entry renewed(ClaimRequest claim, Instant now) {
+			return isInProgress()
+					? new Entry(this.token, this.state, this.fence, this.attempt, this.fingerprint, this.result,
+							this.failure, now.plus(claim.lease()), this.createdAt, this.completedAt, this.expiresAt)
+					: null;
+		}
+
+		boolean isOwnedBy(ClaimRequest request) {
+			return this.token.equals(request.token());
+		}
+
+		boolean isInProgress() {
+			return this.state == State.IN_PROGRESS;
+		}
+
+		boolean isLive(Instant now) {
+			return isInProgress() && now.isBefore(this.claimedUntil);
+		}
+
+		boolean isStuck(Instant now) {
+			return isInProgress() && !isLive(now);
+		}
+
+		boolean isExpired(Instant now) {
+			return !now.isBefore(this.expiresAt) && !isLive(now);
+		}
+
+		IdempotencyRecord toRecord(IdempotencyKey key) {
+			return new IdempotencyRecord(key, this.state, this.fence, this.attempt,
+					isInProgress() ? this.claimedUntil : null, this.createdAt, this.completedAt, this.expiresAt,
+					this.failure);
+		}
+
 	}
 
 }

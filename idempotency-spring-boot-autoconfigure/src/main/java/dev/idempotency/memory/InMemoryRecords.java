@@ -1,9 +1,9 @@
 package dev.idempotency.memory;
 
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -12,24 +12,22 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
-import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.memory.InMemoryIdempotencyStore.Entry;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords;
 
 /**
- * The entries of this process, for people. A position is a number.
+ * Shows and changes the entries of the store by hand. Lists begin with the entries that
+ * expire last.
  */
 final class InMemoryRecords implements IdempotencyRecords {
-
-	private static final Comparator<Map.Entry<IdempotencyKey, Entry>> ORDER = Comparator
-		.comparing((Map.Entry<IdempotencyKey, Entry> entry) -> entry.getValue().expiresAt())
-		.thenComparing((entry) -> entry.getKey().id())
-		.reversed();
 
 	private final Map<IdempotencyKey, Entry> entries;
 
@@ -40,36 +38,27 @@ final class InMemoryRecords implements IdempotencyRecords {
 		this.clock = clock;
 	}
 
-	private List<Map.Entry<IdempotencyKey, Entry>> sorted() {
-		return this.entries.entrySet()
-			.stream()
-			.map((entry) -> Map.entry(entry.getKey(), entry.getValue()))
-			.sorted(ORDER)
-			.toList();
-	}
-
 	@Override
 	public Overview overview() {
 		Instant now = this.clock.instant();
-		Map<String, List<Entry>> scopes = new TreeMap<>();
-		List<Map.Entry<IdempotencyKey, Entry>> all = sorted();
-		all.stream()
+		List<Row> all = rows();
+		Map<String, List<Entry>> scopes = all.stream()
 			.limit(WINDOW)
-			.forEach((entry) -> scopes.computeIfAbsent(entry.getKey().scope(), (scope) -> new ArrayList<>())
-				.add(entry.getValue()));
+			.collect(Collectors.groupingBy((row) -> row.key().scope(), TreeMap::new,
+					Collectors.mapping(Row::entry, Collectors.toList())));
 		boolean complete = all.size() <= WINDOW;
 		return new Overview(
-				scopes.entrySet().stream().map((scope) -> scope(scope.getKey(), scope.getValue(), now)).toList(),
+				scopes.entrySet().stream().map((scope) -> count(scope.getKey(), scope.getValue(), now)).toList(),
 				complete, complete ? null : (long) all.size());
 	}
 
-	private static Scope scope(String name, List<Entry> entries, Instant now) {
+	private static ScopeCount count(String scope, List<Entry> entries, Instant now) {
 		Duration oldest = entries.stream()
 			.filter(Entry::isInProgress)
 			.map((entry) -> Duration.between(entry.createdAt(), now))
 			.max(Comparator.naturalOrder())
 			.orElse(null);
-		return new Scope(name, count(entries, Entry::isInProgress), count(entries, (entry) -> isStuck(entry, now)),
+		return new ScopeCount(scope, count(entries, Entry::isInProgress), count(entries, (entry) -> entry.isStuck(now)),
 				count(entries, (entry) -> entry.state() == State.FAILED),
 				count(entries, (entry) -> entry.state() == State.COMPLETED), oldest);
 	}
@@ -78,38 +67,42 @@ final class InMemoryRecords implements IdempotencyRecords {
 		return entries.stream().filter(condition).count();
 	}
 
-	private static boolean isStuck(Entry entry, Instant now) {
-		return entry.isInProgress() && !entry.isLive(now);
-	}
-
 	@Override
 	public Page stuck(int limit, @Nullable String after) {
 		Instant now = this.clock.instant();
-		return list((entry) -> isStuck(entry, now), limit, after);
+		return list((row) -> row.entry().isStuck(now), limit, after);
 	}
 
 	@Override
 	public Page failed(int limit, @Nullable String after) {
-		return list((entry) -> entry.state() == State.FAILED && entry.failure() != null, limit, after);
+		return list((row) -> row.entry().state() == State.FAILED && row.entry().failure() != null, limit, after);
 	}
 
-	private Page list(Predicate<Entry> condition, int limit, @Nullable String after) {
-		List<Map.Entry<IdempotencyKey, Entry>> rest = sorted();
-		if (after != null) {
-			UUID last = UUID.fromString(after);
-			int position = rest.stream().map((entry) -> entry.getKey().id()).toList().indexOf(last);
-			Assert.isTrue(position >= 0, "No page ends there, or its last record is gone");
-			rest = rest.subList(position + 1, rest.size());
-		}
-		List<Map.Entry<IdempotencyKey, Entry>> window = rest.subList(0, Math.min(rest.size(), WINDOW));
-		List<Map.Entry<IdempotencyKey, Entry>> found = window.stream()
-			.filter((entry) -> condition.test(entry.getValue()))
-			.limit(limit + 1L)
+	@Override
+	public Page evictable(Selection selection, boolean force, int limit, @Nullable String after) {
+		Instant now = this.clock.instant();
+		return list(
+				(row) -> selection.matches(row.key(), row.entry().createdAt()) && (force || !row.entry().isLive(now)),
+				limit, after);
+	}
+
+	private Page list(Predicate<Row> condition, int limit, @Nullable String after) {
+		Position start = (after != null) ? Position.parse(after) : null;
+		List<Row> rest = rows().stream().filter((row) -> start == null || row.position().compareTo(start) < 0).toList();
+		List<Row> window = rest.subList(0, Math.min(rest.size(), WINDOW));
+		List<Row> found = window.stream().filter(condition).limit(limit + 1L).toList();
+		Row last = (found.size() > limit) ? found.get(limit - 1)
+				: (window.size() < rest.size()) ? window.get(window.size() - 1) : null;
+		return new Page(found.stream().limit(limit).map((row) -> row.entry().toRecord(row.key())).toList(),
+				last == null, (last != null) ? last.position().toString() : null);
+	}
+
+	private List<Row> rows() {
+		return this.entries.entrySet()
+			.stream()
+			.map((entry) -> new Row(entry.getKey(), entry.getValue()))
+			.sorted(Comparator.comparing(Row::position).reversed())
 			.toList();
-		IdempotencyKey next = (found.size() > limit) ? found.get(limit - 1).getKey()
-				: (window.size() < rest.size()) ? window.get(window.size() - 1).getKey() : null;
-		return new Page(found.stream().limit(limit).map((entry) -> entry.getValue().toRecord(entry.getKey())).toList(),
-				next == null, (next != null) ? next.id().toString() : null);
 	}
 
 	@Override
@@ -121,43 +114,69 @@ final class InMemoryRecords implements IdempotencyRecords {
 
 	@Override
 	public Change release(IdempotencyKey key, boolean force) {
-		return change(key, (entry) -> (entry.state() == State.COMPLETED) ? Change.COMPLETED : free(entry, force),
-				Entry::released);
+		return change(key, force, (entry) -> (entry.state() != State.COMPLETED) ? entry.released() : entry);
 	}
 
 	@Override
 	public Change evict(IdempotencyKey key, boolean force) {
-		return change(key, (entry) -> free(entry, force), (entry) -> null);
+		return change(key, force, (entry) -> null);
 	}
 
-	private Change free(Entry entry, boolean force) {
-		return (force || !entry.isLive(this.clock.instant())) ? Change.DONE : Change.ALIVE;
-	}
-
-	private Change change(IdempotencyKey key, Decision decision, Step step) {
+	// A step that returns the same entry has nothing to change, because the operation
+	// has completed.
+	private Change change(IdempotencyKey key, boolean force, Function<Entry, @Nullable Entry> step) {
 		AtomicReference<Change> change = new AtomicReference<>(Change.ABSENT);
 		this.entries.computeIfPresent(key, (same, entry) -> {
-			change.set(decision.about(entry));
-			return (change.get() == Change.DONE) ? step.from(entry) : entry;
+			if (!force && entry.isLive(this.clock.instant())) {
+				change.set(Change.ALIVE);
+				return entry;
+			}
+			Entry next = step.apply(entry);
+			change.set((next != entry) ? Change.DONE : Change.COMPLETED);
+			return next;
 		});
 		return Objects.requireNonNull(change.get());
 	}
 
 	/**
-	 * Whether an entry may be changed.
+	 * A key with its entry.
 	 */
-	private interface Decision {
+	private record Row(IdempotencyKey key, Entry entry) {
 
-		Change about(Entry entry);
+		Position position() {
+			return new Position(this.entry.expiresAt(), this.key.id());
+		}
 
 	}
 
 	/**
-	 * How an entry is changed.
+	 * The position of an entry in the order of expiry, which outlives the entry.
 	 */
-	private interface Step {
+	private record Position(Instant expiresAt, UUID id) implements Comparable<Position> {
 
-		@Nullable Entry from(Entry entry);
+		private static final Comparator<Position> ORDER = Comparator.comparing(Position::expiresAt)
+			.thenComparing(Position::id);
+
+		static Position parse(String text) {
+			try {
+				int separator = text.indexOf('_');
+				return new Position(Instant.parse(text.substring(0, Math.max(0, separator))),
+						UUID.fromString(text.substring(separator + 1)));
+			}
+			catch (DateTimeException | IllegalArgumentException ex) {
+				throw new IllegalArgumentException("No page ends at '" + text + "'", ex);
+			}
+		}
+
+		@Override
+		public int compareTo(Position other) {
+			return ORDER.compare(this, other);
+		}
+
+		@Override
+		public String toString() {
+			return this.expiresAt + "_" + this.id;
+		}
 
 	}
 

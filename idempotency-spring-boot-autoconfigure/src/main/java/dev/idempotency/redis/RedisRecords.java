@@ -3,6 +3,7 @@ package dev.idempotency.redis;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -17,8 +18,8 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords;
 
 /**
- * The records of Redis, for people. There is no order among them: a list that is not
- * complete cannot be continued.
+ * Shows and changes the records of Redis by hand. Redis keeps no order of expiry, so the
+ * lists of stuck and failed records cannot be continued.
  */
 final class RedisRecords implements IdempotencyRecords {
 
@@ -42,7 +43,7 @@ final class RedisRecords implements IdempotencyRecords {
 				scopes.computeIfAbsent(seen.record().key().scope(), (scope) -> new Tally()).add(seen);
 				return true;
 			});
-			List<Scope> counted = scopes.entrySet()
+			List<ScopeCount> counted = scopes.entrySet()
 				.stream()
 				.map((scope) -> scope.getValue().of(scope.getKey()))
 				.toList();
@@ -67,13 +68,27 @@ final class RedisRecords implements IdempotencyRecords {
 		return this.connections.onSharedConnection((commands, deadline) -> {
 			List<IdempotencyRecord> found = new ArrayList<>();
 			boolean complete = new Walk(commands, this.scripts, deadline, this.timeout).go((seen) -> {
-				if (condition.test(seen) && found.size() < limit) {
+				if (condition.test(seen)) {
 					found.add(seen.record());
-					return true;
 				}
-				return !condition.test(seen);
+				return found.size() <= limit;
 			});
-			return new Page(found, complete, null);
+			return new Page(found.stream().limit(limit).toList(), complete && found.size() <= limit, null);
+		});
+	}
+
+	@Override
+	public Page evictable(Selection selection, boolean force, int limit, @Nullable String after) {
+		return this.connections.onSharedConnection((commands, deadline) -> {
+			List<IdempotencyRecord> found = new ArrayList<>();
+			String next = new Walk(commands, this.scripts, deadline, this.timeout).go(after, (seen) -> {
+				IdempotencyRecord record = seen.record();
+				if (selection.matches(record.key(), record.createdAt()) && (force || !seen.isLive())) {
+					found.add(record);
+				}
+				return found.size() < limit;
+			});
+			return new Page(found, next == null, next);
 		});
 	}
 
@@ -92,8 +107,20 @@ final class RedisRecords implements IdempotencyRecords {
 		return change(this.scripts.evict(key, force));
 	}
 
+	@Override
+	public int evictAll(Collection<IdempotencyKey> keys, boolean force) {
+		return (int) this.connections.runAll(keys.stream().map((key) -> this.scripts.evict(key, force)).toList())
+			.stream()
+			.filter((reply) -> change(reply) == Change.DONE)
+			.count();
+	}
+
 	private Change change(ScriptCall call) {
-		return Change.valueOf(new String(this.connections.run(call), StandardCharsets.US_ASCII));
+		return change(this.connections.run(call));
+	}
+
+	private static Change change(byte[] reply) {
+		return Change.valueOf(new String(reply, StandardCharsets.US_ASCII));
 	}
 
 	/**
@@ -123,8 +150,8 @@ final class RedisRecords implements IdempotencyRecords {
 			}
 		}
 
-		Scope of(String name) {
-			return new Scope(name, this.inProgress, this.stuck, this.failed, this.completed, this.oldest);
+		ScopeCount of(String name) {
+			return new ScopeCount(name, this.inProgress, this.stuck, this.failed, this.completed, this.oldest);
 		}
 
 	}

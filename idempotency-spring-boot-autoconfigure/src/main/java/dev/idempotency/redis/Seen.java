@@ -13,4 +13,8 @@ import dev.idempotency.store.IdempotencyRecord;
  */
 record Seen(IdempotencyRecord record, boolean stuck, Instant now) {
 
+	boolean isLive() {
+		return this.record.state() == IdempotencyRecord.State.IN_PROGRESS && !this.stuck;
+	}
+
 }

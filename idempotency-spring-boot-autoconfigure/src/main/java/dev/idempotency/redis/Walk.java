@@ -5,25 +5,34 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 import io.lettuce.core.KeyScanCursor;
 import io.lettuce.core.ScanArgs;
 import io.lettuce.core.ScanCursor;
+import io.lettuce.core.api.async.RedisKeyAsyncCommands;
+import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.store.IdempotencyRecords;
 
 /**
- * Goes through the keys of a server, or of all masters of a cluster, until it has been
- * everywhere, has seen as many records as a call may look at, or has used up its time.
+ * Scans the keys of a server, or of all masters of a cluster one after the other. A walk
+ * ends when all keys have been scanned, when the visitor has enough, after
+ * {@value IdempotencyRecords#WINDOW} records, or when half of the time-out has passed.
  */
 final class Walk {
 
@@ -31,13 +40,15 @@ final class Walk {
 
 	private static final int STEP = 500;
 
+	private static final Pattern POSITION = Pattern.compile("(?:(\\w+):)?(\\d{1,20})");
+
 	private final RedisClusterAsyncCommands<byte[], byte[]> commands;
 
 	private final RecordScripts scripts;
 
 	private final Deadline deadline;
 
-	// So that the last step, too, ends within the time-out.
+	// Half of the time-out, so that the last step ends within the time-out too.
 	private final long end;
 
 	private final Set<ByteBuffer> met = new HashSet<>();
@@ -51,28 +62,74 @@ final class Walk {
 	}
 
 	/**
-	 * Go.
-	 * @param visitor gets each record, and says whether to go on
-	 * @return whether it has been everywhere
+	 * Scan all keys.
+	 * @param visitor receives each record and returns whether to scan further; it still
+	 * receives the other records of the current step
+	 * @return whether all keys have been scanned
 	 */
 	boolean go(Predicate<Seen> visitor) throws ExecutionException, TimeoutException {
+		return go(null, visitor) == null;
+	}
+
+	/**
+	 * Scan keys from a position.
+	 * @param after the position, {@code null} for the beginning
+	 * @param visitor receives each record and returns whether to scan further; it still
+	 * receives the other records of the current step
+	 * @return the position of the next step, {@code null} if all keys have been scanned
+	 */
+	@Nullable String go(@Nullable String after, Predicate<Seen> visitor) throws ExecutionException, TimeoutException {
 		// A brace ends what KeyNames allows in a prefix.
 		ScanArgs arguments = ScanArgs.Builder.limit(STEP)
 			.match(escape(this.scripts.keys().prefix()) + "{*", StandardCharsets.US_ASCII);
+		List<String> nodes = nodes();
+		int node = 0;
 		ScanCursor cursor = ScanCursor.INITIAL;
-		while (!cursor.isFinished()) {
-			if (System.nanoTime() > this.end || this.met.size() >= IdempotencyRecords.WINDOW) {
-				return false;
-			}
-			KeyScanCursor<byte[]> step = this.deadline.await(this.commands.scan(cursor, arguments));
-			// The same key may come several times.
-			List<byte[]> names = step.getKeys().stream().filter((name) -> this.met.add(ByteBuffer.wrap(name))).toList();
-			if (!visit(names, visitor)) {
-				return false;
-			}
-			cursor = step;
+		if (after != null) {
+			Matcher position = POSITION.matcher(after);
+			node = position.matches() ? nodes.indexOf(Objects.requireNonNullElse(position.group(1), "")) : -1;
+			Assert.isTrue(node >= 0, () -> "No page ends at '" + after + "', or a node has left the cluster");
+			cursor = ScanCursor.of(position.group(2));
 		}
-		return true;
+		while (true) {
+			KeyScanCursor<byte[]> step = this.deadline.await(commands(nodes.get(node)).scan(cursor, arguments));
+			// SCAN may return the same key several times.
+			List<byte[]> names = step.getKeys().stream().filter((name) -> this.met.add(ByteBuffer.wrap(name))).toList();
+			boolean enough = !visit(names, visitor) || System.nanoTime() > this.end
+					|| this.met.size() >= IdempotencyRecords.WINDOW;
+			cursor = step;
+			if (step.isFinished()) {
+				node++;
+				cursor = ScanCursor.INITIAL;
+			}
+			if (node == nodes.size()) {
+				return null;
+			}
+			if (enough) {
+				return (nodes.get(node).isEmpty() ? "" : nodes.get(node) + ":") + cursor.getCursor();
+			}
+		}
+	}
+
+	// A server without a cluster is a node without a name.
+	private List<String> nodes() {
+		StatefulRedisClusterConnection<byte[], byte[]> cluster = cluster();
+		return (cluster != null) ? cluster.getPartitions()
+			.stream()
+			.filter((node) -> node.is(RedisClusterNode.NodeFlag.UPSTREAM))
+			.map(RedisClusterNode::getNodeId)
+			.sorted()
+			.toList() : List.of("");
+	}
+
+	private RedisKeyAsyncCommands<byte[], byte[]> commands(String node) throws ExecutionException, TimeoutException {
+		StatefulRedisClusterConnection<byte[], byte[]> cluster = cluster();
+		return (cluster != null) ? this.deadline.await(cluster.getConnectionAsync(node)).async() : this.commands;
+	}
+
+	private @Nullable StatefulRedisClusterConnection<byte[], byte[]> cluster() {
+		return (this.commands instanceof RedisAdvancedClusterAsyncCommands<byte[], byte[]> advanced)
+				? advanced.getStatefulConnection() : null;
 	}
 
 	private boolean visit(List<byte[]> names, Predicate<Seen> visitor) throws ExecutionException, TimeoutException {
@@ -80,13 +137,12 @@ final class Walk {
 			.map((name) -> this.scripts.look(name).send(this.commands))
 			.toList();
 		try {
+			boolean further = true;
 			for (ScriptCall.Sent call : calls) {
 				Seen seen = seen(call);
-				if (seen != null && !visitor.test(seen)) {
-					return false;
-				}
+				further &= seen == null || visitor.test(seen);
 			}
-			return true;
+			return further;
 		}
 		finally {
 			calls.forEach(ScriptCall.Sent::cancel);
@@ -98,7 +154,7 @@ final class Walk {
 			return Replies.seen(call.await(this.deadline));
 		}
 		catch (IdempotencyRecordUnreadableException ex) {
-			logger.debug("Left out", ex);
+			logger.debug("An unreadable record was left out", ex);
 			return null;
 		}
 	}

@@ -64,11 +64,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	/**
-	 * What people may see of the operations, and do to them.
-	 * @return the operator
+	 * Return the administration of the records by hand.
+	 * @return the administration
 	 */
-	public IdempotencyOperator operator() {
-		return this.protocols.operator();
+	public IdempotencyAdmin admin() {
+		return this.protocols.admin();
 	}
 
 	/**

@@ -1,7 +1,9 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 import org.jspecify.annotations.Nullable;
@@ -39,12 +41,23 @@ final class LocalCompletions implements CompletionCache {
 		}
 	}
 
-	// Before the record changes: whoever adds it now has seen it as it was.
 	@Override
 	public void remove(IdempotencyKey key) {
-		this.forgotten.values().removeIf((since) -> System.nanoTime() - since > MEMORY.toNanos());
-		this.forgotten.put(key, System.nanoTime());
-		this.cache.remove(key);
+		removeAll(Set.of(key));
+	}
+
+	/**
+	 * Remove keys before their records change: whoever adds one of them from now on may
+	 * have read the record as it was.
+	 * @param keys the keys
+	 */
+	void removeAll(Collection<IdempotencyKey> keys) {
+		long now = System.nanoTime();
+		this.forgotten.values().removeIf((since) -> now - since > MEMORY.toNanos());
+		for (IdempotencyKey key : keys) {
+			this.forgotten.put(key, now);
+			this.cache.remove(key);
+		}
 	}
 
 }

@@ -34,7 +34,7 @@ final class Protocols implements AutoCloseable {
 
 	private final @Nullable TransactionalProtocol transactional;
 
-	private final IdempotencyOperator operator;
+	private final IdempotencyAdmin admin;
 
 	private final boolean leasesSupported;
 
@@ -44,7 +44,7 @@ final class Protocols implements AutoCloseable {
 		StoreCalls calls = new StoreCalls(store.name(), listener, settings.circuit(), settings.failOpen());
 		this.leases = new Leases(store, calls, Looks.threads("leases"));
 		this.settlements = new Settlements(store, calls, this.cache, this.leases, listener, Looks.threads("pending"));
-		this.operator = new IdempotencyOperator(store, this.cache, this.settlements, listener);
+		this.admin = new IdempotencyAdmin(store, this.cache, this.settlements, listener);
 		this.asynchronous = new AsyncSettlements(this.settlements, this.results, Looks.threads("settlements"),
 				Looks.threads("answers"));
 		LeasedClaims claims = new LeasedClaims(store, calls, this.cache, this.settlements);
@@ -57,8 +57,8 @@ final class Protocols implements AutoCloseable {
 				: null;
 	}
 
-	IdempotencyOperator operator() {
-		return this.operator;
+	IdempotencyAdmin admin() {
+		return this.admin;
 	}
 
 	Results results() {

@@ -63,7 +63,7 @@ class EndpointDocumentTests {
 			.map((block) -> block.group(1))
 			.collect(Collectors.joining("\n"));
 		assertThat(URL.matcher(commands).results().map((url) -> url.group(1).replaceAll("\\?.*", "")).distinct())
-			.containsExactlyInAnyOrder("", "/record", "/stuck", "/failed", "/release", "/evict", "outbox",
+			.containsExactlyInAnyOrder("", "/record", "/stuck", "/failed", "/release", "/evict", "/evict-all", "outbox",
 					"outbox/set-aside", "outbox/retry", "outbox/discard");
 	}
 
@@ -73,6 +73,8 @@ class EndpointDocumentTests {
 		app.failed(IdempotencyKey.of("ledger", "payment/2"));
 		app.stuck(IdempotencyKey.of("ledger", "payment/3"));
 		app.claimed(IdempotencyKey.of("ledger", "payment/4"));
+		app.completed(IdempotencyKey.of("mail", "order/1"));
+		app.completed(IdempotencyKey.of("mail", "order/2"));
 		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000004"));
 		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000005"));
 		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000001"));

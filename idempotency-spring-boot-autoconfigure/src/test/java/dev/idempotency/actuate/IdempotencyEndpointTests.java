@@ -159,7 +159,7 @@ class IdempotencyEndpointTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "release", "evict" })
+	@ValueSource(strings = { "release", "evict", "evict-all" })
 	void writingIsNotAllowedByDefault(String action) {
 		reader.stuck(this.key);
 		String row = database.row(this.key);
@@ -199,8 +199,49 @@ class IdempotencyEndpointTests {
 		assertThat(writer.post("/evict", EndpointApp.body(this.key, "")).statusCode()).isEqualTo(404);
 	}
 
+	private JsonNode evictAll(String more) {
+		HttpResponse<String> response = writer.post("/evict-all",
+				"{\"scope\":\"" + this.key.scope() + "\"" + more + "}");
+		assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+		return EndpointApp.json(response);
+	}
+
+	@Test
+	void selectionIsCountedAndThenEvicted() {
+		for (String value : new String[] { "order/1", "order/2", "refund/1" }) {
+			writer.completed(IdempotencyKey.of(this.key.scope(), value));
+		}
+		String selection = ",\"keyPrefix\":\"order/\",\"createdFrom\":\"2026-01-01T00:00:00+01:00\",\"createdBefore\":"
+				+ "\"2999-01-01T00:00:00Z\"";
+		JsonNode counted = evictAll(selection + ",\"dryRun\":true");
+		assertThat(counted.path("records").intValue()).isEqualTo(2);
+		assertThat(counted.path("dryRun").booleanValue()).isTrue();
+		assertThat(counted.path("keyPrefix").asString()).isEqualTo("order/");
+		assertThat(counted.path("createdFrom").asString()).isEqualTo("2025-12-31T23:00:00Z");
+		JsonNode first = evictAll(selection + ",\"dryRun\":false,\"limit\":1");
+		assertThat(first.path("records").intValue()).isOne();
+		assertThat(first.path("complete").booleanValue()).isFalse();
+		JsonNode rest = evictAll(selection + ",\"dryRun\":false,\"after\":\"" + first.path("next").asString() + "\"");
+		assertThat(rest.path("records").intValue()).isOne();
+		assertThat(rest.path("complete").booleanValue()).isTrue();
+		assertThat(evictAll(",\"dryRun\":true").path("records").intValue()).isOne();
+	}
+
+	@Test
+	void liveClaimIsEvictedWithItsScopeByForceOnly() {
+		writer.claimed(this.key);
+		assertThat(evictAll(",\"dryRun\":false").path("records").intValue()).isZero();
+		assertThat(evictAll(",\"dryRun\":false,\"force\":true").path("records").intValue()).isOne();
+		assertThat(writer.store().find(this.key)).isEmpty();
+	}
+
 	@ParameterizedTest
-	@CsvSource(delimiter = ' ', value = { "release {\"key\":\"a\"}", "evict {\"scope\":\"a\"}" })
+	@CsvSource(delimiter = ' ', value = { "release {\"key\":\"a\"}", "evict {\"scope\":\"a\"}",
+			"evict-all {\"scope\":\"a\"}", "evict-all {\"dryRun\":true}",
+			"evict-all {\"scope\":\"a\",\"key\":\"b\",\"dryRun\":true}",
+			"evict-all {\"scope\":\"a\",\"limit\":100001,\"dryRun\":true}",
+			"evict-all {\"scope\":\"a\",\"after\":\"b\",\"dryRun\":true}",
+			"evict-all {\"scope\":\"a\",\"createdFrom\":\"2026-01-02T00:00:00Z\",\"createdBefore\":\"2026-01-01T00:00:00Z\",\"dryRun\":true}" })
 	void incompleteRequestIsRefusedWithASentence(String action, String body) {
 		HttpResponse<String> response = writer.post("/" + action, body);
 		assertThat(response.statusCode()).isEqualTo(400);

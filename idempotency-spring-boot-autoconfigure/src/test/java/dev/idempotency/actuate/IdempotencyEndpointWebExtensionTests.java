@@ -19,10 +19,10 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.Mode;
-import dev.idempotency.actuate.Descriptors.Pending;
-import dev.idempotency.actuate.Descriptors.Problem;
-import dev.idempotency.actuate.Descriptors.RecordDescriptor;
-import dev.idempotency.actuate.Descriptors.RecordList;
+import dev.idempotency.actuate.IdempotencyEndpoint.PendingDescriptor;
+import dev.idempotency.actuate.IdempotencyEndpoint.RecordDescriptor;
+import dev.idempotency.actuate.IdempotencyEndpoint.RecordList;
+import dev.idempotency.actuate.WebResponses.Problem;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
@@ -58,12 +58,21 @@ class IdempotencyEndpointWebExtensionTests {
 
 	private IdempotencyEndpointWebExtension endpoint(IdempotencyStore store, Show show, String... roles) {
 		this.template = new IdempotencyTemplate(store, new TemplateSettings(null, false, List.of()));
-		return new IdempotencyEndpointWebExtension(new IdempotencyEndpoint(this.template.operator(), show),
-				this.template.operator(), show, Set.of(roles));
+		return new IdempotencyEndpointWebExtension(new IdempotencyEndpoint(this.template.admin(), show), show,
+				Set.of(roles));
 	}
 
 	private static WebEndpointResponse<?> view(IdempotencyEndpointWebExtension endpoint, String view) {
 		return endpoint.view(SecurityContext.NONE, view, null, null, null, null);
+	}
+
+	private static WebEndpointResponse<?> evict(IdempotencyEndpointWebExtension endpoint, @Nullable Boolean force,
+			SecurityContext context) {
+		return endpoint.change("evict", "a", "b", force, null, null, null, null, null, null, context);
+	}
+
+	private static WebEndpointResponse<?> evictAll(IdempotencyEndpointWebExtension endpoint, SecurityContext context) {
+		return endpoint.change("evict-all", "a", null, null, null, null, null, false, null, null, context);
 	}
 
 	@ParameterizedTest
@@ -73,7 +82,8 @@ class IdempotencyEndpointWebExtensionTests {
 		assertThat(view(endpoint, view).getStatus()).isEqualTo(501);
 		assertThat(((Problem) endpoint.overview().getBody()).error())
 			.contains("'unreliable' has no IdempotencyRecords");
-		assertThat(endpoint.change("evict", "a", "b", true, SecurityContext.NONE).getStatus()).isEqualTo(501);
+		assertThat(evict(endpoint, true, SecurityContext.NONE).getStatus()).isEqualTo(501);
+		assertThat(evictAll(endpoint, SecurityContext.NONE).getStatus()).isEqualTo(501);
 	}
 
 	@Test
@@ -104,8 +114,11 @@ class IdempotencyEndpointWebExtensionTests {
 	void whoWritesIsLogged() {
 		IdempotencyEndpointWebExtension endpoint = endpoint(database.store(), Show.NEVER);
 		try (Logs logs = new Logs()) {
-			endpoint.change("evict", "a", "b", null, new User("alice", null));
-			assertThat(logs.messages("INFO")).singleElement().asString().contains("'b' in scope 'a' by 'alice'");
+			evict(endpoint, null, new User("alice", null));
+			evictAll(endpoint, new User("alice", null));
+			assertThat(logs.messages("INFO")).satisfiesExactly(
+					(one) -> assertThat(one).contains("'b' in scope 'a' by 'alice'"),
+					(all) -> assertThat(all).contains("evict of records in scope 'a' by 'alice'"));
 		}
 	}
 
@@ -122,7 +135,7 @@ class IdempotencyEndpointWebExtensionTests {
 		RecordList list = (RecordList) view(endpoint, "stuck").getBody();
 		assertThat(list.records()).singleElement()
 			.satisfies((record) -> assertThat(record.completionPending()).isTrue());
-		assertThat(list.completionsPending()).extracting(Pending::key).containsExactly(this.key.value());
+		assertThat(list.completionsPending()).extracting(PendingDescriptor::key).containsExactly(this.key.value());
 		database.jdbc().execute("DROP FUNCTION refuse() CASCADE");
 		this.template.settle();
 		list = (RecordList) view(endpoint, "stuck").getBody();
@@ -140,7 +153,7 @@ class IdempotencyEndpointWebExtensionTests {
 		database.jdbc().execute("ALTER TABLE away RENAME TO idempotency_record");
 		assertThat(stuck.getStatus()).isEqualTo(503);
 		assertThat(((RecordList) stuck.getBody()).error()).isNotBlank();
-		assertThat(((RecordList) stuck.getBody()).completionsPending()).extracting(Pending::key)
+		assertThat(((RecordList) stuck.getBody()).completionsPending()).extracting(PendingDescriptor::key)
 			.containsExactly(this.key.value());
 		assertThat(failed.getStatus()).isEqualTo(503);
 	}

@@ -18,7 +18,7 @@ import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.Show;
 import tools.jackson.databind.JsonNode;
 
-import dev.idempotency.actuate.OutboxDescriptors.SetAsideList;
+import dev.idempotency.actuate.OutboxEndpoint.SetAsideList;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.TestDatabase;
 

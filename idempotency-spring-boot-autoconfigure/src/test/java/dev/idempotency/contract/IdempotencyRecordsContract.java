@@ -15,7 +15,8 @@ import dev.idempotency.store.IdempotencyStore;
  * @since 0.1.0
  */
 @Execution(ExecutionMode.CONCURRENT)
-public abstract class IdempotencyRecordsContract implements InterventionContract, ListContract, OverviewContract {
+public abstract class IdempotencyRecordsContract
+		implements InterventionContract, BulkEvictionContract, ListContract, OverviewContract {
 
 	/**
 	 * The store under test, which has some hundred records at most.

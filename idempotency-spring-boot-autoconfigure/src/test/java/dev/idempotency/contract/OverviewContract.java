@@ -6,7 +6,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 import dev.idempotency.store.IdempotencyRecords.Overview;
-import dev.idempotency.store.IdempotencyRecords.Scope;
+import dev.idempotency.store.IdempotencyRecords.ScopeCount;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -15,7 +15,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 interface OverviewContract extends RecordsContract {
 
-	private Scope scope(String name) {
+	private ScopeCount scope(String name) {
 		return records().overview()
 			.scopes()
 			.stream()
@@ -32,7 +32,7 @@ interface OverviewContract extends RecordsContract {
 			.forEach((known) -> known.reach(this, RecordsContract.newKey(scope)));
 		assertThat(scope(scope)).usingRecursiveComparison()
 			.ignoringFields("oldestInProgress")
-			.isEqualTo(new Scope(scope, 2, 1, 2, 3, null));
+			.isEqualTo(new ScopeCount(scope, 2, 1, 2, 3, null));
 	}
 
 	@Test

@@ -114,7 +114,7 @@ final class BatchApp implements AutoCloseable {
 	}
 
 	int pending() {
-		return this.context.getBean(IdempotencyTemplate.class).operator().unrecorded().size();
+		return this.context.getBean(IdempotencyTemplate.class).admin().unrecorded().size();
 	}
 
 	ClaimRequest hold(String listener, String letter, Duration lease) {

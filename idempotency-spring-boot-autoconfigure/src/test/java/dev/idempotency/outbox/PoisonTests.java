@@ -29,9 +29,9 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.actuate.OutboxDescriptors.MessagesChanged;
-import dev.idempotency.actuate.OutboxDescriptors.SetAsideDescriptor;
 import dev.idempotency.actuate.OutboxEndpoint;
+import dev.idempotency.actuate.OutboxEndpoint.MessagesChanged;
+import dev.idempotency.actuate.OutboxEndpoint.SetAsideDescriptor;
 import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Logs;

@@ -9,6 +9,8 @@ import org.junit.jupiter.api.Test;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyRecords.Overview;
+import dev.idempotency.store.IdempotencyRecords.Page;
+import dev.idempotency.store.IdempotencyRecords.Selection;
 import dev.idempotency.test.RedisProcess;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TestRedis;
@@ -29,7 +31,7 @@ class RecordWalkTests {
 			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 			redis.store().claim(request);
 			redis.store().complete(request, null);
-			fill(redis, redis.value(request.key()));
+			fill(redis, redis.value(request.key()), IdempotencyRecords.WINDOW + MORE);
 			long start = System.nanoTime();
 			Overview overview = redis.store().records().orElseThrow().overview();
 			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(TestRedis.TIMEOUT);
@@ -44,11 +46,43 @@ class RecordWalkTests {
 		}
 	}
 
-	private static void fill(TestRedis redis, String value) {
+	@Test
+	void selectionIsReadPageByPageToItsEnd() {
+		RedisProcess server = RedisProcess.create();
+		try (TestRedis redis = TestRedis.create(server)) {
+			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+			redis.store().claim(request);
+			redis.store().complete(request, null);
+			fill(redis, redis.value(request.key()), 3000);
+			assertThat(evictable(redis.store().records().orElseThrow(), request.key().scope()))
+				.isGreaterThanOrEqualTo(3001);
+		}
+		finally {
+			server.stop();
+		}
+	}
+
+	// Every copy has the same key in its value.
+	private static int evictable(IdempotencyRecords records, String scope) {
+		int found = 0;
+		String next = null;
+		int pages = 0;
+		do {
+			pages++;
+			Page page = records.evictable(new Selection(scope, "", null, null), false, 1, next);
+			found += page.records().size();
+			next = page.next();
+		}
+		while (next != null);
+		assertThat(pages).isGreaterThan(2);
+		return found;
+	}
+
+	private static void fill(TestRedis redis, String value, int count) {
 		redis.commands()
 			.eval("for i = 1, tonumber(ARGV[1]) do redis.call('SET', KEYS[1] .. '{' .. i .. '}', ARGV[2]) end",
 					ScriptOutputType.STATUS, new byte[][] { TestRedis.PREFIX.getBytes(StandardCharsets.US_ASCII) },
-					Integer.toString(IdempotencyRecords.WINDOW + MORE).getBytes(StandardCharsets.US_ASCII),
+					Integer.toString(count).getBytes(StandardCharsets.US_ASCII),
 					value.getBytes(StandardCharsets.ISO_8859_1));
 	}
 

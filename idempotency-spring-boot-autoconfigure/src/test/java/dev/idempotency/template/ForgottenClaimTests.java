@@ -152,7 +152,7 @@ class ForgottenClaimTests {
 		this.store.fail(StoreCall.COMPLETE);
 		CompletableFuture<IdempotentResult<String>> answer = this.template.executeAsync(this.operation, new TextCodec(),
 				() -> CompletableFuture.completedFuture("paid"));
-		await().until(() -> !this.template.operator().unrecorded().isEmpty());
+		await().until(() -> !this.template.admin().unrecorded().isEmpty());
 		forget(this.key);
 		this.store.recover();
 		assertThat(answer.join().result()).isEqualTo("paid");

@@ -91,7 +91,7 @@ class NextKeyTests {
 	@Test
 	void executionAfterAnEvictionGetsTheSameKeys() {
 		String first = run(this.key);
-		this.template.operator().evict(this.key, false, null);
+		this.template.admin().evict(this.key, false, null);
 		IdempotentResult<String> again = this.template.execute(operation(this.key), new TextCodec(),
 				NextKeyTests::threeKeys);
 		assertThat(again).isEqualTo(new IdempotentResult<>(first, false));

@@ -15,6 +15,8 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyRecords.Change;
+import dev.idempotency.store.IdempotencyRecords.Selection;
+import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
@@ -53,7 +55,7 @@ class UnrecordedCompletionTests {
 	}
 
 	private List<IdempotencyKey> pending() {
-		return this.template.operator().unrecorded().stream().map(UnrecordedCompletion::key).toList();
+		return this.template.admin().unrecorded().stream().map(UnrecordedCompletion::key).toList();
 	}
 
 	@ParameterizedTest
@@ -62,7 +64,7 @@ class UnrecordedCompletionTests {
 		this.store.fail(StoreCall.COMPLETE);
 		way.run(this);
 		await().untilAsserted(() -> assertThat(pending()).containsExactly(this.key));
-		assertThat(this.template.operator().unrecorded().get(0).listener()).isEqualTo("payments");
+		assertThat(this.template.admin().unrecorded().get(0).listener()).isEqualTo("payments");
 		assertThat(this.listener.completions()).containsExactly("failed " + this.key.value());
 		this.store.recover();
 		this.template.settle();
@@ -73,16 +75,21 @@ class UnrecordedCompletionTests {
 
 	@Test
 	@Tag("promise-3")
-	void keyWhoseCompletionIsPendingIsNotGivenAwayByHand() {
+	void keyWhoseCompletionIsPendingIsNotChangedByHand() {
 		this.store.showRecords();
 		this.store.fail(StoreCall.COMPLETE);
 		Way.SINGLE.run(this);
-		IdempotencyOperator operator = this.template.operator();
-		assertThat(operator.release(this.key, false, null)).isEqualTo(Change.PENDING);
-		assertThat(operator.evict(this.key, false, null)).isEqualTo(Change.PENDING);
+		IdempotencyAdmin admin = this.template.admin();
+		assertThat(admin.release(this.key, false, null)).isEqualTo(Change.PENDING);
+		assertThat(admin.evict(this.key, false, null)).isEqualTo(Change.PENDING);
+		database.endLease(this.key);
+		Selection selection = new Selection(this.key.scope(), this.key.value(), null, null);
+		assertThat(admin.countEvictable(selection, false, 10, null)).isEqualTo(new BulkEviction(0, 1, true, null));
+		assertThat(admin.countEvictable(selection, true, 10, null)).isEqualTo(new BulkEviction(1, 0, true, null));
+		assertThat(admin.evictAll(selection, false, 10, null, null)).isEqualTo(new BulkEviction(0, 1, true, null));
 		this.store.recover();
 		this.template.settle();
-		assertThat(operator.release(this.key, false, null)).isEqualTo(Change.COMPLETED);
+		assertThat(admin.release(this.key, false, null)).isEqualTo(Change.COMPLETED);
 	}
 
 	@Test

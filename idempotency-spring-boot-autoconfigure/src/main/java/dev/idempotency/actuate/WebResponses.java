@@ -10,29 +10,29 @@ import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.actuate.Descriptors.Problem;
 
 /**
- * Turns what an endpoint returns or throws into an answer over HTTP.
+ * Converts the return value or the exception of an endpoint operation into a response
+ * over HTTP.
  */
-final class Answers {
+final class WebResponses {
 
 	static final int CONFLICT = 409;
 
 	private static final int NOT_IMPLEMENTED = 501;
 
-	private Answers() {
+	private WebResponses() {
 	}
 
-	static WebEndpointResponse<?> of(Supplier<? extends @Nullable Object> answer) {
-		return of(answer, (body) -> WebEndpointResponse.STATUS_OK);
+	static WebEndpointResponse<?> of(Supplier<? extends @Nullable Object> operation) {
+		return of(operation, (body) -> WebEndpointResponse.STATUS_OK);
 	}
 
-	static WebEndpointResponse<?> of(Supplier<? extends @Nullable Object> answer, ToIntFunction<Object> status) {
+	static WebEndpointResponse<?> of(Supplier<? extends @Nullable Object> operation, ToIntFunction<Object> status) {
 		try {
-			Object body = answer.get();
+			Object body = operation.get();
 			return (body != null) ? new WebEndpointResponse<>(body, status.applyAsInt(body))
-					: problem("Nothing is known about that", WebEndpointResponse.STATUS_NOT_FOUND);
+					: problem("No such record, view or action", WebEndpointResponse.STATUS_NOT_FOUND);
 		}
 		catch (IllegalArgumentException ex) {
 			return problem(ex.getMessage(), WebEndpointResponse.STATUS_BAD_REQUEST);
@@ -50,6 +50,15 @@ final class Answers {
 
 	private static WebEndpointResponse<Problem> problem(@Nullable String sentence, int status) {
 		return new WebEndpointResponse<>(new Problem(String.valueOf(sentence)), status);
+	}
+
+	/**
+	 * The body of an error response.
+	 *
+	 * @param error the reason in a sentence
+	 */
+	record Problem(String error) {
+
 	}
 
 }

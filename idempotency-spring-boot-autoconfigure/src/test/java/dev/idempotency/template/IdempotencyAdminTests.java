@@ -1,6 +1,7 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -11,7 +12,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
@@ -19,7 +22,11 @@ import dev.idempotency.OwnershipLostException;
 import dev.idempotency.caffeine.CaffeineCompletionCache;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecords.Change;
+import dev.idempotency.store.IdempotencyRecords.Selection;
+import dev.idempotency.store.Settlement;
+import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
@@ -31,9 +38,9 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
- * Tests for {@link IdempotencyOperator}.
+ * Tests for {@link IdempotencyAdmin}.
  */
-class IdempotencyOperatorTests {
+class IdempotencyAdminTests {
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
@@ -46,7 +53,7 @@ class IdempotencyOperatorTests {
 			new TemplateSettings(new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED,
 					this.cache, List.of(this.listener)));
 
-	private final IdempotencyOperator operator = this.template.operator();
+	private final IdempotencyAdmin admin = this.template.admin();
 
 	private final IdempotencyKey key = TestDatabase.newKey();
 
@@ -67,14 +74,14 @@ class IdempotencyOperatorTests {
 	void evictedKeyIsForgottenByTheCache(Mode mode) {
 		run(mode);
 		assertThat(run(mode).duplicate()).isTrue();
-		assertThat(this.operator.evict(this.key, false, null)).isEqualTo(Change.DONE);
+		assertThat(this.admin.evict(this.key, false, null)).isEqualTo(Change.DONE);
 		assertThat(run(mode)).isEqualTo(new IdempotentResult<>("run 2", false));
 	}
 
 	@Test
 	void duplicateThatHasReadTheRecordBeforeItsEvictionDoesNotBringItBack() {
 		database.store().complete(claim(), null);
-		this.cache.beforeAdd = () -> this.operator.evict(this.key, false, null);
+		this.cache.beforeAdd = () -> this.admin.evict(this.key, false, null);
 		assertThat(run(Mode.LEASED).duplicate()).isTrue();
 		this.cache.beforeAdd = null;
 		assertThat(run(Mode.LEASED).duplicate()).isFalse();
@@ -82,7 +89,7 @@ class IdempotencyOperatorTests {
 
 	@Test
 	void otherKeysAreStillCachedAfterAnEviction() {
-		this.operator.evict(TestDatabase.newKey(), false, null);
+		this.admin.evict(TestDatabase.newKey(), false, null);
 		run(Mode.LEASED);
 		int calls = this.listener.storeCalls().size();
 		assertThat(run(Mode.LEASED).duplicate()).isTrue();
@@ -99,9 +106,9 @@ class IdempotencyOperatorTests {
 	void changeIsLoggedWithScopeKeyAndWhoAndCounted() {
 		claim();
 		try (Logs logs = new Logs()) {
-			this.operator.release(this.key, false, "alice");
-			this.operator.release(this.key, true, "alice");
-			this.operator.evict(this.key, false, null);
+			this.admin.release(this.key, false, "alice");
+			this.admin.release(this.key, true, "alice");
+			this.admin.evict(this.key, false, null);
 			assertThat(logs.messages("INFO")).singleElement()
 				.asString()
 				.contains("Refused: release of the " + this.key + " by 'alice'", "alive");
@@ -116,18 +123,99 @@ class IdempotencyOperatorTests {
 	void completionOfAReleasedExecutionIsLost() {
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(
 				() -> this.template.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(), () -> {
-					this.operator.release(this.key, true, null);
+					this.admin.release(this.key, true, null);
 					return "late";
 				}));
 		assertThat(run(Mode.LEASED).duplicate()).isFalse();
+	}
+
+	private Selection selection() {
+		return new Selection(this.key.scope(), this.key.value(), null, null);
+	}
+
+	private BulkEviction evictAll(boolean force, int limit, @Nullable String after) {
+		return this.admin.evictAll(selection(), force, limit, after, "alice");
+	}
+
+	@Test
+	void bulkEvictionDeletesTheSelectionForTheCacheToo() {
+		run(Mode.LEASED);
+		assertThat(run(Mode.LEASED).duplicate()).isTrue();
+		assertThat(this.admin.countEvictable(selection(), false, 10, null))
+			.isEqualTo(new BulkEviction(1, 0, true, null));
+		assertThat(run(Mode.LEASED).duplicate()).isTrue();
+		assertThat(evictAll(false, 10, null)).isEqualTo(new BulkEviction(1, 0, true, null));
+		assertThat(run(Mode.LEASED)).isEqualTo(new IdempotentResult<>("run 2", false));
+	}
+
+	@Test
+	void duplicateThatHasReadTheRecordBeforeItsBulkEvictionDoesNotBringItBack() {
+		database.store().complete(claim(), null);
+		this.cache.beforeAdd = () -> evictAll(false, 10, null);
+		assertThat(run(Mode.LEASED).duplicate()).isTrue();
+		this.cache.beforeAdd = null;
+		assertThat(run(Mode.LEASED).duplicate()).isFalse();
+	}
+
+	@Test
+	@Tag("promise-2")
+	void liveClaimIsEvictedWithTheOthersByForceOnly() {
+		ClaimRequest owner = claim();
+		assertThat(evictAll(false, 10, null).records()).isZero();
+		assertThat(database.store().renew(owner)).isEqualTo(Settlement.SETTLED);
+		assertThat(evictAll(true, 10, null).records()).isOne();
+		assertThat(database.store().renew(owner)).isEqualTo(Settlement.FORGOTTEN);
+	}
+
+	@Test
+	void bulkEvictionContinuesAfterItsLimit() {
+		for (int i = 0; i < 3; i++) {
+			ClaimRequest owner = TestDatabase.request(IdempotencyKey.of(this.key.scope(), this.key.value() + i));
+			database.store().claim(owner);
+			database.store().fail(owner, new Failure("Refused", null));
+		}
+		BulkEviction first = evictAll(false, 2, null);
+		assertThat(first.records()).isEqualTo(2);
+		assertThat(first.complete()).isFalse();
+		assertThat(evictAll(false, 2, first.next())).isEqualTo(new BulkEviction(1, 0, true, null));
+	}
+
+	@Test
+	void recordThatATransactionHoldsStaysAtABulkEviction() {
+		database.store().complete(claim(), null);
+		new TransactionTemplate(new JdbcTransactionManager(database.pool())).executeWithoutResult((status) -> {
+			new JdbcTemplate(database.pool())
+				.queryForList("SELECT 1 FROM " + TestDatabase.TABLE + " WHERE id = ? FOR UPDATE", this.key.id());
+			assertThat(evictAll(false, 10, null)).isEqualTo(new BulkEviction(0, 0, true, null));
+		});
+		assertThat(evictAll(false, 10, null).records()).isOne();
+	}
+
+	@Test
+	void bulkEvictionIsLoggedWithSelectionAndUserAndCountedOnceAndADryRunIsNot() {
+		Instant created = Instant.parse("2026-01-01T00:00:00Z");
+		database.store().complete(claim(), null);
+		try (Logs logs = new Logs()) {
+			this.admin.countEvictable(selection(), false, 10, null);
+			this.admin.evictAll(new Selection(this.key.scope(), "a\nb", created, created.plusSeconds(1)), false, 10,
+					null, "alice");
+			evictAll(true, 10, null);
+			assertThat(logs.messages("INFO")).containsExactly("Refused: evict of records in scope '" + this.key.scope()
+					+ "' with keys that begin with 'a?b' created from 2026-01-01T00:00:00Z created before "
+					+ "2026-01-01T00:00:01Z by 'alice'; no record can be evicted");
+			assertThat(logs.messages("WARN"))
+				.containsExactly("Intervention: evict (forced) of records in scope '" + this.key.scope()
+						+ "' with keys that begin with '" + this.key.value() + "' by 'alice', 1 records");
+		}
+		assertThat(this.listener.interventions()).containsExactly("EVICT refused", "EVICT done");
 	}
 
 	@Test
 	void storeThatCannotListSaysSo() {
 		try (IdempotencyTemplate other = new IdempotencyTemplate(new UnreliableStore(database.store()),
 				new TemplateSettings(null, false, List.of(this.listener)))) {
-			assertThat(other.operator().records()).isEmpty();
-			assertThatIllegalStateException().isThrownBy(() -> other.operator().evict(this.key, true, null))
+			assertThat(other.admin().records()).isEmpty();
+			assertThatIllegalStateException().isThrownBy(() -> other.admin().evict(this.key, true, null))
 				.withMessageContaining("'unreliable' has no IdempotencyRecords");
 		}
 	}

@@ -1,0 +1,272 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyRecords.Change;
+import dev.idempotency.store.IdempotencyRecords.Page;
+import dev.idempotency.store.IdempotencyRecords.Selection;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyListener.Intervention;
+
+/**
+ * Shows the operations of an {@link IdempotencyTemplate} to an administrator and changes
+ * their records by hand. Every change is logged and reported to the
+ * {@link IdempotencyListener}. Calls bypass the circuit breaker.
+ *
+ * @since 0.1.0
+ */
+public final class IdempotencyAdmin {
+
+	private static final Log logger = LogFactory.getLog(IdempotencyAdmin.class);
+
+	private static final int PAGE = 1000;
+
+	private static final Duration BULK_TIME = Duration.ofSeconds(10);
+
+	private final IdempotencyStore store;
+
+	private final LocalCompletions cache;
+
+	private final Settlements settlements;
+
+	private final IdempotencyListener listener;
+
+	IdempotencyAdmin(IdempotencyStore store, LocalCompletions cache, Settlements settlements,
+			IdempotencyListener listener) {
+		this.store = store;
+		this.cache = cache;
+		this.settlements = settlements;
+		this.listener = listener;
+	}
+
+	/**
+	 * Return the store in use.
+	 * @return the store
+	 */
+	public IdempotencyStore store() {
+		return this.store;
+	}
+
+	/**
+	 * Return the records of the store.
+	 * @return the records, empty if the store supports only look-ups by key
+	 */
+	public Optional<IdempotencyRecords> records() {
+		return this.store.records();
+	}
+
+	/**
+	 * List the completions of this process that are still to be recorded.
+	 * @return the completions
+	 */
+	public List<UnrecordedCompletion> unrecorded() {
+		return this.settlements.completions();
+	}
+
+	/**
+	 * Release a key, see {@link IdempotencyRecords#release}. Without force, a key whose
+	 * completion is still to be recorded by this process is not released.
+	 * @param key the key
+	 * @param force whether to release a claim that is alive too
+	 * @param requestedBy the user who requests it, {@code null} if unknown
+	 * @return the outcome
+	 * @throws IllegalStateException if the store has no {@link #records()}
+	 */
+	public Change release(IdempotencyKey key, boolean force, @Nullable String requestedBy) {
+		return change(Intervention.RELEASE, key, force, requestedBy, (records) -> records.release(key, force));
+	}
+
+	/**
+	 * Delete a record, see {@link IdempotencyRecords#evict}. Without force, a key whose
+	 * completion is still to be recorded by this process is not evicted.
+	 * @param key the key
+	 * @param force whether to delete a claim that is alive too
+	 * @param requestedBy the user who requests it, {@code null} if unknown
+	 * @return the outcome
+	 * @throws IllegalStateException if the store has no {@link #records()}
+	 */
+	public Change evict(IdempotencyKey key, boolean force, @Nullable String requestedBy) {
+		return change(Intervention.EVICT, key, force, requestedBy, (records) -> records.evict(key, force));
+	}
+
+	private Change change(Intervention intervention, IdempotencyKey key, boolean force, @Nullable String requestedBy,
+			Function<IdempotencyRecords, Change> action) {
+		IdempotencyRecords records = requireRecords();
+		String what = intervention.describe((force ? "(forced) " : "") + "of the " + key, requestedBy);
+		boolean done = false;
+		try {
+			Change change = Change.PENDING;
+			if (force || !this.settlements.hasCompletion(key)) {
+				this.cache.removeAll(Set.of(key));
+				change = action.apply(records);
+			}
+			done = (change == Change.DONE);
+			if (done) {
+				logger.warn("Intervention: " + what);
+			}
+			else {
+				logger.info("Refused: " + what + "; the record is " + change.name().toLowerCase(Locale.ROOT));
+			}
+			return change;
+		}
+		catch (RuntimeException ex) {
+			logger.warn("The outcome of the " + what + " is unknown. Check the record", ex);
+			throw ex;
+		}
+		finally {
+			this.listener.intervened(intervention, done);
+		}
+	}
+
+	/**
+	 * Count the records that {@link #evictAll} would delete.
+	 * @param selection the records in question
+	 * @param force whether to include claims that are alive, and keys whose completion is
+	 * still to be recorded by this process
+	 * @param limit the number of records after which to stop, at least 1
+	 * @param after the {@link BulkEviction#next() end} of an earlier call, {@code null}
+	 * to begin
+	 * @return the number of records
+	 * @throws IllegalStateException if the store has no {@link #records()}
+	 * @throws IllegalArgumentException if {@code after} is not the end of a call
+	 */
+	public BulkEviction countEvictable(Selection selection, boolean force, int limit, @Nullable String after) {
+		return new Bulk(selection, force).run(limit, after, List::size);
+	}
+
+	/**
+	 * Delete the records of a selection, page by page. Claims that are alive and keys
+	 * whose completion is still to be recorded by this process stay, unless forced;
+	 * records that a concurrent transaction holds stay always. The call ends after the
+	 * limit, or after 10 seconds and the page in progress.
+	 * @param selection the records to delete
+	 * @param force whether to delete claims that are alive, and keys whose completion is
+	 * still to be recorded by this process
+	 * @param limit the number of records after which to stop, at least 1; a store that
+	 * reads its records in steps may exceed it by one step
+	 * @param after the {@link BulkEviction#next() end} of an earlier call, {@code null}
+	 * to begin
+	 * @param requestedBy the user who requests it, {@code null} if unknown
+	 * @return the number of deleted records
+	 * @throws IllegalStateException if the store has no {@link #records()}
+	 * @throws IllegalArgumentException if {@code after} is not the end of a call
+	 */
+	public BulkEviction evictAll(Selection selection, boolean force, int limit, @Nullable String after,
+			@Nullable String requestedBy) {
+		Bulk bulk = new Bulk(selection, force);
+		String what = Intervention.EVICT.describe((force ? "(forced) " : "") + "of " + describe(selection),
+				requestedBy);
+		try {
+			BulkEviction eviction = bulk.run(limit, after, (keys) -> {
+				// A duplicate must not put a completion back that it has read before.
+				this.cache.removeAll(keys);
+				return bulk.records.evictAll(keys, force);
+			});
+			if (eviction.records() > 0) {
+				logger.warn("Intervention: " + what + ", " + eviction.records() + " records");
+			}
+			else {
+				logger.info("Refused: " + what + "; no record can be evicted");
+			}
+			return eviction;
+		}
+		catch (RuntimeException ex) {
+			logger.warn("The " + what + " failed after at least " + bulk.done
+					+ " records. Repeat it; records that are gone do not matter", ex);
+			throw ex;
+		}
+		finally {
+			this.listener.intervened(Intervention.EVICT, bulk.done > 0);
+		}
+	}
+
+	private static String describe(Selection selection) {
+		return "records in scope '" + selection.scope() + "'"
+				+ (selection.keyPrefix().isEmpty() ? ""
+						: " with keys that begin with '" + selection.keyPrefix().replaceAll("\\p{Cntrl}", "?") + "'")
+				+ ((selection.createdFrom() != null) ? " created from " + selection.createdFrom() : "")
+				+ ((selection.createdBefore() != null) ? " created before " + selection.createdBefore() : "");
+	}
+
+	private IdempotencyRecords requireRecords() {
+		return records().orElseThrow(() -> new IllegalStateException("The idempotency store '" + this.store.name()
+				+ "' has no IdempotencyRecords. Change its records with the tools of the store"));
+	}
+
+	/**
+	 * The outcome of a bulk eviction, or of its dry run.
+	 *
+	 * @param records the number of records that were deleted, or would be
+	 * @param pending the number of keys that were left out because their completion is
+	 * still to be recorded by this process
+	 * @param complete whether the selection has been examined to its end
+	 * @param next the place to continue from, {@code null} if complete
+	 */
+	public record BulkEviction(int records, int pending, boolean complete, @Nullable String next) {
+
+	}
+
+	/**
+	 * Walks the pages of a selection.
+	 */
+	private final class Bulk {
+
+		private final IdempotencyRecords records = requireRecords();
+
+		private final Selection selection;
+
+		private final boolean force;
+
+		private int done;
+
+		private int pending;
+
+		Bulk(Selection selection, boolean force) {
+			this.selection = selection;
+			this.force = force;
+		}
+
+		BulkEviction run(int limit, @Nullable String after, ToIntFunction<List<IdempotencyKey>> action) {
+			long start = System.nanoTime();
+			int examined = 0;
+			String next = after;
+			while (true) {
+				Page page = this.records.evictable(this.selection, this.force, Math.min(PAGE, limit - examined), next);
+				List<IdempotencyKey> keys = withoutPending(page.records());
+				this.done += keys.isEmpty() ? 0 : action.applyAsInt(keys);
+				examined += page.records().size();
+				next = page.next();
+				if (next == null || examined >= limit || System.nanoTime() - start > BULK_TIME.toNanos()) {
+					return new BulkEviction(this.done, this.pending, page.complete(), next);
+				}
+			}
+		}
+
+		private List<IdempotencyKey> withoutPending(List<IdempotencyRecord> page) {
+			Set<IdempotencyKey> unrecorded = this.force ? Set.of()
+					: unrecorded().stream().map(UnrecordedCompletion::key).collect(Collectors.toSet());
+			List<IdempotencyKey> keys = page.stream()
+				.map(IdempotencyRecord::key)
+				.filter((key) -> !unrecorded.contains(key))
+				.toList();
+			this.pending += page.size() - keys.size();
+			return keys;
+		}
+
+	}
+
+}
