@@ -1,7 +1,8 @@
 package dev.idempotency;
 
 /**
- * The application asks for something that cannot be protected; thrown at start-up.
+ * Thrown at start-up when the configuration of the application cannot be protected. A
+ * failure analyzer shows description and action.
  *
  * @since 0.1.0
  */
@@ -11,8 +12,8 @@ public final class IdempotencyConfigurationException extends RuntimeException {
 
 	/**
 	 * Create the exception.
-	 * @param description what is wrong
-	 * @param action what to do
+	 * @param description the problem, as a sentence
+	 * @param action the remedy, as a sentence in the imperative
 	 */
 	public IdempotencyConfigurationException(String description, String action) {
 		super(description);
@@ -20,8 +21,8 @@ public final class IdempotencyConfigurationException extends RuntimeException {
 	}
 
 	/**
-	 * What to do.
-	 * @return the action
+	 * Return the remedy.
+	 * @return the action, as a sentence in the imperative
 	 */
 	public String action() {
 		return this.action;

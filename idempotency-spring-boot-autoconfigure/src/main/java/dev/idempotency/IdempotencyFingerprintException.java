@@ -1,8 +1,8 @@
 package dev.idempotency;
 
 /**
- * The fingerprint of a record cannot be computed. The record is rejected, because its
- * content cannot be compared with what is known under its key.
+ * Thrown when the fingerprint of a record cannot be computed. The record is rejected,
+ * because its content cannot be compared with the content that its key stands for.
  *
  * @since 0.1.0
  */
@@ -10,9 +10,9 @@ public final class IdempotencyFingerprintException extends OperationRejectedExce
 
 	/**
 	 * Create an exception.
-	 * @param message what happened, where, and what to do
-	 * @param reason why the fingerprint cannot be computed; its type and stack trace are
-	 * kept but not its text, which may quote the payload
+	 * @param message the problem, the record and the remedy
+	 * @param reason the error of the computation; the cause of this exception keeps its
+	 * type and stack trace but not its message, which may quote the payload
 	 */
 	public IdempotencyFingerprintException(String message, RuntimeException reason) {
 		super(message, unquoted(reason));

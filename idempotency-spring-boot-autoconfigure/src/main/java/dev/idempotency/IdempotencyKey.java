@@ -42,20 +42,22 @@ public final class IdempotencyKey {
 
 	/**
 	 * Create a key.
-	 * @param scope who processes the operation; 1 to {@value #MAX_LENGTH} characters
-	 * @param value the name of the operation; 1 to {@value #MAX_LENGTH} characters
+	 * @param scope the consumer for which the operation is idempotent, 1 to
+	 * {@value #MAX_LENGTH} characters
+	 * @param value the name of the operation, 1 to {@value #MAX_LENGTH} characters
 	 * @return the key
-	 * @throws IllegalArgumentException if one of them is blank, too long or not text that
-	 * every store can keep
+	 * @throws IllegalArgumentException if one of them is blank or too long, has a control
+	 * character, or is not well-formed Unicode
 	 */
 	public static IdempotencyKey of(String scope, String value) {
 		return new IdempotencyKey(scope, value);
 	}
 
 	/**
-	 * Say why a text cannot be a key or a scope.
+	 * Check whether a text can be a key or a scope.
 	 * @param text the text
-	 * @return the end of a sentence whose subject is the text, or {@code null} if it can
+	 * @return the problem, as the end of a sentence whose subject is the text;
+	 * {@code null} if there is none
 	 */
 	public static @Nullable String problem(@Nullable String text) {
 		if (!StringUtils.hasText(text)) {
@@ -89,7 +91,7 @@ public final class IdempotencyKey {
 		return new UUID(hash.getLong(), hash.getLong());
 	}
 
-	// Looking the algorithm up costs more than the hash of a key.
+	// A look-up of the algorithm costs more than the hash of a key.
 	private static MessageDigest newDigest() {
 		try {
 			return (MessageDigest) SHA_256.clone();
@@ -109,24 +111,24 @@ public final class IdempotencyKey {
 	}
 
 	/**
-	 * Who processes the operation.
-	 * @return the scope
+	 * Return the scope of the key.
+	 * @return the consumer for which the operation is idempotent
 	 */
 	public String scope() {
 		return this.scope;
 	}
 
 	/**
-	 * The name of the operation.
-	 * @return the value
+	 * Return the key without its scope.
+	 * @return the name of the operation
 	 */
 	public String value() {
 		return this.value;
 	}
 
 	/**
-	 * The first 16 bytes of a SHA-256 over the length of the scope, scope and value: a
-	 * primary key of fixed size.
+	 * Return a primary key of fixed size: the first 16 bytes of a SHA-256 digest over the
+	 * length of the scope, the scope and the value.
 	 * @return the identifier
 	 */
 	public UUID id() {

@@ -3,7 +3,8 @@ package dev.idempotency;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The record has no usable idempotency key, and {@link MissingKeyPolicy#REJECT} applies.
+ * Thrown when a record has no usable idempotency key and {@link MissingKeyPolicy#REJECT}
+ * applies.
  *
  * @since 0.1.0
  */

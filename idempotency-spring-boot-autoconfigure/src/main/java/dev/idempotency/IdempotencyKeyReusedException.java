@@ -1,7 +1,7 @@
 package dev.idempotency;
 
 /**
- * The idempotency key is known with other content.
+ * Thrown when the idempotency key of a record already stands for other content.
  *
  * @since 0.1.0
  */

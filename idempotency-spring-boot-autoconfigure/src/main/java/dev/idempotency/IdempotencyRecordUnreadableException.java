@@ -5,9 +5,10 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the store keeps under the key is not a record of this library, so nobody can tell
- * whether the operation has completed: it is neither run nor skipped until somebody has
- * removed it. Not an outage: the store answers, and other keys are served.
+ * Thrown when the value that the store holds under the key is not a record of this
+ * library. It is unknown whether the operation has completed, so the record is blocked
+ * until an administrator removes the value. The circuit breaker does not count it as an
+ * outage, and other keys are not affected.
  *
  * @since 0.1.0
  */

@@ -5,11 +5,11 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store answered, and refused the call for a reason that concerns this operation or
- * the rights of the application: a missing privilege or table, another isolation than it
- * needs, a value that it cannot keep, a programming error. The call has changed nothing.
- * The record is redelivered until the reason is gone. Not an outage: the circuit breaker
- * does not count it, other operations go on, and
+ * Thrown when the store answered and refused the call for a reason that concerns this
+ * operation or the privileges of the application: a missing privilege or table, an
+ * unsupported isolation level, a value that it cannot hold, a programming error. The call
+ * has changed nothing. The record is redelivered until the reason has been removed. The
+ * circuit breaker does not count it as an outage, other operations are not affected, and
  * {@code idempotency.store.on-unavailable=process} does not apply.
  *
  * @since 0.1.0
@@ -26,9 +26,10 @@ public final class IdempotencyStoreRefusedException extends OperationBlockedExce
 
 	/**
 	 * Create the exception for a refusal that has a code.
-	 * @param message what was refused and what to do about it, without any value
-	 * @param code the code of the store, as an SQL state
-	 * @param cause what the store reported
+	 * @param message the problem and the remedy; it must not quote values
+	 * @param code the code of the store, such as an SQL state, {@code null} if there is
+	 * none
+	 * @param cause the error that the store reported, {@code null} if there is none
 	 */
 	public IdempotencyStoreRefusedException(String message, @Nullable String code, @Nullable Throwable cause) {
 		super(message, RETRY_AFTER, cause);
@@ -36,8 +37,8 @@ public final class IdempotencyStoreRefusedException extends OperationBlockedExce
 	}
 
 	/**
-	 * The code with which the store names its reason.
-	 * @return the code, as an SQL state, {@code null} if there is none
+	 * Return the code with which the store names its reason.
+	 * @return the code, such as an SQL state, {@code null} if there is none
 	 */
 	public @Nullable String code() {
 		return this.code;

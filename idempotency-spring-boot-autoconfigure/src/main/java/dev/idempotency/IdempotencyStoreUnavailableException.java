@@ -5,10 +5,10 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store does not answer anybody: it cannot be reached, it does not answer in time, it
- * lacks resources, or it lets nobody in. What it refuses for another reason is an
- * {@link IdempotencyStoreRefusedException}. Also thrown by an outbox whose database or
- * schema registry does not answer.
+ * Thrown when the store is unavailable for every caller: it cannot be reached, it does
+ * not answer in time, it lacks resources, or it accepts no connection. A refusal for
+ * another reason is an {@link IdempotencyStoreRefusedException}. An outbox throws this
+ * exception too, when its database or schema registry does not answer.
  *
  * @since 0.1.0
  */
@@ -24,9 +24,11 @@ public final class IdempotencyStoreUnavailableException extends OperationBlocked
 
 	/**
 	 * Create the exception for an outage that has a code.
-	 * @param message what happened, without any value
-	 * @param code the code of the store, as an SQL state
-	 * @param cause what the store or its client reported
+	 * @param message the problem; it must not quote values
+	 * @param code the code of the store, such as an SQL state, {@code null} if there is
+	 * none
+	 * @param cause the error that the store or its client reported, {@code null} if there
+	 * is none
 	 */
 	public IdempotencyStoreUnavailableException(String message, @Nullable String code, @Nullable Throwable cause) {
 		super(message, RETRY_AFTER, cause);
@@ -34,8 +36,8 @@ public final class IdempotencyStoreUnavailableException extends OperationBlocked
 	}
 
 	/**
-	 * The code with which the store names its reason.
-	 * @return the code, as an SQL state, {@code null} if there is none
+	 * Return the code with which the store names its reason.
+	 * @return the code, such as an SQL state, {@code null} if there is none
 	 */
 	public @Nullable String code() {
 		return this.code;

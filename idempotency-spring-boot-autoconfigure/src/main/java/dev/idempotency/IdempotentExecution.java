@@ -6,15 +6,16 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
 /**
- * The execution in which the current handler runs.
+ * The execution of a protected handler: its key, its fencing token, and keys for the
+ * messages that it sends.
  *
  * @since 0.1.0
  */
 public interface IdempotentExecution {
 
 	/**
-	 * The execution of the handler that runs on this thread. An asynchronous handler
-	 * calls this method before it leaves the thread.
+	 * Return the execution of the handler that runs on this thread. An asynchronous
+	 * handler must call this method before it leaves the thread.
 	 * @return the execution
 	 * @throws IllegalStateException if no protected handler, or a batch handler, runs on
 	 * this thread
@@ -22,12 +23,12 @@ public interface IdempotentExecution {
 	static IdempotentExecution current() {
 		Assert.state(IdempotentExecutionHolder.get() != null, "No idempotent execution runs on this thread");
 		IdempotentExecution only = ifCurrent();
-		Assert.state(only != null, "A batch runs on this thread; use currentBatch()");
+		Assert.state(only != null, "A batch runs on this thread. Call currentBatch()");
 		return only;
 	}
 
 	/**
-	 * The execution of the handler that runs on this thread, if that handler is
+	 * Return the execution of the handler that runs on this thread, if that handler is
 	 * protected.
 	 * @return the execution; {@code null} if no protected handler, or a batch handler,
 	 * runs on this thread
@@ -38,9 +39,9 @@ public interface IdempotentExecution {
 	}
 
 	/**
-	 * The executions of the batch that the handler on this thread processes.
-	 * @return an execution for each record, in the order in which the handler sees them;
-	 * {@code null} for a record that is handled without protection
+	 * Return the executions of the batch that the handler on this thread processes.
+	 * @return one execution for each record, in the order in which the handler receives
+	 * them; {@code null} for a record that is processed without protection
 	 * @throws IllegalStateException if no protected handler runs on this thread
 	 */
 	static List<@Nullable IdempotentExecution> currentBatch() {
@@ -50,32 +51,33 @@ public interface IdempotentExecution {
 	}
 
 	/**
-	 * The idempotency key, to be passed to the systems that the handler calls.
+	 * Return the idempotency key, to be passed to the systems that the handler calls.
 	 * @return the key without its scope
 	 */
 	String key();
 
 	/**
-	 * The idempotency key of the next message that the handler sends: a hash of scope and
-	 * key, followed by the number of keys that this execution has returned before.
-	 * Another execution of the same operation, for example after a failure, returns the
-	 * same keys in the same order, so that the receivers recognize duplicates. Another
-	 * scope returns other keys.
+	 * Create the idempotency key of the next message that the handler sends: a hash of
+	 * scope and key, followed by the number of keys that this execution has returned
+	 * before. Another execution of the same operation, for example after a failure,
+	 * returns the same keys in the same order, so that the receivers recognize
+	 * duplicates. An execution in another scope returns other keys.
 	 * <p>
 	 * The handler must send the same messages in the same order each time. Otherwise a
-	 * message may get the key of another one and be skipped as its duplicate: give such
-	 * messages their own keys.
+	 * message may get the key of another message and be skipped as its duplicate. Give
+	 * such messages their own keys.
 	 * @return the key, much shorter than {@link IdempotencyKey#MAX_LENGTH}
 	 */
 	String nextKey();
 
 	/**
-	 * The idempotency key of the next message that is sent if the current transaction
-	 * commits: the {@link #nextKey() next key}, followed by a hash of topic and type, so
-	 * that an event of another type is never taken for a duplicate of this one. If the
-	 * transaction rolls back, the message was not sent, and the next message gets this
-	 * number: a handler that retries its transaction gives its messages the same keys as
-	 * without the failure. The same applies when the outcome of the commit is unknown.
+	 * Create the idempotency key of the next message that is sent if the current
+	 * transaction commits: the {@link #nextKey() next key}, followed by a hash of topic
+	 * and type. The hash prevents that an event of another type is skipped as a duplicate
+	 * of this one. If the transaction rolls back, the message was not sent, and the next
+	 * message gets the same number. A handler that retries its transaction therefore
+	 * gives its messages the same keys as without the failure. The same applies when the
+	 * outcome of the commit is unknown.
 	 * @param topic the topic of the message
 	 * @param type the type of the event
 	 * @return the key, much shorter than {@link IdempotencyKey#MAX_LENGTH}
@@ -83,29 +85,28 @@ public interface IdempotentExecution {
 	String nextTransactionalKey(String topic, String type);
 
 	/**
-	 * The scope that the key belongs to.
+	 * Return the scope of the key.
 	 * @return the scope
 	 */
 	String scope();
 
 	/**
-	 * How often the operation has been started, this time included.
-	 * @return 1 for the first attempt
+	 * Return the number of starts of the operation, including this one.
+	 * @return the number, 1 for the first attempt
 	 */
 	int attempt();
 
 	/**
-	 * The fencing token. It grows with every claim of the key for as long as the store
-	 * remembers the key, so that a system behind the handler can reject the writes of an
-	 * older claim.
+	 * Return the fencing token. It grows with every claim of the key for as long as the
+	 * store remembers the key. A system that the handler calls can use it to reject
+	 * writes of an older claim.
 	 * @return the fencing token
 	 */
 	int fence();
 
 	/**
-	 * Whether another owner is known to have taken over the key. {@code false} is no
-	 * guarantee: a lease that has just expired is detected with the next call of the
-	 * store.
+	 * Return whether another owner is known to have taken over the key. {@code false} is
+	 * no guarantee, because an expired lease is detected with the next call of the store.
 	 * @return whether ownership is known to be lost
 	 */
 	boolean ownershipLost();

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Binds executions to the thread on which their handler runs. The template calls it
- * around each handler; an application needs it only to test a handler that asks for
+ * around each handler. An application needs it only to test a handler that calls
  * {@link IdempotentExecution#current()}, or to bind an execution to another thread.
  *
  * @since 0.1.0
@@ -24,9 +24,11 @@ public final class IdempotentExecutionHolder {
 
 	/**
 	 * Bind executions to this thread.
-	 * @param executions one execution, or one for each record of a batch, {@code null}
-	 * for a record that is handled without protection; {@code null} to bind none
-	 * @return the executions that were bound before, to be bound again afterwards
+	 * @param executions one execution, or one for each record of a batch with
+	 * {@code null} for a record that is processed without protection; {@code null} to
+	 * bind none
+	 * @return the executions that were bound before, which the caller must bind again
+	 * afterwards
 	 */
 	public static @Nullable List<@Nullable IdempotentExecution> bind(
 			@Nullable List<@Nullable IdempotentExecution> executions) {

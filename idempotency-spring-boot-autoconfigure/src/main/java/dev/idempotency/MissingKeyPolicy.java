@@ -1,26 +1,27 @@
 package dev.idempotency;
 
 /**
- * What happens to a record for which no usable idempotency key is found.
+ * The policy for a record without a usable idempotency key.
  *
  * @since 0.1.0
  */
 public enum MissingKeyPolicy {
 
 	/**
-	 * The default: what {@code idempotency.key.on-missing} says.
+	 * The default: the policy of {@code idempotency.key.on-missing}.
 	 */
 	DEFAULT,
 
 	/**
-	 * Topic, partition, offset and timestamp of the record become the key, on the retry
-	 * topics of the listener those of the original record. This protects from re-delivery
+	 * Topic, partition, offset and timestamp of the record become the key; on the retry
+	 * topics of the listener, those of the original record. This protects from redelivery
 	 * only, not from a message that was sent twice.
 	 */
 	RECORD_COORDINATES,
 
 	/**
-	 * The record is handed to the recoverer of the container's error handler at once.
+	 * The record is rejected: the error handler of the container passes it to its
+	 * recoverer without retries.
 	 */
 	REJECT,
 

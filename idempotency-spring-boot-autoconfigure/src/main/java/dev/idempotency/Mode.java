@@ -1,7 +1,7 @@
 package dev.idempotency;
 
 /**
- * How an operation is protected.
+ * The mode in which an operation is protected.
  *
  * @since 0.1.0
  */
@@ -14,14 +14,14 @@ public enum Mode {
 	AUTO,
 
 	/**
-	 * The record commits in the same database transaction as the handler's own writes: a
+	 * The record commits in the same database transaction as the handler's own writes. A
 	 * crash at any instant leaves both or neither.
 	 */
 	TRANSACTIONAL,
 
 	/**
-	 * The handler runs under a claim with a lease: at most one live execution, at least
-	 * one completed. For handlers with effects outside the store's database.
+	 * The handler runs under a claim with a lease, for handlers with effects outside the
+	 * database of the store. At most one execution is live, and at least one completes.
 	 */
 	LEASED
 

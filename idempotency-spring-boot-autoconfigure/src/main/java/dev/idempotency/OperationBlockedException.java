@@ -5,8 +5,9 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The operation can neither be run nor be skipped now: the record must be delivered
- * again. Never a failure of the handler; it uses up no retries.
+ * Thrown when an operation can neither be run nor be skipped at the moment. The record is
+ * blocked: it is redelivered without using up the retries of the error handler. This is
+ * never a failure of the handler.
  *
  * @since 0.1.0
  */
@@ -14,7 +15,7 @@ public abstract sealed class OperationBlockedException extends RuntimeException
 		permits OperationInProgressException, IdempotencyStoreUnavailableException, IdempotencyStoreRefusedException,
 		IdempotencyRecordUnreadableException, OperationNotAcknowledgedException, OwnershipLostException {
 
-	// Causes may form a ring.
+	// Causes may form a cycle.
 	private static final int MAX_DEPTH = 50;
 
 	private final Duration retryAfter;
@@ -25,9 +26,9 @@ public abstract sealed class OperationBlockedException extends RuntimeException
 	}
 
 	/**
-	 * Find this condition in what somebody else has thrown because of it.
+	 * Find an exception of this type among an error and its causes.
 	 * @param error the error
-	 * @return the condition, {@code null} if it is not among the causes
+	 * @return the exception, {@code null} if there is none
 	 */
 	public static @Nullable OperationBlockedException in(@Nullable Throwable error) {
 		Throwable cause = error;
@@ -40,7 +41,7 @@ public abstract sealed class OperationBlockedException extends RuntimeException
 	}
 
 	/**
-	 * When a new delivery is worthwhile at the latest.
+	 * Return the time after which the record should be redelivered at the latest.
 	 * @return the time to wait
 	 */
 	public Duration retryAfter() {

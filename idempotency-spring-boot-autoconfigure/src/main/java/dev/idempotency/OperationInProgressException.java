@@ -3,7 +3,7 @@ package dev.idempotency;
 import java.time.Duration;
 
 /**
- * Somebody else runs the operation.
+ * Thrown when another consumer runs the operation.
  *
  * @since 0.1.0
  */

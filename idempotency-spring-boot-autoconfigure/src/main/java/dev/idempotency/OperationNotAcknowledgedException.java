@@ -3,9 +3,9 @@ package dev.idempotency;
 import java.time.Duration;
 
 /**
- * In transactional mode, the listener returned without acknowledging its record. What it
- * wrote is rolled back, and the record is redelivered: otherwise its key would be
- * completed, and after a restart the record would be skipped.
+ * Thrown in transactional mode when the listener returned without acknowledging its
+ * record. The transaction is rolled back, and the record is redelivered. Otherwise the
+ * key would be completed, and the record would be skipped after a restart.
  *
  * @since 0.1.0
  */

@@ -3,7 +3,8 @@ package dev.idempotency;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The record can never be processed as it is: delivering it again does not help.
+ * Thrown when a record can never be processed as it is. The error handler passes it to
+ * its recoverer without retries.
  *
  * @since 0.1.0
  */
@@ -16,10 +17,10 @@ public abstract sealed class OperationRejectedException extends RuntimeException
 	}
 
 	/**
-	 * Replace an error whose text may quote the payload.
+	 * Replace an error whose message may quote the payload.
 	 * @param error the error
-	 * @return an exception with its type and stack trace; with its text only if that is
-	 * known to quote nothing
+	 * @return an exception that names its type and has its stack trace; it has its
+	 * message only if that is known to quote nothing
 	 */
 	static Throwable unquoted(Throwable error) {
 		IllegalStateException replacement = new IllegalStateException(

@@ -5,8 +5,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The handler ran longer than its claim lived, and somebody else has the key now: what
- * this execution reports is not recorded.
+ * Thrown when the claim of a handler expired while it ran and another owner has taken
+ * over the key. The outcome of this execution is not recorded.
  *
  * @since 0.1.0
  */

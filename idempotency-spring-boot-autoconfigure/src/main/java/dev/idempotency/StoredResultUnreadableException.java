@@ -1,8 +1,8 @@
 package dev.idempotency;
 
 /**
- * The operation has completed, but its stored result cannot be read into the type that
- * the handler declares.
+ * Thrown when an operation has completed but its stored result cannot be converted to the
+ * return type of the handler.
  *
  * @since 0.1.0
  */
@@ -10,9 +10,9 @@ public final class StoredResultUnreadableException extends OperationRejectedExce
 
 	/**
 	 * Create an exception.
-	 * @param message what happened, where, and what to do
-	 * @param reason why the result cannot be read; its type and stack trace are kept but
-	 * not its text, which may quote the result
+	 * @param message the problem, the record and the remedy
+	 * @param reason the error of the conversion; the cause of this exception keeps its
+	 * type and stack trace but not its message, which may quote the result
 	 */
 	public StoredResultUnreadableException(String message, Throwable reason) {
 		super(message, unquoted(reason));

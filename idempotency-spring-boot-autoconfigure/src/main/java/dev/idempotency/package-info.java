@@ -1,5 +1,6 @@
 /**
- * What an application names: the annotation, the key, the execution and the exceptions.
+ * The types that an application uses: the annotation, the key, the execution and the
+ * exceptions.
  */
 @NullMarked
 package dev.idempotency;

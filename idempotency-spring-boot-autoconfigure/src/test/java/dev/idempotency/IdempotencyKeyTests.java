@@ -53,12 +53,12 @@ class IdempotencyKeyTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "\uD83D\uDE80", "Zoë", "it's", " a " })
-	void otherTextIsAccepted(String text) {
+	void specialCharactersAreAccepted(String text) {
 		assertThat(IdempotencyKey.of("scope", text).value()).isEqualTo(text);
 	}
 
 	@Test
-	void identifierStaysTheSameOverReleases() {
+	void identifierIsTheSameInEveryRelease() {
 		assertThat(IdempotencyKey.of("payments", "order-1").id())
 			.isEqualTo(UUID.fromString("cbaecca4-e0d2-4e52-454c-63663afa85aa"));
 	}
@@ -79,7 +79,7 @@ class IdempotencyKeyTests {
 	}
 
 	@Test
-	void textNamesValueAndScope() {
+	void toStringContainsValueAndScope() {
 		assertThat(IdempotencyKey.of("a", "b")).hasToString("key 'b' in scope 'a'");
 	}
 

@@ -108,8 +108,8 @@ public final class OutboxEndpoint {
 			throw new IllegalArgumentException("Both 'id' and 'topic' are given. Name a message or a topic");
 		}
 		int size = size(limit);
-		return MessagesChanged.of(topic, retry ? this.admin.retry(topic, size, requestedBy)
-				: this.admin.discard(topic, size, requestedBy));
+		return MessagesChanged.of(topic,
+				retry ? this.admin.retry(topic, size, requestedBy) : this.admin.discard(topic, size, requestedBy));
 	}
 
 	private static int size(@Nullable Integer limit) {
@@ -134,8 +134,7 @@ public final class OutboxEndpoint {
 	 * Description of the outbox in numbers.
 	 *
 	 * @param table the name of the table
-	 * @param pending the number of messages that are to be published, see
-	 * {@link Status}
+	 * @param pending the number of messages that are to be published, see {@link Status}
 	 * @param oldest the age of the oldest message that is pending or blocked, if there is
 	 * one
 	 * @param setAside the number of dead letters, see {@link Status}

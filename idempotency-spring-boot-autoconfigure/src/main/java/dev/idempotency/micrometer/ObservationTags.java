@@ -38,7 +38,7 @@ public final class ObservationTags implements OperationContext, IdempotencyListe
 	}
 
 	@Override
-	public @Nullable Scope begin(IdempotentOperation operation) {
+	public @Nullable OpenContext begin(IdempotentOperation operation) {
 		Observation current = current();
 		return (current != null) ? new Tagged(current, operation.key().scope()) : null;
 	}
@@ -64,7 +64,7 @@ public final class ObservationTags implements OperationContext, IdempotencyListe
 	/**
 	 * The tagged observation of one delivery.
 	 */
-	private static final class Tagged implements Scope {
+	private static final class Tagged implements OpenContext {
 
 		private final Observation observation;
 

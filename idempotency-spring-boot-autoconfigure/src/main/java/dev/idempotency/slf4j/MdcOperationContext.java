@@ -21,7 +21,7 @@ public final class MdcOperationContext implements OperationContext {
 	private static final String SCOPE = "idempotency.scope";
 
 	@Override
-	public Scope begin(IdempotentOperation operation) {
+	public OpenContext begin(IdempotentOperation operation) {
 		String key = MDC.get(KEY);
 		String scope = MDC.get(SCOPE);
 		MDC.put(KEY, operation.key().value());
@@ -33,7 +33,7 @@ public final class MdcOperationContext implements OperationContext {
 	}
 
 	@Override
-	public Scope beginBatch(String batchScope) {
+	public OpenContext beginBatch(String batchScope) {
 		String scope = MDC.get(SCOPE);
 		MDC.put(SCOPE, batchScope);
 		return () -> restore(SCOPE, scope);

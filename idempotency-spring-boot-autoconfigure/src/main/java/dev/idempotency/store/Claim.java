@@ -5,18 +5,18 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store answers to the request for a key.
+ * The answer of a store to the request for a key.
  *
  * @since 0.1.0
  */
 public sealed interface Claim {
 
 	/**
-	 * The key is the caller's: the handler may run.
+	 * The caller owns the key and may run the handler.
 	 *
 	 * @param fence the fencing token, larger than that of every earlier claim of the key
 	 * that the store remembers
-	 * @param attempt how often the operation has been started, this time included
+	 * @param attempt the number of starts of the operation, including this one
 	 */
 	record Acquired(int fence, int attempt) implements Claim {
 
@@ -32,16 +32,16 @@ public sealed interface Claim {
 	}
 
 	/**
-	 * Somebody else runs the operation.
+	 * Another owner runs the operation.
 	 *
-	 * @param retryAfter how long that claim still lives, if nobody renews it
+	 * @param retryAfter the remaining lease of that claim, if its owner does not renew it
 	 */
 	record InProgress(Duration retryAfter) implements Claim {
 
 	}
 
 	/**
-	 * The key is known, with another fingerprint.
+	 * The key stands for content with another fingerprint.
 	 */
 	record Mismatch() implements Claim {
 

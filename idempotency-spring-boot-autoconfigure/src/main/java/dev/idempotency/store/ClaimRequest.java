@@ -8,15 +8,15 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 
 /**
- * The request for a key, and later the proof of owning it.
+ * The request for a key, and later the proof of its ownership.
  *
  * @param key the key
- * @param token the owner token, new for every request
+ * @param token the owner token, unique for every request
  * @param fingerprint the {@link Fingerprint} of the content that the key stands for,
  * {@code null} to compare nothing
- * @param lease how long the claim lives without renewal
- * @param retention how long the key is remembered, counted from the claim; more than the
- * lease
+ * @param lease the time after which the claim expires without renewal
+ * @param retention the time for which the key is remembered, counted from the claim;
+ * longer than the lease
  * @since 0.1.0
  */
 public record ClaimRequest(IdempotencyKey key, UUID token, byte @Nullable [] fingerprint, Duration lease,

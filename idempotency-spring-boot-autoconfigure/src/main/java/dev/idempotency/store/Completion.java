@@ -3,7 +3,7 @@ package dev.idempotency.store;
 import org.jspecify.annotations.Nullable;
 
 /**
- * That an operation of a batch has completed.
+ * The completion of an operation of a batch.
  *
  * @param claim the request that acquired the key
  * @param result the result to replay, {@code null} for none

@@ -3,40 +3,40 @@ package dev.idempotency.store;
 import java.time.Duration;
 
 /**
- * Records whose retention may be over.
+ * Deletes the records whose retention has expired. A store implements it to be cleaned up
+ * by this library.
  *
  * @since 0.1.0
  */
 public interface ExpiredRecords {
 
 	/**
-	 * Where the records are kept.
-	 * @return the name of the table
+	 * Return the name of the table, for log lines and meters.
+	 * @return the name
 	 */
 	String table();
 
 	/**
-	 * Do what each run of the cleanup begins with, whatever is left of earlier runs. An
-	 * error must not keep expired records from being deleted.
+	 * Maintain the table. Each run of the cleanup calls this method first. It must not
+	 * prevent the deletion of expired records, so it logs its errors.
 	 */
 	default void maintain() {
 	}
 
 	/**
-	 * Wait a little, then delete one batch. Where the store can, the wait keeps other
-	 * processes out as the deletion does: who finds another one waiting or deleting
-	 * returns at once. No record is locked while it waits, and none that is in use is
-	 * waited for.
-	 * @param limit how many records at most
-	 * @param pause how long to wait; an interrupt ends it, and then nothing is deleted
-	 * @return the number of deleted records; less than the limit if nothing more is to be
-	 * done by this process now
+	 * Pause, then delete one batch. If the store supports it, only one process at a time
+	 * pauses or deletes, and a call of another process returns at once. The pause locks
+	 * no record, and the deletion skips records that are in use.
+	 * @param limit the largest number of records to delete
+	 * @param pause the time to wait; an interrupt ends it, and then nothing is deleted
+	 * @return the number of deleted records; less than the limit if this process has
+	 * nothing more to delete now
 	 */
 	int deleteExpired(int limit, Duration pause);
 
 	/**
-	 * Delete one batch without waiting.
-	 * @param limit how many records at most
+	 * Delete one batch without a pause.
+	 * @param limit the largest number of records to delete
 	 * @return the number of deleted records
 	 */
 	default int deleteExpired(int limit) {
@@ -44,9 +44,9 @@ public interface ExpiredRecords {
 	}
 
 	/**
-	 * How long the oldest record that may be deleted has been waiting for it. Cheap also
-	 * for many records.
-	 * @return the time since it expired, zero if there is none
+	 * Return the time since the oldest record that may be deleted expired. The call must
+	 * be cheap for any number of records.
+	 * @return the time, zero if there is no such record
 	 */
 	Duration backlogAge();
 

@@ -3,7 +3,8 @@ package dev.idempotency.store;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Why a handler failed, cut to a size that a store can keep.
+ * The failure of a handler. Type and message are cut to 500 characters, so that every
+ * store can hold them.
  *
  * @param type the class name of the error
  * @param message the message of the error
@@ -19,9 +20,9 @@ public record Failure(String type, @Nullable String message) {
 	}
 
 	/**
-	 * Describe an error.
+	 * Create the failure for an error.
 	 * @param error the error
-	 * @return its description
+	 * @return the failure
 	 */
 	public static Failure of(Throwable error) {
 		String message;
@@ -36,7 +37,7 @@ public record Failure(String type, @Nullable String message) {
 
 	private static String cut(String text) {
 		StringBuilder cut = new StringBuilder(Math.min(text.length(), MAX_LENGTH));
-		// Whole code points only, and none that PostgreSQL refuses.
+		// PostgreSQL refuses zeros and unpaired surrogates.
 		text.codePoints()
 			.filter((c) -> c != 0 && !(c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE))
 			.limit(MAX_LENGTH)

@@ -14,10 +14,11 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 
 /**
- * The fingerprint of the content that a key stands for: one byte with the version of the
- * canonical form in which the content was written, then the SHA-256 digest of that form.
- * Two fingerprints are compared only if both have the same version. Otherwise the key
- * alone decides, as if no fingerprint were declared, and a warning says so.
+ * Creates and compares fingerprints of the content that a key stands for. A fingerprint
+ * is one byte with the version of the canonical form of the content, followed by the
+ * SHA-256 digest of that form. Two fingerprints are compared only if they have the same
+ * version. Otherwise the key alone decides, as without a fingerprint, and a warning is
+ * logged.
  *
  * @since 0.1.0
  */
@@ -40,7 +41,8 @@ public final class Fingerprint {
 	}
 
 	/**
-	 * Fingerprint of content in a form of the application's own, which never changes.
+	 * Create the fingerprint of content whose form the application defines and never
+	 * changes.
 	 * @param content the content
 	 * @return the fingerprint, with version 0
 	 */
@@ -49,7 +51,7 @@ public final class Fingerprint {
 	}
 
 	/**
-	 * Fingerprint of content in a canonical form.
+	 * Create the fingerprint of content in a canonical form.
 	 * @param version the version of the form, 0 to 127
 	 * @param content the content in that form
 	 * @return the fingerprint
@@ -68,9 +70,10 @@ public final class Fingerprint {
 	}
 
 	/**
-	 * Fingerprint that a message has brought along, as the outbox gives one to messages
-	 * whose key it has derived. It is compared with other such fingerprints only.
-	 * @param content the fingerprint as it is in the message
+	 * Create the fingerprint for the fingerprint header of a message, which the outbox
+	 * adds to messages with derived keys. It is compared with other such fingerprints
+	 * only.
+	 * @param content the value of the header
 	 * @return the fingerprint, with the highest version
 	 */
 	public static byte[] ofMessage(byte[] content) {
@@ -78,9 +81,9 @@ public final class Fingerprint {
 	}
 
 	/**
-	 * The beginning of a digest as a text for headers.
+	 * Return the beginning of a digest as text for headers.
 	 * @param content the content
-	 * @param bytes how many bytes of the digest, 1 to 32
+	 * @param bytes the number of bytes of the digest, 1 to 32
 	 * @return two hexadecimal digits for each of the bytes
 	 */
 	public static String text(byte[] content, int bytes) {
@@ -88,10 +91,10 @@ public final class Fingerprint {
 	}
 
 	/**
-	 * Whether a key is used for other content. For implementations of
-	 * {@link IdempotencyStore}, which ask this only of completed keys and live claims.
+	 * Return whether a key is used for other content. Implementations of
+	 * {@link IdempotencyStore} call it for completed keys and live claims only.
 	 * @param key the key
-	 * @param stored the fingerprint that the store keeps, {@code null} if it has none
+	 * @param stored the fingerprint in the store, {@code null} if it has none
 	 * @param requested the fingerprint of the request, {@code null} if it has none
 	 * @return whether both fingerprints have the same version and differ
 	 */
@@ -107,17 +110,19 @@ public final class Fingerprint {
 	}
 
 	/**
-	 * Warn, at most once per minute, that two fingerprints of a key were not compared
-	 * because they have different versions. For stores that compare on their server.
+	 * Log a warning, at most once per minute, that two fingerprints of a key were not
+	 * compared because they have different versions. Stores call it that compare on their
+	 * server.
 	 * @param key the key
 	 */
 	public static void notCompared(IdempotencyKey key) {
 		long now = System.nanoTime();
 		long last = lastWarning.get();
 		if (now - last >= PAUSE && lastWarning.compareAndSet(last, now)) {
-			logger.warn("The content of the " + key + " was not compared, because its stored fingerprint has another "
-					+ "version than the one of this application; the key alone decided. Records of the other version "
-					+ "disappear at the end of their retention");
+			logger.warn("The content of the " + key
+					+ " was not compared, because its stored fingerprint and that of this "
+					+ "application have different versions. The key alone decided. Records of the other version disappear "
+					+ "at the end of their retention");
 		}
 	}
 

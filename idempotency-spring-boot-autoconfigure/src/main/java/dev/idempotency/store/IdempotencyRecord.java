@@ -7,41 +7,44 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 
 /**
- * What a store knows about a key, for people.
+ * The record of a key, as an operator sees it.
  *
  * @param key the key
  * @param state the state
  * @param fence the fencing token of the last claim
- * @param attempt how often the operation has been started since it last completed
- * @param claimedUntil when the current claim runs out, {@code null} unless in progress
- * @param createdAt when the key was first claimed
- * @param completedAt when the operation was completed, by the store's clock: in
- * transactional mode when the record was inserted, before the handler ran. {@code null}
- * unless completed, and if an instance of an older version recorded the completion
- * @param expiresAt when the key may be forgotten
- * @param failure why the last attempt failed, if it did
+ * @param attempt the number of starts of the operation since it last completed
+ * @param claimedUntil the time at which the current claim expires, {@code null} unless in
+ * progress
+ * @param createdAt the time of the first claim of the key
+ * @param completedAt the time of the completion by the clock of the store; in
+ * transactional mode the time at which the record was inserted, before the handler ran.
+ * {@code null} unless completed, and if an instance of an older version recorded the
+ * completion
+ * @param expiresAt the time at which the retention ends
+ * @param failure the failure of the last attempt, {@code null} if there is none
  * @since 0.1.0
  */
 public record IdempotencyRecord(IdempotencyKey key, State state, int fence, int attempt, @Nullable Instant claimedUntil,
 		Instant createdAt, @Nullable Instant completedAt, Instant expiresAt, @Nullable Failure failure) {
 
 	/**
-	 * The states of a key that a store knows.
+	 * The state of a record.
 	 */
 	public enum State {
 
 		/**
-		 * A claim has been made and not been settled; the claim may have run out.
+		 * The key has a claim that is not settled. The claim may have expired.
 		 */
 		IN_PROGRESS,
 
 		/**
-		 * The handler has completed: every further delivery is a duplicate.
+		 * The operation has completed. Every further delivery is a duplicate.
 		 */
 		COMPLETED,
 
 		/**
-		 * The handler has failed: the key may be claimed at once.
+		 * The operation has failed, or its claim was released. The key may be claimed at
+		 * once.
 		 */
 		FAILED
 

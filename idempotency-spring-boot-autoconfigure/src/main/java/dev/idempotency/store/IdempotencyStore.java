@@ -13,126 +13,128 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
 
 /**
- * Where keys are claimed and remembered. Obligations of every implementation:
+ * Stores idempotency keys and their claims. Obligations of every implementation:
  * <ol>
- * <li>Each method is atomic, whatever the number of threads and processes.</li>
- * <li>Time is the store's own clock, never the caller's.</li>
- * <li>A mutation takes effect only for the owner token of the request; else nothing
- * changes and the answer is {@link Settlement#LOST}, or {@link Settlement#FORGOTTEN} if
- * there is no record under the key.</li>
- * <li>Fencing tokens of a key grow for as long as the key is remembered.</li>
- * <li>A call that is repeated with the same owner token, as after an error that left its
- * outcome unclear, is answered as if the first had not been made: an unsettled claim is
- * acquired again with the same fencing token and attempt and a new lease; a settlement
- * that is repeated is settled again and changes nothing.</li>
- * <li>Every call ends within the configured time, with an answer or with one of these
- * exceptions, whose messages contain no values:
+ * <li>Each method is atomic, for any number of threads and processes.</li>
+ * <li>Time is the store's own clock, never that of the caller.</li>
+ * <li>A mutation takes effect only for the owner token of the request. For another token
+ * it changes nothing and returns {@link Settlement#LOST}, or {@link Settlement#FORGOTTEN}
+ * if there is no record under the key.</li>
+ * <li>The fencing tokens of a key grow for as long as the key is remembered.</li>
+ * <li>A call may be repeated with the same owner token, for example after an error that
+ * left its outcome unknown. It returns the same as if the first call had not been made: a
+ * claim that is not settled is acquired again with the same fencing token and attempt and
+ * a new lease; a repeated settlement returns {@link Settlement#SETTLED} and changes
+ * nothing.</li>
+ * <li>Every call ends within the configured time, with a return value or with one of
+ * these exceptions, whose messages contain no values:
  * <ul>
- * <li>{@link IdempotencyStoreUnavailableException} when the store serves nobody now:
- * there is no connection, no answer in time, no memory or disk, or nobody is let in. The
- * circuit breaker counts it.</li>
+ * <li>{@link IdempotencyStoreUnavailableException} when the store is unavailable for
+ * every caller: there is no connection, no answer in time, no memory or disk space, or it
+ * accepts no connection. The circuit breaker counts it.</li>
  * <li>{@link IdempotencyStoreRefusedException} when the store answered and refused this
- * call: a missing privilege or table, another isolation, a value that it cannot keep, a
- * programming error. Nothing was changed; of a call for several keys, the others may have
- * been. Only the records concerned are blocked.</li>
+ * call: a missing privilege or table, an unsupported isolation level, a value that it
+ * cannot hold, a programming error. Nothing was changed; in a call for several keys, the
+ * others may have been changed. Only the records concerned are blocked.</li>
  * <li>{@link OperationInProgressException} when a concurrent transaction holds the key,
- * or the database ended this one because of another.</li>
+ * or the database aborted this transaction because of another one.</li>
  * <li>{@link IdempotencyRecordUnreadableException} when the value under the key is not a
  * record of this library.</li>
  * </ul>
- * Of other exceptions, those of Spring's {@code DataAccessException} hierarchy, of JDBC
- * and of the network that mean a lost connection, an expired time-out or a lack of
- * resources count as an outage, and all others as a refusal.</li>
+ * Other exceptions count as an outage if they are exceptions of Spring's
+ * {@code DataAccessException} hierarchy, of JDBC or of the network that mean a lost
+ * connection, an expired time-out or a lack of resources. All others count as a
+ * refusal.</li>
  * </ol>
  * The contract test {@code dev.idempotency.contract.IdempotencyStoreContract}, in the
- * {@code tests} jar of this module, tests all of them.
+ * {@code tests} jar of this module, tests all obligations.
  *
  * @since 0.1.0
  */
 public interface IdempotencyStore {
 
 	/**
-	 * A short name for log lines and meters.
+	 * Return a short name for log lines and meters.
 	 * @return the name
 	 */
 	String name();
 
 	/**
-	 * What an administrator should change about the servers of the store. The store
-	 * works, but records may be lost or refused. It is a detail of the health, which
-	 * stays up. Must not call the servers.
-	 * @return what to change, in sentences; empty if nothing is known to be wrong
+	 * Return a warning about the configuration of the servers, for example that they may
+	 * evict records. The warning is a detail of the health indicator, which stays up. The
+	 * method must not call the servers.
+	 * @return the problem and its remedy in sentences, empty if no problem is known
 	 */
 	default Optional<String> warning() {
 		return Optional.empty();
 	}
 
 	/**
-	 * Claim a key: absent, failed, run out and expired keys become the caller's; a
-	 * completed key answers with its result; a live claim of another owner stays as it
-	 * is. Only a completed key and a live claim of another owner compare their content,
-	 * as {@link Fingerprint} describes; a key that becomes the caller's takes the
-	 * fingerprint of the request. Durable when the method returns, independent of any
-	 * transaction of the caller.
+	 * Claim a key. The caller acquires a key that is absent or failed, whose claim has
+	 * expired, or whose retention has ended. The claim of a completed key returns its
+	 * result. A live claim of another owner stays. The fingerprint is compared, as
+	 * {@link Fingerprint} describes, with that of a completed key or of a live claim of
+	 * another owner; an acquired key has the fingerprint of the request. The claim is
+	 * durable when the method returns, independent of any transaction of the caller.
 	 * @param request the request
 	 * @return the answer
 	 */
 	Claim claim(ClaimRequest request);
 
 	/**
-	 * Remember the operation as completed. An owner whose lease has run out still
-	 * completes if nobody took the key over; one that has failed or released its claim
-	 * does not.
+	 * Record that the operation has completed. An owner whose lease has expired still
+	 * completes it if no other owner has taken over the key. An owner that has failed or
+	 * released its claim does not.
 	 * @param claim the request that acquired the key
 	 * @param result the result to replay, {@code null} for none
-	 * @return whether the key was still the caller's
+	 * @return whether the caller still owned the key
 	 */
 	Settlement complete(ClaimRequest claim, byte @Nullable [] result);
 
 	/**
-	 * Note that the handler failed: the key may be claimed again at once.
+	 * Record that the handler failed. The key may be claimed again at once.
 	 * @param claim the request that acquired the key
-	 * @param failure why
-	 * @return whether the key was still the caller's
+	 * @param failure the failure
+	 * @return whether the caller still owned the key
 	 */
 	Settlement fail(ClaimRequest claim, Failure failure);
 
 	/**
-	 * Give a key back whose handler was not run to its end, without counting an attempt.
+	 * Release a key whose handler was not run to its end, without counting the attempt.
 	 * @param claim the request that acquired the key
-	 * @return whether the key was still the caller's
+	 * @return whether the caller still owned the key
 	 */
 	Settlement release(ClaimRequest claim);
 
 	/**
-	 * Start the lease anew, also when it has run out and nobody took the key over.
+	 * Renew the lease. A lease that has expired is renewed too, if no other owner has
+	 * taken over the key.
 	 * @param claim the request that acquired the key
-	 * @return whether the key was still the caller's
+	 * @return whether the caller still owned the key
 	 */
 	Settlement renew(ClaimRequest claim);
 
 	/**
-	 * Write a claim again that the store has {@link Settlement#FORGOTTEN forgotten}: if
-	 * there is no record under the key, the key becomes the caller's, with the fencing
-	 * token and the attempt that it had and a new lease; the retention is counted from
-	 * now. A claim that is still the caller's gets a new lease. Any other record stays as
-	 * it is, whatever its state.
+	 * Restore a claim that the store has {@link Settlement#FORGOTTEN forgotten}. If there
+	 * is no record under the key, the caller acquires the key with its former fencing
+	 * token and attempt and a new lease, and the retention is counted from now. A claim
+	 * that the caller still owns gets a new lease. Any other record stays as it is.
 	 * @param claim the request that acquired the key
 	 * @param acquired the answer to that request
-	 * @return {@link Settlement#SETTLED} if the key is the caller's and in progress, else
-	 * {@link Settlement#LOST}
+	 * @return {@link Settlement#SETTLED} if the caller owns the key and it is in
+	 * progress, else {@link Settlement#LOST}
 	 */
 	Settlement restore(ClaimRequest claim, Claim.Acquired acquired);
 
 	/**
-	 * Start several leases anew, in one round trip if the store can. Each is renewed or
-	 * not for itself.
-	 * @param claims the requests that acquired the keys; of requests for the same key at
-	 * most one is the owner's
-	 * @return for each request, in their order, whether its key was still the caller's
-	 * @throws RuntimeException if nobody can say whose one of the keys is, as of a key
-	 * that a concurrent transaction holds; the others have been renewed all the same, as
-	 * far as the store can
+	 * Renew several leases, each as {@link #renew} does, in one round trip if the store
+	 * can.
+	 * @param claims the requests that acquired the keys; at most one of several requests
+	 * for the same key belongs to the owner
+	 * @return for each request, in their order, whether the caller still owned the key
+	 * @throws RuntimeException if the owner of one of the keys is unknown, for example
+	 * because a concurrent transaction holds it; the others are renewed nevertheless, if
+	 * the store can
 	 */
 	default List<Settlement> renewAll(List<ClaimRequest> claims) {
 		List<Settlement> answers = new ArrayList<>();
@@ -152,91 +154,91 @@ public interface IdempotencyStore {
 	}
 
 	/**
-	 * Claim several keys, each for itself as {@link #claim} does, in one round trip if
-	 * the store can.
+	 * Claim several keys, each as {@link #claim} does, in one round trip if the store
+	 * can.
 	 * @param requests the requests, each key at most once
 	 * @return the answers, in the order of the requests
 	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long and the store cannot say which; any of them may have been claimed
-	 * then, and a repetition with the same tokens gets them again
-	 * @throws IdempotencyRecordUnreadableException if what the store keeps under one of
-	 * the keys is not a record; the others may have been claimed then
+	 * keys for too long and the store cannot tell which; some of the keys may have been
+	 * claimed, and a repetition with the same tokens acquires them again
+	 * @throws IdempotencyRecordUnreadableException if the value under one of the keys is
+	 * not a record; the other keys may have been claimed
 	 * @throws IdempotencyStoreRefusedException if the store refuses one of the requests,
-	 * or all; the others are claimed one by one then
+	 * or all; the caller then claims the keys one by one
 	 */
 	default List<Claim> claimAll(List<ClaimRequest> requests) {
 		return requests.stream().map(this::claim).toList();
 	}
 
 	/**
-	 * Remember several operations as completed, each for itself as {@link #complete}
-	 * does, in one round trip if the store can.
-	 * @param completions the completions; of those of the same key at most one is the
-	 * owner's
-	 * @return for each, in their order, whether its key was still the caller's
+	 * Record that several operations have completed, each as {@link #complete} does, in
+	 * one round trip if the store can.
+	 * @param completions the completions; at most one of several for the same key belongs
+	 * to the owner
+	 * @return for each, in their order, whether the caller still owned the key
 	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long; the others have been completed all the same, as far as the store
-	 * can, and a repetition is answered for all
+	 * keys for too long; the others are completed nevertheless, if the store can, and a
+	 * repetition returns the outcome of all
 	 */
 	default List<Settlement> completeAll(List<Completion> completions) {
 		return completions.stream().map((completion) -> complete(completion.claim(), completion.result())).toList();
 	}
 
 	/**
-	 * Note that the handler of several operations failed, each for itself as
-	 * {@link #fail} does, in one round trip if the store can.
-	 * @param claims the requests that acquired the keys; of requests for the same key at
-	 * most one is the owner's
-	 * @param failure why
-	 * @return for each, in their order, whether its key was still the caller's
+	 * Record that the handler of several operations failed, each as {@link #fail} does,
+	 * in one round trip if the store can.
+	 * @param claims the requests that acquired the keys; at most one of several requests
+	 * for the same key belongs to the owner
+	 * @param failure the failure
+	 * @return for each, in their order, whether the caller still owned the key
 	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long; the others have been noted all the same, as far as the store
-	 * can, and a repetition is answered for all
+	 * keys for too long; the other failures are recorded nevertheless, if the store can,
+	 * and a repetition returns the outcome of all
 	 */
 	default List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
 		return claims.stream().map((claim) -> fail(claim, failure)).toList();
 	}
 
 	/**
-	 * Give several keys back, each for itself as {@link #release} does, in one round trip
-	 * if the store can.
-	 * @param claims the requests that acquired the keys; of requests for the same key at
-	 * most one is the owner's
-	 * @return for each, in their order, whether its key was still the caller's
+	 * Release several keys, each as {@link #release} does, in one round trip if the store
+	 * can.
+	 * @param claims the requests that acquired the keys; at most one of several requests
+	 * for the same key belongs to the owner
+	 * @return for each, in their order, whether the caller still owned the key
 	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long; the others have been given back all the same, as far as the
-	 * store can, and a repetition is answered for all
+	 * keys for too long; the others are released nevertheless, if the store can, and a
+	 * repetition returns the outcome of all
 	 */
 	default List<Settlement> releaseAll(List<ClaimRequest> claims) {
 		return claims.stream().map(this::release).toList();
 	}
 
 	/**
-	 * Look a key up without changing it.
+	 * Look up the record of a key without changing it.
 	 * @param key the key
-	 * @return what is known about it; of a completed key also the time of its completion
+	 * @return the record, empty if there is none
 	 */
 	Optional<IdempotencyRecord> find(IdempotencyKey key);
 
 	/**
-	 * What people may look at and change, if the store can show it.
-	 * @return the records
+	 * Return access to the records for operators.
+	 * @return the records, empty if the store supports only look-ups by key
 	 */
 	default Optional<IdempotencyRecords> records() {
 		return Optional.empty();
 	}
 
 	/**
-	 * Whether claims with a lease are safe. They are renewed and completed by threads of
-	 * the library, so every thread must reach the same records.
-	 * @return whether the store reaches the same records from every thread
+	 * Return whether the store reaches the same records from every thread. Claims with a
+	 * lease need it, because threads of the library renew and complete them.
+	 * @return whether claims with a lease are safe
 	 */
 	default boolean supportsLeases() {
 		return true;
 	}
 
 	/**
-	 * Make sure that the store answers.
+	 * Check that the store answers.
 	 */
 	void ping();
 

@@ -1,25 +1,25 @@
 package dev.idempotency.store;
 
 /**
- * Whether a mutation by an owner took effect.
+ * The outcome of a mutation by an owner.
  *
  * @since 0.1.0
  */
 public enum Settlement {
 
 	/**
-	 * The record was the caller's and was changed.
+	 * The caller owned the record, and the record was changed.
 	 */
 	SETTLED,
 
 	/**
-	 * The record is no longer the caller's: nothing was changed. Another owner has taken
-	 * the key over, or the caller has ended its claim in another way.
+	 * Nothing was changed, because the caller no longer owns the record. Another owner
+	 * has taken over the key, or the caller has settled its claim in another way.
 	 */
 	LOST,
 
 	/**
-	 * The store knows no record under the key: nothing was changed. The record was
+	 * Nothing was changed, because the store has no record under the key. The record was
 	 * evicted, or was lost in a failover. Its owner may
 	 * {@link IdempotencyStore#restore(ClaimRequest, Claim.Acquired) restore} the claim.
 	 */

@@ -10,9 +10,9 @@ import org.springframework.transaction.UnexpectedRollbackException;
 import dev.idempotency.OperationInProgressException;
 
 /**
- * A store that can keep the record in the transaction of the handler's own writes. The
- * methods that do so use the connection that is bound to the current thread; what they
- * wrote exists when that transaction commits, and only then.
+ * A store that can write the record in the transaction of the handler's own writes. The
+ * methods for a current transaction use the connection that is bound to the current
+ * thread. Their changes take effect if and only if that transaction commits.
  *
  * @since 0.1.0
  */
@@ -20,11 +20,11 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 
 	/**
 	 * Insert a completed record for an absent key into the current transaction, with one
-	 * statement. Waits, no longer than the configured time, for a concurrent transaction
-	 * that has inserted the same key.
+	 * statement. The call waits for a concurrent transaction that has inserted the same
+	 * key, no longer than the configured time.
 	 * @param request the request
-	 * @return the claim, or nothing if a record exists; the transaction must then be
-	 * rolled back
+	 * @return the claim; empty if a record exists, and then the caller must roll the
+	 * transaction back
 	 * @throws OperationInProgressException if the concurrent transaction took longer
 	 */
 	Optional<Claim.Acquired> insert(ClaimRequest request);
@@ -33,8 +33,8 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	 * Claim a key in the current transaction like {@link #claim(ClaimRequest)}, as a
 	 * completed record.
 	 * @param request the request
-	 * @param joined whether the transaction belongs to somebody else and must survive a
-	 * failing statement
+	 * @param joined whether the transaction belongs to the caller of the template and
+	 * must survive a failing statement
 	 * @return the answer
 	 */
 	Claim claimInTransaction(ClaimRequest request, boolean joined);
@@ -47,19 +47,18 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	void storeResult(ClaimRequest claim, byte[] result);
 
 	/**
-	 * Make sure that the current transaction, in which the handler has run, can be
-	 * committed. Some databases answer the commit of a transaction in which a statement
-	 * has failed with a rollback, and their drivers do not report it. Costs no round
-	 * trip.
-	 * @throws UnexpectedRollbackException if it can only be rolled back
+	 * Check that the current transaction, in which the handler has run, can be committed.
+	 * Some databases roll back a transaction in which a statement has failed when it is
+	 * committed, and their drivers do not report it. The check costs no round trip.
+	 * @throws UnexpectedRollbackException if the transaction can only be rolled back
 	 */
 	default void requireCommittable() {
 	}
 
 	/**
-	 * Whether transactions of an isolation level can hold a record. Asked at start-up.
+	 * Check, at start-up, whether transactions of an isolation level can hold a record.
 	 * @param isolation the level, a constant of {@link TransactionDefinition}
-	 * @return a problem as the end of a sentence that begins with "its transactions",
+	 * @return the problem, as the end of a sentence that begins with "its transactions";
 	 * {@code null} if there is none
 	 */
 	default @Nullable String isolationProblem(int isolation) {
@@ -67,24 +66,24 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	}
 
 	/**
-	 * Note that the handler failed, in a transaction of its own, after the handler's has
-	 * been rolled back. Never changes a record that is not free.
+	 * Record that the handler failed, in a separate transaction, after the transaction of
+	 * the handler has been rolled back. A record that is not claimable stays as it is.
 	 * @param claim the request that had acquired the key
-	 * @param failure why
-	 * @return {@link Settlement#LOST} if somebody else has the key now
+	 * @param failure the failure
+	 * @return {@link Settlement#LOST} if another owner has the key now
 	 */
 	Settlement noteFailure(ClaimRequest claim, Failure failure);
 
 	/**
-	 * Claim several keys in the current transaction, each for itself as
-	 * {@link #claimInTransaction} does, in one round trip if the store can.
+	 * Claim several keys in the current transaction, each as {@link #claimInTransaction}
+	 * does, in one round trip if the store can.
 	 * @param requests the requests, each key at most once
-	 * @param joined whether the transaction belongs to somebody else and must survive a
-	 * failing statement
+	 * @param joined whether the transaction belongs to the caller of the template and
+	 * must survive a failing statement
 	 * @return the answers, in the order of the requests
 	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long and the store cannot say which; a transaction that has not been
-	 * joined must then be rolled back
+	 * keys for too long and the store cannot tell which; the caller must then roll back a
+	 * transaction that has not been joined
 	 */
 	default List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
 		return requests.stream().map((request) -> claimInTransaction(request, joined)).toList();
@@ -105,11 +104,11 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	}
 
 	/**
-	 * Note that the handler of several operations failed, each for itself as
-	 * {@link #noteFailure} does, in one round trip if the store can.
+	 * Record that the handler of several operations failed, each as {@link #noteFailure}
+	 * does, in one round trip if the store can.
 	 * @param claims the requests that had acquired the keys, each key at most once
-	 * @param failure why
-	 * @return for each, in their order, {@link Settlement#LOST} if somebody else has the
+	 * @param failure the failure
+	 * @return for each, in their order, {@link Settlement#LOST} if another owner has the
 	 * key now
 	 */
 	default List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure) {

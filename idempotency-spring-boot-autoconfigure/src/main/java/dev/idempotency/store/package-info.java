@@ -1,6 +1,6 @@
 /**
- * The service provider interface of stores: what a store imports besides the root
- * package.
+ * The service provider interface of stores. A store depends on this package and the root
+ * package only.
  */
 @NullMarked
 package dev.idempotency.store;

@@ -8,17 +8,17 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 
 /**
- * Completed keys in the memory of this process, so that a repeated duplicate costs no
- * round trip. Bounded, and never an authority: a key that is not here is claimed. Only
- * completions that the store has confirmed, and whose transaction has committed, get
- * here.
+ * A bounded cache of completed keys in the memory of this process, so that a repeated
+ * duplicate costs no round trip. A key that is not in the cache is claimed in the store.
+ * The template adds only completions that the store has confirmed and whose transaction
+ * has committed.
  *
  * @since 0.1.0
  */
 public interface CompletionCache {
 
 	/**
-	 * No cache.
+	 * A cache that never contains a key.
 	 */
 	CompletionCache NONE = new CompletionCache() {
 
@@ -39,25 +39,25 @@ public interface CompletionCache {
 	};
 
 	/**
-	 * Look a completed key up.
+	 * Look up a completed key.
 	 * @param key the key
-	 * @param fingerprint the digest of the content that the key stands for now
-	 * @return the completion, or {@code null} if it is not known here with exactly this
-	 * fingerprint
+	 * @param fingerprint the fingerprint of the record in question
+	 * @return the completion, {@code null} if the cache does not contain the key with
+	 * exactly this fingerprint
 	 */
 	Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint);
 
 	/**
-	 * Remember a completed key.
+	 * Add a completed key.
 	 * @param key the key
-	 * @param fingerprint the digest of the content that the key stands for
+	 * @param fingerprint the fingerprint of the content that the key stands for
 	 * @param result the stored result
-	 * @param retention the longest time that it may be remembered
+	 * @param retention the longest time for which the entry may be kept
 	 */
 	void add(IdempotencyKey key, byte @Nullable [] fingerprint, byte @Nullable [] result, Duration retention);
 
 	/**
-	 * Forget a key.
+	 * Remove a key.
 	 * @param key the key
 	 */
 	void remove(IdempotencyKey key);

@@ -14,33 +14,33 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Settlement;
 
 /**
- * Callbacks for what happens to operations. They run on the thread of the operation and
- * should be quick; what they throw is logged and ignored. A callback tells what has been
- * observed: a process that dies reports nothing.
+ * Callbacks for the events of operations, stores and the cleanup. A callback runs on the
+ * thread of the event and should return quickly. Its exceptions are logged and dropped.
+ * Events are reported as they are observed, so a process that dies reports nothing.
  *
  * @since 0.1.0
  */
 public interface IdempotencyListener {
 
 	/**
-	 * The handling of a record has ended on this thread.
-	 * @param execution what happened
+	 * Called when the handling of a record has ended.
+	 * @param execution the execution
 	 */
 	default void executed(Execution execution) {
 	}
 
 	/**
-	 * A call of the store has returned.
+	 * Called when a call of the store has returned.
 	 * @param store the name of the store
-	 * @param call what was asked
-	 * @param outcome how the call ended
-	 * @param duration how long it took
+	 * @param call the call
+	 * @param outcome the outcome of the call
+	 * @param duration the duration of the call
 	 */
 	default void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
 	}
 
 	/**
-	 * A call of the store was refused, or the store was unavailable; called before
+	 * Called when the store has refused a call or was unavailable, before
 	 * {@link #storeCalled}.
 	 * @param store the name of the store
 	 * @param error an {@link IdempotencyStoreRefusedException} or an
@@ -50,23 +50,24 @@ public interface IdempotencyListener {
 	}
 
 	/**
-	 * The circuit breaker of a store has a new state; called with its first one too.
+	 * Called when the circuit breaker of a store has a new state, and with its initial
+	 * state.
 	 * @param store the name of the store
-	 * @param state the state
+	 * @param state the new state
 	 */
 	default void circuitChanged(String store, StoreCircuit.State state) {
 	}
 
 	/**
-	 * A record had no usable idempotency key.
+	 * Called when a record has no usable idempotency key.
 	 * @param listener the name of the listener
-	 * @param policy what is done about it
+	 * @param policy the policy that applies
 	 */
 	default void keyMissing(String listener, MissingKeyPolicy policy) {
 	}
 
 	/**
-	 * Expired records have been deleted.
+	 * Called when the cleanup has deleted expired records.
 	 * @param table the name of the table
 	 * @param deleted the number of records
 	 */
@@ -74,7 +75,8 @@ public interface IdempotencyListener {
 	}
 
 	/**
-	 * A handler has run, and the store did not take its completion: that is repeated.
+	 * Called when a handler has run and its completion could not be recorded. The
+	 * completion is retried.
 	 * @param listener the name of the listener
 	 * @param key the key
 	 */
@@ -82,37 +84,37 @@ public interface IdempotencyListener {
 	}
 
 	/**
-	 * A completion that the store did not take at first has been settled.
+	 * Called when the retry of a completion has settled it.
 	 * @param listener the name of the listener
 	 * @param key the key
-	 * @param settlement {@link Settlement#LOST} if somebody else has taken the key over
+	 * @param settlement {@link Settlement#LOST} if another owner has taken over the key
 	 */
 	default void completionSettled(String listener, IdempotencyKey key, Settlement settlement) {
 	}
 
 	/**
-	 * Somebody has asked for a change by hand.
-	 * @param intervention what was asked for
-	 * @param done whether anything was changed
+	 * Called when a user has requested a change by hand.
+	 * @param intervention the kind of change
+	 * @param done whether at least one record or message was changed
 	 */
 	default void intervened(Intervention intervention, boolean done) {
 	}
 
 	/**
-	 * A run of the cleanup has ended, whatever it has deleted.
+	 * Called when a run of the cleanup has ended, even if it has deleted nothing.
 	 * @param table the name of the table
-	 * @param duration how long it took
-	 * @param backlogAge how long the oldest record that is left has been expired, zero if
-	 * there is none
+	 * @param duration the duration of the run
+	 * @param backlogAge the time since the oldest remaining record expired, zero if there
+	 * is none
 	 */
 	default void cleanupEnded(String table, Duration duration, Duration backlogAge) {
 	}
 
 	/**
-	 * The servers of a store have been asked whether they may evict records, that is
-	 * forget them before their retention ends.
+	 * Called when the eviction policies of the servers of a store have been checked.
 	 * @param store the name of the store
-	 * @param possible whether at least one of them may
+	 * @param possible whether at least one server may evict records before their
+	 * retention ends
 	 */
 	default void evictionChecked(String store, boolean possible) {
 	}
@@ -121,23 +123,23 @@ public interface IdempotencyListener {
 	 * The handling of one record.
 	 *
 	 * @param listener the name of the listener, from a bounded set
-	 * @param mode how the operation is protected
+	 * @param mode the mode of protection
 	 * @param key the key, {@code null} if the record has none
-	 * @param outcome how it ended
-	 * @param duration how long it took, the handler included
-	 * @param attempt how often the operation has been started, this time included; 0 if
-	 * the handler did not run under a claim, and for a record of a batch
+	 * @param outcome the outcome
+	 * @param duration the duration, including the handler
+	 * @param attempt the number of starts of the operation, including this one; 0 if the
+	 * handler did not run under a claim, and for a record of a batch
 	 */
 	record Execution(String listener, Mode mode, @Nullable IdempotencyKey key, Outcome outcome, Duration duration,
 			int attempt) {
 
 		/**
-		 * Of a handler that did not run under a claim.
+		 * Create an execution without an attempt.
 		 * @param listener the name of the listener, from a bounded set
-		 * @param mode how the operation is protected
+		 * @param mode the mode of protection
 		 * @param key the key, {@code null} if the record has none
-		 * @param outcome how it ended
-		 * @param duration how long it took, the handler included
+		 * @param outcome the outcome
+		 * @param duration the duration, including the handler
 		 */
 		public Execution(String listener, Mode mode, @Nullable IdempotencyKey key, Outcome outcome, Duration duration) {
 			this(listener, mode, key, outcome, duration, 0);
@@ -146,7 +148,7 @@ public interface IdempotencyListener {
 	}
 
 	/**
-	 * How the handling of a record ended.
+	 * The outcome of the handling of a record.
 	 */
 	enum Outcome {
 
@@ -156,12 +158,12 @@ public interface IdempotencyListener {
 		PROCESSED,
 
 		/**
-		 * The operation had completed before; the handler did not run.
+		 * The operation had completed before, so the handler did not run.
 		 */
 		DUPLICATE,
 
 		/**
-		 * Somebody else runs the operation; the record comes again.
+		 * Another consumer runs the operation. The record is redelivered.
 		 */
 		IN_PROGRESS,
 
@@ -181,69 +183,69 @@ public interface IdempotencyListener {
 		UNPROTECTED,
 
 		/**
-		 * The handler ran, but the key belongs to somebody else by now.
+		 * The handler ran, but another owner has taken over the key.
 		 */
 		LOST,
 
 		/**
-		 * The store did not answer; the record comes again.
+		 * The store was unavailable. The record is redelivered.
 		 */
 		UNAVAILABLE,
 
 		/**
-		 * The store refused the call for a reason that concerns this record or the rights
-		 * of the application; the record is redelivered.
+		 * The store refused the call for a reason that concerns this record or the
+		 * privileges of the application. The record is redelivered.
 		 */
 		REFUSED,
 
 		/**
-		 * What the store keeps under the key is not a record of this library; the record
-		 * comes again.
+		 * The value that the store holds under the key is not a record of this library.
+		 * The Kafka record is redelivered.
 		 */
 		UNREADABLE
 
 	}
 
 	/**
-	 * What people do by hand.
+	 * A change that a user requests by hand.
 	 */
 	enum Intervention {
 
 		/**
-		 * A key is made claimable.
+		 * A key is released.
 		 */
 		RELEASE,
 
 		/**
-		 * A record is deleted.
+		 * A record, or a selection of records, is deleted.
 		 */
 		EVICT,
 
 		/**
-		 * A message of the outbox that was set aside is published all the same.
+		 * Dead letters of the outbox are published again.
 		 */
 		RETRY,
 
 		/**
-		 * A message of the outbox that was set aside is deleted.
+		 * Dead letters of the outbox are deleted.
 		 */
 		DISCARD;
 
 		/**
-		 * Say what is done, for a log.
-		 * @param what what it is done to
-		 * @param who who asks for it, if that is known
-		 * @return a part of a sentence, which is one line whatever the name is
+		 * Describe the change for a log line.
+		 * @param object the changed object with a preposition, such as "of the key"
+		 * @param requestedBy the user who requests it, {@code null} if unknown
+		 * @return a part of a sentence, without line breaks from the name of the user
 		 */
-		public String describe(String what, @Nullable String who) {
-			return name().toLowerCase(Locale.ROOT) + " " + what + " by "
-					+ ((who != null) ? "'" + who.replaceAll("\\p{Cntrl}", "?") + "'" : "somebody unknown");
+		public String describe(String object, @Nullable String requestedBy) {
+			return name().toLowerCase(Locale.ROOT) + " " + object + " by " + ((requestedBy != null)
+					? "'" + requestedBy.replaceAll("\\p{Cntrl}", "?") + "'" : "an unknown user");
 		}
 
 	}
 
 	/**
-	 * What a store is asked.
+	 * A call of the store.
 	 */
 	enum StoreCall {
 
@@ -263,7 +265,7 @@ public interface IdempotencyListener {
 		FAIL,
 
 		/**
-		 * A claim whose answer never came is given back.
+		 * A claim whose outcome is unknown is released.
 		 */
 		RELEASE,
 
@@ -280,7 +282,7 @@ public interface IdempotencyListener {
 	}
 
 	/**
-	 * How a call of the store ended.
+	 * The outcome of a call of the store.
 	 */
 	enum StoreOutcome {
 

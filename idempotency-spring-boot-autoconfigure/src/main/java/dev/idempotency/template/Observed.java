@@ -23,7 +23,7 @@ final class Observed {
 
 	private final Attempt<?, ?> attempt;
 
-	private final OperationContext.@Nullable Scope scope;
+	private final OperationContext.@Nullable OpenContext context;
 
 	private final long start = System.nanoTime();
 
@@ -36,7 +36,7 @@ final class Observed {
 	Observed(IdempotencyListener listener, OperationContext context, Attempt<?, ?> attempt) {
 		this.listener = listener;
 		this.attempt = attempt;
-		this.scope = context.begin(attempt.operation());
+		this.context = context.begin(attempt.operation());
 	}
 
 	void ended(IdempotentResult<?> executed) {
@@ -103,8 +103,8 @@ final class Observed {
 				this.attempt.operation().key(), this.unprotected ? Outcome.UNPROTECTED : this.outcome,
 				Duration.ofNanos(System.nanoTime() - this.start), this.attempt.number());
 		this.listener.executed(execution);
-		if (this.scope != null) {
-			this.scope.ended(execution);
+		if (this.context != null) {
+			this.context.ended(execution);
 		}
 	}
 
@@ -112,8 +112,8 @@ final class Observed {
 	 * The thread that began the operation leaves it.
 	 */
 	void leave() {
-		if (this.scope != null) {
-			this.scope.close();
+		if (this.context != null) {
+			this.context.close();
 		}
 	}
 

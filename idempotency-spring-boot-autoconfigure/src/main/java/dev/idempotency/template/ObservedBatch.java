@@ -26,7 +26,7 @@ final class ObservedBatch {
 
 	private final Mode mode;
 
-	private final OperationContext.@Nullable Scope scope;
+	private final OperationContext.@Nullable OpenContext context;
 
 	private final long start = System.nanoTime();
 
@@ -52,7 +52,7 @@ final class ObservedBatch {
 				"The operations of a batch must have its mode");
 		this.mode = mode;
 		// A listener has one for all.
-		this.scope = operations.isEmpty() ? null : context.beginBatch(operations.get(0).key().scope());
+		this.context = operations.isEmpty() ? null : context.beginBatch(operations.get(0).key().scope());
 	}
 
 	Mode mode() {
@@ -126,8 +126,8 @@ final class ObservedBatch {
 	 * The thread that began the batch leaves it.
 	 */
 	void leave() {
-		if (this.scope != null) {
-			this.scope.close();
+		if (this.context != null) {
+			this.context.close();
 		}
 	}
 

@@ -5,45 +5,45 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.template.IdempotencyListener.Execution;
 
 /**
- * What surrounds operations, such as the diagnostic context of the log or the current
- * observation. It is told on the thread of each delivery and should be quick; what it
- * throws is logged and ignored.
+ * Opens a context around operations, such as the diagnostic context of the log or an
+ * observation. It is called on the thread of each delivery and should return quickly. Its
+ * exceptions are logged and dropped.
  *
  * @since 0.1.0
  */
 public interface OperationContext {
 
 	/**
-	 * The handling of an operation begins on this thread.
+	 * OpenContext the context of an operation whose handling begins on this thread.
 	 * @param operation the operation
-	 * @return what ends with it, {@code null} if nothing does
+	 * @return the open context, {@code null} if there is nothing to close
 	 */
-	@Nullable Scope begin(IdempotentOperation operation);
+	@Nullable OpenContext begin(IdempotentOperation operation);
 
 	/**
-	 * The handling of a batch begins on this thread.
+	 * OpenContext the context of a batch whose handling begins on this thread.
 	 * @param scope the scope of its keys
-	 * @return what ends with it, {@code null} if nothing does
+	 * @return the open context, {@code null} if there is nothing to close
 	 */
-	default @Nullable Scope beginBatch(String scope) {
+	default @Nullable OpenContext beginBatch(String scope) {
 		return null;
 	}
 
 	/**
-	 * What surrounds one delivery.
+	 * The open context of one delivery.
 	 */
-	interface Scope {
+	interface OpenContext {
 
 		/**
-		 * The thread leaves the delivery. An asynchronous operation, and one of a Kafka
-		 * transaction, may end later.
+		 * Close the context when the thread leaves the delivery. An asynchronous
+		 * operation, or an operation in a Kafka transaction, may end later.
 		 */
 		void close();
 
 		/**
-		 * The operation has ended, on whatever thread. An asynchronous one is answered
-		 * after that. Not for batches.
-		 * @param execution what happened
+		 * Called when the operation has ended, on any thread, and before the future of an
+		 * asynchronous operation completes. Not called for batches.
+		 * @param execution the execution
 		 */
 		default void ended(Execution execution) {
 		}

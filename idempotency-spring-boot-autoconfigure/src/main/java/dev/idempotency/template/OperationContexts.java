@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.template.IdempotencyListener.Execution;
 
 /**
- * All {@link OperationContext contexts}; what one of them throws is logged and ignored.
+ * Calls all {@link OperationContext contexts}, and logs and drops their exceptions.
  */
 final class OperationContexts implements OperationContext {
 
@@ -25,60 +25,61 @@ final class OperationContexts implements OperationContext {
 	}
 
 	@Override
-	public @Nullable Scope begin(IdempotentOperation operation) {
+	public @Nullable OpenContext begin(IdempotentOperation operation) {
 		return this.contexts.isEmpty() ? null : open((context) -> context.begin(operation));
 	}
 
 	@Override
-	public @Nullable Scope beginBatch(String scope) {
+	public @Nullable OpenContext beginBatch(String scope) {
 		return this.contexts.isEmpty() ? null : open((context) -> context.beginBatch(scope));
 	}
 
-	private @Nullable Scope open(Function<OperationContext, @Nullable Scope> opening) {
-		List<Scope> scopes = new ArrayList<>(this.contexts.size());
+	private @Nullable OpenContext open(Function<OperationContext, @Nullable OpenContext> opening) {
+		List<OpenContext> opened = new ArrayList<>(this.contexts.size());
 		for (OperationContext context : this.contexts) {
 			try {
-				Scope scope = opening.apply(context);
-				if (scope != null) {
-					scopes.add(scope);
+				OpenContext open = opening.apply(context);
+				if (open != null) {
+					opened.add(open);
 				}
 			}
 			catch (RuntimeException ex) {
 				failed(context, ex);
 			}
 		}
-		return scopes.isEmpty() ? null : new Scopes(scopes);
+		return opened.isEmpty() ? null : new AllOpen(opened);
 	}
 
-	private static void failed(Object what, RuntimeException error) {
-		logger.warn("The operation context " + what.getClass().getName() + " failed; mend it", error);
+	private static void failed(Object context, RuntimeException error) {
+		logger.warn("The operation context " + context.getClass().getName()
+				+ " threw an exception, which was dropped. Fix it", error);
 	}
 
 	/**
-	 * The scopes of one delivery.
+	 * The open contexts of one delivery.
 	 *
-	 * @param scopes in the order of their opening
+	 * @param contexts the contexts in the order in which they were opened
 	 */
-	private record Scopes(List<Scope> scopes) implements Scope {
+	private record AllOpen(List<OpenContext> contexts) implements OpenContext {
 
 		@Override
 		public void close() {
-			for (int i = this.scopes.size() - 1; i >= 0; i--) {
-				tell(this.scopes.get(i), Scope::close);
+			for (int i = this.contexts.size() - 1; i >= 0; i--) {
+				call(this.contexts.get(i), OpenContext::close);
 			}
 		}
 
 		@Override
 		public void ended(Execution execution) {
-			this.scopes.forEach((scope) -> tell(scope, (one) -> one.ended(execution)));
+			this.contexts.forEach((open) -> call(open, (each) -> each.ended(execution)));
 		}
 
-		private static void tell(Scope scope, Consumer<Scope> event) {
+		private static void call(OpenContext open, Consumer<OpenContext> callback) {
 			try {
-				event.accept(scope);
+				callback.accept(open);
 			}
 			catch (RuntimeException ex) {
-				failed(scope, ex);
+				failed(open, ex);
 			}
 		}
 

@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
- * How the result of a handler is kept and read again.
+ * Converts the result of a handler to bytes for the store, and back for a duplicate.
  *
  * @param <T> the type of the result
  * @since 0.1.0
@@ -15,26 +15,25 @@ public interface ResultCodec<T> {
 	/**
 	 * Write a result.
 	 * @param result the result
-	 * @return its bytes, {@code null} if there is nothing to keep
+	 * @return its bytes, {@code null} if there is nothing to store
 	 */
 	byte @Nullable [] write(@Nullable T result);
 
 	/**
-	 * Read a result into the declared type; never into a type that the bytes name. The
-	 * first results of a listener are read right after they were written, to report those
-	 * that cannot be read before there is a duplicate.
-	 * @param bytes what {@link #write} returned
+	 * Read a result as the declared type, never as a type that the bytes name. The
+	 * template reads the first results of a listener right after they were written, so
+	 * that an unreadable type is reported before there is a duplicate.
+	 * @param bytes the bytes that {@link #write} returned
 	 * @return the result
-	 * @throws IdempotencyConfigurationException if the type cannot be read whatever the
-	 * bytes are; its message, unlike that of any other exception, is shown and must not
-	 * quote the bytes
+	 * @throws IdempotencyConfigurationException if the type can never be read; its
+	 * message is shown, unlike that of any other exception, and must not quote the bytes
 	 */
 	@Nullable T read(byte[] bytes);
 
 	/**
-	 * A codec for handlers without a result.
+	 * Create a codec for handlers without a result.
 	 * @param <T> the type of the result
-	 * @return a codec that keeps nothing
+	 * @return a codec that stores nothing
 	 */
 	static <T> ResultCodec<T> none() {
 		return new ResultCodec<>() {

@@ -4,9 +4,9 @@ import java.time.Duration;
 import java.util.function.Consumer;
 
 /**
- * A circuit breaker around the store: while it is open no key is claimed, so that a dead
- * store does not cost a time-out for each record. Settlements of handlers that have run
- * are sent in any case; their outcomes are reported too.
+ * A circuit breaker around the store. While it is open, no key is claimed, so that an
+ * unavailable store does not cost a time-out for each record. The settlements of handlers
+ * that have run are sent in any state, and their outcomes are reported too.
  *
  * @since 0.1.0
  */
@@ -41,39 +41,40 @@ public interface StoreCircuit {
 	};
 
 	/**
-	 * Ask whether a key may be claimed. Whoever may reports the outcome, or releases the
-	 * permission.
-	 * @return {@code false} while the circuit is open, or half open with enough probes
-	 * under way
+	 * Acquire the permission to claim a key. A caller that gets the permission must
+	 * report the outcome or release the permission.
+	 * @return {@code false} while the circuit is open, or half open with the allowed
+	 * number of probes in progress
 	 */
 	boolean tryAcquirePermission();
 
 	/**
-	 * Give a permission back without an outcome.
+	 * Release a permission without an outcome.
 	 */
 	void releasePermission();
 
 	/**
-	 * Report that the store answered, be it with a refusal.
-	 * @param duration how long that took
+	 * Report that the store answered. A refusal is an answer too.
+	 * @param duration the duration of the call
 	 */
 	void onSuccess(Duration duration);
 
 	/**
 	 * Report that the store was unavailable.
-	 * @param duration how long that took
-	 * @param error why
+	 * @param duration the duration of the call
+	 * @param error the error
 	 */
 	void onError(Duration duration, Throwable error);
 
 	/**
-	 * Name who is told the present state at once, and each later one.
-	 * @param consumer who is told
+	 * Register a callback that is called with the current state at once, and with each
+	 * later state.
+	 * @param consumer the callback
 	 */
 	void onStateChange(Consumer<State> consumer);
 
 	/**
-	 * The states of a circuit.
+	 * The state of a circuit breaker.
 	 */
 	enum State {
 
@@ -88,7 +89,7 @@ public interface StoreCircuit {
 		OPEN,
 
 		/**
-		 * A few claims find out whether the store answers again.
+		 * A few claims are sent as probes.
 		 */
 		HALF_OPEN
 

@@ -8,15 +8,15 @@ import org.springframework.transaction.PlatformTransactionManager;
 import dev.idempotency.Mode;
 
 /**
- * How an {@link IdempotencyTemplate} works.
+ * The settings of an {@link IdempotencyTemplate}.
  *
- * @param transactionManager the manager of the store's database, {@code null} if there is
- * none: then only {@link Mode#LEASED} works
+ * @param transactionManager the manager of the store's database, {@code null} if only
+ * {@link Mode#LEASED} is used
  * @param failOpen whether handlers run unprotected while the store is unavailable
  * @param circuit the circuit breaker around the store
  * @param cache the local cache of completed keys
- * @param listeners who is told
- * @param contexts what surrounds operations
+ * @param listeners the listeners to notify
+ * @param contexts the contexts to open around operations
  * @since 0.1.0
  */
 public record TemplateSettings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen,
@@ -29,12 +29,12 @@ public record TemplateSettings(@Nullable PlatformTransactionManager transactionM
 	}
 
 	/**
-	 * Settings without anything that surrounds operations.
+	 * Create settings without contexts.
 	 * @param transactionManager the manager of the store's database
 	 * @param failOpen whether handlers run unprotected while the store is unavailable
 	 * @param circuit the circuit breaker around the store
 	 * @param cache the local cache of completed keys
-	 * @param listeners who is told
+	 * @param listeners the listeners to notify
 	 */
 	public TemplateSettings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen,
 			StoreCircuit circuit, CompletionCache cache, List<IdempotencyListener> listeners) {
@@ -42,10 +42,10 @@ public record TemplateSettings(@Nullable PlatformTransactionManager transactionM
 	}
 
 	/**
-	 * Settings without a circuit breaker and without a cache.
+	 * Create settings without a circuit breaker and a cache.
 	 * @param transactionManager the manager of the store's database
 	 * @param failOpen whether handlers run unprotected while the store is unavailable
-	 * @param listeners who is told
+	 * @param listeners the listeners to notify
 	 */
 	public TemplateSettings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen,
 			List<IdempotencyListener> listeners) {

@@ -34,7 +34,7 @@ import dev.idempotency.test.TestApp;
 import dev.idempotency.test.TestDatabase;
 
 /**
- * An application whose endpoint is asked over HTTP.
+ * An application whose endpoints are called over HTTP.
  */
 final class EndpointApp implements AutoCloseable {
 
@@ -56,9 +56,9 @@ final class EndpointApp implements AutoCloseable {
 	}
 
 	/**
-	 * Start one.
-	 * @param database where its records are
-	 * @param properties settings of the endpoint
+	 * Start an application.
+	 * @param database the database of its records
+	 * @param properties the properties of the endpoint
 	 * @return the application
 	 */
 	static EndpointApp start(TestDatabase database, String... properties) {
@@ -66,10 +66,10 @@ final class EndpointApp implements AutoCloseable {
 	}
 
 	/**
-	 * Start one with an outbox, whose messages nobody publishes. The path of its endpoint
+	 * Start an application with an outbox and without a relay. The path of its endpoint
 	 * begins with {@code outbox}.
-	 * @param database where its records are
-	 * @param properties settings of both endpoints
+	 * @param database the database of its records
+	 * @param properties the properties of both endpoints
 	 * @return the application
 	 */
 	static EndpointApp withOutbox(TestDatabase database, String... properties) {

@@ -23,9 +23,9 @@ import dev.idempotency.test.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Runs the commands of {@code docs/endpoint.md}, one after the other, and compares the
- * answers with what stands there. With {@code -Dtest.write-docs} they are written there
- * instead.
+ * Runs the commands of {@code docs/endpoint.md} one after the other and compares the
+ * answers with those of the document. With {@code -Dtest.write-docs} the answers are
+ * written to the document instead.
  */
 class EndpointDocumentTests {
 
@@ -43,7 +43,7 @@ class EndpointDocumentTests {
 	static TestDatabase database = TestDatabase.create();
 
 	@Test
-	void answersStandInTheDocument() throws IOException {
+	void answersEqualThoseOfTheDocument() throws IOException {
 		String document = Files.readString(DOCUMENT);
 		try (EndpointApp app = EndpointApp.withOutbox(database, "access=unrestricted")) {
 			prepare(app);
@@ -52,12 +52,12 @@ class EndpointDocumentTests {
 				Files.writeString(DOCUMENT, run);
 				return;
 			}
-			assertThat(run).as("docs/endpoint.md; -Dtest.write-docs writes it").isEqualTo(document);
+			assertThat(run).as("docs/endpoint.md. Run with -Dtest.write-docs to write it").isEqualTo(document);
 		}
 	}
 
 	@Test
-	void everyOperationIsShown() throws IOException {
+	void everyOperationIsDocumented() throws IOException {
 		String commands = BLOCK.matcher(Files.readString(DOCUMENT))
 			.results()
 			.map((block) -> block.group(1))
@@ -91,7 +91,7 @@ class EndpointDocumentTests {
 		return "```console\n$ " + command + "\n" + masked(answer.body()) + "\n```";
 	}
 
-	// What differs from run to run.
+	// Replaces the values that differ between runs.
 	private static String masked(String json) {
 		return folded(JsonMapper.shared()
 			.readTree(json.replaceAll("\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z", "<time>")
@@ -99,7 +99,7 @@ class EndpointDocumentTests {
 				.replaceAll("\"PT[0-9HMS.]+\"", "\"<duration>\"")), "");
 	}
 
-	// On one line if it fits.
+	// Writes a node on one line if it fits.
 	private static String folded(JsonNode node, String indent) {
 		String line = node.toString().replaceAll("([,:])(?=[\"\\[{\\dtfn])", "$1 ");
 		if (node.isValueNode() || line.length() + indent.length() <= WIDTH) {
@@ -112,7 +112,7 @@ class EndpointDocumentTests {
 				+ (node.isArray() ? "]" : "}");
 	}
 
-	// As many on a line as fit.
+	// Writes as many parts on a line as fit.
 	private static String filled(List<String> parts, String indent) {
 		StringBuilder text = new StringBuilder();
 		int room = 0;

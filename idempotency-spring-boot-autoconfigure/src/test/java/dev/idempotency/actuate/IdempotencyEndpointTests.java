@@ -34,7 +34,7 @@ class IdempotencyEndpointTests {
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
-	// As it is by default.
+	// With the default properties.
 	static EndpointApp reader;
 
 	static EndpointApp writer;
@@ -129,7 +129,7 @@ class IdempotencyEndpointTests {
 	}
 
 	@Test
-	void valuesAreShownWhereThatIsAllowed() {
+	void valuesAreShownWhenConfigured() {
 		writer.failed(this.key);
 		assertThat(entry(writer, "/failed").at("/error/message").asString()).isEqualTo(EndpointApp.FAILURE.message());
 		IdempotencyKey done = IdempotencyKey.of(this.key.scope(), "done");
@@ -141,12 +141,12 @@ class IdempotencyEndpointTests {
 	@ParameterizedTest
 	@CsvSource({ "/record?scope=a&key=absent,404", "/record?scope=a,400", "/record?scope=a&key=%20,400", "/nothing,404",
 			"/stuck?limit=0,400", "/failed?limit=1001,400", "/failed?limit=x,400", "/stuck?after=nowhere,400" })
-	void questionThatHasNoAnswerIsRefused(String path, int status) {
+	void impossibleReadIsRefused(String path, int status) {
 		assertThat(reader.get(path).statusCode()).isEqualTo(status);
 	}
 
 	@Test
-	void listIsContinued() {
+	void listIsContinuedAfterAPage() {
 		for (int i = 0; i < 3; i++) {
 			reader.failed(IdempotencyKey.of(this.key.scope(), "key" + i));
 		}
@@ -160,7 +160,7 @@ class IdempotencyEndpointTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "release", "evict", "evict-all" })
-	void writingIsNotAllowedByDefault(String action) {
+	void writeOperationsAreNotAllowedByDefault(String action) {
 		reader.stuck(this.key);
 		String row = database.row(this.key);
 		assertThat(reader.post("/" + action, EndpointApp.body(this.key, "")).statusCode()).isEqualTo(405);
@@ -242,7 +242,7 @@ class IdempotencyEndpointTests {
 			"evict-all {\"scope\":\"a\",\"limit\":100001,\"dryRun\":true}",
 			"evict-all {\"scope\":\"a\",\"after\":\"b\",\"dryRun\":true}",
 			"evict-all {\"scope\":\"a\",\"createdFrom\":\"2026-01-02T00:00:00Z\",\"createdBefore\":\"2026-01-01T00:00:00Z\",\"dryRun\":true}" })
-	void incompleteRequestIsRefusedWithASentence(String action, String body) {
+	void incompleteRequestIsRefusedWithAReason(String action, String body) {
 		HttpResponse<String> response = writer.post("/" + action, body);
 		assertThat(response.statusCode()).isEqualTo(400);
 		assertThat(EndpointApp.json(response).path("error").asString()).contains("'");
@@ -254,7 +254,7 @@ class IdempotencyEndpointTests {
 	}
 
 	@Test
-	void writesAreCounted() {
+	void refusedReleaseIsCounted() {
 		double before = refused();
 		writer.claimed(this.key);
 		writer.post("/release", EndpointApp.body(this.key, ""));
@@ -271,7 +271,7 @@ class IdempotencyEndpointTests {
 	}
 
 	@Test
-	void keyThatATransactionHoldsIsInUse() throws Exception {
+	void releaseOfARecordThatATransactionHoldsIsAConflict() throws Exception {
 		writer.stuck(this.key);
 		try (Connection connection = database.pool().getConnection()) {
 			connection.setAutoCommit(false);

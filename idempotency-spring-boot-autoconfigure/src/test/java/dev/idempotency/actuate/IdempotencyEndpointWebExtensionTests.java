@@ -77,7 +77,7 @@ class IdempotencyEndpointWebExtensionTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "stuck", "failed" })
-	void storeThatCannotListIsNamed(String view) {
+	void storeWithoutRecordsIsNamed(String view) {
 		IdempotencyEndpointWebExtension endpoint = endpoint(new UnreliableStore(database.store()), Show.ALWAYS);
 		assertThat(view(endpoint, view).getStatus()).isEqualTo(501);
 		assertThat(((Problem) endpoint.overview().getBody()).error())
@@ -87,7 +87,7 @@ class IdempotencyEndpointWebExtensionTests {
 	}
 
 	@Test
-	void storeThatCannotListFindsAKey() {
+	void storeWithoutRecordsFindsAKey() {
 		IdempotencyEndpointWebExtension endpoint = endpoint(new UnreliableStore(database.store()), Show.ALWAYS);
 		database.store().claim(TestDatabase.request(this.key));
 		assertThat(endpoint.view(SecurityContext.NONE, "record", this.key.scope(), this.key.value(), null, null)
@@ -96,7 +96,7 @@ class IdempotencyEndpointWebExtensionTests {
 
 	@ParameterizedTest
 	@CsvSource({ "alice,operator,operator,true", "alice,,,true", "alice,guest,operator,false", ",,,false" })
-	void messageIsShownToTheAuthorized(@Nullable String name, @Nullable String role, @Nullable String required,
+	void messageIsShownToAuthorizedUsersOnly(@Nullable String name, @Nullable String role, @Nullable String required,
 			boolean shown) {
 		InMemoryIdempotencyStore store = new InMemoryIdempotencyStore();
 		ClaimRequest request = TestDatabase.request(this.key);
@@ -111,7 +111,7 @@ class IdempotencyEndpointWebExtensionTests {
 	}
 
 	@Test
-	void whoWritesIsLogged() {
+	void userOfAWriteIsLogged() {
 		IdempotencyEndpointWebExtension endpoint = endpoint(database.store(), Show.NEVER);
 		try (Logs logs = new Logs()) {
 			evict(endpoint, null, new User("alice", null));
@@ -124,7 +124,7 @@ class IdempotencyEndpointWebExtensionTests {
 
 	@Test
 	@Tag("promise-6")
-	void completionThatIsPendingIsInTheListOfStuckKeysUntilItIsSettled() {
+	void pendingCompletionIsInTheListOfStuckKeysUntilItIsSettled() {
 		IdempotencyEndpointWebExtension endpoint = endpoint(database.store(), Show.NEVER);
 		runWhile(() -> {
 			database.endLease(this.key);
@@ -145,7 +145,7 @@ class IdempotencyEndpointWebExtensionTests {
 
 	@Test
 	@Tag("promise-11")
-	void completionThatIsPendingIsToldWhileTheStoreRefusesEverything() {
+	void pendingCompletionIsShownWhileTheStoreRefusesEveryCall() {
 		IdempotencyEndpointWebExtension endpoint = endpoint(database.store(), Show.NEVER);
 		runWhile(() -> database.jdbc().execute("ALTER TABLE idempotency_record RENAME TO away"));
 		WebEndpointResponse<?> stuck = view(endpoint, "stuck");
@@ -167,10 +167,10 @@ class IdempotencyEndpointWebExtensionTests {
 	}
 
 	/**
-	 * Somebody who may have a name and a role.
+	 * A user.
 	 *
-	 * @param name the name
-	 * @param role the role
+	 * @param name the name, {@code null} if not authenticated
+	 * @param role the role, {@code null} if there is none
 	 */
 	private record User(@Nullable String name, @Nullable String role) implements SecurityContext {
 

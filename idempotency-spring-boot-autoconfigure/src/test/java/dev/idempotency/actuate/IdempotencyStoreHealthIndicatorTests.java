@@ -71,7 +71,7 @@ class IdempotencyStoreHealthIndicatorTests {
 
 	@Test
 	@Tag("promise-14")
-	void openCircuitIsDownAndSaysWhyAlthoughAPingWouldSucceed() {
+	void openCircuitIsDownWithItsReasonAlthoughAPingWouldSucceed() {
 		UnreliableStore store = new UnreliableStore(database.store());
 		IdempotencyStoreHealthIndicator indicator = new IdempotencyStoreHealthIndicator(() -> store);
 		CircuitBreaker breaker = CircuitBreaker.of("store",
@@ -104,11 +104,10 @@ class IdempotencyStoreHealthIndicatorTests {
 		template.close();
 	}
 
-	// Where requests come in only while the instance is ready, or after its partitions
-	// have moved.
+	// An instance that is not ready, or whose partitions have moved, receives no records.
 	@Test
 	@Tag("promise-14")
-	void openCircuitThatNobodyAsksToCloseIsNotDownForEver() {
+	void openCircuitWithoutCallsIsUpWhenTheStoreAnswers() {
 		UnreliableStore store = new UnreliableStore(database.store());
 		IdempotencyStoreHealthIndicator indicator = new IdempotencyStoreHealthIndicator(() -> store,
 				Duration.ofMillis(200));

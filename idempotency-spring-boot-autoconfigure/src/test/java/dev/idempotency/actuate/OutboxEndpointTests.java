@@ -32,7 +32,7 @@ class OutboxEndpointTests {
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
-	// As it is by default.
+	// With the default properties.
 	static EndpointApp reader;
 
 	static EndpointApp writer;
@@ -100,7 +100,7 @@ class OutboxEndpointTests {
 	}
 
 	@Test
-	void messageOfTheErrorIsShownWhereThatIsAllowed() {
+	void messageOfTheErrorIsShownWhenConfigured() {
 		writer.deadLetter(this.id);
 		assertThat(shown(writer).at("/error/message").asString()).isEqualTo("card 4711");
 		assertThat(shown(reader).path("error").propertyNames()).containsExactly("type");
@@ -109,7 +109,7 @@ class OutboxEndpointTests {
 
 	@ParameterizedTest
 	@CsvSource({ "alice,true", ",false" })
-	void messageOfTheErrorIsShownToTheAuthorized(String name, boolean shown) {
+	void messageOfTheErrorIsShownToAuthorizedUsersOnly(String name, boolean shown) {
 		writer.deadLetter(this.id);
 		OutboxEndpointWebExtension extension = new OutboxEndpointWebExtension(
 				writer.context().getBean(OutboxEndpoint.class), Show.WHEN_AUTHORIZED, Set.of());
@@ -121,12 +121,12 @@ class OutboxEndpointTests {
 	@ParameterizedTest
 	@CsvSource({ "outbox/set-aside?limit=0,400", "outbox/set-aside?limit=1001,400", "outbox/set-aside?limit=x,400",
 			"outbox/nothing,404" })
-	void questionThatHasNoAnswerIsRefused(String path, int status) {
+	void impossibleReadIsRefused(String path, int status) {
 		assertThat(reader.get(path).statusCode()).isEqualTo(status);
 	}
 
 	@Test
-	void listHasALimitAndBeginsWithTheLatest() {
+	void listEndsAtItsLimitAndBeginsWithTheLatest() {
 		writer.deadLetter(UUID.randomUUID());
 		writer.deadLetter(this.id);
 		JsonNode messages = EndpointApp.json(reader.get("outbox/set-aside?limit=1")).path("messages");
@@ -136,14 +136,14 @@ class OutboxEndpointTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "retry", "discard" })
-	void writingIsNotAllowedByDefault(String action) {
+	void writeOperationsAreNotAllowedByDefault(String action) {
 		writer.deadLetter(this.id);
 		assertThat(reader.post("outbox/" + action, body(this.id)).statusCode()).isEqualTo(405);
 		assertThat(shown(reader).path("id").asString()).as("still set aside").isEqualTo(this.id.toString());
 	}
 
 	@Test
-	void retriedMessageIsToBePublished() {
+	void retriedMessageIsPending() {
 		writer.deadLetter(this.id);
 		long pending = writer.outbox().status().pending();
 		HttpResponse<String> response = writer.post("outbox/retry", body(this.id));
@@ -155,7 +155,7 @@ class OutboxEndpointTests {
 	}
 
 	@Test
-	void discardedMessageIsGone() {
+	void discardedMessageIsDeleted() {
 		writer.deadLetter(this.id);
 		assertThat(writer.post("outbox/discard", body(this.id)).statusCode()).isEqualTo(200);
 		assertThat(database.jdbc()
@@ -165,7 +165,7 @@ class OutboxEndpointTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "retry", "discard" })
-	void messageThatIsToBePublishedIsLeftAlone(String action) {
+	void pendingMessageIsNotChanged(String action) {
 		writer.send(this.id);
 		HttpResponse<String> response = writer.post("outbox/" + action, body(this.id));
 		assertThat(response.statusCode()).isEqualTo(404);
@@ -174,7 +174,7 @@ class OutboxEndpointTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "{}", "{\"id\":\"42\"}", "{\"id\":42}", "{\"id\":null}" })
-	void badIdentityIsRefusedWithASentence(String body) {
+	void badIdentityIsRefusedWithAReason(String body) {
 		for (String action : Set.of("retry", "discard")) {
 			HttpResponse<String> response = writer.post("outbox/" + action, body);
 			assertThat(response.statusCode()).isEqualTo(400);
@@ -215,7 +215,7 @@ class OutboxEndpointTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "{\"topic\":\"t\",\"limit\":0}", "{\"topic\":\"t\",\"limit\":1001}",
 			"{\"topic\":\"t\",\"id\":\"0199e7a1-5f00-7000-8000-000000000001\"}" })
-	void badRangeIsRefusedWithASentence(String body) {
+	void badTopicOrLimitIsRefusedWithAReason(String body) {
 		HttpResponse<String> response = writer.post("outbox/discard", body);
 		assertThat(response.statusCode()).isEqualTo(400);
 		assertThat(EndpointApp.json(response).path("error").asString()).containsAnyOf("'limit'", "'topic'");
@@ -227,7 +227,7 @@ class OutboxEndpointTests {
 	}
 
 	@Test
-	void whoWritesIsLoggedAndCounted() {
+	void userOfAWriteIsLoggedAndTheWriteIsCounted() {
 		writer.deadLetter(this.id);
 		OutboxEndpointWebExtension extension = writer.context().getBean(OutboxEndpointWebExtension.class);
 		double done = writes("discard", "done");
@@ -240,7 +240,7 @@ class OutboxEndpointTests {
 			assertThat(logs.messages("INFO")).singleElement()
 				.asString()
 				.contains("Refused: discard of the message " + this.id)
-				.contains("by somebody unknown; no such message is a dead letter");
+				.contains("by an unknown user; no such message is a dead letter");
 		}
 		assertThat(writes("discard", "done")).isEqualTo(done + 1);
 		assertThat(writes("discard", "refused")).isEqualTo(refused + 1);
@@ -258,7 +258,7 @@ class OutboxEndpointTests {
 	}
 
 	@Test
-	void databaseThatDoesNotAnswerIsUnavailable() {
+	void refusalOfTheDatabaseIsServiceUnavailable() {
 		database.jdbc().execute("ALTER TABLE idempotency_outbox RENAME TO away");
 		try {
 			assertThat(reader.get("outbox").statusCode()).isEqualTo(503);
@@ -271,9 +271,9 @@ class OutboxEndpointTests {
 	}
 
 	/**
-	 * Somebody who may have a name.
+	 * A user.
 	 *
-	 * @param name the name
+	 * @param name the name, {@code null} if not authenticated
 	 */
 	private record User(String name) implements SecurityContext {
 

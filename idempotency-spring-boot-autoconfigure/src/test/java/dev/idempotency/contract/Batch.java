@@ -10,7 +10,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Completion;
 
 /**
- * Makes requests for keys that are known in different ways.
+ * Creates requests for keys in different states.
  */
 final class Batch {
 
@@ -35,7 +35,7 @@ final class Batch {
 		return Requests.request(key);
 	}
 
-	// By somebody else.
+	// By another owner.
 	ClaimRequest known(ClaimRequest owner) {
 		return known(owner, null);
 	}
@@ -44,7 +44,7 @@ final class Batch {
 		return Requests.request(owner.key(), content, Requests.LEASE, Requests.RETENTION);
 	}
 
-	// Its result is the key if it has content, else the token.
+	// The result of a key is the key if it has content, else the token.
 	ClaimRequest completed(@Nullable String content) {
 		IdempotencyKey key = Requests.newKey();
 		if (content == null) {

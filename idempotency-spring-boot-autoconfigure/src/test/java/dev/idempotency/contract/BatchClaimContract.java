@@ -19,7 +19,7 @@ import dev.idempotency.store.Settlement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Who gets which of several keys. Each is asked for as if it were the only one.
+ * Claims of several keys in one call. Each key is claimed as by a single claim.
  */
 interface BatchClaimContract extends StoreContract {
 
@@ -27,7 +27,7 @@ interface BatchClaimContract extends StoreContract {
 	@Tag("promise-2")
 	@Tag("promise-3")
 	@Tag("promise-9")
-	default void batchOfClaimsIsAnsweredInItsOrder() {
+	default void claimsOfABatchReturnTheirAnswersInOrder() {
 		ClaimRequest expired = Requests.request(Requests.newKey(), lease(), retention());
 		store().claim(expired);
 		store().complete(expired, null);
@@ -36,10 +36,10 @@ interface BatchClaimContract extends StoreContract {
 		ClaimRequest first = batch.completed(null);
 		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(first), batch.known(Known.LIVE),
 				batch.known(Known.FAILED), batch.known(batch.completed("a"), "b"), batch.absent(),
-				batch.known(Known.RUN_OUT), batch.known(expired), batch.known(Known.RELEASED),
+				batch.known(Known.EXPIRED), batch.known(expired), batch.known(Known.RELEASED),
 				batch.known(batch.completed("a"), "a"), batch.known(Known.LIVE),
 				batch.knownWithOtherContent(Known.LIVE), batch.knownWithOtherContent(Known.FAILED),
-				batch.knownWithOtherContent(Known.RUN_OUT));
+				batch.knownWithOtherContent(Known.EXPIRED));
 		List<String> answers = store().claimAll(requests).stream().map(Batch::describe).toList();
 		assertThat(answers).containsExactly("attempt 1", "completed with " + first.token(), "in progress", "attempt 2",
 				"mismatch", "attempt 1", "attempt 2", "attempt 1", "attempt 1",
@@ -50,7 +50,7 @@ interface BatchClaimContract extends StoreContract {
 	@Tag("promise-4")
 	default void takeOversInABatchHaveLargerFences() {
 		Batch batch = new Batch(this);
-		List<ClaimRequest> requests = List.of(batch.known(Known.FAILED), batch.known(Known.RUN_OUT),
+		List<ClaimRequest> requests = List.of(batch.known(Known.FAILED), batch.known(Known.EXPIRED),
 				batch.known(Known.RELEASED));
 		List<Integer> before = requests.stream().map((request) -> record(request.key()).fence()).toList();
 		List<Claim> claims = store().claimAll(requests);
@@ -62,7 +62,7 @@ interface BatchClaimContract extends StoreContract {
 	}
 
 	@Test
-	default void liveKeyInABatchAnswersWithTheRestOfItsLeaseAndStaysAsItIs() {
+	default void liveKeyInABatchReturnsItsRemainingLeaseAndStays() {
 		ClaimRequest live = new Batch(this).known(Known.LIVE);
 		IdempotencyRecord before = record(live.key());
 		assertThat(store().claimAll(List.of(Requests.request(Requests.newKey()), live)).get(1))
@@ -94,7 +94,7 @@ interface BatchClaimContract extends StoreContract {
 	}
 
 	@Test
-	default void repeatedBatchOfClaimsIsAnsweredAsTheFirst() {
+	default void repeatedBatchOfClaimsReturnsTheFirstAnswers() {
 		Batch batch = new Batch(this);
 		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(Known.FAILED), batch.absent());
 		List<Claim> first = store().claimAll(requests);
@@ -105,14 +105,14 @@ interface BatchClaimContract extends StoreContract {
 	}
 
 	@Test
-	default void batchOfNoClaimIsAnsweredWithNothing() {
+	default void emptyBatchOfClaimsReturnsNoAnswer() {
 		assertThat(store().claimAll(List.of())).isEmpty();
 	}
 
 	@Test
 	@Tag("promise-3")
 	@Tag("promise-8")
-	default void manyKeysAreClaimedCompletedAndAnsweredEachWithItsOwn() {
+	default void manyKeysAreClaimedAndCompletedEachWithItsOwnResult() {
 		List<ClaimRequest> owners = Stream.generate(() -> Requests.request(Requests.newKey())).limit(500).toList();
 		assertThat(store().claimAll(owners)).hasSize(500).allMatch(Requests::isAcquired);
 		assertThat(store().completeAll(owners.stream().map(Batch::completion).toList())).hasSize(500)
@@ -141,7 +141,7 @@ interface BatchClaimContract extends StoreContract {
 		}
 	}
 
-	// Answers are in the order of the keys, whatever the order of the requests.
+	// The answers in the order of the keys, for any order of the requests.
 	private List<Claim> claimAll(List<IdempotencyKey> keys, boolean backwards) {
 		List<ClaimRequest> requests = new ArrayList<>(keys.stream().map(Requests::request).toList());
 		if (backwards) {

@@ -20,19 +20,19 @@ import dev.idempotency.store.Settlement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * How several claims are ended at once. Each is ended, or not, for itself.
+ * Settlements of several claims in one call. Each claim is settled independently.
  */
 interface BatchSettlementContract extends StoreContract {
 
 	@ParameterizedTest
 	@EnumSource
 	@Tag("promise-4")
-	default void lostKeysOfABatchAreLeftAloneAndTheOthersSettled(Mutation mutation) {
-		ClaimRequest zombie = Known.RUN_OUT.reach(this, Requests.newKey());
+	default void lostKeysOfABatchStayAndTheOthersAreSettled(Mutation mutation) {
+		ClaimRequest zombie = Known.EXPIRED.reach(this, Requests.newKey());
 		Known.LIVE.reach(this, zombie.key());
 		ClaimRequest live = Known.LIVE.reach(this, Requests.newKey());
 		ClaimRequest stranger = Requests.request(Known.LIVE.reach(this, Requests.newKey()).key());
-		ClaimRequest late = Known.RUN_OUT.reach(this, Requests.newKey());
+		ClaimRequest late = Known.EXPIRED.reach(this, Requests.newKey());
 		ClaimRequest absent = Requests.request(Requests.newKey());
 		List<ClaimRequest> lost = List.of(zombie, stranger);
 		List<IdempotencyRecord> before = lost.stream().map((claim) -> record(claim.key())).toList();
@@ -49,12 +49,12 @@ interface BatchSettlementContract extends StoreContract {
 	@EnumSource
 	@Tag("promise-2")
 	@Tag("promise-4")
-	default void claimsOfOneKeyInABatchAreAnsweredByTheirTokens(Mutation mutation) {
-		ClaimRequest zombie = Known.RUN_OUT.reach(this, Requests.newKey());
+	default void claimsOfOneKeyInABatchAreSettledByTheirTokens(Mutation mutation) {
+		ClaimRequest zombie = Known.EXPIRED.reach(this, Requests.newKey());
 		ClaimRequest owner = Known.LIVE.reach(this, zombie.key());
 		assertThat(mutation.applyAll(store(), List.of(zombie, owner))).containsExactly(Settlement.LOST,
 				Settlement.SETTLED);
-		ClaimRequest earlier = Known.RUN_OUT.reach(this, Requests.newKey());
+		ClaimRequest earlier = Known.EXPIRED.reach(this, Requests.newKey());
 		ClaimRequest later = Known.LIVE.reach(this, earlier.key());
 		assertThat(mutation.applyAll(store(), List.of(later, earlier))).containsExactly(Settlement.SETTLED,
 				Settlement.LOST);
@@ -94,7 +94,7 @@ interface BatchSettlementContract extends StoreContract {
 	}
 
 	@Test
-	default void releasedKeysOfABatchCountNoAttemptAndFailedOnesDo() {
+	default void releasedKeysOfABatchCountNoAttemptAndFailedKeysDo() {
 		ClaimRequest failed = Known.LIVE.reach(this, Requests.newKey());
 		ClaimRequest released = Known.LIVE.reach(this, Requests.newKey());
 		store().failAll(List.of(failed), Requests.FAILURE);
@@ -104,7 +104,7 @@ interface BatchSettlementContract extends StoreContract {
 	}
 
 	@Test
-	default void failureWithoutMessageIsKeptForABatch() {
+	default void failureWithoutMessageIsStoredForABatch() {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
 		Failure failure = new Failure("com.example.Silent", null);
 		store().failAll(List.of(owner), failure);
@@ -113,7 +113,7 @@ interface BatchSettlementContract extends StoreContract {
 
 	@ParameterizedTest
 	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "RENEW")
-	default void repeatedBatchOfSettlementsIsSettledAgainAndChangesNothing(Mutation mutation) {
+	default void repeatedSettlementsOfABatchAreSettledAndChangeNothing(Mutation mutation) {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
 		ClaimRequest later = Known.LIVE.reach(this, Requests.newKey());
 		mutation.apply(store(), owner);
@@ -126,7 +126,7 @@ interface BatchSettlementContract extends StoreContract {
 
 	@Test
 	@Tag("promise-3")
-	default void repeatedBatchOfCompletionsKeepsTheFirstResults() {
+	default void repeatedCompletionsOfABatchKeepTheFirstResults() {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
 		store().completeAll(List.of(new Completion(owner, new byte[] { 1 })));
 		store().completeAll(List.of(new Completion(owner, new byte[] { 2 })));
@@ -136,7 +136,7 @@ interface BatchSettlementContract extends StoreContract {
 
 	@ParameterizedTest
 	@EnumSource
-	default void batchOfNoSettlementIsAnsweredWithNothing(Mutation mutation) {
+	default void emptyBatchOfSettlementsReturnsNoOutcome(Mutation mutation) {
 		assertThat(mutation.applyAll(store(), Collections.emptyList())).isEmpty();
 	}
 

@@ -25,19 +25,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Several keys in one transaction. Each is claimed as if it were the only one.
+ * Claims of several keys in one transaction. Each key is claimed as by a single claim.
  */
 interface BatchTransactionContract extends TransactionContract {
 
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	@Tag("promise-5")
-	default void batchInATransactionIsAnsweredInItsOrderAndCompletedAfterTheCommit(boolean joined) {
+	default void batchInATransactionReturnsItsAnswersInOrderAndIsCompletedAfterTheCommit(boolean joined) {
 		Batch batch = new Batch(this);
 		ClaimRequest first = batch.completed(null);
 		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(first), batch.known(Known.FAILED),
 				batch.known(Known.LIVE), batch.known(batch.completed("a"), "b"), batch.absent(),
-				batch.known(Known.RUN_OUT), batch.knownWithOtherContent(Known.FAILED));
+				batch.known(Known.EXPIRED), batch.knownWithOtherContent(Known.FAILED));
 		List<Claim> claims = commit(() -> store().claimAllInTransaction(requests, joined));
 		assertThat(claims.stream().map(Batch::describe)).containsExactly("attempt 1", "completed with " + first.token(),
 				"attempt 2", "in progress", "mismatch", "attempt 1", "attempt 2", "attempt 2");
@@ -51,7 +51,7 @@ interface BatchTransactionContract extends TransactionContract {
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	@Tag("promise-5")
-	default void batchInATransactionHasNeverBeenAfterARollback(boolean joined) {
+	default void batchInATransactionLeavesNoRecordAfterARollback(boolean joined) {
 		Batch batch = new Batch(this);
 		ClaimRequest absent = batch.absent();
 		ClaimRequest failed = batch.known(Known.FAILED);
@@ -64,7 +64,7 @@ interface BatchTransactionContract extends TransactionContract {
 
 	@Test
 	@Tag("promise-5")
-	default void batchInATransactionIsUnknownToOthersBeforeTheCommit() {
+	default void batchInATransactionIsInvisibleToOthersBeforeTheCommit() {
 		ClaimRequest absent = Requests.request(Requests.newKey());
 		commit(() -> {
 			store().claimAllInTransaction(List.of(absent), false);
@@ -75,7 +75,7 @@ interface BatchTransactionContract extends TransactionContract {
 
 	@Test
 	@Tag("promise-8")
-	default void storedResultsOfABatchAnswerAfterTheCommit() {
+	default void storedResultsOfABatchAreReplayedAfterTheCommit() {
 		List<ClaimRequest> owners = newRequests(4);
 		List<Completion> completions = List.of(new Completion(owners.get(0), new byte[] { 1 }),
 				new Completion(owners.get(2), new byte[0]), new Completion(owners.get(3), new byte[] { 3, 0 }));
@@ -102,7 +102,7 @@ interface BatchTransactionContract extends TransactionContract {
 	}
 
 	@Test
-	default void emptyBatchesInATransactionAreAnsweredWithNothing() {
+	default void emptyBatchesInATransactionReturnNothing() {
 		commit(() -> {
 			assertThat(store().claimAllInTransaction(List.of(), false)).isEmpty();
 			assertThat(store().claimAllInTransaction(List.of(), true)).isEmpty();
@@ -115,7 +115,7 @@ interface BatchTransactionContract extends TransactionContract {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-13")
-	default void batchEndsWhileAnotherTransactionHasAKeyAndAJoinedTransactionGoesOn() {
+	default void batchEndsWhileAnotherTransactionHoldsAKeyAndAJoinedTransactionSurvives() {
 		List<ClaimRequest> requests = newRequests(3);
 		ClaimRequest other = Requests.request(Requests.newKey());
 		commit(() -> {
@@ -156,10 +156,10 @@ interface BatchTransactionContract extends TransactionContract {
 	@Test
 	@Tag("promise-3")
 	@Tag("promise-5")
-	default void failuresOfABatchAreNotedWhereTheKeyIsFree() {
+	default void failuresOfABatchAreRecordedForClaimableKeys() {
 		Batch batch = new Batch(this);
 		List<ClaimRequest> claims = List.of(batch.known(Known.LIVE), batch.absent(), batch.known(Known.COMPLETED),
-				batch.known(Known.FAILED), batch.known(Known.RUN_OUT));
+				batch.known(Known.FAILED), batch.known(Known.EXPIRED));
 		assertThat(store().noteFailures(claims, Requests.FAILURE)).containsExactly(Settlement.LOST, Settlement.SETTLED,
 				Settlement.LOST, Settlement.SETTLED, Settlement.SETTLED);
 		assertThat(claims.stream().map((claim) -> record(claim.key())))
@@ -171,7 +171,7 @@ interface BatchTransactionContract extends TransactionContract {
 
 	@Test
 	@Tag("promise-3")
-	default void failuresOfABatchAreNotedButForTheKeyThatAnotherTransactionHas() {
+	default void failuresOfABatchAreRecordedExceptForAKeyThatAnotherTransactionHolds() {
 		List<ClaimRequest> claims = newRequests(3);
 		commit(() -> {
 			insert(claims.get(1).key());

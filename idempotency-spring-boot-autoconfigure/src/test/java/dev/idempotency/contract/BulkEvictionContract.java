@@ -107,7 +107,7 @@ interface BulkEvictionContract extends RecordsContract {
 		String scope = RecordsContract.newScope();
 		List<IdempotencyKey> keys = Stream.generate(() -> RecordsContract.newKey(scope)).limit(7).toList();
 		List<ClaimRequest> owners = keys.stream().map(Requests::request).toList();
-		// With one time for all.
+		// All with the same times.
 		store().claimAll(owners);
 		store().failAll(owners, Requests.FAILURE);
 		int deleted = 0;

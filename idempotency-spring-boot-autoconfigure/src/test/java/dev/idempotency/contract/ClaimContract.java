@@ -14,7 +14,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Who gets a key.
+ * Claims of one key.
  */
 interface ClaimContract extends StoreContract {
 
@@ -27,7 +27,7 @@ interface ClaimContract extends StoreContract {
 
 	@Test
 	@Tag("promise-2")
-	default void liveClaimAnswersWithTheRestOfItsLease() {
+	default void liveClaimReturnsItsRemainingLease() {
 		IdempotencyKey key = Requests.newKey();
 		store().claim(Requests.request(key));
 		assertThat(store().claim(Requests.request(key))).isInstanceOfSatisfying(Claim.InProgress.class,
@@ -37,7 +37,7 @@ interface ClaimContract extends StoreContract {
 
 	@Test
 	@Tag("promise-2")
-	default void liveClaimStaysAsItIsWhenAnotherAsks() {
+	default void liveClaimStaysWhenAnotherOwnerClaimsTheKey() {
 		IdempotencyKey key = Requests.newKey();
 		store().claim(Requests.request(key));
 		IdempotencyRecord before = record(key);
@@ -48,7 +48,7 @@ interface ClaimContract extends StoreContract {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-7")
-	default void claimIsTakenOverWhenItsLeaseHasRunOutAndNotBefore() {
+	default void claimIsTakenOverWhenItsLeaseHasExpiredAndNotBefore() {
 		IdempotencyKey key = Requests.newKey();
 		long asked = System.nanoTime();
 		store().claim(Requests.request(key, lease()));
@@ -72,7 +72,7 @@ interface ClaimContract extends StoreContract {
 
 	@Test
 	@Tag("promise-3")
-	default void completedKeyAnswersWithItsResult() {
+	default void completedKeyReturnsItsResult() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = Known.COMPLETED.reach(this, key);
 		assertThat(store().claim(Requests.request(key))).isInstanceOfSatisfying(Claim.Completed.class,
@@ -81,7 +81,7 @@ interface ClaimContract extends StoreContract {
 
 	@Test
 	@Tag("promise-3")
-	default void completedKeyStaysAsItIsWhenAnotherAsks() {
+	default void completedKeyStaysWhenItIsClaimed() {
 		IdempotencyKey key = Requests.newKey();
 		Known.COMPLETED.reach(this, key);
 		IdempotencyRecord before = record(key);
@@ -118,7 +118,7 @@ interface ClaimContract extends StoreContract {
 	}
 
 	@Test
-	default void storeAnswersAndHasAName() {
+	default void storeAnswersAPingAndHasAName() {
 		store().ping();
 		assertThat(store().name()).isNotBlank();
 	}

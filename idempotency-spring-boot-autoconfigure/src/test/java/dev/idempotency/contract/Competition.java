@@ -23,8 +23,8 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.Settlement;
 
 /**
- * Threads that claim a few keys, and do with them at random what an owner can do: now, or
- * later when somebody else may own them.
+ * Threads that claim a few keys and settle or renew them at random: at once, or later
+ * when another thread may own them.
  */
 final class Competition {
 
@@ -116,7 +116,7 @@ final class Competition {
 		this.history.answered(key, this.store.claim(Requests.request(key)), completed);
 	}
 
-	// Half of them in the very moment in which others may take over.
+	// Half of them at the instant at which others may take over.
 	private long wakesUp(Owned owner, Random random) {
 		double spread = random.nextBoolean() ? TimeUnit.MILLISECONDS.toNanos(1) : this.lease.toNanos();
 		return owner.leaseEnd() + (long) (random.nextGaussian() * spread);

@@ -13,7 +13,7 @@ import dev.idempotency.store.Claim;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What many threads get that ask for the same keys.
+ * Claims of the same keys by many threads.
  */
 interface CompetitionContract extends StoreContract {
 
@@ -26,7 +26,7 @@ interface CompetitionContract extends StoreContract {
 		History history = competition.run(Crowd.SIZE, competition());
 		assertThat(history.violations(precision())).as(competition.toString()).isEmpty();
 		assertThat(history.completions()).as("Completions").isPositive();
-		assertThat(history.abandoned()).as("Claims that were left to run out").isPositive();
+		assertThat(history.abandoned()).as("Claims that were left to expire").isPositive();
 		assertThat(history.zombies()).as("Calls of zombies").isPositive();
 	}
 
@@ -39,9 +39,9 @@ interface CompetitionContract extends StoreContract {
 	}
 
 	@ParameterizedTest
-	@EnumSource(names = { "FAILED", "RELEASED", "RUN_OUT" })
+	@EnumSource(names = { "FAILED", "RELEASED", "EXPIRED" })
 	@Tag("promise-2")
-	default void oneOfManyAcquiresAFreeKey(Known free) throws Exception {
+	default void oneOfManyAcquiresAClaimableKey(Known free) throws Exception {
 		for (int round = 0; round < 5; round++) {
 			IdempotencyKey key = Requests.newKey();
 			free.reach(this, key);

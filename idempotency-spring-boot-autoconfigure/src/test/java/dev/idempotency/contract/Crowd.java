@@ -13,7 +13,7 @@ import java.util.function.Supplier;
 import dev.idempotency.OperationInProgressException;
 
 /**
- * Threads that do the same at the same time.
+ * Threads that run the same action at the same time.
  */
 final class Crowd {
 
@@ -24,7 +24,7 @@ final class Crowd {
 	private Crowd() {
 	}
 
-	// A call that met another one for too long has done nothing.
+	// A call that waited too long for another one has changed nothing.
 	static <T> T answer(Supplier<T> call) {
 		for (int tries = 1; tries < TRIES; tries++) {
 			try {

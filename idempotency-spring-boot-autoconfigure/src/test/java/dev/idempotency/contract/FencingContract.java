@@ -16,14 +16,14 @@ import dev.idempotency.store.Settlement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What those can do who do not own a key: nothing.
+ * Mutations by callers that do not own the key. They change nothing.
  */
 interface FencingContract extends StoreContract {
 
 	@ParameterizedTest
 	@MethodSource("dev.idempotency.contract.Mutation#ofEachKnown")
 	@Tag("promise-4")
-	default void strangerChangesNothing(Known known, Mutation mutation) {
+	default void callerWithoutAClaimChangesNothing(Known known, Mutation mutation) {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = known.reach(this, key);
 		assertChangesNothing(mutation, Requests.request(key), owner);
@@ -34,7 +34,7 @@ interface FencingContract extends StoreContract {
 	@Tag("promise-4")
 	default void earlierOwnerChangesNothing(Known known, Mutation mutation) {
 		IdempotencyKey key = Requests.newKey();
-		ClaimRequest zombie = Known.RUN_OUT.reach(this, key);
+		ClaimRequest zombie = Known.EXPIRED.reach(this, key);
 		ClaimRequest owner = known.reach(this, key);
 		assertChangesNothing(mutation, zombie, owner);
 	}
@@ -42,7 +42,7 @@ interface FencingContract extends StoreContract {
 	@ParameterizedTest
 	@EnumSource
 	@Tag("promise-4")
-	default void ownerThatFailedChangesNothingOfTheNext(Mutation mutation) {
+	default void ownerThatFailedDoesNotChangeTheNextClaim(Mutation mutation) {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest zombie = Known.FAILED.reach(this, key);
 		ClaimRequest owner = Known.LIVE.reach(this, key);
@@ -60,7 +60,7 @@ interface FencingContract extends StoreContract {
 
 	@ParameterizedTest
 	@EnumSource
-	default void nothingIsKnownAfterAMutationOfAnAbsentKey(Mutation mutation) {
+	default void mutationOfAnAbsentKeyLeavesNoRecord(Mutation mutation) {
 		IdempotencyKey key = Requests.newKey();
 		assertThat(mutation.apply(store(), Requests.request(key))).isEqualTo(Settlement.FORGOTTEN);
 		assertThat(store().find(key)).isEqualTo(Optional.empty());

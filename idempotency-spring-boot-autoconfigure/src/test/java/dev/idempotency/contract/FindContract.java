@@ -19,24 +19,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 /**
- * What a store tells about a key.
+ * Look-ups of the record of a key.
  */
 interface FindContract extends StoreContract {
 
 	TemporalUnitOffset CLOSE = new TemporalUnitWithinOffset(1, ChronoUnit.SECONDS);
 
 	@Test
-	default void nothingIsKnownAboutAnAbsentKey() {
+	default void absentKeyHasNoRecord() {
 		assertThat(store().find(Requests.newKey())).isEmpty();
 	}
 
 	@ParameterizedTest
 	@EnumSource
-	default void stateIsTold(Known known) {
+	default void recordHasTheState(Known known) {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key);
 		assertThat(record(key).state()).isEqualTo(switch (known) {
-			case LIVE, RUN_OUT -> State.IN_PROGRESS;
+			case LIVE, EXPIRED -> State.IN_PROGRESS;
 			case FAILED, RELEASED -> State.FAILED;
 			case COMPLETED -> State.COMPLETED;
 		});
@@ -44,15 +44,15 @@ interface FindContract extends StoreContract {
 
 	@ParameterizedTest
 	@EnumSource
-	default void endOfTheClaimIsToldOnlyWhileItIsInProgress(Known known) {
+	default void recordHasTheEndOfItsClaimOnlyInProgress(Known known) {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key);
-		assertThat(record(key).claimedUntil() != null).isEqualTo(known == Known.LIVE || known == Known.RUN_OUT);
+		assertThat(record(key).claimedUntil() != null).isEqualTo(known == Known.LIVE || known == Known.EXPIRED);
 	}
 
 	@ParameterizedTest
 	@EnumSource
-	default void failureIsToldOnlyOfAFailedKey(Known known) {
+	default void recordHasAFailureOnlyWhenFailed(Known known) {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key);
 		assertThat(record(key).failure()).isEqualTo((known == Known.FAILED) ? Requests.FAILURE : null);
@@ -60,14 +60,14 @@ interface FindContract extends StoreContract {
 
 	@ParameterizedTest
 	@EnumSource
-	default void timeOfTheCompletionIsToldOnlyOfACompletedKey(Known known) {
+	default void recordHasATimeOfCompletionOnlyWhenCompleted(Known known) {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key);
 		assertThat(record(key).completedAt() != null).isEqualTo(known == Known.COMPLETED);
 	}
 
 	@Test
-	default void timeOfTheCompletionIsThatOfTheStore() {
+	default void timeOfCompletionIsTakenFromTheClockOfTheStore() {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
 		Duration pause = precision().plusMillis(20);
 		letPass(pause);
@@ -79,7 +79,7 @@ interface FindContract extends StoreContract {
 
 	@ParameterizedTest
 	@EnumSource
-	default void lookingChangesNothing(Known known) {
+	default void lookUpChangesNothing(Known known) {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key);
 		assertUnchanged(key, record(key));
@@ -96,7 +96,7 @@ interface FindContract extends StoreContract {
 
 	@ParameterizedTest
 	@EnumSource
-	default void mutationChangesNeitherBeginNorEnd(Mutation mutation) {
+	default void mutationChangesNeitherCreationNorExpiry(Mutation mutation) {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = Known.LIVE.reach(this, key);
 		IdempotencyRecord before = record(key);
@@ -108,7 +108,7 @@ interface FindContract extends StoreContract {
 	}
 
 	@Test
-	default void nextClaimForgetsTheFailureAndKeepsTheBegin() {
+	default void nextClaimRemovesTheFailureAndKeepsTheCreation() {
 		IdempotencyKey key = Requests.newKey();
 		Known.FAILED.reach(this, key);
 		IdempotencyRecord before = record(key);

@@ -17,8 +17,8 @@ import dev.idempotency.store.IdempotencyRecord;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * When content is compared: with that of a completed key or a live claim. A free key
- * takes the content of its next claim.
+ * The comparison of content. It is compared with that of a completed key or a live claim.
+ * A claimable key accepts the content of its next claim.
  */
 interface FingerprintContract extends StoreContract {
 
@@ -70,7 +70,7 @@ interface FingerprintContract extends StoreContract {
 	@ParameterizedTest
 	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = { "LIVE", "COMPLETED" })
 	@Tag("promise-9")
-	default void freeKeyTakesOtherContent(Known known) {
+	default void claimableKeyAcceptsOtherContent(Known known) {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key, "a");
 		assertThat(claim(key, "b")).isInstanceOf(Claim.Acquired.class);

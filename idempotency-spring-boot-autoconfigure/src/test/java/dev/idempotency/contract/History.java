@@ -19,9 +19,9 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.Settlement;
 
 /**
- * What happened to keys, on the clock of this JVM. Whatever the time that a call took, a
- * violation is reported only if it is certain: what a store did, it did between the
- * moments before and after the call.
+ * The history of keys, with the clock of this JVM. The store acts at an unknown instant
+ * between the start and the end of a call. A violation is reported only if it holds for
+ * every such instant.
  */
 final class History {
 
@@ -40,7 +40,7 @@ final class History {
 		this.size.incrementAndGet();
 	}
 
-	// Completed: who was known to have completed the key before the claim was asked for.
+	// The parameter 'completed' is the owner that had completed the key before the claim.
 	void answered(IdempotencyKey key, Claim claim, Owned completed) {
 		if (completed != null && !(claim instanceof Claim.Completed)) {
 			this.violations.add(claim + " after the completion by " + completed);
@@ -122,14 +122,14 @@ final class History {
 
 		void check(long takenOver, Duration precision, List<String> found) {
 			if (this.settlement == Settlement.SETTLED && takenOver < this.asked) {
-				found.add(this.mutation + " was settled after another had taken over from " + this.owner);
+				found.add(this.mutation + " was settled after another owner had taken over from " + this.owner);
 			}
 			if (this.settlement == Settlement.SETTLED && this.mutation == Mutation.RENEW && this.gaveUp < this.asked) {
 				found.add("Renewed after its end: " + this.owner);
 			}
 			if (this.settlement == Settlement.LOST && this.gaveUp >= this.asked
 					&& this.told < this.leaseEnd - precision.toNanos()) {
-				found.add(this.mutation + " was lost by an owner that was alive: " + this.owner);
+				found.add(this.mutation + " was lost by an owner whose claim was alive: " + this.owner);
 			}
 		}
 

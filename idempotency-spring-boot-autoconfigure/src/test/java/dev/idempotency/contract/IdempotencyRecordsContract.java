@@ -9,8 +9,9 @@ import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
 
 /**
- * What every {@link IdempotencyRecords} must do. Not tested, because it takes more than a
- * store: that calls end in time, and what is left out of a large one.
+ * The obligations of every {@link IdempotencyRecords}. Two of them are not tested,
+ * because the tests would need more than a store: that calls end in time, and that the
+ * result of a large store says which records are left out.
  *
  * @since 0.1.0
  */
@@ -19,7 +20,7 @@ public abstract class IdempotencyRecordsContract
 		implements InterventionContract, BulkEvictionContract, ListContract, OverviewContract {
 
 	/**
-	 * The store under test, which has some hundred records at most.
+	 * Return the store under test, which must have a few hundred records at most.
 	 * @return the same store each time
 	 */
 	@Override

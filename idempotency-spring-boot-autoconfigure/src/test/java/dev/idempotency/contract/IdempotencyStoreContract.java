@@ -8,10 +8,10 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import dev.idempotency.store.IdempotencyStore;
 
 /**
- * What every {@link IdempotencyStore} must do. Not tested, because it takes more than a
- * store: that calls end in time, and what they throw when the store is out of reach. What
- * they throw when the store refuses them is tested with a store that {@link #refused()}
- * names.
+ * The obligations of every {@link IdempotencyStore}. Two of them are not tested, because
+ * the tests would need more than a store: that calls end in time, and the exception when
+ * the store is unavailable. The exception of a refused call is tested with the store of
+ * {@link #refused()}.
  *
  * @since 0.1.0
  */
@@ -21,14 +21,14 @@ public abstract class IdempotencyStoreContract implements BatchClaimContract, Ba
 		RenewalContract, RepetitionContract, RestoreContract, RetentionContract, SequenceContract, SettlementContract {
 
 	/**
-	 * The store under test.
+	 * Return the store under test.
 	 * @return the same store each time
 	 */
 	@Override
 	public abstract IdempotencyStore store();
 
 	/**
-	 * How long threads compete for keys.
+	 * Return the time for which threads compete for keys.
 	 * @return the time
 	 */
 	@Override

@@ -18,7 +18,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Records that are inserted with the handler's own writes.
+ * Inserts in the transaction of the handler's own writes.
  */
 interface InsertContract extends TransactionContract {
 
@@ -34,7 +34,7 @@ interface InsertContract extends TransactionContract {
 
 	@Test
 	@Tag("promise-5")
-	default void insertedRecordIsUnknownToOthersBeforeTheCommit() {
+	default void insertedRecordIsInvisibleToOthersBeforeTheCommit() {
 		IdempotencyKey key = Requests.newKey();
 		commit(() -> {
 			insert(key);
@@ -45,7 +45,7 @@ interface InsertContract extends TransactionContract {
 
 	@Test
 	@Tag("promise-5")
-	default void insertedRecordIsGoneAfterARollback() {
+	default void insertedRecordDoesNotExistAfterARollback() {
 		IdempotencyKey key = Requests.newKey();
 		rollBack(() -> insert(key));
 		assertThat(store().find(key)).isEmpty();
@@ -54,7 +54,7 @@ interface InsertContract extends TransactionContract {
 
 	@Test
 	@Tag("promise-3")
-	default void insertOfACompletedKeyYieldsNothing() {
+	default void insertOfACompletedKeyAcquiresNothing() {
 		IdempotencyKey key = Requests.newKey();
 		commit(() -> insert(key));
 		rollBack(() -> assertThat(insert(key)).isEmpty());
@@ -62,7 +62,7 @@ interface InsertContract extends TransactionContract {
 
 	@Test
 	@Tag("promise-2")
-	default void insertOfALiveKeyYieldsNothing() {
+	default void insertOfALiveKeyAcquiresNothing() {
 		IdempotencyKey key = Requests.newKey();
 		Known.LIVE.reach(this, key);
 		rollBack(() -> assertThat(insert(key)).isEmpty());
@@ -70,7 +70,7 @@ interface InsertContract extends TransactionContract {
 
 	@Test
 	@Tag("promise-2")
-	default void insertWhileAnotherTransactionHasTheKeyIsInProgressOrYieldsNothingAfterItsCommit() {
+	default void insertWaitsForAnotherTransactionAndAcquiresNothingAfterItsCommit() {
 		IdempotencyKey key = Requests.newKey();
 		List<CompletableFuture<Optional<Claim.Acquired>>> second = new ArrayList<>();
 		commit(() -> {
@@ -83,7 +83,7 @@ interface InsertContract extends TransactionContract {
 
 	@Test
 	@Tag("promise-2")
-	default void insertEndsWhileAnotherTransactionHasTheKey() {
+	default void insertEndsInTimeWhileAnotherTransactionHoldsTheKey() {
 		IdempotencyKey key = Requests.newKey();
 		rollBack(() -> {
 			insert(key);

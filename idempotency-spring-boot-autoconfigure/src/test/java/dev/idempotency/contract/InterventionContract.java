@@ -18,7 +18,7 @@ import dev.idempotency.store.Settlement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What people may change by hand.
+ * Changes of a record by an operator.
  */
 interface InterventionContract extends RecordsContract {
 
@@ -37,9 +37,9 @@ interface InterventionContract extends RecordsContract {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "RUN_OUT,false,2", "LIVE,true,2", "FAILED,false,2", "RELEASED,true,1" })
+	@CsvSource({ "EXPIRED,false,2", "LIVE,true,2", "FAILED,false,2", "RELEASED,true,1" })
 	@Tag("promise-4")
-	default void releasedKeyIsClaimableAtOnceWithALargerFenceAndItsOwnerHasLost(Known known, boolean force,
+	default void releasedKeyIsClaimableAtOnceWithALargerFenceAndItsOwnerLosesIt(Known known, boolean force,
 			int attempt) {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest zombie = known.reach(this, key);
@@ -73,7 +73,7 @@ interface InterventionContract extends RecordsContract {
 
 	@Test
 	@Tag("promise-9")
-	default void releasedKeyTakesOtherContent() {
+	default void releasedKeyAcceptsOtherContent() {
 		IdempotencyKey key = Requests.newKey();
 		Known.LIVE.reach(this, key, "a");
 		records().release(key, true);
@@ -112,7 +112,7 @@ interface InterventionContract extends RecordsContract {
 	@ParameterizedTest
 	@EnumSource
 	@Tag("promise-4")
-	default void evictedKeyHasNeverBeen(Known known) {
+	default void evictedKeyStartsAnew(Known known) {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest zombie = known.reach(this, key, "a");
 		assertThat(records().evict(key, known == Known.LIVE)).isEqualTo(Change.DONE);
@@ -127,7 +127,7 @@ interface InterventionContract extends RecordsContract {
 
 	@Test
 	@Tag("promise-8")
-	default void resultIsShown() {
+	default void resultOfACompletedKeyIsReturned() {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
 		assertThat(records().result(owner.key())).isEmpty();
 		store().complete(owner, new byte[] { 1, 0, -1 });

@@ -15,7 +15,7 @@ import dev.idempotency.store.Failure;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Which keys are the same, whatever their characters.
+ * The identity of keys with any characters.
  */
 interface KeyContract extends StoreContract {
 
@@ -32,19 +32,19 @@ interface KeyContract extends StoreContract {
 	}
 
 	@Test
-	default void borderBetweenScopeAndKeyCounts() {
+	default void keysWithTheSameConcatenationAreTwoOperations() {
 		String value = UUID.randomUUID().toString();
 		assertAreTwo(IdempotencyKey.of("contract", "a" + value), IdempotencyKey.of("contracta", value));
 	}
 
 	@Test
-	default void caseOfAKeyCounts() {
+	default void keysThatDifferInCaseAreTwoOperations() {
 		String value = UUID.randomUUID().toString();
 		assertAreTwo(IdempotencyKey.of("contract", "a" + value), IdempotencyKey.of("contract", "A" + value));
 	}
 
 	@Test
-	default void lastCharacterOfALongestKeyCounts() {
+	default void longestKeysThatDifferInTheLastCharacterAreTwoOperations() {
 		String value = UUID.randomUUID() + "\uFFE5".repeat(IdempotencyKey.MAX_LENGTH - 37);
 		String scope = "contract" + "\uFFE5".repeat(IdempotencyKey.MAX_LENGTH - 8);
 		assertAreTwo(IdempotencyKey.of(scope, value + "1"), IdempotencyKey.of(scope, value + "2"));
@@ -53,7 +53,7 @@ interface KeyContract extends StoreContract {
 	@ParameterizedTest
 	@ValueSource(strings = { "it's; DROP TABLE idempotency_record --", "\"q\" \\ $1 ? :name {d}", "a%b_c*[a-z]",
 			"{tag}:key", "\uD83D\uDE80 Zo\u00EB \u4E2D\u6587 \u202E" })
-	default void oddCharactersAreKept(String text) {
+	default void specialCharactersOfAKeyAreStored(String text) {
 		IdempotencyKey key = IdempotencyKey.of("contract" + text, text + UUID.randomUUID());
 		Known.COMPLETED.reach(this, key);
 		assertThat(record(key).key()).isEqualTo(key);
@@ -61,7 +61,7 @@ interface KeyContract extends StoreContract {
 	}
 
 	@Test
-	default void oddCharactersOfAFailureAreKept() {
+	default void specialCharactersOfAFailureAreStored() {
 		Failure failure = new Failure("com.example.Zo\u00EB$1", "\uD83D\uDE80 'no' \"route\"\n\t\\ \u202E");
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
 		store().fail(owner, failure);
@@ -69,7 +69,7 @@ interface KeyContract extends StoreContract {
 	}
 
 	@Test
-	default void failureWithoutMessageIsKept() {
+	default void failureWithoutMessageIsStored() {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
 		store().fail(owner, new Failure("com.example.Silent", null));
 		assertThat(record(owner.key()).failure()).isEqualTo(new Failure("com.example.Silent", null));

@@ -14,7 +14,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
- * Which records a store lists.
+ * Lists of stuck and of failed records.
  */
 interface ListContract extends RecordsContract {
 
@@ -31,26 +31,26 @@ interface ListContract extends RecordsContract {
 	}
 
 	@Test
-	default void onlyAClaimThatHasRunOutIsStuck() {
+	default void onlyAnExpiredClaimIsStuck() {
 		String scope = RecordsContract.newScope();
 		Stream.of(Known.values()).forEach((known) -> known.reach(this, RecordsContract.newKey(scope)));
 		IdempotencyKey key = RecordsContract.newKey(scope);
-		Known.RUN_OUT.reach(this, key);
+		Known.EXPIRED.reach(this, key);
 		Known.LIVE.reach(this, key);
 		assertThat(stuck(scope)).singleElement().satisfies((record) -> assertUnchanged(record.key(), record));
 	}
 
 	@Test
-	default void renewedClaimIsStuckNoMore() {
+	default void renewedClaimIsNotStuck() {
 		String scope = RecordsContract.newScope();
-		ClaimRequest owner = Known.RUN_OUT.reach(this, RecordsContract.newKey(scope));
+		ClaimRequest owner = Known.EXPIRED.reach(this, RecordsContract.newKey(scope));
 		assertThat(stuck(scope)).hasSize(1);
 		store().renew(new ClaimRequest(owner.key(), owner.token(), null, Requests.LEASE, Requests.RETENTION));
 		assertThat(stuck(scope)).isEmpty();
 	}
 
 	@Test
-	default void onlyAFailureIsListedAndNotAClaimThatWasGivenBack() {
+	default void failureIsListedAndAReleasedClaimIsNot() {
 		String scope = RecordsContract.newScope();
 		Stream.of(Known.values()).forEach((known) -> known.reach(this, RecordsContract.newKey(scope)));
 		assertThat(failed(scope)).singleElement().satisfies((record) -> {
@@ -60,7 +60,7 @@ interface ListContract extends RecordsContract {
 	}
 
 	@Test
-	default void attemptsOfAFailureAreTold() {
+	default void failureIsListedWithItsAttempts() {
 		String scope = RecordsContract.newScope();
 		IdempotencyKey key = RecordsContract.newKey(scope);
 		Known.FAILED.reach(this, key);
@@ -69,7 +69,7 @@ interface ListContract extends RecordsContract {
 	}
 
 	@Test
-	default void listIsLimitedAndTellsThatThereIsMore() {
+	default void listEndsAtItsLimitAndIsNotComplete() {
 		String scope = RecordsContract.newScope();
 		Stream.generate(() -> RecordsContract.newKey(scope)).limit(3).forEach((key) -> Known.FAILED.reach(this, key));
 		Page page = records().failed(2, null);
@@ -79,11 +79,11 @@ interface ListContract extends RecordsContract {
 	}
 
 	@Test
-	default void pagesHaveEachRecordOnceIfTheStoreCanGoOn() {
+	default void pagesContainEachRecordOnceIfTheStoreCanContinue() {
 		String scope = RecordsContract.newScope();
 		List<IdempotencyKey> keys = Stream.generate(() -> RecordsContract.newKey(scope)).limit(5).toList();
 		List<ClaimRequest> owners = keys.stream().map(Requests::request).toList();
-		// Of the same moment.
+		// All with the same times.
 		store().claimAll(owners);
 		store().failAll(owners, Requests.FAILURE);
 		if (records().failed(2, null).next() != null) {
@@ -94,7 +94,7 @@ interface ListContract extends RecordsContract {
 	}
 
 	@Test
-	default void endOfNoPageIsRefused() {
+	default void positionThatIsNoEndOfAPageOfAListIsRefused() {
 		assertThatIllegalArgumentException().isThrownBy(() -> records().stuck(10, "nowhere"));
 		assertThatIllegalArgumentException().isThrownBy(() -> records().failed(10, ""));
 	}

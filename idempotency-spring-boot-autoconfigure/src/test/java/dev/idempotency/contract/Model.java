@@ -12,8 +12,8 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.Settlement;
 
 /**
- * What a store has to know about a key, as long as no time passes. Answers are compared
- * as text, so that a difference can be read.
+ * The expected state of a key while no time passes. Answers are compared as text, so that
+ * a difference is readable.
  */
 final class Model {
 
@@ -35,7 +35,7 @@ final class Model {
 		return switch (this.known) {
 			case COMPLETED -> "completed with " + this.owner.token();
 			case FAILED, RELEASED -> acquiredWith("larger", this.attempt + 1);
-			case LIVE, RUN_OUT -> isOwner(request) ? acquiredWith("same", this.attempt) : "in progress";
+			case LIVE, EXPIRED -> isOwner(request) ? acquiredWith("same", this.attempt) : "in progress";
 		};
 	}
 
@@ -113,7 +113,7 @@ final class Model {
 			return "nothing";
 		}
 		return describe(switch (this.known) {
-			case LIVE, RUN_OUT -> "IN_PROGRESS";
+			case LIVE, EXPIRED -> "IN_PROGRESS";
 			case FAILED -> "FAILED with a failure";
 			case RELEASED -> "FAILED";
 			case COMPLETED -> "COMPLETED";

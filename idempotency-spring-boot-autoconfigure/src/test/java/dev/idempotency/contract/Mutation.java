@@ -12,7 +12,7 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.Settlement;
 
 /**
- * What an owner can do to a record.
+ * The mutations by an owner.
  */
 enum Mutation {
 

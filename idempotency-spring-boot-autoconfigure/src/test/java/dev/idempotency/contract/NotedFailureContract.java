@@ -14,13 +14,13 @@ import dev.idempotency.store.Settlement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Failures that are noted after a rollback.
+ * Failures that are recorded after a rollback.
  */
 interface NotedFailureContract extends TransactionContract {
 
 	@Test
 	@Tag("promise-5")
-	default void failureOfAnAbsentKeyIsNotedAsTheFirstAttempt() {
+	default void failureOfAnAbsentKeyIsRecordedAsTheFirstAttempt() {
 		IdempotencyKey key = Requests.newKey();
 		assertThat(note(key)).isEqualTo(Settlement.SETTLED);
 		assertThat(record(key)).satisfies((record) -> {
@@ -43,7 +43,7 @@ interface NotedFailureContract extends TransactionContract {
 
 	@Test
 	@Tag("promise-5")
-	default void keyWithANotedFailureIsAcquiredForTheNextAttempt() {
+	default void keyWithARecordedFailureIsAcquiredForTheNextAttempt() {
 		IdempotencyKey key = Requests.newKey();
 		note(key);
 		assertThat(Requests.acquire(store(), Requests.request(key)).attempt()).isEqualTo(2);
@@ -53,7 +53,7 @@ interface NotedFailureContract extends TransactionContract {
 	@EnumSource(names = { "LIVE", "COMPLETED" })
 	@Tag("promise-3")
 	@Tag("promise-4")
-	default void failureIsNotNotedOverAKeyThatIsNotFree(Known known) {
+	default void failureIsNotRecordedForAKeyThatIsNotClaimable(Known known) {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key);
 		IdempotencyRecord before = record(key);
@@ -63,16 +63,16 @@ interface NotedFailureContract extends TransactionContract {
 
 	@Test
 	@Tag("promise-4")
-	default void ownerOfTheClaimThatRanOutIsFencedByANotedFailure() {
+	default void ownerOfAnExpiredClaimIsFencedByARecordedFailure() {
 		IdempotencyKey key = Requests.newKey();
-		ClaimRequest zombie = Known.RUN_OUT.reach(this, key);
+		ClaimRequest zombie = Known.EXPIRED.reach(this, key);
 		assertThat(note(key)).isEqualTo(Settlement.SETTLED);
 		assertThat(store().complete(zombie, null)).isEqualTo(Settlement.LOST);
 	}
 
 	@Test
 	@Tag("promise-3")
-	default void failureIsNotNotedWhileAnotherTransactionHasTheKey() {
+	default void failureIsNotRecordedWhileAnotherTransactionHoldsTheKey() {
 		IdempotencyKey key = Requests.newKey();
 		commit(() -> {
 			insert(key);

@@ -11,7 +11,7 @@ import dev.idempotency.store.IdempotencyRecords.ScopeCount;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * What a store tells about all of its records.
+ * The overview of all records.
  */
 interface OverviewContract extends RecordsContract {
 
@@ -27,7 +27,7 @@ interface OverviewContract extends RecordsContract {
 	@Test
 	default void recordsAreCountedByTheirState() {
 		String scope = RecordsContract.newScope();
-		List.of(Known.LIVE, Known.RUN_OUT, Known.FAILED, Known.RELEASED, Known.COMPLETED, Known.COMPLETED,
+		List.of(Known.LIVE, Known.EXPIRED, Known.FAILED, Known.RELEASED, Known.COMPLETED, Known.COMPLETED,
 				Known.COMPLETED)
 			.forEach((known) -> known.reach(this, RecordsContract.newKey(scope)));
 		assertThat(scope(scope)).usingRecursiveComparison()
@@ -36,7 +36,7 @@ interface OverviewContract extends RecordsContract {
 	}
 
 	@Test
-	default void scopesAreCountedApart() {
+	default void scopesAreCountedSeparately() {
 		List<String> scopes = List.of(RecordsContract.newScope(),
 				RecordsContract.newScope() + "/with:other? signs %_*");
 		scopes.forEach((scope) -> Known.LIVE.reach(this, RecordsContract.newKey(scope)));
@@ -44,7 +44,7 @@ interface OverviewContract extends RecordsContract {
 	}
 
 	@Test
-	default void ageOfTheOldestInProgressIsTold() {
+	default void overviewHasTheAgeOfTheOldestClaimInProgress() {
 		String scope = RecordsContract.newScope();
 		Known.COMPLETED.reach(this, RecordsContract.newKey(scope));
 		assertThat(scope(scope).oldestInProgress()).isNull();

@@ -5,7 +5,7 @@ import java.time.Duration;
 import dev.idempotency.store.ClaimRequest;
 
 /**
- * One who has acquired a key. Only one thread acts for it at a time.
+ * An owner that has acquired a key. Only one thread uses it at a time.
  */
 final class Owned {
 
@@ -55,8 +55,8 @@ final class Owned {
 		this.leaseEnd = asked + this.request.lease().toNanos();
 	}
 
-	// The store has counted the lease from some moment after it was asked, and the claim
-	// may have ended as soon as its owner asked to end it.
+	// The lease begins after the start of the call. The claim may end at the start of the
+	// call that settles it.
 	long certainlyAliveUntil(Duration precision) {
 		return Math.min(this.leaseEnd - precision.toNanos(), this.gaveUp);
 	}

@@ -13,7 +13,7 @@ import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyRecords.Page;
 
 /**
- * What the tests of {@link IdempotencyRecords} need.
+ * Helpers for the tests of {@link IdempotencyRecords}.
  */
 interface RecordsContract extends StoreContract {
 
@@ -28,7 +28,7 @@ interface RecordsContract extends StoreContract {
 	}
 
 	/**
-	 * Read a list to its end.
+	 * Read all pages of a list.
 	 * @param list reads a page
 	 * @return all records
 	 */

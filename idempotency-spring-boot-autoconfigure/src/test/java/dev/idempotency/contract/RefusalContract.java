@@ -20,14 +20,14 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 /**
- * What a store does that may not change anything.
+ * The behavior of a store without the privilege to change records.
  */
 interface RefusalContract extends StoreContract {
 
 	/**
-	 * A store of the same records that is refused each change, as one without the
-	 * privileges is.
-	 * @return the store; empty if there is none, and refusals are not tested
+	 * Return a store with the same records in which every change is refused, for example
+	 * because its user has no privileges.
+	 * @return the store, empty to skip the tests of refusals
 	 */
 	default Optional<IdempotencyStore> refused() {
 		return Optional.empty();

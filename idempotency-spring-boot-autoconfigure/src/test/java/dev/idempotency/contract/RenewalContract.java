@@ -17,13 +17,13 @@ import dev.idempotency.store.Settlement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Leases that start anew.
+ * Renewals of leases.
  */
 interface RenewalContract extends StoreContract {
 
 	@Test
 	@Tag("promise-7")
-	default void renewalStartsTheLeaseAnew() {
+	default void renewalStartsANewLease() {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
 		Instant before = record(owner.key()).claimedUntil();
 		letPass(lease());
@@ -34,16 +34,16 @@ interface RenewalContract extends StoreContract {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-7")
-	default void claimThatHadRunOutIsLiveAgainAfterItsRenewal() {
+	default void expiredClaimIsAliveAfterItsRenewal() {
 		IdempotencyKey key = Requests.newKey();
-		ClaimRequest owner = Known.RUN_OUT.reach(this, key);
+		ClaimRequest owner = Known.EXPIRED.reach(this, key);
 		store().renew(withLongLease(owner));
 		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
 	}
 
 	@Test
 	@Tag("promise-7")
-	default void renewedClaimRunsOutLikeAnyOther() {
+	default void renewedClaimExpires() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = Requests.request(key, lease());
 		store().claim(owner);
@@ -64,10 +64,10 @@ interface RenewalContract extends StoreContract {
 	}
 
 	@Test
-	default void renewalsOfSeveralClaimsAreAnsweredInTheirOrder() {
+	default void renewalsOfSeveralClaimsReturnTheirOutcomesInOrder() {
 		ClaimRequest live = Known.LIVE.reach(this, Requests.newKey());
 		ClaimRequest absent = Requests.request(Requests.newKey());
-		ClaimRequest runOut = Known.RUN_OUT.reach(this, Requests.newKey());
+		ClaimRequest runOut = Known.EXPIRED.reach(this, Requests.newKey());
 		ClaimRequest completed = Known.COMPLETED.reach(this, Requests.newKey());
 		ClaimRequest foreign = Requests.request(Known.LIVE.reach(this, Requests.newKey()).key());
 		assertThat(store().renewAll(List.of(absent, live, completed, foreign, runOut))).containsExactly(
@@ -76,9 +76,9 @@ interface RenewalContract extends StoreContract {
 
 	@Test
 	@Tag("promise-7")
-	default void eachOfSeveralClaimsIsRenewedForItself() {
-		ClaimRequest first = Known.RUN_OUT.reach(this, Requests.newKey());
-		ClaimRequest second = Known.RUN_OUT.reach(this, Requests.newKey());
+	default void eachOfSeveralClaimsIsRenewedIndependently() {
+		ClaimRequest first = Known.EXPIRED.reach(this, Requests.newKey());
+		ClaimRequest second = Known.EXPIRED.reach(this, Requests.newKey());
 		ClaimRequest lost = Requests.request(Requests.newKey());
 		store().renewAll(List.of(withLongLease(first), lost, withLongLease(second)));
 		assertThat(store().claim(Requests.request(first.key()))).isInstanceOf(Claim.InProgress.class);
@@ -87,14 +87,14 @@ interface RenewalContract extends StoreContract {
 	}
 
 	@Test
-	default void renewalOfNoClaimIsAnsweredWithNothing() {
+	default void emptyRenewalReturnsNoOutcome() {
 		assertThat(store().renewAll(List.of())).isEmpty();
 	}
 
 	@ParameterizedTest
 	@EnumSource(names = { "COMPLETED", "FAILED", "RELEASED" })
 	@Tag("promise-4")
-	default void renewalOfSeveralClaimsChangesNothingOfASettledOne(Known settled) {
+	default void renewalOfSeveralClaimsDoesNotChangeASettledClaim(Known settled) {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = settled.reach(this, key);
 		IdempotencyRecord before = record(key);

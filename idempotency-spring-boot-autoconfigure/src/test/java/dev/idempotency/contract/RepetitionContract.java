@@ -14,7 +14,7 @@ import dev.idempotency.store.Settlement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Calls that are made again with the same owner token, as after an answer that got lost.
+ * Calls that are repeated with the same owner token, for example after a lost answer.
  */
 interface RepetitionContract extends StoreContract {
 
@@ -37,7 +37,7 @@ interface RepetitionContract extends StoreContract {
 	}
 
 	@Test
-	default void repeatedClaimStartsTheLeaseAnew() {
+	default void repeatedClaimStartsANewLease() {
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		store().claim(owner);
 		IdempotencyRecord before = record(owner.key());
@@ -47,7 +47,7 @@ interface RepetitionContract extends StoreContract {
 	}
 
 	@Test
-	default void claimThatHasRunOutMayBeRepeated() {
+	default void expiredClaimMayBeRepeated() {
 		ClaimRequest owner = Requests.request(Requests.newKey(), lease());
 		Claim first = store().claim(owner);
 		letPass(lease());
@@ -58,21 +58,21 @@ interface RepetitionContract extends StoreContract {
 	@Tag("promise-2")
 	default void claimThatWasTakenOverIsNotAcquiredAgain() {
 		IdempotencyKey key = Requests.newKey();
-		ClaimRequest zombie = Known.RUN_OUT.reach(this, key);
+		ClaimRequest zombie = Known.EXPIRED.reach(this, key);
 		Known.LIVE.reach(this, key);
 		assertThat(store().claim(zombie)).isInstanceOf(Claim.InProgress.class);
 	}
 
 	@Test
 	@Tag("promise-3")
-	default void repeatedClaimOfACompletedKeyAnswersWithTheResult() {
+	default void repeatedClaimOfACompletedKeyReturnsTheResult() {
 		ClaimRequest owner = Known.COMPLETED.reach(this, Requests.newKey());
 		assertThat(store().claim(owner)).isInstanceOf(Claim.Completed.class);
 	}
 
 	@ParameterizedTest
 	@EnumSource(names = { "COMPLETED", "FAILED", "RELEASED" })
-	default void repeatedSettlementIsSettledAgainAndChangesNothing(Known settled) {
+	default void repeatedSettlementIsSettledAndChangesNothing(Known settled) {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = settled.reach(this, key);
 		IdempotencyRecord before = record(key);

@@ -16,7 +16,7 @@ import dev.idempotency.store.IdempotencyStore;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Requests for keys, and their answers.
+ * Creates requests for keys and evaluates their answers.
  */
 final class Requests {
 

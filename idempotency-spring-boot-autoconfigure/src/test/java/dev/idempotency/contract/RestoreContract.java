@@ -18,7 +18,7 @@ import dev.idempotency.store.Settlement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Claims that the store has forgotten.
+ * Restoration of claims that the store has forgotten.
  */
 interface RestoreContract extends StoreContract {
 
@@ -47,7 +47,7 @@ interface RestoreContract extends StoreContract {
 	@Test
 	@Tag("promise-4")
 	@Tag("promise-7")
-	default void restoredClaimIsTakenOverWithALargerFenceWhenItsLeaseHasRunOut() {
+	default void restoredClaimIsTakenOverWithALargerFenceWhenItsLeaseHasExpired() {
 		IdempotencyKey key = Requests.newKey();
 		restored(key);
 		letPass(lease());
@@ -79,7 +79,7 @@ interface RestoreContract extends StoreContract {
 	@ParameterizedTest
 	@EnumSource(names = { "FAILED", "RELEASED", "COMPLETED" })
 	@Tag("promise-3")
-	default void ownerCannotRestoreWhatItSettled(Known settled) {
+	default void ownerCannotRestoreASettledClaim(Known settled) {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = settled.reach(this, key);
 		IdempotencyRecord before = record(key);
@@ -88,8 +88,8 @@ interface RestoreContract extends StoreContract {
 	}
 
 	@ParameterizedTest
-	@EnumSource(names = { "LIVE", "RUN_OUT" })
-	default void claimThatIsKnownKeepsItsFenceAndGetsANewLease(Known known) {
+	@EnumSource(names = { "LIVE", "EXPIRED" })
+	default void claimWithARecordKeepsItsFenceAndGetsANewLease(Known known) {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = known.reach(this, key);
 		ClaimRequest again = new ClaimRequest(key, owner.token(), null, Requests.LEASE, owner.retention());

@@ -13,13 +13,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * How long a key is remembered.
+ * The retention of keys.
  */
 interface RetentionContract extends StoreContract {
 
 	@Test
 	@Tag("promise-3")
-	default void completedKeyIsAcquiredWhenItsRetentionIsOverAndNotBefore() {
+	default void completedKeyIsAcquiredWhenItsRetentionHasExpiredAndNotBefore() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = Requests.request(key, lease(), retention());
 		long asked = System.nanoTime();
@@ -33,7 +33,7 @@ interface RetentionContract extends StoreContract {
 	}
 
 	@Test
-	default void completedKeyBeginsAnewAfterItsRetention() {
+	default void completedKeyStartsAnewAfterItsRetention() {
 		IdempotencyKey key = Requests.newKey();
 		Known.FAILED.reach(this, key);
 		ClaimRequest second = Requests.request(key, lease(), retention());
@@ -61,7 +61,7 @@ interface RetentionContract extends StoreContract {
 	}
 
 	@Test
-	default void takeOverStartsTheRetentionAnew() {
+	default void takeOverStartsANewRetention() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest first = Requests.request(key, Requests.LEASE, retention());
 		store().claim(first);

@@ -14,7 +14,7 @@ import dev.idempotency.store.Settlement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Calls of a store, each compared with a model.
+ * A sequence of calls of a store. The answer of each call is compared with a model.
  */
 final class Sequence {
 
@@ -44,7 +44,7 @@ final class Sequence {
 			}
 			default -> settle(step, model, (earlier != null) ? earlier : request(step));
 		}
-		assertThat(model.describe(this.store.find(this.keys.get(step.key())))).as("What is known after %s", this.done)
+		assertThat(model.describe(this.store.find(this.keys.get(step.key())))).as("Record after %s", this.done)
 			.isEqualTo(model.toString());
 	}
 
@@ -59,7 +59,7 @@ final class Sequence {
 		Claim claim = this.store.claim(request);
 		String answer = model.describe(claim);
 		this.done.add(step + " -> " + answer);
-		assertThat(answer).as("The last answer of %s", this.done).isEqualTo(model.claim(request));
+		assertThat(answer).as("Last answer of %s", this.done).isEqualTo(model.claim(request));
 		if (claim instanceof Claim.Acquired owned) {
 			model.acquired(request, owned);
 			this.acquired[step.key()][step.owner()] = request;
@@ -70,7 +70,7 @@ final class Sequence {
 		Mutation mutation = Mutation.valueOf(step.call().name());
 		Settlement settlement = mutation.apply(this.store, request);
 		this.done.add(step + " -> " + settlement);
-		assertThat(settlement).as("The last answer of %s", this.done).isIn(model.settle(mutation, request));
+		assertThat(settlement).as("Last answer of %s", this.done).isIn(model.settle(mutation, request));
 	}
 
 }

@@ -7,7 +7,7 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Tag;
 
 /**
- * What any sequence of calls is answered. These run on the engine of jqwik.
+ * Random sequences of calls. They run on the engine of jqwik.
  */
 interface SequenceContract extends StoreContract {
 
@@ -15,7 +15,7 @@ interface SequenceContract extends StoreContract {
 	@Tag("promise-2")
 	@Tag("promise-3")
 	@Tag("promise-4")
-	default void everyAnswerIsThatOfTheModel(@ForAll(supplier = Steps.class) List<Step> steps) {
+	default void everyAnswerEqualsThatOfTheModel(@ForAll(supplier = Steps.class) List<Step> steps) {
 		Sequence sequence = new Sequence(store());
 		steps.forEach(sequence::perform);
 	}

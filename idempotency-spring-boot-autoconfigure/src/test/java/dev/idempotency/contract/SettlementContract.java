@@ -18,7 +18,7 @@ import dev.idempotency.store.Settlement;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * How an owner ends its claim.
+ * Settlements of a claim by its owner.
  */
 interface SettlementContract extends StoreContract {
 
@@ -32,8 +32,8 @@ interface SettlementContract extends StoreContract {
 	@ParameterizedTest
 	@EnumSource
 	@Tag("promise-4")
-	default void lateOwnerSettlesWhenNobodyTookOver(Mutation mutation) {
-		ClaimRequest owner = Known.RUN_OUT.reach(this, Requests.newKey());
+	default void ownerSettlesAnExpiredClaimThatIsNotTakenOver(Mutation mutation) {
+		ClaimRequest owner = Known.EXPIRED.reach(this, Requests.newKey());
 		assertThat(mutation.apply(store(), owner)).isEqualTo(Settlement.SETTLED);
 	}
 
@@ -42,7 +42,7 @@ interface SettlementContract extends StoreContract {
 			"RELEASED, COMPLETE", "RELEASED, RENEW" })
 	@Tag("promise-3")
 	@Tag("promise-4")
-	default void ownerCannotUndoWhatItSettled(Known settled, Mutation mutation) {
+	default void ownerCannotUndoASettlement(Known settled, Mutation mutation) {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = settled.reach(this, key);
 		IdempotencyRecord before = record(key);
@@ -50,10 +50,10 @@ interface SettlementContract extends StoreContract {
 		assertUnchanged(key, before);
 	}
 
-	// Whether that is told as settled or lost is up to the store: the key is free.
+	// The store may return either outcome, because the key is claimable.
 	@ParameterizedTest
 	@CsvSource({ "FAILED, RELEASE", "RELEASED, FAIL" })
-	default void ownerThatFreedItsKeyChangesNothingMore(Known freed, Mutation mutation) {
+	default void ownerThatFailedOrReleasedItsClaimChangesNothing(Known freed, Mutation mutation) {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = freed.reach(this, key);
 		IdempotencyRecord before = record(key);
@@ -62,20 +62,20 @@ interface SettlementContract extends StoreContract {
 	}
 
 	@Test
-	default void completionWithoutResultAnswersWithNone() {
+	default void completionWithoutResultReturnsNoResult() {
 		assertThat(resultOf(null)).isNull();
 	}
 
 	@Test
 	@Tag("promise-8")
-	default void emptyResultIsNotTheSameAsNone() {
+	default void emptyResultDiffersFromNoResult() {
 		assertThat(resultOf(new byte[0])).isEmpty();
 	}
 
 	@ParameterizedTest
 	@ValueSource(ints = { 1, 256, 65536 })
 	@Tag("promise-8")
-	default void binaryResultIsKept(int length) {
+	default void binaryResultIsStored(int length) {
 		byte[] result = new byte[length];
 		IntStream.range(0, length).forEach((i) -> result[i] = (byte) (length - i));
 		assertThat(resultOf(result)).isEqualTo(result);

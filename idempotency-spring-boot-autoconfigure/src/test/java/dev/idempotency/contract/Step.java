@@ -1,11 +1,11 @@
 package dev.idempotency.contract;
 
 /**
- * A call in a sequence.
+ * One call of a sequence.
  *
- * @param owner who calls
- * @param call what is called
- * @param key for which key
+ * @param owner the number of the caller
+ * @param call the call
+ * @param key the number of the key
  */
 record Step(int owner, Call call, int key) {
 
@@ -15,7 +15,7 @@ record Step(int owner, Call call, int key) {
 	}
 
 	/**
-	 * What can be called.
+	 * The calls of a sequence.
 	 */
 	enum Call {
 

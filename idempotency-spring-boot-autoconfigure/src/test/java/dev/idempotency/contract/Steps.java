@@ -12,7 +12,7 @@ import net.jqwik.api.Tuple;
 import dev.idempotency.contract.Step.Call;
 
 /**
- * Sequences of calls by three owners on two keys, some of them made twice.
+ * Generates sequences of calls by three owners for two keys. Some calls are repeated.
  */
 final class Steps implements ArbitrarySupplier<List<Step>> {
 

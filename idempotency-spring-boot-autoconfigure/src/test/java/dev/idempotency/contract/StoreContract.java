@@ -11,8 +11,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * What the tests of one concern need. The concerns are interfaces so that a store is
- * tested by one class, under its own name.
+ * Helpers for the tests of one concern. Each concern is an interface, so that one class
+ * under the name of the store runs all tests.
  */
 interface StoreContract {
 
@@ -21,23 +21,23 @@ interface StoreContract {
 	IdempotencyStore store();
 
 	/**
-	 * A short lease, for tests that wait until it has run out.
-	 * @return the shortest lease that the store can keep, or a bit more
+	 * Return a short lease, for tests that wait until it has expired.
+	 * @return the shortest lease that the store supports, or slightly more
 	 */
 	default Duration lease() {
 		return Duration.ofMillis(100);
 	}
 
 	/**
-	 * A short retention, for tests that wait until it is over.
-	 * @return the shortest retention that the store can keep, or a bit more
+	 * Return a short retention, for tests that wait until it has expired.
+	 * @return the shortest retention that the store supports, or slightly more
 	 */
 	default Duration retention() {
 		return Duration.ofMillis(500);
 	}
 
 	/**
-	 * By how much a time may differ because of the unit in which the store keeps it.
+	 * Return the unit in which the store holds times. Times may differ by it.
 	 * @return the unit
 	 */
 	default Duration precision() {
@@ -45,8 +45,8 @@ interface StoreContract {
 	}
 
 	/**
-	 * By how much the end of the retention may differ from one time that it is told to
-	 * the next.
+	 * Return the largest difference between the ends of the retention that two look-ups
+	 * of the same record return.
 	 * @return the difference
 	 */
 	default Duration precisionOfTheEnd() {
@@ -55,8 +55,8 @@ interface StoreContract {
 
 	Duration competition();
 
-	// The store's own clock tells when the time is over: by a claim that is made now and
-	// then runs out.
+	// The clock of the store decides when the time has passed. A claim with this lease
+	// shows it by its expiry.
 	default void letPass(Duration time) {
 		IdempotencyKey witness = Requests.newKey();
 		store().claim(Requests.request(witness, time.plus(precision())));
@@ -67,13 +67,14 @@ interface StoreContract {
 	}
 
 	default IdempotencyRecord record(IdempotencyKey key) {
-		return store().find(key).orElseThrow(() -> new AssertionError("Nothing is known about the " + key));
+		return store().find(key).orElseThrow(() -> new AssertionError("There is no record of the " + key));
 	}
 
 	/**
-	 * Compare a record with what it was, its times as exactly as the store tells them.
+	 * Assert that a record is unchanged. Times are compared with the precision of the
+	 * store.
 	 * @param key the key
-	 * @param expected what it was
+	 * @param expected the earlier record
 	 */
 	default void assertUnchanged(IdempotencyKey key, IdempotencyRecord expected) {
 		assertThat(record(key)).usingRecursiveComparison()

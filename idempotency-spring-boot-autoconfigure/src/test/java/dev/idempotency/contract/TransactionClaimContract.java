@@ -15,7 +15,7 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Claims in a transaction, the store's own or somebody else's.
+ * Claims in a transaction of the template or of its caller.
  */
 interface TransactionClaimContract extends TransactionContract {
 
@@ -47,7 +47,7 @@ interface TransactionClaimContract extends TransactionContract {
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	@Tag("promise-5")
-	default void claimInATransactionHasNeverBeenAfterARollback(boolean joined) {
+	default void claimInATransactionLeavesNoRecordAfterARollback(boolean joined) {
 		IdempotencyKey key = Requests.newKey();
 		Known.FAILED.reach(this, key);
 		IdempotencyRecord before = record(key);
@@ -58,7 +58,7 @@ interface TransactionClaimContract extends TransactionContract {
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	@Tag("promise-3")
-	default void completedKeyAnswersAClaimInATransaction(boolean joined) {
+	default void claimOfACompletedKeyInATransactionReturnsItsResult(boolean joined) {
 		IdempotencyKey key = Requests.newKey();
 		Known.COMPLETED.reach(this, key);
 		assertThat(commit(() -> claim(key, joined))).isInstanceOf(Claim.Completed.class);
@@ -67,7 +67,7 @@ interface TransactionClaimContract extends TransactionContract {
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	@Tag("promise-2")
-	default void liveKeyAnswersAClaimInATransaction(boolean joined) {
+	default void claimOfALiveKeyInATransactionIsInProgress(boolean joined) {
 		IdempotencyKey key = Requests.newKey();
 		Known.LIVE.reach(this, key);
 		IdempotencyRecord before = record(key);
@@ -86,9 +86,9 @@ interface TransactionClaimContract extends TransactionContract {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "FAILED,true", "FAILED,false", "RUN_OUT,true", "RELEASED,false" })
+	@CsvSource({ "FAILED,true", "FAILED,false", "EXPIRED,true", "RELEASED,false" })
 	@Tag("promise-9")
-	default void freeKeyTakesOtherContentInATransaction(Known known, boolean joined) {
+	default void claimableKeyAcceptsOtherContentInATransaction(Known known, boolean joined) {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key, "a");
 		ClaimRequest other = Requests.request(key, "b", Requests.LEASE, Requests.RETENTION);
@@ -114,7 +114,7 @@ interface TransactionClaimContract extends TransactionContract {
 
 	@Test
 	@Tag("promise-8")
-	default void storedResultAnswersAfterTheCommit() {
+	default void storedResultIsReplayedAfterTheCommit() {
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		commit(() -> {
 			store().insert(owner);
@@ -128,7 +128,7 @@ interface TransactionClaimContract extends TransactionContract {
 	@Test
 	@Tag("promise-5")
 	@Tag("promise-8")
-	default void storedResultIsGoneAfterARollback() {
+	default void storedResultDoesNotExistAfterARollback() {
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		rollBack(() -> {
 			store().insert(owner);

@@ -13,7 +13,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
- * What the tests of a concern of transactions need.
+ * Helpers for the tests of transactions.
  */
 interface TransactionContract extends StoreContract {
 
@@ -37,7 +37,7 @@ interface TransactionContract extends StoreContract {
 		return store().insert(Requests.request(key));
 	}
 
-	// Another thread has no part in the transaction of this one.
+	// Another thread does not take part in the transaction of this thread.
 	default void elsewhere(Runnable action) {
 		CompletableFuture.runAsync(action).orTimeout(30, TimeUnit.SECONDS).join();
 	}

@@ -5,8 +5,8 @@ import org.springframework.transaction.PlatformTransactionManager;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
- * What every {@link TransactionalIdempotencyStore} must do, what is asked of every store
- * included.
+ * The obligations of every {@link TransactionalIdempotencyStore}, including those of
+ * every store.
  *
  * @since 0.1.0
  */
@@ -17,8 +17,8 @@ public abstract class TransactionalIdempotencyStoreContract extends IdempotencyS
 	public abstract TransactionalIdempotencyStore store();
 
 	/**
-	 * The transactions that the store takes part in.
-	 * @return their manager
+	 * Return the manager of the transactions in which the store takes part.
+	 * @return the transaction manager
 	 */
 	@Override
 	public abstract PlatformTransactionManager transactionManager();

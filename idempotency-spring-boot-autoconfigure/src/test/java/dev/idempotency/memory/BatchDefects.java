@@ -22,7 +22,7 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.Settlement;
 
 /**
- * Stores that treat several keys in another way than one.
+ * Stores that treat several keys differently from one key.
  */
 final class BatchDefects {
 
@@ -35,7 +35,7 @@ final class BatchDefects {
 		return reversed;
 	}
 
-	static IdempotencyStore answersClaimsInReverse() {
+	static IdempotencyStore returnsClaimsInReverse() {
 		return new DelegatingStore() {
 
 			@Override
@@ -46,7 +46,7 @@ final class BatchDefects {
 		};
 	}
 
-	static IdempotencyStore answersSettlementsInReverse() {
+	static IdempotencyStore returnsSettlementsInReverse() {
 		return new DelegatingStore() {
 
 			@Override
@@ -208,7 +208,7 @@ final class BatchDefects {
 		};
 	}
 
-	static IdempotencyStore answersClaimsOfOneKeyAlike() {
+	static IdempotencyStore settlesClaimsOfOneKeyAlike() {
 		return new DelegatingStore() {
 
 			@Override

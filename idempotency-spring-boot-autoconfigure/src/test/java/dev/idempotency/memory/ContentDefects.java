@@ -23,7 +23,7 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.Settlement;
 
 /**
- * Stores that keep the wrong things.
+ * Stores that store wrong content.
  */
 final class ContentDefects {
 
@@ -99,7 +99,7 @@ final class ContentDefects {
 		};
 	}
 
-	static IdempotencyStore takesRepeatedClaimsForStrangers() {
+	static IdempotencyStore treatsRepeatedClaimsAsThoseOfAnotherOwner() {
 		return new DelegatingStore() {
 
 			private final Set<UUID> tokens = ConcurrentHashMap.newKeySet();
@@ -138,7 +138,7 @@ final class ContentDefects {
 		};
 	}
 
-	static IdempotencyStore takesEmptyResultsForNone() {
+	static IdempotencyStore treatsEmptyResultsAsNone() {
 		return new DelegatingStore() {
 
 			@Override
@@ -149,7 +149,7 @@ final class ContentDefects {
 		};
 	}
 
-	static IdempotencyStore answersRenewalsInReverse() {
+	static IdempotencyStore returnsRenewalsInReverse() {
 		return new DelegatingStore() {
 
 			@Override

@@ -27,21 +27,21 @@ import dev.idempotency.store.IdempotencyStore;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for the contract: a healthy store passes, and each defect is found by the tests
- * that are about it.
+ * Tests for the contract kit: a correct store passes, and the tests for an obligation
+ * find a store that violates it.
  */
 @Execution(ExecutionMode.SAME_THREAD)
 class ContractKitTests {
 
 	private static final String COMPETITION = "ownersNeverOverlapFencesGrowCompletionIsFinalAndZombiesChangeNothing";
 
-	private static final String SEQUENCES = "everyAnswerIsThatOfTheModel";
+	private static final String SEQUENCES = "everyAnswerEqualsThatOfTheModel";
 
-	private static final String BATCH = "batchOfClaimsIsAnsweredInItsOrder";
+	private static final String BATCH = "claimsOfABatchReturnTheirAnswersInOrder";
 
-	private static final String LOST_KEYS = "lostKeysOfABatchAreLeftAloneAndTheOthersSettled";
+	private static final String LOST_KEYS = "lostKeysOfABatchStayAndTheOthersAreSettled";
 
-	private static final String STRANGER = "strangerChangesNothing";
+	private static final String STRANGER = "callerWithoutAClaimChangesNothing";
 
 	private static final String EARLIER_OWNER = "earlierOwnerChangesNothing";
 
@@ -57,7 +57,7 @@ class ContractKitTests {
 	void defectIsFound(Supplier<IdempotencyStore> defective, Set<String> by) {
 		Duration competition = by.contains(COMPETITION) ? Duration.ofSeconds(1) : Duration.ofMillis(1);
 		Set<String> found = new HashSet<>();
-		// Threads that come late on a busy machine may miss a race, but not each time.
+		// On a busy machine, late threads may miss a race, but not in every run.
 		for (int runs = 0; runs < 5 && !found.containsAll(by); runs++) {
 			found.addAll(failed(run(defective.get(), competition)));
 		}
@@ -74,18 +74,18 @@ class ContractKitTests {
 						COMPETITION, SEQUENCES),
 				defect("renews for any token", FencingDefects::renewsForAnyToken, STRANGER, EARLIER_OWNER, COMPETITION,
 						SEQUENCES),
-				defect("fails for any token, secretly", FencingDefects::failsForAnyTokenAndTellsOtherwise, STRANGER,
+				defect("fails for any token and returns LOST", FencingDefects::failsForAnyTokenAndReturnsLost, STRANGER,
 						EARLIER_OWNER, COMPETITION, SEQUENCES),
 				defect("tells everybody settled", FencingDefects::tellsEverybodySettled, STRANGER, EARLIER_OWNER,
-						"nothingIsKnownAfterAMutationOfAnAbsentKey", COMPETITION, SEQUENCES),
-				defect("tells forgotten keys as lost", FencingDefects::tellsForgottenKeysAsLost,
-						"nothingIsKnownAfterAMutationOfAnAbsentKey", LOST_KEYS),
+						"mutationOfAnAbsentKeyLeavesNoRecord", COMPETITION, SEQUENCES),
+				defect("reports forgotten keys as lost", FencingDefects::reportsForgottenKeysAsLost,
+						"mutationOfAnAbsentKeyLeavesNoRecord", LOST_KEYS),
 				defect("restores over the records of others", FencingDefects::restoresOverTheRecordsOfOthers,
 						"recordOfAnotherOwnerIsNotReplaced"),
 				defect("restores with a new fence", FencingDefects::restoresWithANewFence,
 						"forgottenClaimIsRestoredWithItsFenceAndAttempt"),
 				defect("restores what the owner has freed", FencingDefects::restoresWhatTheOwnerHasFreed,
-						"ownerCannotRestoreWhatItSettled"),
+						"ownerCannotRestoreASettledClaim"),
 				defect("looks for the owner, then writes", FencingDefects::looksForTheOwnerBeforeItWrites, COMPETITION),
 				defect("looks for a free key, then writes", FencingDefects::looksForAFreeKeyBeforeItWrites,
 						"oneOfManyAcquiresAnAbsentKey", COMPETITION),
@@ -94,35 +94,37 @@ class ContractKitTests {
 				defect("ends leases 3 ms early", () -> TimeDefects.endsLeases((lease) -> lease.minusMillis(3)),
 						COMPETITION),
 				defect("ends leases at half", () -> TimeDefects.endsLeases((lease) -> lease.dividedBy(2)),
-						"claimIsTakenOverWhenItsLeaseHasRunOutAndNotBefore", COMPETITION),
+						"claimIsTakenOverWhenItsLeaseHasExpiredAndNotBefore", COMPETITION),
 				defect("ends leases late", () -> TimeDefects.endsLeases((lease) -> lease.multipliedBy(2)),
-						"liveClaimAnswersWithTheRestOfItsLease", "timesAreCountedFromTheClaim"),
+						"liveClaimReturnsItsRemainingLease", "timesAreCountedFromTheClaim"),
 				defect("ends retention at half", TimeDefects::endsRetentionAtHalf,
-						"completedKeyIsAcquiredWhenItsRetentionIsOverAndNotBefore"),
+						"completedKeyIsAcquiredWhenItsRetentionHasExpiredAndNotBefore"),
 				defect("counts retention from the completion", TimeDefects::countsRetentionFromTheCompletion,
 						"completionDoesNotExtendTheRetention"),
-				defect("refuses late owners", TimeDefects::refusesLateOwners, "lateOwnerSettlesWhenNobodyTookOver"),
+				defect("refuses owners of expired claims", TimeDefects::refusesOwnersOfExpiredClaims,
+						"ownerSettlesAnExpiredClaimThatIsNotTakenOver"),
 				defect("renews only live claims", TimeDefects::renewsOnlyLiveClaims,
-						"lateOwnerSettlesWhenNobodyTookOver", "claimThatHadRunOutIsLiveAgainAfterItsRenewal"),
+						"ownerSettlesAnExpiredClaimThatIsNotTakenOver", "expiredClaimIsAliveAfterItsRenewal"),
 				defect("ignores fingerprints", ContentDefects::ignoresFingerprints, "otherContentIsAMismatch",
 						SEQUENCES),
 				defect("compares content of free keys", ContentDefects::comparesContentOfFreeKeys,
-						"freeKeyTakesOtherContent", SEQUENCES),
+						"claimableKeyAcceptsOtherContent", SEQUENCES),
 				defect("compares fingerprints of different versions", ContentDefects::comparesVersions,
 						"fingerprintsOfDifferentVersionsAreNotCompared"),
 				defect("ignores content of live claims", ContentDefects::ignoresContentOfLiveClaims,
-						"otherContentIsAMismatch", "freeKeyTakesOtherContent", SEQUENCES),
+						"otherContentIsAMismatch", "claimableKeyAcceptsOtherContent", SEQUENCES),
 				defect("ignores scopes", ContentDefects::ignoresScopes, "sameKeyInTwoScopesIsTwoOperations"),
-				defect("takes repeated claims for strangers", ContentDefects::takesRepeatedClaimsForStrangers,
+				defect("treats repeated claims as those of another owner",
+						ContentDefects::treatsRepeatedClaimsAsThoseOfAnotherOwner,
 						"repeatedClaimHasTheSameFenceAndAttempt", SEQUENCES),
 				defect("loses repeated failures", ContentDefects::losesRepeatedFailures,
-						"repeatedSettlementIsSettledAgainAndChangesNothing", SEQUENCES),
+						"repeatedSettlementIsSettledAndChangesNothing", SEQUENCES),
 				defect("counts released attempts", ContentDefects::countsReleasedAttempts,
 						"releasedKeyIsAcquiredAtOnceForTheSameAttempt", SEQUENCES),
-				defect("takes empty results for none", ContentDefects::takesEmptyResultsForNone,
-						"emptyResultIsNotTheSameAsNone"),
-				defect("answers renewals in reverse", ContentDefects::answersRenewalsInReverse,
-						"renewalsOfSeveralClaimsAreAnsweredInTheirOrder"));
+				defect("treats empty results as none", ContentDefects::treatsEmptyResultsAsNone,
+						"emptyResultDiffersFromNoResult"),
+				defect("returns renewals in reverse", ContentDefects::returnsRenewalsInReverse,
+						"renewalsOfSeveralClaimsReturnTheirOutcomesInOrder"));
 	}
 
 	@ParameterizedTest
@@ -133,27 +135,27 @@ class ContractKitTests {
 
 	static Stream<Arguments> defectOfBatchesIsFound() {
 		return Stream.of(
-				defect("answers claims in reverse", BatchDefects::answersClaimsInReverse, BATCH,
-						"manyKeysAreClaimedCompletedAndAnsweredEachWithItsOwn"),
-				defect("answers settlements in reverse", BatchDefects::answersSettlementsInReverse, LOST_KEYS),
+				defect("returns claims in reverse", BatchDefects::returnsClaimsInReverse, BATCH,
+						"manyKeysAreClaimedAndCompletedEachWithItsOwnResult"),
+				defect("returns settlements in reverse", BatchDefects::returnsSettlementsInReverse, LOST_KEYS),
 				defect("loses all with one", BatchDefects::losesAllWithOne, LOST_KEYS),
 				defect("settles for any token", BatchDefects::settlesAllWithOne, LOST_KEYS),
-				defect("answers claims of one key alike", BatchDefects::answersClaimsOfOneKeyAlike,
-						"claimsOfOneKeyInABatchAreAnsweredByTheirTokens"),
+				defect("settles claims of one key alike", BatchDefects::settlesClaimsOfOneKeyAlike,
+						"claimsOfOneKeyInABatchAreSettledByTheirTokens"),
 				defect("keeps one result for all", BatchDefects::keepsOneResultForAll,
 						"eachCompletionOfABatchHasItsOwnResult"),
 				defect("claims duplicates again", BatchDefects::claimsDuplicatesAgain, BATCH,
-						"manyKeysAreClaimedCompletedAndAnsweredEachWithItsOwn"),
+						"manyKeysAreClaimedAndCompletedEachWithItsOwnResult"),
 				defect("keeps one lease for all", BatchDefects::keepsOneLeaseForAll, "eachClaimOfABatchHasItsOwnTimes"),
 				defect("keeps one fingerprint for all", BatchDefects::keepsOneFingerprintForAll, BATCH,
 						"eachClaimOfABatchHasItsOwnContent"),
 				defect("compares content of free keys", BatchDefects::comparesContentOfFreeKeys, BATCH),
 				defect("claims with tokens of its own", BatchDefects::claimsWithTokensOfItsOwn,
-						"repeatedBatchOfClaimsIsAnsweredAsTheFirst"),
+						"repeatedBatchOfClaimsReturnsTheFirstAnswers"),
 				defect("looks for free keys, then writes", BatchDefects::looksForFreeKeysBeforeItWrites,
 						"eachKeyOfOverlappingBatchesHasOneOwner"),
 				defect("refuses to settle again", BatchDefects::refusesToSettleAgain,
-						"repeatedBatchOfSettlementsIsSettledAgainAndChangesNothing"));
+						"repeatedSettlementsOfABatchAreSettledAndChangeNothing"));
 	}
 
 	private static Arguments defect(String name, Supplier<IdempotencyStore> defective, String... by) {
@@ -184,7 +186,7 @@ class ContractKitTests {
 	}
 
 	/**
-	 * The contract of the store that is looked at now.
+	 * The contract test of the store under examination.
 	 */
 	static class Subject extends IdempotencyStoreContract {
 

@@ -16,7 +16,7 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.Settlement;
 
 /**
- * A healthy store behind one that is not.
+ * A correct store, as the delegate of a defective one.
  */
 class DelegatingStore implements IdempotencyStore {
 
@@ -41,13 +41,13 @@ class DelegatingStore implements IdempotencyStore {
 		return claim;
 	}
 
-	// The last request that has acquired the key, for those who do not compare tokens.
+	// The last request that acquired the key, for stores that do not compare tokens.
 	ClaimRequest owner(ClaimRequest claim) {
 		ClaimRequest owner = this.owners.getOrDefault(claim.key(), claim);
 		return new ClaimRequest(claim.key(), owner.token(), claim.fingerprint(), claim.lease(), claim.retention());
 	}
 
-	// For those who look first and write then.
+	// For stores that check first and write later.
 	boolean owns(ClaimRequest claim) {
 		Integer fence = this.fences.get(claim);
 		return fence != null && find(claim.key()).filter((record) -> record.fence() == fence).isPresent();

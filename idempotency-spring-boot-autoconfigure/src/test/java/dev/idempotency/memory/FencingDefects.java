@@ -14,7 +14,7 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.Settlement;
 
 /**
- * Stores that mix up who owns a key.
+ * Stores that confuse the owners of a key.
  */
 final class FencingDefects {
 
@@ -65,7 +65,7 @@ final class FencingDefects {
 		};
 	}
 
-	static IdempotencyStore failsForAnyTokenAndTellsOtherwise() {
+	static IdempotencyStore failsForAnyTokenAndReturnsLost() {
 		return new DelegatingStore() {
 
 			@Override
@@ -142,7 +142,7 @@ final class FencingDefects {
 		};
 	}
 
-	static IdempotencyStore tellsForgottenKeysAsLost() {
+	static IdempotencyStore reportsForgottenKeysAsLost() {
 		return new DelegatingStore() {
 
 			@Override

@@ -19,7 +19,7 @@ import dev.idempotency.template.IdempotencyListener;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for what is special to {@link InMemoryIdempotencyStore}.
+ * Tests for {@link InMemoryIdempotencyStore} beyond the contract.
  */
 class InMemoryIdempotencyStoreTests {
 
@@ -99,7 +99,7 @@ class InMemoryIdempotencyStoreTests {
 	}
 
 	@Test
-	void backlogIsAsOldAsTheOldestExpiredKey() {
+	void backlogAgeIsThatOfTheOldestExpiredKey() {
 		assertThat(this.store.backlogAge()).isZero();
 		completed("a");
 		this.now = this.now.plusSeconds(5);
@@ -110,7 +110,7 @@ class InMemoryIdempotencyStoreTests {
 
 	@Test
 	@Tag("promise-2")
-	void cleanupLeavesLiveClaimsWhateverTheirRetention() {
+	void cleanupKeepsLiveClaimsAfterTheirRetention() {
 		this.store.claim(request("key", RETENTION.plus(LEASE)));
 		this.now = this.now.plus(RETENTION);
 		assertThat(this.store.deleteExpired(10)).isZero();
@@ -120,7 +120,7 @@ class InMemoryIdempotencyStoreTests {
 
 	@Test
 	@Tag("promise-4")
-	void cleanupLeavesFailedKeysWithTheirFenceUntilTheirRetentionEnds() {
+	void cleanupKeepsFailedKeysWithTheirFenceUntilTheirRetentionEnds() {
 		ClaimRequest owner = request("key", LEASE);
 		this.store.claim(owner);
 		this.store.release(owner);

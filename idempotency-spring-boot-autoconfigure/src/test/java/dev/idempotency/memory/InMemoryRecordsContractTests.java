@@ -3,7 +3,7 @@ package dev.idempotency.memory;
 import dev.idempotency.contract.IdempotencyRecordsContract;
 
 /**
- * The contract of {@link InMemoryIdempotencyStore} for people.
+ * Contract tests for the records of {@link InMemoryIdempotencyStore}.
  */
 class InMemoryRecordsContractTests extends IdempotencyRecordsContract {
 

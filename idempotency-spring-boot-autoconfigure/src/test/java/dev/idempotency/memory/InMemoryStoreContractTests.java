@@ -5,7 +5,7 @@ import java.time.Duration;
 import dev.idempotency.contract.IdempotencyStoreContract;
 
 /**
- * The contract of {@link InMemoryIdempotencyStore}.
+ * Contract tests for {@link InMemoryIdempotencyStore}.
  */
 class InMemoryStoreContractTests extends IdempotencyStoreContract {
 

@@ -15,7 +15,7 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.Settlement;
 
 /**
- * Stores that count time wrongly.
+ * Stores that measure time wrongly.
  */
 final class TimeDefects {
 
@@ -69,7 +69,7 @@ final class TimeDefects {
 		};
 	}
 
-	static IdempotencyStore refusesLateOwners() {
+	static IdempotencyStore refusesOwnersOfExpiredClaims() {
 		return new DelegatingStore() {
 
 			@Override

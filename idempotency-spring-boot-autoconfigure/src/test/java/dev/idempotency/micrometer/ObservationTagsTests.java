@@ -14,7 +14,7 @@ import dev.idempotency.Mode;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentOperation;
-import dev.idempotency.template.OperationContext.Scope;
+import dev.idempotency.template.OperationContext.OpenContext;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -52,7 +52,7 @@ class ObservationTagsTests {
 	@Test
 	void outcomeScopeAndAttemptAreTagged() {
 		assertThat(tagged(() -> {
-			Scope scope = this.tags.begin(OPERATION);
+			OpenContext scope = this.tags.begin(OPERATION);
 			scope.ended(execution(KEY, 3));
 			scope.close();
 		})).isEqualTo(Map.of("idempotency.outcome", "in_progress", "idempotency.scope", "ledger", "idempotency.attempt",
@@ -62,7 +62,7 @@ class ObservationTagsTests {
 	@Test
 	void laterOutcomeReplacesPending() {
 		assertThat(tagged(() -> {
-			Scope scope = this.tags.begin(OPERATION);
+			OpenContext scope = this.tags.begin(OPERATION);
 			scope.close();
 			assertThat(this.context.getLowCardinalityKeyValue("idempotency.outcome").getValue()).isEqualTo("pending");
 			scope.ended(execution(KEY, 0));

@@ -131,7 +131,7 @@ class RedisIdempotencyStoreTests {
 	}
 
 	@Test
-	void failureWithoutMessageIsKept() {
+	void failureWithoutMessageIsStored() {
 		store.claim(this.first);
 		store.fail(this.first, new Failure("type", null));
 		assertThat(redis.record(this.key).failure()).isEqualTo(new Failure("type", null));

@@ -98,7 +98,7 @@ class CompletionCacheTests {
 
 	@Test
 	@Tag("promise-11")
-	void completionThatTheStoreDidNotTakeIsNotCached() {
+	void pendingCompletionIsNotCached() {
 		UnreliableStore store = new UnreliableStore(database.store());
 		store.fail(StoreCall.COMPLETE);
 		IdempotencyTemplate unreliable = template(store);

@@ -71,7 +71,7 @@ class IdempotencyAdminTests {
 
 	@ParameterizedTest
 	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTO")
-	void evictedKeyIsForgottenByTheCache(Mode mode) {
+	void evictedKeyIsRemovedFromTheCache(Mode mode) {
 		run(mode);
 		assertThat(run(mode).duplicate()).isTrue();
 		assertThat(this.admin.evict(this.key, false, null)).isEqualTo(Change.DONE);
@@ -79,7 +79,7 @@ class IdempotencyAdminTests {
 	}
 
 	@Test
-	void duplicateThatHasReadTheRecordBeforeItsEvictionDoesNotBringItBack() {
+	void duplicateThatReadTheRecordBeforeItsEvictionDoesNotCacheIt() {
 		database.store().complete(claim(), null);
 		this.cache.beforeAdd = () -> this.admin.evict(this.key, false, null);
 		assertThat(run(Mode.LEASED).duplicate()).isTrue();
@@ -103,7 +103,7 @@ class IdempotencyAdminTests {
 	}
 
 	@Test
-	void changeIsLoggedWithScopeKeyAndWhoAndCounted() {
+	void changeIsLoggedWithScopeKeyAndUserAndReported() {
 		claim();
 		try (Logs logs = new Logs()) {
 			this.admin.release(this.key, false, "alice");
@@ -113,7 +113,7 @@ class IdempotencyAdminTests {
 				.asString()
 				.contains("Refused: release of the " + this.key + " by 'alice'", "alive");
 			assertThat(logs.messages("WARN").get(0)).contains("release (forced) of the " + this.key + " by 'alice'");
-			assertThat(logs.messages("WARN").get(1)).contains("evict of the " + this.key + " by somebody unknown");
+			assertThat(logs.messages("WARN").get(1)).contains("evict of the " + this.key + " by an unknown user");
 		}
 		assertThat(this.listener.interventions()).containsExactly("RELEASE refused", "RELEASE done", "EVICT done");
 	}
@@ -138,7 +138,7 @@ class IdempotencyAdminTests {
 	}
 
 	@Test
-	void bulkEvictionDeletesTheSelectionForTheCacheToo() {
+	void bulkEvictionRemovesTheSelectionFromStoreAndCache() {
 		run(Mode.LEASED);
 		assertThat(run(Mode.LEASED).duplicate()).isTrue();
 		assertThat(this.admin.countEvictable(selection(), false, 10, null))
@@ -149,7 +149,7 @@ class IdempotencyAdminTests {
 	}
 
 	@Test
-	void duplicateThatHasReadTheRecordBeforeItsBulkEvictionDoesNotBringItBack() {
+	void duplicateThatReadTheRecordBeforeItsBulkEvictionDoesNotCacheIt() {
 		database.store().complete(claim(), null);
 		this.cache.beforeAdd = () -> evictAll(false, 10, null);
 		assertThat(run(Mode.LEASED).duplicate()).isTrue();
@@ -192,7 +192,7 @@ class IdempotencyAdminTests {
 	}
 
 	@Test
-	void bulkEvictionIsLoggedWithSelectionAndUserAndCountedOnceAndADryRunIsNot() {
+	void bulkEvictionIsLoggedAndReportedOnceAndADryRunIsNot() {
 		Instant created = Instant.parse("2026-01-01T00:00:00Z");
 		database.store().complete(claim(), null);
 		try (Logs logs = new Logs()) {
@@ -211,7 +211,7 @@ class IdempotencyAdminTests {
 	}
 
 	@Test
-	void storeThatCannotListSaysSo() {
+	void storeWithoutRecordsRefusesAChange() {
 		try (IdempotencyTemplate other = new IdempotencyTemplate(new UnreliableStore(database.store()),
 				new TemplateSettings(null, false, List.of(this.listener)))) {
 			assertThat(other.admin().records()).isEmpty();
@@ -221,7 +221,7 @@ class IdempotencyAdminTests {
 	}
 
 	/**
-	 * A cache in which something may happen before an entry is added.
+	 * A cache that calls a hook before it adds an entry.
 	 */
 	private static final class HookedCache implements CompletionCache {
 

@@ -33,21 +33,21 @@ class IdempotencyListenersTests {
 			List.of(this.first, new ThrowingListener(), this.last));
 
 	@Test
-	void everyListenerIsToldAboutAnExecution() {
+	void everyListenerIsNotifiedOfAnExecution() {
 		this.listeners.executed(EXECUTION);
 		assertThat(this.first.executions()).containsExactly(EXECUTION);
 		assertThat(this.last.executions()).containsExactly(EXECUTION);
 	}
 
 	@Test
-	void everyListenerIsToldAboutAStoreCall() {
+	void everyListenerIsNotifiedOfAStoreCall() {
 		this.listeners.storeCalled("jdbc", StoreCall.CLAIM, StoreOutcome.UNAVAILABLE, Duration.ZERO);
 		assertThat(this.first.storeCalls()).containsExactly("jdbc CLAIM unavailable");
 		assertThat(this.last.storeCalls()).containsExactly("jdbc CLAIM unavailable");
 	}
 
 	@Test
-	void everyListenerIsToldAboutACompletion() {
+	void everyListenerIsNotifiedOfACompletion() {
 		IdempotencyKey key = IdempotencyKey.of("scope", "key");
 		this.listeners.completionFailed("payments", key);
 		this.listeners.completionSettled("payments", key, Settlement.LOST);
@@ -56,7 +56,7 @@ class IdempotencyListenersTests {
 	}
 
 	@Test
-	void everyListenerIsToldAboutAnIntervention() {
+	void everyListenerIsNotifiedOfAnIntervention() {
 		this.listeners.intervened(Intervention.EVICT, true);
 		assertThat(this.first.interventions()).containsExactly("EVICT done");
 		assertThat(this.last.interventions()).containsExactly("EVICT done");

@@ -61,25 +61,25 @@ class NextKeyTests {
 	}
 
 	@Test
-	void keysStayTheSameOverReleases() {
+	void keysAreTheSameInEveryRelease() {
 		assertThat(run(IdempotencyKey.of("payments", "order-1"))).startsWith("cbaecca4-e0d2-4e52-454c-63663afa85aa-0 ");
 	}
 
 	@Test
-	void longestKeyGivesShortKeysThatAreUsable() {
+	void longestKeyYieldsShortValidKeys() {
 		IdempotencyKey longest = IdempotencyKey.of("s".repeat(512), "k".repeat(512));
 		assertThat(run(longest).split(" ")).allMatch((next) -> next.length() < 50)
 			.allMatch((next) -> IdempotencyKey.problem(next) == null);
 	}
 
 	@Test
-	void otherScopeGetsOtherKeys() {
+	void otherScopeHasOtherKeys() {
 		assertThat(run(this.key).split(" "))
 			.doesNotContainAnyElementsOf(List.of(run(IdempotencyKey.of("mail", "order-1")).split(" ")));
 	}
 
 	@Test
-	void executionAfterAFailureGetsTheSameKeys() {
+	void executionAfterAFailureHasTheSameKeys() {
 		assertThatIllegalStateException()
 			.isThrownBy(() -> this.template.execute(operation(this.key), new TextCodec(), () -> {
 				throw new IllegalStateException(threeKeys());
@@ -89,7 +89,7 @@ class NextKeyTests {
 	}
 
 	@Test
-	void executionAfterAnEvictionGetsTheSameKeys() {
+	void executionAfterAnEvictionHasTheSameKeys() {
 		String first = run(this.key);
 		this.template.admin().evict(this.key, false, null);
 		IdempotentResult<String> again = this.template.execute(operation(this.key), new TextCodec(),
@@ -98,7 +98,7 @@ class NextKeyTests {
 	}
 
 	@Test
-	void handlerWithinAHandlerHasKeysOfItsOwn() {
+	void nestedHandlerHasItsOwnKeys() {
 		IdempotencyKey inner = IdempotencyKey.of("mail", "order-1");
 		this.template.execute(operation(this.key), new TextCodec(), () -> {
 			assertThat(IdempotentExecution.current().nextKey()).isEqualTo(this.key.id() + "-0");
@@ -108,7 +108,7 @@ class NextKeyTests {
 		});
 	}
 
-	// Of the keys that a handler draws, in the transactions that it is given.
+	// The positions of the keys that a handler creates in transactions.
 	private List<String> positions(BiConsumer<TransactionTemplate, List<String>> handler) {
 		try (TestDatabase database = TestDatabase.h2()) {
 			TransactionTemplate transactions = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
@@ -122,14 +122,14 @@ class NextKeyTests {
 		}
 	}
 
-	// Without what tells its topic and type.
+	// Without the hash of topic and type.
 	private static String transactional(IdempotentExecution execution) {
 		String drawn = execution.nextTransactionalKey("topic", "type");
 		return drawn.substring(0, drawn.lastIndexOf('-'));
 	}
 
 	@Test
-	void transactionalKeyTellsTopicAndTypeApart() {
+	void transactionalKeyDependsOnTopicAndType() {
 		List<String> keys = positions((transactions, drawn) -> transactions.executeWithoutResult((status) -> {
 			for (String[] kind : new String[][] { { "topic", "type" }, { "topic", "other" }, { "topi", "ctype" },
 					{ "t".repeat(249), "t".repeat(255) }, { "topic", "type" } }) {
@@ -143,7 +143,7 @@ class NextKeyTests {
 	}
 
 	@Test
-	void keyOfATransactionThatRollsBackIsGivenAgainUnlessALaterOneIsInUse() {
+	void keyOfARolledBackTransactionIsReusedUnlessALaterKeyIsInUse() {
 		assertThat(positions((transactions, keys) -> {
 			IdempotentExecution execution = IdempotentExecution.current();
 			transactions.executeWithoutResult((status) -> {
@@ -162,7 +162,7 @@ class NextKeyTests {
 	}
 
 	@Test
-	void keyOfATransactionAfterOneThatHasRolledBackIsNotGivenAgain() {
+	void keyOfATransactionAfterARollbackIsNotReused() {
 		assertThat(positions((transactions, keys) -> {
 			IdempotentExecution execution = IdempotentExecution.current();
 			transactions.executeWithoutResult((status) -> {
@@ -199,14 +199,14 @@ class NextKeyTests {
 	}
 
 	@Test
-	void noExecutionOfABatchIsTheCurrentOne() {
+	void batchHasNoSingleCurrentExecution() {
 		List<BatchItem> items = Stream.of("a", "b")
 			.map((value) -> new BatchItem(operation(IdempotencyKey.of("ledger", value)), 0))
 			.toList();
 		BatchResult<String> executed = this.template.executeAll(items, new TextCodec(), (due) -> {
 			assertThat(IdempotentExecution.ifCurrent()).isNull();
 			assertThatIllegalStateException().isThrownBy(IdempotentExecution::current)
-				.withMessage("A batch runs on this thread; use currentBatch()");
+				.withMessage("A batch runs on this thread. Call currentBatch()");
 			return IdempotentExecution.currentBatch().stream().map(IdempotentExecution::nextKey).toList();
 		});
 		assertThat(executed.failure()).isNull();

@@ -37,14 +37,14 @@ class OperationContextsTests {
 	}
 
 	@Test
-	void everyContextIsToldWhateverAnotherThrows() {
+	void everyContextIsCalledWhenAnotherThrows() {
 		this.template.execute(this.operation, ResultCodec.none(), () -> this.events.add("handler"));
 		assertThat(this.events).containsExactly("first begins", "last begins", "handler", "first ended PROCESSED 1",
 				"last ended PROCESSED 1", "last closed", "first closed");
 	}
 
 	@Test
-	void failedHandlerEndsWithItsAttempt() {
+	void executionAfterAFailureEndsWithItsAttempt() {
 		this.store.release(claimed());
 		assertThatIllegalStateException()
 			.isThrownBy(() -> this.template.execute(this.operation, ResultCodec.none(), () -> {
@@ -63,7 +63,7 @@ class OperationContextsTests {
 	}
 
 	@Test
-	void asynchronousOperationEndsBeforeItIsAnswered() {
+	void asynchronousOperationEndsBeforeItsFutureCompletes() {
 		CompletableFuture<String> handler = new CompletableFuture<>();
 		CompletableFuture<?> answer = this.template.executeAsync(this.operation, ResultCodec.none(), () -> handler)
 			.thenRun(() -> this.events.add("answered"));
@@ -74,7 +74,7 @@ class OperationContextsTests {
 	}
 
 	@Test
-	void batchIsSurroundedOnce() {
+	void batchHasOneContext() {
 		this.template.executeAll(List.of(new BatchItem(this.operation, "lane"), new BatchItem(null, "lane")),
 				ResultCodec.none(), (due) -> {
 					this.events.add("handler");
@@ -99,18 +99,18 @@ class OperationContextsTests {
 		}
 
 		@Override
-		public Scope begin(IdempotentOperation begun) {
+		public OpenContext begin(IdempotentOperation begun) {
 			return scope("begins");
 		}
 
 		@Override
-		public Scope beginBatch(String scope) {
+		public OpenContext beginBatch(String scope) {
 			return scope("begins batch");
 		}
 
-		private Scope scope(String event) {
+		private OpenContext scope(String event) {
 			add(event);
-			return new Scope() {
+			return new OpenContext() {
 
 				@Override
 				public void close() {
@@ -136,7 +136,7 @@ class OperationContextsTests {
 		private boolean begun;
 
 		@Override
-		public Scope begin(IdempotentOperation operation) {
+		public OpenContext begin(IdempotentOperation operation) {
 			this.begun = !this.begun;
 			if (this.begun) {
 				throw new IllegalStateException("context");
@@ -151,7 +151,7 @@ class OperationContextsTests {
 	private static final class SilentContext implements OperationContext {
 
 		@Override
-		public Scope begin(IdempotentOperation operation) {
+		public OpenContext begin(IdempotentOperation operation) {
 			return null;
 		}
 

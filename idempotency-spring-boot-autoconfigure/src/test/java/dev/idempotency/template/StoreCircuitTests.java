@@ -98,21 +98,21 @@ class StoreCircuitTests {
 		});
 	}
 
-	// A pool whose database is gone makes each caller wait for its whole time-out.
+	// The pool of an unavailable database blocks each caller for the whole time-out.
 	private IdempotencyTemplate deadTemplate(boolean failOpen) {
 		this.dead = TestDatabase.create();
 		IdempotencyTemplate template = template(this.dead.store(), new JdbcTransactionManager(this.dead.pool()),
 				failOpen);
 		this.dead.pool().getHikariConfigMXBean().setConnectionTimeout(1000);
 		this.dead.drop();
-		// Else a handler without statements would commit on a connection that is dead.
+		// Otherwise a handler without statements would commit on a broken connection.
 		this.dead.pool().getHikariPoolMXBean().softEvictConnections();
 		return template;
 	}
 
 	@ParameterizedTest
 	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTO")
-	void recordsThatWaitForADeadStoreCostNoTimeoutEach(Mode mode) {
+	void blockedRecordsOfAnUnavailableStoreCostNoTimeoutEach(Mode mode) {
 		IdempotencyTemplate template = deadTemplate(false);
 		long start = System.nanoTime();
 		for (int i = 0; i < RECORDS; i++) {
@@ -138,7 +138,7 @@ class StoreCircuitTests {
 		assertThat(this.listener.outcomes()).hasSize(RECORDS).containsOnly(Outcome.UNPROTECTED);
 	}
 
-	// What it writes belongs to a transaction of the same database.
+	// The handler's writes belong to a transaction of the same database.
 	@Test
 	@Tag("promise-15")
 	void handlerOfTransactionalModeDoesNotRunWithoutATransaction() {
@@ -218,7 +218,7 @@ class StoreCircuitTests {
 	void openCircuitSendsNothing() {
 		IdempotencyTemplate template = template(this.store, null, false);
 		open(template);
-		// Without an end, so that no probe comes in between.
+		// The circuit stays open, so that no probe interferes.
 		this.breaker.transitionToForcedOpenState();
 		int calls = this.listener.storeCalls().size();
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
@@ -228,7 +228,7 @@ class StoreCircuitTests {
 	}
 
 	@Test
-	void probeClosesTheCircuitOfAStoreThatIsBack() {
+	void probeClosesTheCircuitWhenTheStoreIsAvailableAgain() {
 		IdempotencyTemplate template = template(this.store, null, false);
 		open(template);
 		this.store.recover();
@@ -267,7 +267,7 @@ class StoreCircuitTests {
 
 	@Test
 	@Tag("promise-7")
-	void whatIsLeftIsSettledAtTheEndThroughAnOpenCircuit() {
+	void pendingCompletionIsSettledAtShutdownThroughAnOpenCircuit() {
 		IdempotencyTemplate closing = template(this.store, null, false);
 		IdempotencyKey key = TestDatabase.newKey();
 		this.store.fail(StoreCall.COMPLETE);
@@ -280,7 +280,7 @@ class StoreCircuitTests {
 	}
 
 	@Test
-	void errorOfATransactionManagerDoesNotUseUpTheProbe() {
+	void errorOfATransactionManagerReleasesTheProbe() {
 		JdbcTransactionManager failing = new JdbcTransactionManager(database.pool());
 		failing.addListener(new TransactionExecutionListener() {
 
@@ -330,7 +330,7 @@ class StoreCircuitTests {
 	}
 
 	@Test
-	void recordThatCannotBeReadDoesNotOpenTheCircuit() {
+	void unreadableRecordDoesNotOpenTheCircuit() {
 		IdempotencyTemplate template = template(this.store, null, true);
 		this.store.garble(StoreCall.CLAIM);
 		for (int i = 0; i < 20; i++) {
@@ -344,7 +344,7 @@ class StoreCircuitTests {
 	}
 
 	@Test
-	void outageIsLoggedOnceAndItsEndOnce() {
+	void outageAndItsEndAreLoggedOnceEach() {
 		IdempotencyTemplate template = template(this.store, null, false);
 		try (Logs logs = Logs.ofThisThread()) {
 			open(template);

@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for what is known of a completion that the store did not take, until it is
+ * Tests for the {@link UnrecordedCompletion} of a handler that has run, until it is
  * settled.
  */
 @Tag("promise-6")
@@ -60,7 +60,7 @@ class UnrecordedCompletionTests {
 
 	@ParameterizedTest
 	@EnumSource
-	void completionIsPendingUntilTheStoreTakesIt(Way way) {
+	void completionIsPendingUntilItIsRecorded(Way way) {
 		this.store.fail(StoreCall.COMPLETE);
 		way.run(this);
 		await().untilAsserted(() -> assertThat(pending()).containsExactly(this.key));
@@ -94,7 +94,7 @@ class UnrecordedCompletionTests {
 
 	@Test
 	@Tag("promise-4")
-	void completionThatIsTooLateIsTold() {
+	void completionAfterAReleaseIsReportedAsLost() {
 		this.store.fail(StoreCall.COMPLETE);
 		Way.SINGLE.run(this);
 		database.store().records().orElseThrow().release(this.key, true);
@@ -106,7 +106,7 @@ class UnrecordedCompletionTests {
 	}
 
 	@Test
-	void failureThatCouldNotBeRecordedIsNoCompletion() {
+	void failureThatCouldNotBeRecordedIsNotPending() {
 		this.store.fail(StoreCall.FAIL, StoreCall.CLAIM, StoreCall.RELEASE);
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 			.isThrownBy(() -> this.template.execute(this.operation, ResultCodec.none(), () -> null));
@@ -121,7 +121,7 @@ class UnrecordedCompletionTests {
 	}
 
 	/**
-	 * How a handler may be run.
+	 * The ways to run a handler.
 	 */
 	enum Way {
 
