@@ -1,5 +1,5 @@
 /**
- * What operators look at.
+ * Actuator endpoints and the health indicator.
  */
 @NullMarked
 package dev.idempotency.actuate;

@@ -1,5 +1,5 @@
 /**
- * The store in the memory of one process, for tests.
+ * A store in the memory of one process, for tests.
  */
 @NullMarked
 package dev.idempotency.memory;

@@ -27,7 +27,7 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.function.SingletonSupplier;
 
 /**
- * Contexts whose listener containers do not start: what matters is how they are wired.
+ * Contexts whose listener containers do not start, for tests of their wiring.
  */
 public final class Contexts {
 
@@ -42,7 +42,7 @@ public final class Contexts {
 	}
 
 	/**
-	 * Boot's auto-configurations, on a real database.
+	 * Create a runner with Boot's auto-configurations and a real database.
 	 * @return the runner
 	 */
 	public static ApplicationContextRunner boot() {
@@ -50,7 +50,7 @@ public final class Contexts {
 	}
 
 	/**
-	 * Boot's auto-configurations and those of the library.
+	 * Create a runner with Boot's auto-configurations and those of the library.
 	 * @return the runner
 	 */
 	public static ApplicationContextRunner all() {
@@ -58,7 +58,7 @@ public final class Contexts {
 	}
 
 	/**
-	 * All but some.
+	 * Create a runner without some auto-configurations.
 	 * @param classes the auto-configurations that are left out
 	 * @return the runner
 	 */
@@ -80,7 +80,7 @@ public final class Contexts {
 	}
 
 	/**
-	 * The library's auto-configurations, as Boot finds them.
+	 * Return the auto-configurations of the library, as Boot finds them.
 	 * @return the classes
 	 */
 	public static Stream<Class<?>> autoConfigurations() {
@@ -92,9 +92,9 @@ public final class Contexts {
 	}
 
 	/**
-	 * What the library's failure analyzers say, as Boot finds them.
+	 * Analyze a failure with the failure analyzers of the library, as Boot finds them.
 	 * @param failure the failure of a start
-	 * @return the sentence and the action
+	 * @return the description and the action
 	 */
 	public static FailureAnalysis analyze(Throwable failure) {
 		List<FailureAnalyzer> analyzers = SpringFactoriesLoader.forDefaultResourceLocation(null)

@@ -22,8 +22,8 @@ import org.springframework.util.backoff.FixedBackOff;
 import dev.idempotency.template.IdempotencyListener;
 
 /**
- * An error handler with five immediate retries and a dead-letter topic, and a record of
- * what is delivered to it and how it ends.
+ * An error handler with five immediate retries and a dead-letter topic. It records the
+ * deliveries and the outcomes of executions.
  */
 @Configuration(proxyBeanMethods = false)
 public class DeadLetters implements IdempotencyListener {
@@ -54,7 +54,7 @@ public class DeadLetters implements IdempotencyListener {
 	}
 
 	/**
-	 * The offsets that were delivered.
+	 * Return the offsets that were delivered.
 	 * @param topic the topic
 	 * @return the offsets in their order, each as often as it was delivered
 	 */
@@ -66,7 +66,7 @@ public class DeadLetters implements IdempotencyListener {
 	}
 
 	/**
-	 * How the executions of a listener ended.
+	 * Return the outcomes of the executions of a listener.
 	 * @param listener the name of the listener
 	 * @return the outcomes in their order
 	 */
@@ -78,7 +78,7 @@ public class DeadLetters implements IdempotencyListener {
 	}
 
 	/**
-	 * A topic of one's own that has a dead-letter topic.
+	 * Create a topic with a dead-letter topic for one test.
 	 * @param prefix the beginning of its name
 	 * @return its name
 	 */
@@ -89,7 +89,7 @@ public class DeadLetters implements IdempotencyListener {
 	}
 
 	/**
-	 * The dead letters of a topic.
+	 * Return the dead letters of a topic.
 	 * @param topic the topic
 	 * @return the records
 	 */
@@ -102,7 +102,7 @@ public class DeadLetters implements IdempotencyListener {
 	}
 
 	/**
-	 * Let a group that is named like its topic, and has no member now, start anew.
+	 * Reset the offsets of a group with the name of its topic and without members.
 	 * @param topic the topic
 	 */
 	public static void rewind(String topic) {

@@ -10,7 +10,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.springframework.util.FileSystemUtils;
 
 /**
- * Directories for the data of servers, which would fill the disk in the end.
+ * Temporary directories for the data of servers, deleted at the end of the JVM.
  */
 final class Directories {
 
@@ -29,9 +29,9 @@ final class Directories {
 	}
 
 	/**
-	 * Delete one at the end of the JVM.
+	 * Delete a directory at the end of the JVM.
 	 * @param directory the directory
-	 * @param stop ends who works with it
+	 * @param stop stops the server that uses it
 	 */
 	static void deleteAtExit(Path directory, Runnable stop) {
 		Runtime.getRuntime().addShutdownHook(new Thread(() -> {
@@ -40,7 +40,7 @@ final class Directories {
 		}));
 	}
 
-	// A server that is being stopped may write on for a moment.
+	// A server that is being stopped may still write for a moment.
 	private static void delete(Path directory) {
 		for (int tries = 0; tries < TRIES; tries++) {
 			try {

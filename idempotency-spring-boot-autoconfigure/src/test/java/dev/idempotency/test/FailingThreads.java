@@ -4,7 +4,8 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Threads the first of which cannot be started, as when the system has none to spare.
+ * Threads of which the first cannot be started, as in a system that has run out of
+ * threads.
  */
 public final class FailingThreads implements ThreadFactory {
 

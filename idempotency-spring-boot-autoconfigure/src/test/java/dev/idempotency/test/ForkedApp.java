@@ -11,7 +11,7 @@ import org.assertj.core.api.Assertions;
 import org.awaitility.Awaitility;
 
 /**
- * An application in a process of its own, which tells what happens line by line.
+ * An application in a separate process, which prints a line for each event.
  */
 public final class ForkedApp implements AutoCloseable {
 
@@ -38,7 +38,7 @@ public final class ForkedApp implements AutoCloseable {
 	}
 
 	/**
-	 * Wait until the application has told something.
+	 * Wait until the application has printed a line.
 	 * @param line the line
 	 */
 	public void awaitLine(String line) {
@@ -54,7 +54,7 @@ public final class ForkedApp implements AutoCloseable {
 	}
 
 	/**
-	 * Say something to the application, on its standard input.
+	 * Send a line to the standard input of the application.
 	 * @param line the line
 	 */
 	public void tell(String line) {
@@ -67,7 +67,7 @@ public final class ForkedApp implements AutoCloseable {
 	}
 
 	/**
-	 * Stop the whole process in its tracks.
+	 * Freeze the whole process.
 	 */
 	public void freeze() {
 		Signals.freeze(this.process.pid());
@@ -83,7 +83,7 @@ public final class ForkedApp implements AutoCloseable {
 	}
 
 	/**
-	 * Ask the process to end, and do not wait for it.
+	 * Terminate the process without waiting for it.
 	 */
 	public void terminate() {
 		// Process.destroy() would close its streams as well.

@@ -28,7 +28,7 @@ import org.awaitility.Awaitility;
 import org.springframework.util.function.SingletonSupplier;
 
 /**
- * What a test does to the shared broker.
+ * Operations of tests on the shared broker.
  */
 public final class Kafka {
 
@@ -66,7 +66,7 @@ public final class Kafka {
 	/**
 	 * Send a record without waiting for the broker.
 	 * @param record the record
-	 * @return what tells that the broker has it
+	 * @return the future of the broker's acknowledgment
 	 */
 	public static Future<RecordMetadata> sendSoon(ProducerRecord<String, String> record) {
 		return producer(record.topic()).send(record);
@@ -85,7 +85,7 @@ public final class Kafka {
 	}
 
 	/**
-	 * Send many values, each under a key of its own.
+	 * Send many values, each with its own key.
 	 * @param topic the topic
 	 * @param partitions the number of its partitions
 	 * @param count the number of values
@@ -106,7 +106,7 @@ public final class Kafka {
 	}
 
 	/**
-	 * How many records of a topic a group has not committed yet.
+	 * Return the number of records of a topic that a group has not committed yet.
 	 * @param group the group
 	 * @param topic the topic
 	 * @return the number of records
@@ -116,7 +116,8 @@ public final class Kafka {
 	}
 
 	/**
-	 * How many records of a topic of another broker a group has not committed yet.
+	 * Return the number of records of a topic of another broker that a group has not
+	 * committed yet.
 	 * @param servers the broker
 	 * @param group the group
 	 * @param topic the topic
@@ -141,7 +142,7 @@ public final class Kafka {
 	}
 
 	/**
-	 * What a group has committed.
+	 * Return the offset that a group has committed.
 	 * @param group the group
 	 * @param topic the topic
 	 * @param partition the partition
@@ -182,7 +183,7 @@ public final class Kafka {
 	}
 
 	/**
-	 * How many records of a partition a group has not committed yet.
+	 * Return the number of records of a partition that a group has not committed yet.
 	 * @param group the group
 	 * @param topic the topic
 	 * @param partition the partition
@@ -218,7 +219,7 @@ public final class Kafka {
 	}
 
 	/**
-	 * All records of a topic.
+	 * Return all records of a topic.
 	 * @param topic the topic
 	 * @return the records
 	 */
@@ -227,7 +228,8 @@ public final class Kafka {
 	}
 
 	/**
-	 * All records of a topic that are in no aborted transaction; waits for open ones.
+	 * Return all records of a topic that are not in an aborted transaction. Waits for
+	 * open transactions.
 	 * @param topic the topic
 	 * @return the records
 	 */
@@ -236,7 +238,7 @@ public final class Kafka {
 	}
 
 	/**
-	 * All records of a topic of another broker.
+	 * Return all records of a topic of another broker.
 	 * @param servers the broker
 	 * @param topic the topic
 	 * @return the records

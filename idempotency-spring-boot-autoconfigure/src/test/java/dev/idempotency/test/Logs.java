@@ -12,8 +12,8 @@ import ch.qos.logback.core.AppenderBase;
 import org.slf4j.LoggerFactory;
 
 /**
- * The log of the library while this is open: of the thread that opened it and of all
- * threads that were started from there since, so that other tests can log meanwhile.
+ * Captures the log of the library while it is open: of the thread that opened it and of
+ * all threads that this thread has started since, so that other tests can log meanwhile.
  */
 public final class Logs implements AutoCloseable {
 

@@ -11,7 +11,7 @@ import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.StoreCircuit;
 
 /**
- * Remembers what it is told.
+ * Records the events of which it is notified.
  */
 public final class RecordingListener implements IdempotencyListener {
 
@@ -41,8 +41,8 @@ public final class RecordingListener implements IdempotencyListener {
 	}
 
 	/**
-	 * Completions that the store did not take at first, and what came of them.
-	 * @return what was told
+	 * Return the pending completions and their outcomes.
+	 * @return the events
 	 */
 	public List<String> completions() {
 		return this.completions;

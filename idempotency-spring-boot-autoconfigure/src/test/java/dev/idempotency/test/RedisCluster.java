@@ -70,7 +70,7 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	/**
-	 * The servers, the masters first as they were at the beginning.
+	 * Return the servers, beginning with the initial masters.
 	 * @return the servers
 	 */
 	public List<RedisProcess> nodes() {
@@ -78,7 +78,7 @@ public final class RedisCluster implements AutoCloseable {
 	}
 
 	/**
-	 * The server that was the master of a key at the beginning.
+	 * Return the server that was initially the master of a key.
 	 * @param key the name of the key
 	 * @return the server
 	 */

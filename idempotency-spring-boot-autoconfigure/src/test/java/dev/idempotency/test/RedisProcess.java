@@ -49,7 +49,7 @@ public final class RedisProcess implements RedisServer {
 	}
 
 	/**
-	 * A server that keeps nothing on the disk.
+	 * Start a server without persistence.
 	 * @param arguments the arguments of the server
 	 * @return the server
 	 */
@@ -65,7 +65,7 @@ public final class RedisProcess implements RedisServer {
 	}
 
 	/**
-	 * A server that has on the disk what it has answered.
+	 * Start a server that has persisted a change before it answers.
 	 * @return the server
 	 */
 	public static RedisProcess durable() {
@@ -109,7 +109,7 @@ public final class RedisProcess implements RedisServer {
 	}
 
 	/**
-	 * The process identifier.
+	 * Return the process identifier.
 	 * @return the identifier
 	 */
 	public long pid() {
@@ -118,7 +118,8 @@ public final class RedisProcess implements RedisServer {
 
 	@Override
 	public void stop() {
-		// Of a process that ended long since, the identifier may be another's by now.
+		// The identifier of a process that has ended may belong to another process by
+		// now.
 		if (this.process.isAlive()) {
 			this.process.destroyForcibly().onExit().join();
 		}
@@ -160,7 +161,7 @@ public final class RedisProcess implements RedisServer {
 	}
 
 	/**
-	 * Ask this server, whatever its role.
+	 * Send a command to this server in any role.
 	 * @param command a command without arguments that need quotes
 	 * @return the answer as it was sent
 	 */

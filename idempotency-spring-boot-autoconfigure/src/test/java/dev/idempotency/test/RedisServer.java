@@ -28,14 +28,14 @@ public interface RedisServer {
 	int port();
 
 	/**
-	 * Kill it.
+	 * Kill the server.
 	 */
 	void stop();
 
 	void start();
 
 	/**
-	 * Let it do nothing, with all its connections open.
+	 * Freeze the server with its connections open.
 	 */
 	void freeze();
 

@@ -65,7 +65,7 @@ public final class Servers {
 	}
 
 	/**
-	 * A name that no other test of this JVM uses.
+	 * Create a name that no other test of this JVM uses.
 	 * @param prefix its beginning
 	 * @return the name
 	 */
@@ -74,7 +74,7 @@ public final class Servers {
 	}
 
 	/**
-	 * An empty database of one's own.
+	 * Create an empty database for one test.
 	 * @return its URL
 	 */
 	public static String newDatabase() {
@@ -89,7 +89,7 @@ public final class Servers {
 	}
 
 	/**
-	 * A pool for a database.
+	 * Create a pool for a database.
 	 * @param url the URL of the database
 	 * @return the pool
 	 */
@@ -105,7 +105,7 @@ public final class Servers {
 	}
 
 	/**
-	 * A plain view on a database, for assertions.
+	 * Create a template without a pool, for assertions.
 	 * @param url the URL of the database
 	 * @return the template
 	 */
@@ -115,7 +115,7 @@ public final class Servers {
 	}
 
 	/**
-	 * A topic of one's own.
+	 * Create a topic for one test.
 	 * @param prefix the beginning of its name
 	 * @param partitions the number of partitions
 	 * @return its name
@@ -132,7 +132,7 @@ public final class Servers {
 	}
 
 	/**
-	 * Topics with settings of their own.
+	 * Create topics with their own settings.
 	 * @param topics the topics
 	 */
 	public static void addTopics(NewTopic... topics) {

@@ -3,7 +3,7 @@ package dev.idempotency.test;
 import java.io.IOException;
 
 /**
- * Stops processes in their tracks, lets them go on, and asks them to end.
+ * Freezes, resumes and terminates processes.
  */
 public final class Signals {
 

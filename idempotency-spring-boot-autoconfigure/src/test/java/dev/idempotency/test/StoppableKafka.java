@@ -28,8 +28,8 @@ import org.springframework.util.FileSystemUtils;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A broker in a process of its own, which can be killed and started again at its address
- * and with its data, any number of times.
+ * A broker in a separate process, which can be killed and restarted with its address and
+ * data any number of times.
  */
 public final class StoppableKafka implements AutoCloseable {
 
@@ -58,7 +58,7 @@ public final class StoppableKafka implements AutoCloseable {
 	}
 
 	/**
-	 * A broker that runs.
+	 * Start a broker.
 	 * @return the broker
 	 */
 	public static StoppableKafka create() {
@@ -79,7 +79,7 @@ public final class StoppableKafka implements AutoCloseable {
 				"controller.listener.names", "CONTROLLER", "controller.quorum.voters", "0@127.0.0.1:" + controller,
 				"log.dirs", data(), "offsets.topic.replication.factor", "1", "log.cleaner.dedupe.buffer.size",
 				"2097152"));
-		// A broker that was killed is let in again when its former session has ended.
+		// A killed broker can register again when its former session has ended.
 		properties.putAll(Map.of("broker.session.timeout.ms", "2000", "broker.heartbeat.interval.ms", "200"));
 		return properties;
 	}
@@ -103,15 +103,16 @@ public final class StoppableKafka implements AutoCloseable {
 	}
 
 	/**
-	 * Kill the process (SIGKILL), also a frozen one: the broker says farewell to nobody
-	 * and recovers its logs at the next start. What it has acknowledged is kept.
+	 * Kill the process with SIGKILL, also when it is frozen. The broker does not close
+	 * its sessions and recovers its logs at the next start. Acknowledged records are
+	 * kept.
 	 */
 	public void stop() {
 		this.process.destroyForcibly().onExit().join();
 	}
 
 	/**
-	 * Start it again and wait, about four seconds, until it serves its clients.
+	 * Restart the broker and wait, for about four seconds, until it serves its clients.
 	 */
 	public void start() {
 		Assert.state(!this.process.isAlive(), "Kafka still runs, stop it first");
@@ -144,13 +145,13 @@ public final class StoppableKafka implements AutoCloseable {
 		}
 	}
 
-	// A broker that is not let in yet is in nobody's list.
+	// A broker that is not registered yet is not in the metadata.
 	private static boolean serves(Admin admin) throws Exception {
 		return !admin.describeCluster(new DescribeClusterOptions().timeoutMs(ANSWER)).nodes().get().isEmpty();
 	}
 
 	/**
-	 * Stop the whole process in its tracks: connections stay, answers do not come.
+	 * Freeze the whole process. Its connections stay open and are not answered.
 	 */
 	public void freeze() {
 		Signals.freeze(this.process.pid());
@@ -181,7 +182,7 @@ public final class StoppableKafka implements AutoCloseable {
 	}
 
 	/**
-	 * Stop it for good and delete its data.
+	 * Stop the broker and delete its data.
 	 */
 	@Override
 	public void close() {

@@ -23,8 +23,8 @@ import org.springframework.test.util.AopTestUtils;
  */
 public final class TestApp {
 
-	// An application would set the logging of the whole JVM up anew: for a moment it logs
-	// everything, and forgets who listens.
+	// An application would reset the logging of the whole JVM: it logs everything for a
+	// moment and removes handlers.
 	static {
 		System.setProperty(LoggingSystem.SYSTEM_PROPERTY, LoggingSystem.NONE);
 		SLF4JBridgeHandler.removeHandlersForRootLogger();
@@ -65,9 +65,9 @@ public final class TestApp {
 	}
 
 	/**
-	 * An application.
+	 * Create an application.
 	 * @param configuration its configuration classes
-	 * @return the application, without a database of its own
+	 * @return the application, without a database
 	 */
 	public static TestApp of(Class<?>... configuration) {
 		return new TestApp(configuration);
@@ -83,7 +83,7 @@ public final class TestApp {
 	}
 
 	/**
-	 * Without some auto-configurations.
+	 * Exclude some auto-configurations.
 	 * @param classes the auto-configurations that are left out
 	 * @return this
 	 */
@@ -93,7 +93,7 @@ public final class TestApp {
 	}
 
 	/**
-	 * With Boot's auto-configuration of Redis and the Redis store.
+	 * Add Boot's auto-configuration of Redis and the Redis store.
 	 * @param server the server
 	 * @return this
 	 */
@@ -105,7 +105,7 @@ public final class TestApp {
 	}
 
 	/**
-	 * With a web server on a free port.
+	 * Add a web server on a free port.
 	 * @return this
 	 */
 	public TestApp web() {
@@ -114,7 +114,7 @@ public final class TestApp {
 	}
 
 	/**
-	 * Start it in this process; with a database of its own if none was named.
+	 * Start the application in this process, with a new database if none was named.
 	 * @return its context
 	 */
 	public ConfigurableApplicationContext run() {
@@ -127,13 +127,14 @@ public final class TestApp {
 		return new SpringApplicationBuilder(sources).web(this.type)
 			.registerShutdownHook(false)
 			.properties(this.properties)
-			// The shared broker makes itself a system property, which goes before these.
+			// The shared broker sets a system property, which takes precedence over
+			// these.
 			.run("--" + BROKERS + "=" + this.properties.get(BROKERS));
 	}
 
 	/**
-	 * Start it in a process of its own, by the {@code main} method of its first
-	 * configuration class.
+	 * Start the application in a separate process with the {@code main} method of its
+	 * first configuration class.
 	 * @return the process, whose output can be read
 	 * @throws IOException if it cannot be started
 	 */
@@ -147,7 +148,7 @@ public final class TestApp {
 	}
 
 	/**
-	 * Start it in a process of its own and listen to what it tells.
+	 * Start the application in a separate process and read its lines.
 	 * @return the process
 	 * @throws IOException if it cannot be started
 	 */
@@ -156,7 +157,7 @@ public final class TestApp {
 	}
 
 	/**
-	 * A bean behind its proxy, whose fields can be read.
+	 * Return the target of a proxied bean, whose fields can be read.
 	 * @param context the context
 	 * @param type the type of the bean
 	 * @param <T> the type of the bean

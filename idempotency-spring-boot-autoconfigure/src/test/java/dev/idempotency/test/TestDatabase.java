@@ -24,7 +24,7 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.template.IdempotentOperation;
 
 /**
- * A database with a store in it.
+ * A database with a store.
  */
 public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 
@@ -64,7 +64,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * A database of one's own, with a partitioned table.
+	 * Create a database with a partitioned table.
 	 * @return the database
 	 */
 	public static TestDatabase partitioned() {
@@ -77,7 +77,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * A database of one's own, in the memory of this JVM.
+	 * Create a database in the memory of this JVM.
 	 * @return the database
 	 */
 	public static TestDatabase h2() {
@@ -85,8 +85,8 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * An H2 database.
-	 * @param url what comes after {@code jdbc:h2:}
+	 * Create an H2 database.
+	 * @param url the URL after {@code jdbc:h2:}
 	 * @return the database
 	 */
 	public static TestDatabase h2(String url) {
@@ -128,7 +128,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * A view that takes part in no transaction.
+	 * Return a template that takes part in no transaction.
 	 * @return the template
 	 */
 	public JdbcTemplate jdbc() {
@@ -144,7 +144,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * All columns of a record.
+	 * Return all columns of a record.
 	 * @param key its key
 	 * @return the text of the row
 	 */
@@ -153,7 +153,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * Let a claim run out.
+	 * Let the lease of a claim expire.
 	 * @param key its key
 	 */
 	public void endLease(IdempotencyKey key) {
@@ -161,7 +161,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * Let the time end for which a key is remembered.
+	 * Let the retention of a key expire.
 	 * @param key the key
 	 */
 	public void endRetention(IdempotencyKey key) {
@@ -169,8 +169,8 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * Go on to the next partition; the one before may still be filled by open
-	 * transactions.
+	 * Switch to the next partition. Open transactions may still write to the previous
+	 * partition.
 	 */
 	public void openPartition() {
 		String done = null;
@@ -180,7 +180,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * Go on to the next partition, when no open transaction fills the one before.
+	 * Switch to the next partition when no open transaction writes to the previous one.
 	 */
 	public void nextPartition() {
 		openPartition();
@@ -195,7 +195,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * Take the database away, with all its connections.
+	 * Remove the database with all its connections.
 	 */
 	public void drop() {
 		Servers.jdbc(Servers.postgres().url("postgres"))

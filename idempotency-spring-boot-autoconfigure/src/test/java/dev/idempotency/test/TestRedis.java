@@ -20,7 +20,7 @@ import dev.idempotency.store.IdempotencyRecord;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A Redis server with a store in it.
+ * A Redis server with a store.
  */
 public final class TestRedis implements AfterAllCallback, AutoCloseable {
 
@@ -47,8 +47,8 @@ public final class TestRedis implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * A store in the shared server.
-	 * @return the store and what belongs to it
+	 * Create a store on the shared server.
+	 * @return the store and its resources
 	 */
 	public static TestRedis create() {
 		return new TestRedis(Servers.redis());
@@ -72,7 +72,7 @@ public final class TestRedis implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * Wait for the first connection, which takes its time on a busy machine.
+	 * Wait for the first connection, which is slow on a busy machine.
 	 * @param store the store that is connected
 	 */
 	public static void awaitContact(RedisIdempotencyStore store) {
@@ -88,7 +88,7 @@ public final class TestRedis implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * A view of one's own.
+	 * Return commands on a separate connection.
 	 * @return the commands
 	 */
 	public RedisCommands<byte[], byte[]> commands() {
@@ -108,7 +108,7 @@ public final class TestRedis implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * What is kept under a key.
+	 * Return the value under a key.
 	 * @param key the key
 	 * @return the value, one character for each byte, {@code null} if there is none
 	 */
@@ -126,7 +126,7 @@ public final class TestRedis implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * Let a claim run out.
+	 * Let the lease of a claim expire.
 	 * @param key its key
 	 */
 	public void endLease(IdempotencyKey key) {

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.template.ResultCodec;
 
 /**
- * Keeps text as UTF-8.
+ * Writes text as UTF-8.
  */
 public final class TextCodec implements ResultCodec<String> {
 

@@ -28,7 +28,7 @@ import dev.idempotency.store.Settlement;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 
 /**
- * Hands calls on to a real store, but for those that fail by the will of a test.
+ * Delegates to a real store, except for calls that a test lets fail.
  */
 public final class UnreliableStore implements IdempotencyStore {
 
@@ -69,7 +69,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	/**
-	 * Let a concurrent transaction get in the way of calls.
+	 * Let calls fail as if a concurrent transaction held the key.
 	 * @param calls the calls
 	 */
 	public void contend(StoreCall... calls) {
@@ -77,32 +77,32 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	/**
-	 * Do something before a call.
+	 * Run a hook before a call.
 	 * @param call the call
-	 * @param hook what to do, or to throw
+	 * @param hook the hook, which may throw
 	 */
 	public void before(StoreCall call, Consumer<ClaimRequest> hook) {
 		this.hooks.put(call, hook);
 	}
 
 	/**
-	 * Do something between a claim and its answer.
-	 * @param hook what to do
+	 * Run a hook between a claim and its answer.
+	 * @param hook the hook
 	 */
 	public void afterClaim(Consumer<ClaimRequest> hook) {
 		this.afterClaim = hook;
 	}
 
 	/**
-	 * Do something before a forgotten claim is restored.
-	 * @param hook what to do
+	 * Run a hook before a forgotten claim is restored.
+	 * @param hook the hook
 	 */
 	public void beforeRestore(Consumer<ClaimRequest> hook) {
 		this.beforeRestore = hook;
 	}
 
 	/**
-	 * Let the first of some calls end in an Error.
+	 * Let the first of some calls throw an Error.
 	 * @param call the calls
 	 */
 	public void breakOnce(StoreCall call) {
@@ -115,14 +115,14 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	/**
-	 * Renew without batches.
+	 * Renew leases one by one.
 	 */
 	public void renewOneByOne() {
 		this.oneByOne = true;
 	}
 
 	/**
-	 * Let calls meet something that is no record.
+	 * Let calls fail as if the value under the key were not a record.
 	 * @param calls the calls
 	 */
 	public void garble(StoreCall... calls) {
@@ -130,7 +130,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	/**
-	 * Let calls take effect although their answers never come.
+	 * Let calls take effect and lose their answers.
 	 * @param calls the calls
 	 */
 	public void loseAnswers(StoreCall... calls) {
@@ -154,7 +154,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	/**
-	 * The owner tokens of all completions, failing ones included.
+	 * Return the owner tokens of all completions, including failed ones.
 	 * @return the tokens
 	 */
 	public List<UUID> completions() {
@@ -162,7 +162,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	/**
-	 * How many leases each batch of renewals had.
+	 * Return the number of leases of each batch of renewals.
 	 * @return the sizes
 	 */
 	public List<Integer> renewals() {
@@ -170,7 +170,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	/**
-	 * Who renewed leases.
+	 * Return the threads that renewed leases.
 	 * @return the threads
 	 */
 	public Set<Thread> renewers() {
@@ -272,7 +272,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	/**
-	 * Let people see and change the records; they always can.
+	 * Offer the records to administrators. Their calls never fail.
 	 */
 	public void showRecords() {
 		this.recordsShown = true;
