@@ -53,9 +53,9 @@ final class RecordSql {
 	private static final String PAGE = " " + ORDER + " LIMIT :limit";
 
 	private static final String EVICTABLE_SELECTION = """
-			 AND scope = :scope AND LEFT("key", CHAR_LENGTH(CAST(:prefix AS character varying))) = :prefix
-			  AND created_at >= :createdfrom AND created_at < :createdbefore
-			  AND (state <> 'P' OR lease_until <= %2$s OR :force)""";
+			AND scope = :scope AND LEFT("key", CHAR_LENGTH(CAST(:prefix AS character varying))) = :prefix
+			 AND created_at >= :createdfrom AND created_at < :createdbefore
+			 AND (state <> 'P' OR lease_until <= %2$s OR :force)""";
 
 	// A locked row is in use. A wait for it could end in a deadlock with a batch.
 	private static final String EVICT_ALL = """

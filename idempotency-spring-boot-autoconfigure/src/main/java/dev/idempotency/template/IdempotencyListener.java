@@ -272,12 +272,7 @@ public interface IdempotencyListener {
 		/**
 		 * The leases of running handlers are renewed.
 		 */
-		RENEW,
-
-		/**
-		 * A key is looked up.
-		 */
-		FIND
+		RENEW
 
 	}
 

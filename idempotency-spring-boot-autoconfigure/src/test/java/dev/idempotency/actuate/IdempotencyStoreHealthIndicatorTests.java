@@ -115,7 +115,8 @@ class IdempotencyStoreHealthIndicatorTests {
 				CircuitBreakerConfig.custom().slidingWindowSize(5).minimumNumberOfCalls(5).build());
 		IdempotencyTemplate template = new IdempotencyTemplate(store, new TemplateSettings(null, false,
 				new Resilience4jStoreCircuit(breaker), CompletionCache.NONE, List.of(indicator)));
-		store.fail(StoreCall.CLAIM, StoreCall.FIND);
+		store.fail(StoreCall.CLAIM);
+		store.failPing(true);
 		for (int i = 0; i < 6; i++) {
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> run(template));
 		}
@@ -123,7 +124,7 @@ class IdempotencyStoreHealthIndicatorTests {
 		assertThat(breaker.getState()).isEqualTo(CircuitBreaker.State.OPEN);
 		await().pollDelay(Duration.ofMillis(250)).until(() -> true);
 		assertThat(indicator.health().getStatus()).isEqualTo(Status.DOWN);
-		store.recoverFrom(StoreCall.FIND);
+		store.failPing(false);
 		assertThat(indicator.health().getStatus()).isEqualTo(Status.UP);
 		assertThat(indicator.health().getDetails()).containsEntry("circuit", StoreCircuit.State.OPEN);
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> run(template));

@@ -19,13 +19,13 @@ public final class Logs implements AutoCloseable {
 
 	private static final Logger logger = (Logger) LoggerFactory.getLogger("dev.idempotency");
 
-	// Several may be open at the same time: the first one sets the level, the last one
-	// sets it back.
+	// Several may be open at the same time. The first sets the level, the last restores
+	// it.
 	private static int open;
 
 	private static Level before;
 
-	// The opener of the log, also in the threads that it starts.
+	// The thread that opened the log, also in the threads that it starts.
 	private static final ThreadLocal<Object> OPENER = new InheritableThreadLocal<>();
 
 	private final Recorder recorder;
@@ -42,7 +42,7 @@ public final class Logs implements AutoCloseable {
 		logger.addAppender(this.recorder);
 	}
 
-	// A worker of the tests' pool may have been started by the opener, while that waited.
+	// The opener may have started a worker of the tests' pool while it waited.
 	private static Predicate<ILoggingEvent> byOpener() {
 		Thread opener = Thread.currentThread();
 		return (event) -> Thread.currentThread() == opener
@@ -59,7 +59,7 @@ public final class Logs implements AutoCloseable {
 	}
 
 	/**
-	 * What the library logs on the thread of the test.
+	 * Capture the log of the thread of the test.
 	 * @return the log
 	 */
 	public static Logs ofThisThread() {
@@ -68,7 +68,7 @@ public final class Logs implements AutoCloseable {
 	}
 
 	/**
-	 * What the library logs with a name that only one test has.
+	 * Capture messages that contain a name of only one test.
 	 * @param name the name
 	 * @return the log
 	 */
@@ -77,7 +77,7 @@ public final class Logs implements AutoCloseable {
 	}
 
 	/**
-	 * The messages so far.
+	 * Return the messages so far.
 	 * @param level their level
 	 * @return the messages
 	 */

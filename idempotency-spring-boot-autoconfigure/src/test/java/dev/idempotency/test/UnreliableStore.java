@@ -50,6 +50,8 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	private volatile boolean recordsShown;
 
+	private volatile boolean pingFails;
+
 	private final Set<StoreCall> garbled = ConcurrentHashMap.newKeySet();
 
 	private final Set<StoreCall> deaf = ConcurrentHashMap.newKeySet();
@@ -66,6 +68,10 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	public void fail(StoreCall... calls) {
 		this.failing.addAll(List.of(calls));
+	}
+
+	public void failPing(boolean fails) {
+		this.pingFails = fails;
 	}
 
 	/**
@@ -268,7 +274,7 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return store(StoreCall.FIND).find(key);
+		return this.store.find(key);
 	}
 
 	/**
@@ -285,7 +291,10 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	@Override
 	public void ping() {
-		store(StoreCall.FIND).ping();
+		if (this.pingFails) {
+			throw new DataAccessResourceFailureException("No answer to a ping");
+		}
+		this.store.ping();
 	}
 
 }

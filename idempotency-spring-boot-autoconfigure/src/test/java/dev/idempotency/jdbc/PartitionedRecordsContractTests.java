@@ -1,0 +1,24 @@
+package dev.idempotency.jdbc;
+
+import dev.idempotency.contract.IdempotencyRecordsContract;
+import dev.idempotency.test.TestDatabase;
+
+/**
+ * Contract tests for the records of {@link JdbcIdempotencyStore} in a partitioned table.
+ */
+class PartitionedRecordsContractTests extends IdempotencyRecordsContract {
+
+	private static final TestDatabase database = TestDatabase.partitioned();
+
+	static {
+		for (int i = 0; i < 4; i++) {
+			database.nextPartition();
+		}
+	}
+
+	@Override
+	public JdbcIdempotencyStore store() {
+		return database.store();
+	}
+
+}
