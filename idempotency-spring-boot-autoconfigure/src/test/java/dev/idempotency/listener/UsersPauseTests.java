@@ -69,7 +69,7 @@ class UsersPauseTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "record-later", "batch-later" })
 	void partitionPausedByTheApplicationWhileARecordIsBlockedStaysPaused(String name) {
-		this.app.hold(name, "b", Duration.ofSeconds(3));
+		ClaimRequest other = this.app.hold(name, "b", Duration.ofMinutes(5));
 		this.app.send(name, "b c");
 		this.app.start(name);
 		Listeners listeners = this.app.listeners(Listeners.class);
@@ -77,8 +77,9 @@ class UsersPauseTests {
 		TopicPartition partition = listeners.partition(name);
 		await().atMost(Duration.ofSeconds(20)).until(() -> container.isPartitionPaused(partition));
 		container.pausePartition(partition);
-		// Longer than the record is blocked.
-		await().during(Duration.ofSeconds(5))
+		this.app.store().release(other);
+		// Longer than the partition of a blocked record is paused.
+		await().during(Duration.ofSeconds(6))
 			.atMost(Duration.ofSeconds(20))
 			.until(() -> listeners.seen(name).isEmpty() && container.isPartitionPaused(partition));
 		container.resumePartition(partition);
