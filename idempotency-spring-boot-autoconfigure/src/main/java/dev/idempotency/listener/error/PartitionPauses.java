@@ -26,9 +26,10 @@ import dev.idempotency.OperationNotAcknowledgedException;
  * Pauses the partition of a blocked record and resumes it after a delay. The consumer
  * keeps polling, so it stays in its group. Pauses that the application requests and
  * pauses for blocked records do not end each other.
+ * <p>
+ * Spring Kafka's {@code ListenerContainerPauseService} does not serve: it needs a
+ * {@code TaskScheduler} bean, and its resume ends pauses that the application requests.
  */
-// Spring Kafka's ListenerContainerPauseService needs a TaskScheduler of the application,
-// and its resume would end a pause that the application has requested.
 final class PartitionPauses {
 
 	private static final Log logger = LogFactory.getLog(PartitionPauses.class);
