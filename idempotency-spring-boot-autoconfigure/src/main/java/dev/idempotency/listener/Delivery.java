@@ -62,7 +62,9 @@ final class Delivery {
 
 	private volatile @Nullable RuntimeException blocked;
 
-	// The following state is used in the manual ack modes only.
+	// The following state is used in the manual ack modes only, in which other threads
+	// may
+	// acknowledge.
 	private final @Nullable Acknowledgment delegate;
 
 	private final List<? extends ConsumerRecord<?, ?>> delivered;
@@ -169,7 +171,9 @@ final class Delivery {
 
 	// A retry around the method calls it again in the same delivery.
 	void unblock() {
-		this.blocked = null;
+		if (this.blocked != null) {
+			this.blocked = null;
+		}
 	}
 
 	@Nullable RuntimeException blocked() {
@@ -208,8 +212,10 @@ final class Delivery {
 	 * Hold an acknowledgment of the protected method, which is about to run.
 	 */
 	void begin() {
-		this.acknowledged = false;
-		this.held = true;
+		if (this.delegate != null) {
+			this.acknowledged = false;
+			this.held = true;
+		}
 	}
 
 	void begin(IdempotencyKey operation) {
@@ -218,7 +224,9 @@ final class Delivery {
 	}
 
 	void end() {
-		this.held = false;
+		if (this.held) {
+			this.held = false;
+		}
 	}
 
 	/**
@@ -227,7 +235,7 @@ final class Delivery {
 	 * the record
 	 */
 	void completed(boolean duplicate) {
-		this.held = false;
+		end();
 		if (this.delegate == null) {
 			return;
 		}
@@ -328,7 +336,7 @@ final class Delivery {
 		if (original == null || this.delegate == null) {
 			return false;
 		}
-		this.held = false;
+		end();
 		this.acknowledgments.acknowledgeCopy(this.delivered, this.number, original, this.delegate.isOutOfOrderCommit(),
 				this.delegate::acknowledge);
 		return true;

@@ -89,7 +89,7 @@ class CommitHooks implements ProducerPostProcessor<Object, Object> {
 		}
 		if (value != null && value.startsWith("timeout") && states(value).size() == 1) {
 			producer.abortTransaction();
-			throw new TimeoutException("Nobody knows");
+			throw new TimeoutException("The outcome of the commit is unknown");
 		}
 		try {
 			Object result = method.invoke(producer, arguments);
