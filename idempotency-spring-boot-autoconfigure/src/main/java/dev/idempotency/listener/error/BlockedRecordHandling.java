@@ -30,8 +30,8 @@ public final class BlockedRecordHandling implements DisposableBean {
 	private final PartitionPauses pauses = new PartitionPauses();
 
 	/**
-	 * Decorate what the application has set on a container that is not running. A second
-	 * call changes nothing.
+	 * Decorate the handlers of a container that is not running. A second call changes
+	 * nothing.
 	 * @param container the container
 	 * @param failed receives each record that an error handler may publish
 	 * @param <K> the type of record keys
