@@ -7,16 +7,56 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.KotlinDetector;
 import org.springframework.kafka.listener.adapter.AdapterUtils;
+import reactor.core.publisher.Mono;
 
 /**
- * How an asynchronous method answers.
+ * Converts between the return type of an asynchronous listener method and a
+ * {@link CompletableFuture}.
  */
 interface AsyncResult {
 
 	/**
-	 * A method that returns a future.
+	 * Find the conversion for a method.
+	 * @param method the method
+	 * @return the conversion, {@code null} if the method is not asynchronous
 	 */
-	AsyncResult FUTURE = new AsyncResult() {
+	static @Nullable AsyncResult of(Method method) {
+		if (KotlinDetector.isSuspendingFunction(method)) {
+			return new MonoResult(true);
+		}
+		if (method.getReturnType() == CompletableFuture.class) {
+			return new FutureResult();
+		}
+		return AdapterUtils.isMono(method.getReturnType()) ? new MonoResult(false) : null;
+	}
+
+	/**
+	 * Convert the return value of the method.
+	 * @param returned the return value of the method
+	 * @return the stage that completes with the result
+	 */
+	CompletionStage<Object> stage(@Nullable Object returned);
+
+	/**
+	 * Convert a future to the return type of the method.
+	 * @param future the future
+	 * @return the value to return from the method
+	 */
+	Object answer(CompletableFuture<Object> future);
+
+	/**
+	 * Make Spring Kafka redeliver the record. A failed future does not do that: Spring
+	 * Kafka acknowledges the record before it handles the failure.
+	 * @param reason the reason
+	 * @return the value to return from the method, if the delivery listener throws the
+	 * reason
+	 */
+	Object wait(RuntimeException reason);
+
+	/**
+	 * For a method that returns a {@link CompletableFuture}.
+	 */
+	record FutureResult() implements AsyncResult {
 
 		@Override
 		@SuppressWarnings("unchecked")
@@ -34,43 +74,42 @@ interface AsyncResult {
 			throw reason;
 		}
 
-	};
-
-	/**
-	 * Find out how a method answers.
-	 * @param method the method
-	 * @return its way, {@code null} if it is not asynchronous
-	 */
-	static @Nullable AsyncResult of(Method method) {
-		if (KotlinDetector.isSuspendingFunction(method)) {
-			return new MonoResult(true);
-		}
-		if (method.getReturnType() == CompletableFuture.class) {
-			return FUTURE;
-		}
-		return AdapterUtils.isMono(method.getReturnType()) ? new MonoResult(false) : null;
 	}
 
 	/**
-	 * What to wait for.
-	 * @param returned what the method returned
-	 * @return its signal
+	 * For a method that returns a {@code Mono}, and for a suspending function, which its
+	 * proxy converts to a {@code Mono}.
+	 *
+	 * @param suspending whether the method is called only when the listener adapter
+	 * subscribes
 	 */
-	CompletionStage<Object> stage(@Nullable Object returned);
+	record MonoResult(boolean suspending) implements AsyncResult {
 
-	/**
-	 * What the method is to have returned.
-	 * @param future the answer
-	 * @return the same in the method's own type
-	 */
-	Object answer(CompletableFuture<Object> future);
+		@Override
+		@SuppressWarnings("unchecked")
+		public CompletionStage<Object> stage(@Nullable Object returned) {
+			if (returned == null) {
+				return CompletableFuture.completedFuture(null);
+			}
+			CompletionStage<?> stage = ((Mono<?>) returned).toFuture();
+			return (CompletionStage<Object>) stage;
+		}
 
-	/**
-	 * Make the record come again. A failed answer would not do: Spring Kafka acknowledges
-	 * the record before it looks at the failure.
-	 * @param reason why
-	 * @return what the method is to have returned, if the reason is thrown elsewhere
-	 */
-	Object wait(RuntimeException reason);
+		@Override
+		public Object answer(CompletableFuture<Object> future) {
+			return Mono.fromFuture(future);
+		}
+
+		// During a subscription, an exception is a failed Mono. The delivery listener
+		// throws the reason as soon as the adapter has returned.
+		@Override
+		public Object wait(RuntimeException reason) {
+			if (!this.suspending) {
+				throw reason;
+			}
+			return Mono.never();
+		}
+
+	}
 
 }

@@ -35,10 +35,8 @@ import dev.idempotency.listener.error.BlockedRecordHandling;
  * each time a consumer of the container starts, on the thread of the consumer and before
  * its first poll. A consumer without the decorators is restarted with them. A container
  * that can no longer be protected is stopped.
- *
- * @since 0.1.0
  */
-public final class ContainerInstallations implements ApplicationListener<ConsumerStartingEvent>, Ordered {
+final class ContainerInstallations implements ApplicationListener<ConsumerStartingEvent>, Ordered {
 
 	private static final Log logger = LogFactory.getLog(ContainerInstallations.class);
 
@@ -57,7 +55,7 @@ public final class ContainerInstallations implements ApplicationListener<Consume
 	private final Set<AbstractMessageListenerContainer<?, ?>> restarted = Collections
 		.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
 
-	public ContainerInstallations(BlockedRecordHandling blockedRecords, ApplicationEventPublisher publisher) {
+	ContainerInstallations(BlockedRecordHandling blockedRecords, ApplicationEventPublisher publisher) {
 		this.blockedRecords = blockedRecords;
 		this.publisher = publisher;
 	}

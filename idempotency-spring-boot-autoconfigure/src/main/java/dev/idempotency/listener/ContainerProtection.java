@@ -28,7 +28,6 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.TopicPartitionOffset;
 import org.springframework.util.StringUtils;
 
-import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
@@ -37,10 +36,8 @@ import dev.idempotency.listener.key.ListenerScope;
 /**
  * Protects the containers of endpoints that have {@code @Idempotent} methods. Other
  * containers are not changed.
- *
- * @since 0.1.0
  */
-public final class ContainerProtection {
+final class ContainerProtection {
 
 	private static final Log logger = LogFactory.getLog(ContainerProtection.class);
 
@@ -60,11 +57,9 @@ public final class ContainerProtection {
 
 	private final Map<String, Map<Method, ListenerScope>> mainScopes = new ConcurrentHashMap<>();
 
-	private final Map<String, Owner> scopes = new ConcurrentHashMap<>();
+	private final ScopeConflicts conflicts = new ScopeConflicts();
 
-	private final HandAssignments assignments = new HandAssignments();
-
-	public ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
+	ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
 			TopicRetentions retentions, StoredScopes storedScopes, ManualAcknowledgments acknowledgments) {
 		this.acknowledgments = acknowledgments;
 		this.settings = settings;
@@ -103,7 +98,7 @@ public final class ContainerProtection {
 		MessageListenerContainer main = main(container, endpoint, registry);
 		Map<Method, ProtectedListener> listeners = new HashMap<>();
 		List<ListenerScope> scopes = new ArrayList<>();
-		List<HandAssignments.Reader> readers = new ArrayList<>();
+		List<ScopeConflicts.Reader> readers = new ArrayList<>();
 		for (Method candidate : methods(endpoint)) {
 			Idempotent annotation = annotation(candidate, targetClass);
 			if (annotation == null) {
@@ -128,34 +123,21 @@ public final class ContainerProtection {
 				logRegistration(container, scope, listenerSettings);
 			}
 			if (main == container) {
-				checkHandlerName(scope, readers);
 				mainScopes(endpoint.getId()).put(method, scope);
-				readers.add(new HandAssignments.Reader(listenerSettings.name(), scope, container,
+				readers.add(new ScopeConflicts.Reader(listenerSettings.name(), scope, container,
 						() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
 			}
 			warn(method, shape, scope, listenerSettings);
 			scopes.add(scope);
 			listeners.put(method, shape.protect(listenerSettings));
 			this.storedScopes.add(scope, listenerSettings.template().store());
-			this.retentions.add(new RememberedKeys(listenerSettings.name(), container.getContainerProperties(),
-					listenerSettings.retention()));
+			this.retentions.add(listenerSettings.name(), container.getContainerProperties(),
+					listenerSettings.retention());
 		}
 		ListenerChecks.checkNotMixed(methods(endpoint), targetClass);
-		this.assignments.add(readers);
+		this.conflicts.check(readers);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container,
 				new ProtectedListeners(targetClass, listeners, scopes, this.acknowledgments.create(container)));
-	}
-
-	private static void checkHandlerName(ListenerScope scope, List<HandAssignments.Reader> siblings) {
-		for (HandAssignments.Reader sibling : siblings) {
-			if (sibling.scope().isSameDefault(scope)) {
-				throw new IdempotencyConfigurationException(
-						"The idempotent listener " + sibling.name() + " has the same default scope " + scope
-								+ " as another @KafkaHandler method of that name: "
-								+ "a key that one of them has processed would be a duplicate for the other.",
-						"Rename one of them, or put @Idempotent with a 'scope' on each.");
-			}
-		}
 	}
 
 	// Spring Kafka registers the main container before those of its retry topics.
@@ -172,15 +154,15 @@ public final class ContainerProtection {
 	}
 
 	private void warn(Method method, ListenerShape shape, ListenerScope scope, ListenerSettings settings) {
-		scope.names().forEach((name) -> warnIfShared(name, scope, new Owner(method, settings.name())));
+		this.conflicts.warnIfShared(scope, method, settings.name());
 		if (shape.async() != null) {
 			logger.warn("The idempotent listener " + settings.name() + " is asynchronous. Spring Kafka acknowledges a "
 					+ "record whose processing fails before it retries the record, so a crash in between loses it. "
 					+ "Return the result itself if that must not happen");
 		}
 		// The containers of retry topics are registered later with the same method.
-		if (this.methods.add(method)) {
-			LeaseCheck.warn(settings, this.settings.storeTimeout());
+		if (this.methods.add(method) && settings.mode() == Mode.LEASED) {
+			DurationSetting.warnIfShort(settings.lease(), this.settings.storeTimeout(), settings.name());
 		}
 	}
 
@@ -205,15 +187,6 @@ public final class ContainerProtection {
 			topics = Stream.of(partitions).map(TopicPartitionOffset::getTopic).distinct().toArray(String[]::new);
 		}
 		return "topics " + Arrays.toString(topics);
-	}
-
-	private void warnIfShared(String name, ListenerScope scope, Owner owner) {
-		Owner other = scope.isNamed() ? this.scopes.putIfAbsent(name, owner) : null;
-		if (other != null && !other.method().equals(owner.method())) {
-			logger.warn("The idempotent listeners " + owner.listener() + " and " + other.listener()
-					+ " share the scope '" + name + "': a key that one of them has processed is a duplicate for the "
-					+ "other. Set a different 'scope' on each @Idempotent, unless they perform the same operation");
-		}
 	}
 
 	private static List<Method> methods(MethodKafkaListenerEndpoint<?, ?> endpoint) {
@@ -267,16 +240,6 @@ public final class ContainerProtection {
 		public MessageListenerContainer createContainer(Pattern topicPattern) {
 			return this.delegate.createContainer(topicPattern);
 		}
-
-	}
-
-	/**
-	 * The listener that was registered first with a scope.
-	 *
-	 * @param method the method
-	 * @param listener its name
-	 */
-	private record Owner(Method method, String listener) {
 
 	}
 

@@ -2,13 +2,15 @@ package dev.idempotency.listener;
 
 import java.time.Duration;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.springframework.format.annotation.DurationFormat;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
- * A duration that applies to a listener, and where it is set.
+ * A duration that applies to a listener, and its source.
  *
  * @param attribute the attribute of the annotation, which is the name of the property too
  * @param value the duration
@@ -16,10 +18,14 @@ import dev.idempotency.IdempotencyConfigurationException;
  */
 record DurationSetting(String attribute, Duration value, boolean annotated) {
 
+	private static final Log logger = LogFactory.getLog(DurationSetting.class);
+
 	private static final Duration MIN_LEASE = Duration.ofSeconds(1);
 
+	private static final int MIN_STORE_TIMEOUTS = 5;
+
 	/**
-	 * Write a duration as people do, like {@code 7d} or {@code 1h30m}.
+	 * Format a duration like {@code 7d} or {@code 1h30m}.
 	 * @param duration the duration
 	 * @return the text
 	 */
@@ -29,8 +35,8 @@ record DurationSetting(String attribute, Duration value, boolean annotated) {
 
 	/**
 	 * Compare lease and retention with each other.
-	 * @param lease how long a claim lives
-	 * @param retention how long a completed key is remembered
+	 * @param lease the lease of a claim
+	 * @param retention the retention of a completed key
 	 * @param where the listener
 	 * @throws IdempotencyConfigurationException if one of them is too short or too long
 	 */
@@ -51,13 +57,31 @@ record DurationSetting(String attribute, Duration value, boolean annotated) {
 						+ retention.unit("'7d' for 7 days"));
 	}
 
+	/**
+	 * Warn if a lease is short compared to the time-out of the store. The duration of the
+	 * handler does not matter, because a running handler renews its lease.
+	 * @param lease the lease of a claim
+	 * @param storeTimeout the time-out of the store
+	 * @param where the listener
+	 */
+	static void warnIfShort(Duration lease, Duration storeTimeout, String where) {
+		Duration least = storeTimeout.multipliedBy(MIN_STORE_TIMEOUTS);
+		if (lease.compareTo(least) < 0) {
+			logger.warn("The lease of the idempotent listener " + where + ", " + text(lease)
+					+ ", is shorter than five times 'idempotency.store.timeout', " + text(storeTimeout)
+					+ ": a slow store renews it too late, and another consumer may process the record a second time. "
+					+ "Set 'idempotency.lease', or 'lease' of @Idempotent, to " + text(least)
+					+ " or more, or shorten 'idempotency.store.timeout'");
+		}
+	}
+
 	private IdempotencyConfigurationException mistake(String where, String problem, String action) {
 		return new IdempotencyConfigurationException(
 				"The " + this.attribute + " of the idempotent listener " + where + " is " + this + ", " + problem + ".",
 				action);
 	}
 
-	// Nobody means so little.
+	// So short a duration is most likely a number whose unit was forgotten.
 	private String unit(String example) {
 		return (this.value.compareTo(MIN_LEASE) < 0)
 				? " A number without a unit is milliseconds: write " + example + "." : "";

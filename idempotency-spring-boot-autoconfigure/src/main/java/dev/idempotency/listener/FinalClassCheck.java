@@ -13,17 +13,14 @@ import org.springframework.util.ReflectionUtils;
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
- * Explains why a final class with {@code @Idempotent} methods cannot be protected, before
- * Spring fails to make its proxy. In Kotlin every class is final unless it says
- * otherwise.
- *
- * @since 0.1.0
+ * Rejects final classes with idempotent methods with an explanation, before Spring fails
+ * to create their proxy. In Kotlin, classes are final by default.
  */
-public final class FinalClassCheck implements BeanPostProcessor {
+final class FinalClassCheck implements BeanPostProcessor {
 
 	private final BeanFactory beanFactory;
 
-	public FinalClassCheck(BeanFactory beanFactory) {
+	FinalClassCheck(BeanFactory beanFactory) {
 		this.beanFactory = beanFactory;
 	}
 

@@ -1,48 +1,64 @@
 package dev.idempotency.listener;
 
+import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
+import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
 import org.aopalliance.aop.Advice;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Pointcut;
 import org.springframework.aop.support.AbstractPointcutAdvisor;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.core.MethodIntrospector;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.kafka.annotation.KafkaHandler;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.listener.ConsumerSeekAware;
+import org.springframework.kafka.support.KafkaUtils;
+import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 
 /**
- * Advises the methods that {@link Idempotent} marks. It has no dependencies, so that it
- * exists before every listener bean: what a method needs comes with the delivery.
- *
- * @since 0.1.0
+ * Advises the methods that {@link Idempotent} annotates, directly or through their class.
+ * The advisor has no dependencies, because it must exist before every listener bean. The
+ * current {@link Delivery} provides the protection of the method.
+ * <p>
+ * The advisor warns once for each method that runs unprotected: a consumer thread calls
+ * the method, but the container of that consumer was not registered as a listener.
+ * Consumers without a consumer group are not recognized.
  */
 @SuppressWarnings("serial")
-public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
+final class IdempotentAdvisor extends AbstractPointcutAdvisor {
+
+	private static final Log logger = LogFactory.getLog(IdempotentAdvisor.class);
 
 	private final transient IdempotentPointcut pointcut = new IdempotentPointcut();
 
-	private final transient UnprotectedCalls unprotected = new UnprotectedCalls();
+	private final transient Set<Method> checkedForWarning = ConcurrentHashMap.newKeySet();
 
 	private final transient MethodInterceptor advice = this::invoke;
 
-	public IdempotentAdvisor() {
-		// Outside the transaction advisor, which is the last.
+	IdempotentAdvisor() {
+		// The transaction advisor has the lowest precedence and must be inside.
 		setOrder(Ordered.LOWEST_PRECEDENCE - 1000);
 	}
 
 	private @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
 		Delivery delivery = Delivery.current();
 		if (delivery == null) {
-			this.unprotected.check(invocation);
+			warnIfUnprotected(invocation);
 			return invocation.proceed();
 		}
 		ProtectedListener listener = delivery.listener(invocation.getMethod());
@@ -72,20 +88,69 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 	}
 
 	static boolean isMarked(Method method, Class<?> targetClass) {
-		return AnnotatedElementUtils.hasAnnotation(AopUtils.getMostSpecificMethod(method, targetClass),
-				Idempotent.class) || AnnotatedElementUtils.hasAnnotation(targetClass, Idempotent.class);
+		return hasAnnotation(AopUtils.getMostSpecificMethod(method, targetClass), Idempotent.class)
+				|| AnnotatedElementUtils.hasAnnotation(targetClass, Idempotent.class);
 	}
 
+	private static boolean hasAnnotation(Method method, Class<? extends Annotation> annotation) {
+		return AnnotatedElementUtils.hasAnnotation(method, annotation);
+	}
+
+	/**
+	 * Whether the advisor has matched a method of any bean.
+	 * @return whether the application has idempotent listeners
+	 */
 	boolean isUsed() {
 		return this.pointcut.matched;
 	}
 
+	/**
+	 * The matched methods that have the annotation themselves.
+	 * @return the methods
+	 */
 	Set<Method> markedMethods() {
 		return Set.copyOf(this.pointcut.marked);
 	}
 
+	private void warnIfUnprotected(MethodInvocation invocation) {
+		String group = KafkaUtils.getConsumerGroupId();
+		if (group == null) {
+			return;
+		}
+		Object target = invocation.getThis();
+		Class<?> type = (target != null) ? AopUtils.getTargetClass(target) : invocation.getMethod().getDeclaringClass();
+		Method method = AopUtils.getMostSpecificMethod(invocation.getMethod(), type);
+		if (this.checkedForWarning.add(method) && isListenerMethod(method, type)) {
+			logger.warn("@Idempotent on " + ListenerSettingsFactory.where(method, method.getDeclaringClass())
+					+ " is ignored: a thread of the consumer group '" + group
+					+ "' called the method, but the container "
+					+ "of that consumer is not registered as a listener, so the method runs for each delivery. Put "
+					+ "@KafkaListener on the method, or call it within IdempotencyTemplate.execute");
+		}
+	}
+
+	// The annotation of a class applies to its listener methods, if it has any.
+	private static boolean isListenerMethod(Method method, Class<?> type) {
+		if (hasAnnotation(method, Idempotent.class)) {
+			return true;
+		}
+		Set<Method> listeners = MethodIntrospector.selectMethods(type,
+				(ReflectionUtils.MethodFilter) (candidate) -> hasAnnotation(candidate, KafkaListener.class)
+						|| hasAnnotation(candidate, KafkaHandler.class));
+		if (!listeners.isEmpty()) {
+			return listeners.contains(method);
+		}
+		return !ReflectionUtils.isObjectMethod(method) && !isSeekCallback(method);
+	}
+
+	private static boolean isSeekCallback(Method method) {
+		return Stream.of(ConsumerSeekAware.class.getMethods())
+			.anyMatch((callback) -> callback.getName().equals(method.getName())
+					&& Arrays.equals(callback.getParameterTypes(), method.getParameterTypes()));
+	}
+
 	/**
-	 * Methods that are marked themselves or by their class.
+	 * Matches annotated methods and all methods of annotated classes.
 	 */
 	private static final class IdempotentPointcut extends StaticMethodMatcherPointcut {
 
@@ -99,15 +164,15 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 
 		@Override
 		public boolean matches(Method method, Class<?> targetClass) {
-			Method specific = AopUtils.getMostSpecificMethod(method, targetClass);
-			if (AnnotatedElementUtils.hasAnnotation(specific, Idempotent.class)) {
-				this.marked.add(specific);
-				this.matched = true;
-				return true;
+			if (!isMarked(method, targetClass)) {
+				return false;
 			}
-			boolean markedByClass = AnnotatedElementUtils.hasAnnotation(targetClass, Idempotent.class);
-			this.matched |= markedByClass;
-			return markedByClass;
+			this.matched = true;
+			Method specific = AopUtils.getMostSpecificMethod(method, targetClass);
+			if (hasAnnotation(specific, Idempotent.class)) {
+				this.marked.add(specific);
+			}
+			return true;
 		}
 
 	}

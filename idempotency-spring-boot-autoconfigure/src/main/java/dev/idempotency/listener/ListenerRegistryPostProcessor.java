@@ -15,21 +15,20 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
- * Stands where the endpoint registry registers a container: every container passes there,
- * finished, whether it is of a listener, a retry topic, a dead-letter topic or registered
- * late, and whoever made its factory. Always a class proxy: Spring Kafka injects the
- * registry by its class.
- *
- * @since 0.1.0
+ * Intercepts the registration of containers at the endpoint registry, so that each
+ * container of an idempotent listener is protected. All containers are registered there:
+ * those of listeners, retry topics and dead-letter topics, those that are registered
+ * late, and those of any container factory. The proxy is always a class proxy, because
+ * Spring Kafka injects the registry by its class.
  */
 @SuppressWarnings("serial")
-public final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProcessor {
+final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProcessor {
 
 	private static final String METHOD = "registerListenerContainer";
 
 	private final transient ObjectProvider<ContainerProtection> protection;
 
-	public ListenerRegistryPostProcessor(ObjectProvider<ContainerProtection> protection) {
+	ListenerRegistryPostProcessor(ObjectProvider<ContainerProtection> protection) {
 		this.protection = protection;
 		NameMatchMethodPointcut pointcut = new NameMatchMethodPointcut();
 		pointcut.setMappedName(METHOD);
@@ -44,11 +43,12 @@ public final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPos
 	}
 
 	/**
-	 * Make sure that containers are registered through this post-processor.
+	 * Verify that containers are registered through the proxy.
 	 * @param registry the registry in use
-	 * @throws IdempotencyConfigurationException if the registry came too early
+	 * @throws IdempotencyConfigurationException if the registry was created before this
+	 * post-processor
 	 */
-	public static void check(KafkaListenerEndpointRegistry registry) {
+	static void check(KafkaListenerEndpointRegistry registry) {
 		if (registry instanceof Advised advised) {
 			for (Advisor advisor : advised.getAdvisors()) {
 				if (advisor.getAdvice() instanceof Registration) {
@@ -58,11 +58,11 @@ public final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPos
 		}
 		throw new IdempotencyConfigurationException(
 				"The KafkaListenerEndpointRegistry was created before idempotent listeners could be protected.",
-				"Nothing that a bean post-processor needs may depend on the registry.");
+				"Let no bean that a bean post-processor needs depend on the registry.");
 	}
 
 	/**
-	 * Exchanges the factory argument.
+	 * Replaces the factory argument of the registration.
 	 */
 	private final class Registration implements MethodInterceptor {
 

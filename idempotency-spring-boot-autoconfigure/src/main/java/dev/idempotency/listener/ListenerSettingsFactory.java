@@ -3,6 +3,7 @@ package dev.idempotency.listener;
 import java.lang.reflect.Method;
 import java.lang.reflect.Type;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.BiFunction;
 
 import org.jspecify.annotations.Nullable;
@@ -10,6 +11,7 @@ import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
+import org.springframework.util.Assert;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
 import org.springframework.util.StringValueResolver;
@@ -29,7 +31,8 @@ import dev.idempotency.template.Serialization;
 import dev.idempotency.template.TransactionBoundary;
 
 /**
- * Reads the annotation of a listener method.
+ * Creates the settings of a listener method from its annotation, its signature and the
+ * defaults of the application.
  *
  * @since 0.1.0
  */
@@ -39,7 +42,7 @@ public final class ListenerSettingsFactory {
 
 	private final @Nullable Serialization serialization;
 
-	private final ListenerDefaults defaults;
+	private final Defaults defaults;
 
 	private final IdempotencyListener listener;
 
@@ -51,16 +54,17 @@ public final class ListenerSettingsFactory {
 
 	/**
 	 * Create a factory.
-	 * @param template the protocol
-	 * @param serialization how results are kept, {@code null} if nothing can keep them
-	 * @param defaults what applies where the annotation is silent
-	 * @param listener who is told
-	 * @param placeholders resolves placeholders
+	 * @param template executes the operations
+	 * @param serialization serializes results and fingerprints, {@code null} if there is
+	 * none
+	 * @param defaults the settings of methods whose annotation does not set them
+	 * @param listener notified of missing keys and of executions without a key
+	 * @param placeholders resolves placeholders of the annotation
 	 * @param foreignTransactions describes the transaction manager of a handler's own
-	 * transactions, {@code null} if it is that of the store
+	 * transactions, or returns {@code null} if it is the transaction manager of the store
 	 */
 	public ListenerSettingsFactory(IdempotencyTemplate template, @Nullable Serialization serialization,
-			ListenerDefaults defaults, IdempotencyListener listener, StringValueResolver placeholders,
+			Defaults defaults, IdempotencyListener listener, StringValueResolver placeholders,
 			BiFunction<TransactionAttribute, Class<?>, @Nullable String> foreignTransactions) {
 		this.template = template;
 		this.serialization = serialization;
@@ -107,7 +111,8 @@ public final class ListenerSettingsFactory {
 		return ClassUtils.getShortName(targetClass) + "." + method.getName();
 	}
 
-	// Joining a transaction ignores what the inner one asks for, so the outer one asks.
+	// A joined transaction ignores the attributes of the inner one, so the outer
+	// transaction uses them.
 	private static TransactionBoundary boundary(@Nullable TransactionAttribute attribute, ListenerShape shape,
 			Mode mode) {
 		if (shape.kafkaTransaction()) {
@@ -135,7 +140,7 @@ public final class ListenerSettingsFactory {
 		}
 		catch (IllegalArgumentException ex) {
 			throw new IdempotencyConfigurationException(
-					"The " + attribute + " '" + resolved + "' of @Idempotent on " + where + " is no duration.",
+					"The " + attribute + " '" + resolved + "' of @Idempotent on " + where + " is not a duration.",
 					"Write it like '30s', '5m' or '7d'.");
 		}
 	}
@@ -160,10 +165,30 @@ public final class ListenerSettingsFactory {
 	private Serialization requireSerialization(String reason, String where) {
 		if (this.serialization == null) {
 			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + where + " " + reason + ", but there is no Jackson to write it.",
+					"The idempotent listener " + where + " " + reason + ", but there is no Jackson to serialize it.",
 					"Add 'spring-boot-starter-jackson', or declare a Serialization bean.");
 		}
 		return this.serialization;
+	}
+
+	/**
+	 * The settings of methods whose annotation does not set them.
+	 *
+	 * @param mode the mode
+	 * @param lease the lease of a claim
+	 * @param retention the retention of a completed key
+	 * @param storeTimeout the time-out of a call of the store
+	 * @param keyHeaders the names of the headers that may hold the key, in order;
+	 * {@code a+b} is a key of two headers
+	 * @param onMissingKey the policy for records without a usable key
+	 */
+	public record Defaults(Mode mode, Duration lease, Duration retention, Duration storeTimeout,
+			List<String> keyHeaders, MissingKeyPolicy onMissingKey) {
+
+		public Defaults {
+			Assert.isTrue(onMissingKey != MissingKeyPolicy.DEFAULT, "'onMissingKey' must name a policy");
+		}
+
 	}
 
 }

@@ -23,11 +23,12 @@ import dev.idempotency.Mode;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 
 /**
- * What kind of listener a method is.
+ * The kind of a listener method.
  *
- * @param batch whether it gets batches
- * @param async how it answers later, {@code null} if it is done when it returns
- * @param kafkaTransaction whether its container has a Kafka transaction
+ * @param batch whether the method receives batches
+ * @param async converts the return value of an asynchronous method, {@code null} if the
+ * method is synchronous
+ * @param kafkaTransaction whether the container begins a Kafka transaction
  * @param acknowledging whether the method acknowledges its records itself
  */
 record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTransaction, boolean acknowledging) {
@@ -50,8 +51,8 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 		return mode == AckMode.MANUAL || mode == AckMode.MANUAL_IMMEDIATE;
 	}
 
-	// The headers contain the acknowledgment, too. Records of a method that gets neither
-	// are acknowledged by nothing, so their completion must not wait for that.
+	// The headers contain the acknowledgment too. A method that receives neither cannot
+	// acknowledge, so the completion of its records must not wait for an acknowledgment.
 	private static boolean canAcknowledge(Method method) {
 		return Arrays.stream(method.getParameterTypes())
 			.anyMatch((type) -> Acknowledgment.class.isAssignableFrom(type) || Message.class.isAssignableFrom(type)
@@ -59,10 +60,10 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 	}
 
 	/**
-	 * What is stored for one record.
+	 * The type of the result that is stored for a record.
 	 * @param method the method
-	 * @param targetClass its class
-	 * @return the type of the result, {@code null} if there is none
+	 * @param targetClass the class of the listener
+	 * @return the type, {@code null} if the method has no result
 	 */
 	@Nullable Type resultType(Method method, Class<?> targetClass) {
 		ResolvableType type = KotlinDetector.isSuspendingFunction(method) ? continuation(method)
@@ -78,7 +79,7 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 		return none ? null : (type.resolve() != null) ? type.getType() : Object.class;
 	}
 
-	// The type of a suspending function is that of what it continues with.
+	// The result type of a suspending function is the type argument of its continuation.
 	private static ResolvableType continuation(Method method) {
 		ResolvableType type = ResolvableType
 			.forMethodParameter(new MethodParameter(method, method.getParameterCount() - 1))
@@ -98,7 +99,7 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 	}
 
 	/**
-	 * Why the transaction of transactional mode cannot hold what the method does.
+	 * The reason why the method cannot run in the transaction of transactional mode.
 	 * @return the end of a sentence whose subject is the listener, {@code null} if it can
 	 */
 	@Nullable String transactionalProblem() {

@@ -9,11 +9,9 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
 /**
- * Looks once more, before any container starts, whether what is marked is protected.
- *
- * @since 0.1.0
+ * Verifies, before any container starts, that the annotated methods are protected.
  */
-public final class ListenerStartupCheck implements SmartLifecycle {
+final class ListenerStartupCheck implements SmartLifecycle {
 
 	private static final Log logger = LogFactory.getLog(ListenerStartupCheck.class);
 
@@ -25,7 +23,7 @@ public final class ListenerStartupCheck implements SmartLifecycle {
 
 	private volatile boolean running;
 
-	public ListenerStartupCheck(IdempotentAdvisor advisor, ObjectProvider<KafkaListenerEndpointRegistry> registry,
+	ListenerStartupCheck(IdempotentAdvisor advisor, ObjectProvider<KafkaListenerEndpointRegistry> registry,
 			ObjectProvider<ContainerProtection> protection) {
 		this.advisor = advisor;
 		this.registry = registry;
@@ -44,7 +42,7 @@ public final class ListenerStartupCheck implements SmartLifecycle {
 			if (!containers.isProtected(method)) {
 				logger.warn("@Idempotent has no effect on "
 						+ ListenerSettingsFactory.where(method, method.getDeclaringClass())
-						+ " unless a Kafka listener is registered for it later; put it on a @KafkaListener method");
+						+ " unless a Kafka listener is registered for it later. Put it on a @KafkaListener method");
 			}
 		}
 	}

@@ -26,10 +26,8 @@ import dev.idempotency.listener.ContainerAcknowledgments.UnacknowledgedRecord;
  * periodic task releases the unacknowledged records of revoked partitions, and passes on
  * acknowledgments whose completions the store has recorded late. All records are released
  * after the containers have stopped and before the store closes.
- *
- * @since 0.1.0
  */
-public final class ManualAcknowledgments implements SmartLifecycle {
+final class ManualAcknowledgments implements SmartLifecycle {
 
 	private static final Log logger = LogFactory.getLog(ManualAcknowledgments.class);
 

@@ -14,7 +14,7 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
 
 /**
- * Chooses the mode of a listener, and refuses what cannot work.
+ * Chooses the mode of a listener method, and rejects modes that cannot work.
  */
 final class ModeChoice {
 
@@ -31,20 +31,20 @@ final class ModeChoice {
 	}
 
 	/**
-	 * Choose.
-	 * @param asked the mode that the annotation or the properties ask for
-	 * @param where the listener method
-	 * @param targetClass its class
-	 * @param attribute its own transaction, if any
-	 * @param shape what kind of listener it is
+	 * Choose the mode.
+	 * @param requested the mode of the annotation or of the properties
+	 * @param where the name of the listener
+	 * @param targetClass the class of the listener
+	 * @param attribute the transaction of the method, if it has one
+	 * @param shape the kind of the method
 	 * @return the mode, not {@link Mode#AUTO}
 	 */
-	Mode choose(Mode asked, String where, Class<?> targetClass, @Nullable TransactionAttribute attribute,
+	Mode choose(Mode requested, String where, Class<?> targetClass, @Nullable TransactionAttribute attribute,
 			ListenerShape shape) {
-		Mode mode = decide(asked, where, targetClass, attribute, shape);
+		Mode mode = decide(requested, where, targetClass, attribute, shape);
 		if (mode == Mode.LEASED && !this.template.supportsLeases()) {
 			throw new IdempotencyConfigurationException("The idempotent listener " + where
-					+ " takes leased mode, but the DataSource of the store '" + this.template.store().name()
+					+ " uses leased mode, but the DataSource of the store '" + this.template.store().name()
 					+ "' chooses its database by the thread "
 					+ "(AbstractRoutingDataSource): claims are renewed and completed by other threads, which would "
 					+ "reach another database.",
@@ -54,22 +54,22 @@ final class ModeChoice {
 		return mode;
 	}
 
-	private Mode decide(Mode asked, String where, Class<?> targetClass, @Nullable TransactionAttribute attribute,
+	private Mode decide(Mode requested, String where, Class<?> targetClass, @Nullable TransactionAttribute attribute,
 			ListenerShape shape) {
-		boolean possible = this.template.supportsTransactions();
-		if (asked == Mode.TRANSACTIONAL && !possible) {
-			throw impossible(where);
+		boolean supported = this.template.supportsTransactions();
+		if (requested == Mode.TRANSACTIONAL && !supported) {
+			throw unsupported(where);
 		}
 		String problem = shape.transactionalProblem();
-		if (possible && problem != null) {
-			return inspite(asked, where, problem, shape);
+		if (supported && problem != null) {
+			return leasedBecauseOfShape(requested, where, problem, shape);
 		}
-		String foreign = (possible && asked != Mode.LEASED && attribute != null)
+		String foreign = (supported && requested != Mode.LEASED && attribute != null)
 				? this.foreignTransactions.apply(attribute, targetClass) : null;
 		if (foreign != null) {
-			return elsewhere(asked, where, foreign);
+			return leasedBecauseOfManager(requested, where, foreign);
 		}
-		Mode mode = (asked != Mode.AUTO) ? asked : (possible ? Mode.TRANSACTIONAL : Mode.LEASED);
+		Mode mode = (requested != Mode.AUTO) ? requested : (supported ? Mode.TRANSACTIONAL : Mode.LEASED);
 		if (mode == Mode.TRANSACTIONAL && attribute != null) {
 			checkTransaction(attribute, where);
 		}
@@ -92,8 +92,8 @@ final class ModeChoice {
 		}
 	}
 
-	private static Mode inspite(Mode asked, String where, String problem, ListenerShape shape) {
-		if (asked == Mode.TRANSACTIONAL) {
+	private static Mode leasedBecauseOfShape(Mode requested, String where, String problem, ListenerShape shape) {
+		if (requested == Mode.TRANSACTIONAL) {
 			throw new IdempotencyConfigurationException(
 					"The idempotent listener " + where + " asks for transactional mode, but it " + problem + ".",
 					shape.kafkaTransaction()
@@ -101,34 +101,34 @@ final class ModeChoice {
 									+ "without a Kafka transaction manager, and send what has to go out through an outbox."
 							: "Use leased mode, or let the method return its result itself.");
 		}
-		if (asked == Mode.AUTO && shape.kafkaTransaction()) {
+		if (requested == Mode.AUTO && shape.kafkaTransaction()) {
 			logger.warn("The idempotent listener " + where + " " + problem
-					+ "; it takes leased mode. Set the mode to LEASED if that is meant");
+					+ ", so it uses leased mode. Set the mode to LEASED if that is intended");
 		}
 		return Mode.LEASED;
 	}
 
-	private IdempotencyConfigurationException impossible(String where) {
+	private IdempotencyConfigurationException unsupported(String where) {
 		String asks = "The idempotent listener " + where + " asks for transactional mode, but the store '"
 				+ this.template.store().name() + "' ";
 		return (this.template.store() instanceof TransactionalIdempotencyStore)
-				? new IdempotencyConfigurationException(asks + "has no transaction manager to join.",
+				? new IdempotencyConfigurationException(asks + "has no transaction manager.",
 						"Define a JdbcTransactionManager bean for the store's DataSource (Boot defines none when "
 								+ "'spring.kafka.producer.transaction-id-prefix' is set), name one with "
 								+ "'idempotency.jdbc.transaction-manager', or use leased mode.")
-				: new IdempotencyConfigurationException(asks + "takes part in no transaction.",
+				: new IdempotencyConfigurationException(asks + "does not support transactions.",
 						"Use leased mode, or the store in the database of the transaction: set "
 								+ "'idempotency.store.type' to 'jdbc'.");
 	}
 
-	private static Mode elsewhere(Mode asked, String where, String manager) {
+	private static Mode leasedBecauseOfManager(Mode requested, String where, String manager) {
 		String what = "The idempotent listener " + where + " has its own transactions in " + manager
 				+ ", which is not the transaction manager of the store";
-		if (asked == Mode.TRANSACTIONAL) {
+		if (requested == Mode.TRANSACTIONAL) {
 			throw new IdempotencyConfigurationException(what + ".",
 					"Use the store's transaction manager in @Transactional, or leased mode.");
 		}
-		logger.warn(what + "; it takes leased mode");
+		logger.warn(what + ", so it uses leased mode. Set the mode to LEASED if that is intended");
 		return Mode.LEASED;
 	}
 
@@ -140,7 +140,7 @@ final class ModeChoice {
 		if (escapes || attribute.isReadOnly()) {
 			throw new IdempotencyConfigurationException(
 					"The idempotent listener " + where + " is transactional, but its own @Transactional "
-							+ (escapes ? "leaves the transaction that the record commits in." : "is read-only."),
+							+ (escapes ? "suspends the transaction in which the record commits." : "is read-only."),
 					"Remove the propagation or readOnly attribute, or use leased mode.");
 		}
 	}

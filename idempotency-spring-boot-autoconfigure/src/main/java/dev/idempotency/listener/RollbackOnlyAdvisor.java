@@ -4,14 +4,12 @@ import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 
-import org.aopalliance.aop.Advice;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
-import org.springframework.aop.Pointcut;
-import org.springframework.aop.support.AbstractPointcutAdvisor;
+import org.springframework.aop.ClassFilter;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotations;
@@ -23,23 +21,21 @@ import org.springframework.transaction.support.DefaultTransactionStatus;
 import dev.idempotency.Idempotent;
 
 /**
- * Notes whether a listener method with {@code @Transactional} has set its transaction to
- * rollback-only itself. The transaction of transactional mode is around that of the
- * method, and sees only that something inside wants a rollback: also an inner method that
- * failed and whose exception was swallowed, which is a failure.
- *
- * @since 0.1.0
+ * Records whether a transactional listener method has set its own transaction to
+ * rollback-only. The surrounding transaction of transactional mode cannot tell this from
+ * a failed inner method whose exception was swallowed, which is a failure.
  */
 @SuppressWarnings("serial")
-public final class RollbackOnlyAdvisor extends AbstractPointcutAdvisor {
+final class RollbackOnlyAdvisor extends StaticMethodMatcherPointcutAdvisor {
 
-	private final transient Pointcut pointcut = new TransactionalPointcut();
+	private static final String[] TRANSACTIONAL = { "org.springframework.transaction.annotation.Transactional",
+			"jakarta.transaction.Transactional" };
 
-	private final transient MethodInterceptor advice = RollbackOnlyAdvisor::invoke;
-
-	public RollbackOnlyAdvisor() {
+	RollbackOnlyAdvisor() {
+		setAdvice((MethodInterceptor) RollbackOnlyAdvisor::invoke);
+		setClassFilter((ClassFilter) (type) -> AnnotationUtils.isCandidateClass(type, Idempotent.class));
 		// Inside the transaction advisor, which has the same order and is registered
-		// before.
+		// earlier.
 		setOrder(Ordered.LOWEST_PRECEDENCE);
 	}
 
@@ -63,39 +59,15 @@ public final class RollbackOnlyAdvisor extends AbstractPointcutAdvisor {
 	}
 
 	@Override
-	public Pointcut getPointcut() {
-		return this.pointcut;
+	public boolean matches(Method method, Class<?> targetClass) {
+		return IdempotentAdvisor.isMarked(method, targetClass)
+				&& (isTransactional(AopUtils.getMostSpecificMethod(method, targetClass))
+						|| isTransactional(targetClass));
 	}
 
-	@Override
-	public Advice getAdvice() {
-		return this.advice;
-	}
-
-	/**
-	 * Methods that are marked, themselves or by their class, and have a transaction.
-	 */
-	private static final class TransactionalPointcut extends StaticMethodMatcherPointcut {
-
-		private static final String[] TRANSACTIONAL = { "org.springframework.transaction.annotation.Transactional",
-				"jakarta.transaction.Transactional" };
-
-		TransactionalPointcut() {
-			setClassFilter((type) -> AnnotationUtils.isCandidateClass(type, Idempotent.class));
-		}
-
-		@Override
-		public boolean matches(Method method, Class<?> targetClass) {
-			return IdempotentAdvisor.isMarked(method, targetClass)
-					&& (isTransactional(AopUtils.getMostSpecificMethod(method, targetClass))
-							|| isTransactional(targetClass));
-		}
-
-		private static boolean isTransactional(AnnotatedElement element) {
-			MergedAnnotations annotations = MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY);
-			return Arrays.stream(TRANSACTIONAL).anyMatch(annotations::isPresent);
-		}
-
+	private static boolean isTransactional(AnnotatedElement element) {
+		MergedAnnotations annotations = MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY);
+		return Arrays.stream(TRANSACTIONAL).anyMatch(annotations::isPresent);
 	}
 
 }

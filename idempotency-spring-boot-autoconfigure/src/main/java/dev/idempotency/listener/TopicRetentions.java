@@ -2,6 +2,7 @@ package dev.idempotency.listener;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -11,26 +12,27 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.context.SmartLifecycle;
 import org.springframework.kafka.core.KafkaAdmin;
+import org.springframework.kafka.listener.ContainerProperties;
+import org.springframework.kafka.support.TopicPartitionOffset;
 
 /**
- * Compares for how long keys are remembered with how long topics keep their records, and
- * warns. On a thread of its own, when all containers have started: the start waits for no
- * broker, and a broker that does not answer, or does not say it, is none of our business.
- *
- * @since 0.1.0
+ * Warns about topics that keep their records longer than a listener remembers their keys.
+ * A failure of the check is ignored.
  */
-public final class TopicRetentions implements SmartLifecycle {
+final class TopicRetentions extends BackgroundCheck {
 
 	private static final Log logger = LogFactory.getLog(TopicRetentions.class);
 
@@ -40,104 +42,126 @@ public final class TopicRetentions implements SmartLifecycle {
 
 	private final ObjectProvider<KafkaAdmin> admins;
 
-	private final Queue<RememberedKeys> added = new ConcurrentLinkedQueue<>();
+	private final Queue<Listener> added = new ConcurrentLinkedQueue<>();
 
-	private @Nullable Thread thread;
-
-	private volatile boolean running;
-
-	public TopicRetentions(ObjectProvider<KafkaAdmin> admins) {
+	TopicRetentions(ObjectProvider<KafkaAdmin> admins) {
+		super("idempotency-topic-retention");
 		this.admins = admins;
 	}
 
-	void add(RememberedKeys keys) {
-		this.added.add(keys);
-		if (this.running) {
-			compareLater();
+	void add(String listener, ContainerProperties container, Duration retention) {
+		this.added.add(new Listener(listener, container, retention));
+		if (isRunning()) {
+			runInBackground();
 		}
 	}
 
 	@Override
-	public void start() {
-		this.running = true;
-		compareLater();
-	}
-
-	private synchronized void compareLater() {
+	@Nullable Runnable prepare() {
 		KafkaAdmin admin = this.added.isEmpty() ? null : this.admins.getIfUnique();
-		if (admin != null && (this.thread == null || !this.thread.isAlive())) {
-			this.thread = new Thread(() -> compare(admin), "idempotency-topic-retention");
-			this.thread.setDaemon(true);
-			this.thread.start();
-		}
+		return (admin != null) ? () -> compare(admin) : null;
 	}
 
 	private void compare(KafkaAdmin kafkaAdmin) {
 		Map<String, Object> properties = new HashMap<>(kafkaAdmin.getConfigurationProperties());
 		properties.put("request.timeout.ms", (int) REQUEST_TIMEOUT.toMillis());
 		properties.put("default.api.timeout.ms", (int) TIMEOUT.toMillis());
-		try (ClosedAtOnce client = new ClosedAtOnce(Admin.create(properties))) {
-			for (RememberedKeys keys = this.added.poll(); keys != null; keys = this.added.poll()) {
-				compare(keys, client.admin());
+		try {
+			Admin client = Admin.create(properties);
+			try {
+				for (Listener listener = this.added.poll(); listener != null; listener = this.added.poll()) {
+					compare(listener, client);
+				}
+			}
+			finally {
+				// Pending requests are not awaited.
+				client.close(Duration.ZERO);
 			}
 		}
 		catch (InterruptedException ex) {
-			logger.debug("The application ends before the retention of its topics was looked up", ex);
+			logger.debug("The application stops before the retention of its topics was read", ex);
 		}
 		catch (Exception ex) {
-			logger.debug("The retention of topics could not be looked up, so it is not compared with that of keys", ex);
+			logger.debug("The retention of topics could not be read and is not compared with that of keys", ex);
 		}
 	}
 
-	private static void compare(RememberedKeys keys, Admin admin)
+	private static void compare(Listener listener, Admin client)
 			throws InterruptedException, ExecutionException, TimeoutException {
-		Collection<String> topics = keys.topics(() -> answer(admin.listTopics().names()));
 		List<ConfigResource> resources = new ArrayList<>();
-		topics.forEach((topic) -> resources.add(new ConfigResource(ConfigResource.Type.TOPIC, topic)));
-		for (Map.Entry<ConfigResource, KafkaFuture<Config>> entry : admin.describeConfigs(resources)
+		topics(listener.container(), client)
+			.forEach((topic) -> resources.add(new ConfigResource(ConfigResource.Type.TOPIC, topic)));
+		for (Map.Entry<ConfigResource, KafkaFuture<Config>> entry : client.describeConfigs(resources)
 			.values()
 			.entrySet()) {
+			String topic = entry.getKey().name();
 			try {
-				String warning = keys.warning(entry.getKey().name(), answer(entry.getValue()));
-				if (warning != null) {
-					logger.warn(warning);
-				}
+				warnIfLonger(listener, topic, await(entry.getValue()));
 			}
 			catch (ExecutionException ex) {
-				logger.debug("The retention of the topic '" + entry.getKey().name() + "' could not be looked up", ex);
+				logger.debug("The retention of the topic '" + topic + "' could not be read", ex);
 			}
 		}
 	}
 
-	private static <T> T answer(KafkaFuture<T> future)
+	private static Collection<String> topics(ContainerProperties container, Admin client)
+			throws InterruptedException, ExecutionException, TimeoutException {
+		String[] topics = container.getTopics();
+		if (topics != null) {
+			return List.of(topics);
+		}
+		TopicPartitionOffset[] partitions = container.getTopicPartitions();
+		if (partitions != null) {
+			return Arrays.stream(partitions)
+				.map(TopicPartitionOffset::getTopicPartition)
+				.map(TopicPartition::topic)
+				.distinct()
+				.toList();
+		}
+		Pattern pattern = container.getTopicPattern();
+		return (pattern != null)
+				? await(client.listTopics().names()).stream().filter(pattern.asMatchPredicate()).toList() : List.of();
+	}
+
+	private static <T> T await(KafkaFuture<T> future)
 			throws InterruptedException, ExecutionException, TimeoutException {
 		return future.get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
 	}
 
-	@Override
-	public synchronized void stop() {
-		this.running = false;
-		if (this.thread != null) {
-			this.thread.interrupt();
+	private static void warnIfLonger(Listener listener, String topic, Config config) {
+		String millis = value(config, "retention.ms");
+		// A compacted topic keeps the last record of each key for ever, on purpose.
+		if (millis == null || "compact".equals(value(config, "cleanup.policy"))) {
+			return;
 		}
+		Duration kept = Duration.ofMillis(Long.parseLong(millis));
+		Duration retention = listener.retention();
+		if (!kept.isNegative() && kept.compareTo(retention) <= 0) {
+			return;
+		}
+		logger.warn("The idempotent listener " + listener.name() + " remembers keys for "
+				+ DurationSetting.text(retention) + ", but the topic '" + topic + "' keeps records "
+				+ (kept.isNegative() ? "for ever" : "for " + DurationSetting.text(kept))
+				+ ". A record that is read again after its key has expired, because offsets were reset or a consumer was "
+				+ "far behind, takes effect again. Set 'idempotency.retention', or 'retention' of @Idempotent, to "
+				+ (kept.isNegative() ? "the longest time after which records may be read again"
+						: DurationSetting.text(kept) + " or more")
+				+ ", or 'retention.ms' of the topic to no more than " + retention.toMillis());
 	}
 
-	@Override
-	public boolean isRunning() {
-		return this.running;
+	private static @Nullable String value(Config config, String name) {
+		ConfigEntry entry = config.get(name);
+		return (entry != null) ? entry.value() : null;
 	}
 
 	/**
-	 * A client that does not wait for its last answers.
+	 * A listener whose topics are to be checked.
 	 *
-	 * @param admin the client
+	 * @param name the name of the listener
+	 * @param container names the topics
+	 * @param retention the retention of its keys
 	 */
-	private record ClosedAtOnce(Admin admin) implements AutoCloseable {
-
-		@Override
-		public void close() {
-			this.admin.close(Duration.ZERO);
-		}
+	private record Listener(String name, ContainerProperties container, Duration retention) {
 
 	}
 

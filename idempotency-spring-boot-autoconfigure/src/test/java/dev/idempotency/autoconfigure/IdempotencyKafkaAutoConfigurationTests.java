@@ -6,8 +6,7 @@ import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
-import dev.idempotency.listener.ContainerProtection;
-import dev.idempotency.listener.IdempotentAdvisor;
+import dev.idempotency.listener.ListenerSettingsFactory;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.test.Contexts;
 
@@ -21,8 +20,8 @@ class IdempotencyKafkaAutoConfigurationTests {
 	@Test
 	void listenerInfrastructureIsPresent() {
 		Contexts.all()
-			.run((context) -> assertThat(context).hasSingleBean(IdempotentAdvisor.class)
-				.hasSingleBean(ContainerProtection.class));
+			.run((context) -> assertThat(context).hasBean("idempotentAdvisor")
+				.hasSingleBean(ListenerSettingsFactory.class));
 	}
 
 	@Test

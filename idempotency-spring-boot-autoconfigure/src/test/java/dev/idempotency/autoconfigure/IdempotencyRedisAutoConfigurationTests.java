@@ -68,7 +68,7 @@ class IdempotencyRedisAutoConfigurationTests {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TransactionalListener.class));
 		assertThat(analysis.getDescription()).isEqualTo("The idempotent listener "
 				+ "IdempotencyRedisAutoConfigurationTests.TransactionalListener.listen asks for transactional mode, but "
-				+ "the store 'redis' takes part in no transaction.");
+				+ "the store 'redis' does not support transactions.");
 		assertThat(analysis.getAction()).startsWith("Use leased mode");
 	}
 

@@ -103,7 +103,7 @@ class MisconfigurationTests {
 		FailureAnalysis analysis = failure(this.runner.withPropertyValues(KAFKA_TRANSACTION)
 			.withUserConfiguration(PlainFactory.class, TransactionalListener.class));
 		assertThat(analysis.getDescription()).contains("TransactionalListener.listen asks for transactional mode",
-				"the store 'jdbc' has no transaction manager to join.");
+				"the store 'jdbc' has no transaction manager.");
 		assertThat(analysis.getAction()).startsWith("Define a JdbcTransactionManager bean for the store's DataSource");
 	}
 

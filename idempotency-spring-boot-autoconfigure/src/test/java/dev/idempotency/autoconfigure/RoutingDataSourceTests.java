@@ -46,7 +46,7 @@ class RoutingDataSourceTests {
 			.run((context) -> {
 				FailureAnalysis analysis = Contexts.analyze(context.getStartupFailure());
 				assertThat(analysis.getDescription()).contains(
-						"RoutingDataSourceTests.Listener.listen takes leased mode",
+						"RoutingDataSourceTests.Listener.listen uses leased mode",
 						"chooses its database by the thread");
 				assertThat(analysis.getAction()).contains("'idempotency.jdbc.data-source'", "transactional mode");
 			});

@@ -23,7 +23,7 @@ import dev.idempotency.test.Logs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ShapeChecks} and {@link ModeChoice} with asynchronous listeners.
+ * Tests for {@link ListenerChecks} and {@link ModeChoice} with asynchronous listeners.
  */
 @Tag("promise-12")
 class AsyncStartupTests {

@@ -28,7 +28,7 @@ import dev.idempotency.test.Contexts;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ShapeChecks}: a method that cannot get a part of its batch does not
+ * Tests for {@link ListenerChecks}: a method that cannot get a part of its batch does not
  * start.
  */
 @Tag("promise-12")
@@ -47,19 +47,19 @@ class BatchStartupTests {
 	void parameterThatIsNoListIsRefused(Class<?> listener) {
 		Class<?> type = listener.getDeclaredMethods()[0].getParameterTypes()[0];
 		assertRefused(listener, "it is a batch listener with a parameter of type " + type.getSimpleName()
-				+ ", from which single records cannot be taken out", PARAMETERS);
+				+ ", from which single records cannot be removed", PARAMETERS);
 	}
 
 	@Test
 	void methodThatTakesNoRecordsIsRefused() {
-		assertRefused(NoRecords.class, "its container delivers batches, but the method takes single records",
-				"Set 'batch' of @KafkaListener to \"false\", or take a List.");
+		assertRefused(NoRecords.class, "its container delivers batches, but the method accepts single records",
+				"Set 'batch' of @KafkaListener to \"false\", or declare a List parameter.");
 	}
 
 	@Test
 	void resultForTheWholeBatchIsRefused() {
-		assertRefused(OneResult.class,
-				"it is a batch listener that returns a String, which cannot be told apart by " + "record", RESULT);
+		assertRefused(OneResult.class, "it is a batch listener that returns a String, which cannot be split by record",
+				RESULT);
 	}
 
 	@Test
@@ -78,8 +78,8 @@ class BatchStartupTests {
 	@Test
 	void ownFilterIsRefused() {
 		assertRefused(OwnFilter.class,
-				"the RecordFilterStrategy of its container filters batches in its own way, so the remaining records "
-						+ "cannot be told apart",
+				"the RecordFilterStrategy of its container overrides filterBatch, so the remaining records cannot be "
+						+ "identified",
 				"Do not override filterBatch, or filter in 'condition' of @Idempotent.");
 	}
 

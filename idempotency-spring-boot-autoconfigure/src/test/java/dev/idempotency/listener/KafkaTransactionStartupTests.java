@@ -35,7 +35,7 @@ class KafkaTransactionStartupTests {
 			assertThat(logs.messages("WARN")).singleElement()
 				.asString()
 				.contains("KafkaTransactionStartupTests.Auto.listen has a Kafka transaction in its container",
-						"it takes leased mode", "Set the mode to LEASED if that is meant");
+						"so it uses leased mode", "Set the mode to LEASED if that is intended");
 			assertThat(logs.messages("INFO")).anyMatch((message) -> message.contains("mode LEASED"));
 		}
 	}

@@ -136,7 +136,7 @@ class ListenerAttributesTests {
 		this.runner.withUserConfiguration(ClassListener.class).run((context) -> {
 			FailureAnalysis analysis = Contexts.analyze(context.getStartupFailure());
 			assertThat(analysis.getDescription()).contains("ClassListener.other uses unknown variables: [value].");
-			assertThat(analysis.getAction()).contains("give this one an @Idempotent of its own");
+			assertThat(analysis.getAction()).contains("annotate this method with @Idempotent of its own");
 		});
 	}
 

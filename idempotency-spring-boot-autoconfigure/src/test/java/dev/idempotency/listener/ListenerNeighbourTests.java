@@ -82,7 +82,7 @@ class ListenerNeighbourTests {
 		try (Logs logs = new Logs()) {
 			this.runner.withUserConfiguration(OtherManagerAuto.class)
 				.run((context) -> assertThat(context).hasNotFailed());
-			assertThat(logs.messages("WARN")).anyMatch((message) -> message.contains("it takes leased mode"));
+			assertThat(logs.messages("WARN")).anyMatch((message) -> message.contains("so it uses leased mode"));
 			assertThat(logs.messages("INFO")).anyMatch((message) -> message.contains("mode LEASED"));
 		}
 	}
@@ -97,7 +97,7 @@ class ListenerNeighbourTests {
 			assertThat(logs.messages("WARN")).anyMatch((message) -> message
 				.contains("ListenerNeighbourTests.Unqualified.listen has its own "
 						+ "transactions in the application's default transaction manager")
-					&& message.contains("it takes leased mode"));
+					&& message.contains("so it uses leased mode"));
 			assertThat(logs.messages("INFO"))
 				.anyMatch((message) -> message.contains("Unqualified") && message.contains("mode LEASED"));
 		}
@@ -150,7 +150,7 @@ class ListenerNeighbourTests {
 	void listenersThatGetOnePartitionUnderOneDefaultScopeAreRefused(Class<?> other) {
 		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, AssignedToo.class, other);
 		assertThat(analysis.getDescription()).contains("ListenerNeighbourTests.AssignedToo.mail",
-				"ListenerNeighbourTests." + other.getSimpleName(), "assigned by hand",
+				"ListenerNeighbourTests." + other.getSimpleName(), "assigned manually",
 				"would never be processed by the other");
 		assertThat(analysis.getAction()).startsWith("Set 'scope' of @Idempotent");
 	}
@@ -164,7 +164,7 @@ class ListenerNeighbourTests {
 			assertThat(logs.messages("WARN")).filteredOn((message) -> message.contains("AssignedToo"))
 				.singleElement()
 				.asString()
-				.contains("assigned by hand", "a record that one instance has processed is a duplicate for the others",
+				.contains("assigned manually", "A record that one instance has processed is a duplicate for the others",
 						"Set 'scope' of @Idempotent");
 			assertThat(logs.messages("WARN")).noneMatch((message) -> message.contains("AssignedWithScope"));
 		}

@@ -33,7 +33,7 @@ class ListenerSettingsTests {
 	void transactionalMethodWithNewTransactionIsRefused() {
 		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, RequiresNew.class);
 		assertThat(analysis.getDescription()).contains("RequiresNew.listen is transactional",
-				"its own @Transactional leaves the transaction that the record commits in.");
+				"its own @Transactional suspends the transaction in which the record commits.");
 		assertThat(analysis.getAction()).isEqualTo("Remove the propagation or readOnly attribute, or use leased mode.");
 	}
 
@@ -53,7 +53,7 @@ class ListenerSettingsTests {
 		FailureAnalysis analysis = ListenerStartupTests
 			.refusal(this.runner.withClassLoader(new FilteredClassLoader(JsonMapper.class)), Value.class);
 		assertThat(analysis.getDescription())
-			.contains("Value.listen returns a value, but there is no Jackson to write it.");
+			.contains("Value.listen returns a value, but there is no Jackson to serialize it.");
 		assertThat(analysis.getAction()).contains("Add 'spring-boot-starter-jackson'");
 	}
 
@@ -71,7 +71,7 @@ class ListenerSettingsTests {
 			assertThat(logs.messages("WARN")).singleElement()
 				.asString()
 				.contains("@Idempotent has no effect on ListenerSettingsTests.Unused.call",
-						"put it on a @KafkaListener method");
+						"Put it on a @KafkaListener method");
 		}
 	}
 

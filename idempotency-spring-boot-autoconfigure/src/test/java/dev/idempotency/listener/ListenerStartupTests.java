@@ -103,7 +103,7 @@ class ListenerStartupTests {
 
 	@Test
 	void asyncMethodIsRefused() {
-		assertRefused(AsyncMethod.class, "@Async takes it off the thread of the container", "Remove @Async.");
+		assertRefused(AsyncMethod.class, "@Async moves it to another thread", "Remove @Async.");
 	}
 
 	@Test

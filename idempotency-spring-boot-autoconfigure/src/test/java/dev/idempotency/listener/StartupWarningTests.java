@@ -28,8 +28,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link TopicRetentions}, {@link StoredScopes} and {@link LeaseCheck}: what
- * may be meant, and is said.
+ * Tests for {@link TopicRetentions}, {@link StoredScopes} and {@link DurationSetting}:
+ * settings that may be intended cause a warning.
  */
 @Tag("promise-12")
 class StartupWarningTests {

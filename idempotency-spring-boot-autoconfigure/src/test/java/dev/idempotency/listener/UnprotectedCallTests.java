@@ -63,7 +63,7 @@ class UnprotectedCallTests {
 		Kafka.send(this.topic, "a", "a");
 		await().atMost(Duration.ofSeconds(20)).until(() -> Kafka.lag(this.topic, this.topic) == 0);
 		assertThat(warnings()).allMatch((message) -> message.contains("consumer group '" + this.topic + "'"))
-			.extracting((message) -> message.replaceAll(".* of ([^ ]+) is ignored.*", "$1"))
+			.extracting((message) -> message.replaceAll(".* on ([^ ]+) is ignored.*", "$1"))
 			.containsExactlyInAnyOrder("UnprotectedCallTests.ByClass.on", "UnprotectedCallTests.ByInterface.on",
 					"UnprotectedCallTests.Parent.on", "UnprotectedCallTests.ByAnnotation.on");
 	}

@@ -197,7 +197,7 @@ public final class ListenerScope {
 	/**
 	 * Whether methods with different tasks may share the scope by mistake. Methods that
 	 * subscribe to one topic in one group do so on purpose: Kafka delivers each record to
-	 * one of them. {@link HandAssignments} finds those that get a partition each.
+	 * one of them. Manually assigned partitions are checked apart.
 	 * @return whether the annotation or the name of a method is part of it
 	 */
 	public boolean isNamed() {
