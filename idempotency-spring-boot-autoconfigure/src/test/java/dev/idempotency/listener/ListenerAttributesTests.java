@@ -113,7 +113,7 @@ class ListenerAttributesTests {
 				.run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("WARN")).singleElement()
 				.asString()
-				.contains("joins parts with nothing between them", "ListenerAttributesTests.Listener.listen");
+				.contains("joins parts without a separator", "ListenerAttributesTests.Listener.listen");
 		}
 	}
 

@@ -3,10 +3,12 @@ package dev.idempotency.listener.key;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.time.temporal.TemporalAccessor;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.stream.Stream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -35,15 +37,18 @@ import org.springframework.util.ClassUtils;
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
- * The types of what an expression may name, as the listener method declares them. Finds
+ * Checks an expression against the types that the listener method declares. It finds
  * properties and methods that do not exist, which would otherwise fail for each record.
- * Interfaces, abstract classes and {@link Object} are not checked, because the class of
- * the value decides; a map has entries and no properties. A concrete class is checked
- * although a subclass of it might have more: declare the subclass then.
+ * Members of interfaces, abstract classes and {@link Object} are not checked, because the
+ * class of the value may have more members. Members of concrete classes are checked: if a
+ * subclass has more members, the method must declare the subclass.
  */
 final class DeclaredTypes {
 
 	private static final Properties PROPERTIES = new Properties();
+
+	private static final List<Class<?>> TEXTS = List.of(CharSequence.class, Number.class, UUID.class, Enum.class,
+			Boolean.class, Character.class, TemporalAccessor.class);
 
 	private final Method method;
 
@@ -61,65 +66,74 @@ final class DeclaredTypes {
 	}
 
 	/**
-	 * Check an expression.
-	 * @param expression the root of its tree
-	 * @param what the expression and where it stands, the subject of a sentence
-	 * @throws IdempotencyConfigurationException if it names a property, method, bean or
-	 * variable that does not exist
+	 * Check that the members that an expression names exist.
+	 * @param expression the root of the expression
+	 * @param subject the expression and its place, as the subject of a message
+	 * @throws IdempotencyConfigurationException if the expression names a property,
+	 * method, bean or variable that does not exist
 	 */
-	void check(SpelNode expression, String what) {
-		checkReferences(expression, false, what);
+	void check(SpelNode expression, String subject) {
+		checkReferences(expression, false, subject);
 		String problem = problem(expression, null);
 		if (problem != null) {
-			throw new IdempotencyConfigurationException(what + " " + problem + ".",
-					"Correct the expression, or declare the type that has what it names as the type of the parameter.");
+			throw new IdempotencyConfigurationException(subject + " " + problem + ".",
+					"Correct the expression, or declare the parameter with the type that has this member.");
 		}
 	}
 
 	/**
-	 * Check the type of what a key is made of.
-	 * @param expression the root of its tree
-	 * @param what the expression and where it stands, the subject of a sentence
-	 * @throws IdempotencyConfigurationException if it can yield neither text, number,
-	 * date nor UUID
+	 * Check that an operand of a key can be a text.
+	 * @param expression the root of the operand
+	 * @param subject the expression and its place, as the subject of a message
+	 * @throws IdempotencyConfigurationException if the operand is never a text, number,
+	 * date or UUID
 	 */
-	void checkText(SpelNode expression, String what) {
+	void checkText(SpelNode expression, String subject) {
 		ResolvableType result = type(expression);
 		Class<?> type = (result != null) ? result.resolve() : null;
-		if (type == null || type == Object.class
-				|| RecordExpression.isText(ClassUtils.resolvePrimitiveIfNecessary(type))) {
+		if (type == null || type == Object.class || isText(ClassUtils.resolvePrimitiveIfNecessary(type))) {
 			return;
 		}
-		// A class that implements an interface may be text too.
+		// A class that extends or implements the type may be a text.
 		boolean open = Modifier.isAbstract(type.getModifiers()) && !type.isArray()
 				&& !Collection.class.isAssignableFrom(type) && !Map.class.isAssignableFrom(type);
 		if (!open) {
 			throw new IdempotencyConfigurationException(
-					what + " yields a " + type.getTypeName() + ", which is no text, number, date or UUID.",
-					"Name a property of it that identifies the operation, like #payload.id.");
+					subject + " yields a " + type.getTypeName() + ", which is not a text, number, date or UUID.",
+					"Use a property that identifies the operation, like #payload.id.");
 		}
 	}
 
-	// What is nowhere there.
-	private static void checkReferences(SpelNode node, boolean element, String what) {
+	/**
+	 * Whether equal values of a class have the same text, so that they can be part of a
+	 * key.
+	 * @param type the class
+	 * @return whether equal values have the same text
+	 */
+	static boolean isText(Class<?> type) {
+		return TEXTS.stream().anyMatch((text) -> text.isAssignableFrom(type));
+	}
+
+	// Finds references that no type can satisfy.
+	private static void checkReferences(SpelNode node, boolean element, String subject) {
 		if (node instanceof BeanReference bean) {
 			throw new IdempotencyConfigurationException(
-					what + " names the bean '@" + bean.getName() + "', but no beans are there.",
+					subject + " names the bean '@" + bean.getName() + "', but expressions cannot use beans.",
 					"Call a static method: T(com.example.Keys).of(#payload).");
 		}
 		String name = (node instanceof VariableReference) ? node.toStringAST() : "";
 		if (name.equals("#root") || (name.equals("#this") && !element)) {
-			throw new IdempotencyConfigurationException(
-					what + " uses '" + name + "'" + (name.equals("#this") ? " outside a projection or selection" : "")
-							+ ", which is always null there.",
-					"Use #record, #payload, #headers or a parameter.");
+			throw new IdempotencyConfigurationException(subject + " uses '" + name + "'"
+					+ (name.equals("#this") ? " outside a projection or selection" : "")
+					+ ", which is always null there.", "Use #record, #payload, #headers or a parameter.");
 		}
 		for (int i = 0; i < node.getChildCount(); i++) {
-			checkReferences(node.getChild(i), element || node instanceof Projection || node instanceof Selection, what);
+			checkReferences(node.getChild(i), element || node instanceof Projection || node instanceof Selection,
+					subject);
 		}
 	}
 
-	// The problem of a node whose target has the given type; null also if nothing can be
+	// The problem of a node whose target has the given type; null if no problem can be
 	// proven.
 	private @Nullable String problem(SpelNode node, @Nullable ResolvableType target) {
 		if (node instanceof CompoundExpression) {
@@ -163,8 +177,8 @@ final class DeclaredTypes {
 	}
 
 	private @Nullable String argumentProblem(SpelNode node) {
-		// A name is a property of each element there, a key, or part of the name of a
-		// type.
+		// A name in these nodes is a property of an element, a key of the map, or part of
+		// the name of a type.
 		if (node instanceof Projection || node instanceof Selection || node instanceof InlineMap
 				|| node instanceof TypeReference) {
 			return null;
@@ -278,14 +292,16 @@ final class DeclaredTypes {
 				: type;
 	}
 
-	// The class if what it does not declare does not exist.
+	// The class of a type, null if values of the type may have more members.
 	private static @Nullable Class<?> checkable(@Nullable ResolvableType type) {
 		Class<?> declared = (type != null) ? type.resolve() : null;
 		if (declared == null || declared == Object.class || Map.class.isAssignableFrom(declared)) {
 			return null;
 		}
 		boolean open = !declared.isArray() && !declared.isPrimitive() && Modifier.isAbstract(declared.getModifiers());
-		// SpEL looks into an Optional, and a class has the static members of what it is.
+		// SpEL unwraps an Optional, and resolves members of a Class as static members of
+		// the
+		// class that it represents.
 		return (open || declared == Optional.class || declared == Class.class) ? null
 				: ClassUtils.resolvePrimitiveIfNecessary(declared);
 	}
@@ -298,7 +314,7 @@ final class DeclaredTypes {
 					|| (method.isVarArgs() && arguments >= method.getParameterCount() - 1));
 	}
 
-	// A class that inherits from one that is not public has bridges only.
+	// A class that inherits from a class that is not public has only bridge methods.
 	private static ResolvableType result(Method found, ResolvableType owner) {
 		Method method = BridgeMethodResolver.findBridgedMethod(found);
 		return ResolvableType.forType(method.getGenericReturnType(), owner.as(method.getDeclaringClass()));
@@ -314,7 +330,7 @@ final class DeclaredTypes {
 			if (type.isArray() && name.equals("length")) {
 				return ResolvableType.forClass(int.class);
 			}
-			// An interface does not list what each object has.
+			// An interface does not list the methods of Object.
 			Method getter = findGetterForProperty(name, name.equals("class") ? Object.class : type, false);
 			if (getter != null) {
 				return result(getter, owner);

@@ -11,9 +11,9 @@ import org.springframework.util.StringUtils;
 import dev.idempotency.IdempotencyKey;
 
 /**
- * Finds the idempotency key of a record: the expression first, then the headers in their
- * order. A source that is there but unusable ends the search, because another source
- * would name another operation.
+ * Resolves the idempotency key of a record from the expression, else from the first
+ * header that the record has. A source that has an unusable key ends the search, because
+ * the next source would identify another operation.
  */
 final class KeyResolver {
 
@@ -32,11 +32,11 @@ final class KeyResolver {
 	}
 
 	/**
-	 * Find the key.
-	 * @param context the delivery
+	 * Resolve the key.
+	 * @param context the record
 	 * @param recordHeaders the headers of the record
-	 * @return the key, usable as it is
-	 * @throws UnusableKeyException if there is none
+	 * @return a usable key
+	 * @throws UnusableKeyException if the record has no usable key
 	 */
 	String resolve(RecordContext context, Headers recordHeaders) {
 		String key = (this.expression != null) ? evaluate(this.expression, context) : null;
@@ -68,8 +68,8 @@ final class KeyResolver {
 		return key.toString();
 	}
 
-	// A blank part would give records without it one key, and so would parts that differ
-	// only in where they are joined.
+	// A blank part would give all records without that part the same key. Spaces are
+	// escaped, because "a b" + "c" and "a" + "b c" would otherwise be the same key.
 	private static String part(String name, String text) {
 		if (!StringUtils.hasText(text)) {
 			throw new UnusableKeyException("the header '" + name + "' is blank", null);

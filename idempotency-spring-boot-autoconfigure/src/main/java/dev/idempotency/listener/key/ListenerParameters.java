@@ -20,7 +20,7 @@ import org.springframework.messaging.handler.annotation.Headers;
 import org.springframework.messaging.handler.annotation.Payload;
 
 /**
- * The parameters of a listener method: their names, and which of them is the payload.
+ * The names of the parameters of a listener method, and the position of its payload.
  */
 final class ListenerParameters {
 
@@ -67,8 +67,8 @@ final class ListenerParameters {
 
 	/**
 	 * The position of a parameter.
-	 * @param name its name
-	 * @return the position, -1 if there is none
+	 * @param name the name of the parameter
+	 * @return the position, -1 if there is no such parameter
 	 */
 	int index(String name) {
 		return this.indexes.getOrDefault(name, -1);

@@ -22,17 +22,19 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
 
 /**
- * The scope of the records of a listener method in one container: the scope that the
- * annotation names, else {@code <group>/<topic>} of the main endpoint. Nothing of it
- * comes from the code, so that refactoring and rolling updates keep the memory. A topic
- * contains neither {@code /} nor {@code #}, so the text can be parsed from its end.
+ * The idempotency scope of the records of a listener method in one container: the scope
+ * of the annotation, else {@code <group>/<topic>} of the main endpoint. The default scope
+ * does not contain names of classes, so that keys remain known after refactoring and
+ * during rolling updates. A topic contains neither {@code /} nor {@code #}, so the group
+ * can be parsed from a default scope.
  *
  * @since 0.1.0
  */
 public final class ListenerScope {
 
 	/**
-	 * Follows the topic in the scope of a dead-letter handler; not a method name in Java.
+	 * The suffix of the scope of a dead-letter handler. It is not a valid method name, so
+	 * it differs from the suffix of a {@code @KafkaHandler} method.
 	 */
 	static final String DEAD_LETTER = "dead-letter";
 
@@ -44,7 +46,7 @@ public final class ListenerScope {
 
 	private final String suffix;
 
-	// The main topics of each topic of a retry or dead-letter container, else empty.
+	// The main topics by topic of a retry or dead-letter container, else empty.
 	private final Map<String, Set<String>> mainTopics;
 
 	private final Set<String> fixedTopics;
@@ -70,14 +72,14 @@ public final class ListenerScope {
 	}
 
 	/**
-	 * Resolve the scope.
-	 * @param explicit the scope that the annotation names, if any
+	 * Create the scope.
+	 * @param explicit the scope of the annotation, {@code null} for the default scope
 	 * @param handler the name of the method if its class has several, else {@code null}
 	 * @param main the container of the main endpoint
 	 * @param container the container of the method, the main one or one of its retry and
 	 * dead-letter topics
 	 * @param deadLetter whether the method handles dead letters of the main endpoint
-	 * @param where the listener method
+	 * @param where the name of the listener
 	 * @return the scope
 	 * @throws IdempotencyConfigurationException if no usable scope results
 	 */
@@ -98,8 +100,9 @@ public final class ListenerScope {
 		return scope;
 	}
 
-	// Spring Kafka derives the topics of a retry container from those of the main one, in
-	// their order. A naming of one's own may give several main topics one retry topic.
+	// Spring Kafka derives the topics of a retry container from the main topics, in the
+	// same order. A custom naming strategy may map several main topics to one retry
+	// topic.
 	private static Map<String, Set<String>> mainTopics(List<String> main, List<String> own) {
 		Map<String, Set<String>> result = new LinkedHashMap<>();
 		for (int i = 0; i < own.size() && own.size() == main.size(); i++) {
@@ -138,8 +141,8 @@ public final class ListenerScope {
 	}
 
 	/**
-	 * The scopes that are known before a record is delivered.
-	 * @return the scopes; none for a topic pattern
+	 * The names of the scope that are known before a record is delivered.
+	 * @return the names; empty for a default scope with a topic pattern
 	 */
 	public Set<String> names() {
 		if (this.explicit != null) {
@@ -151,9 +154,9 @@ public final class ListenerScope {
 	}
 
 	/**
-	 * Whether a stored scope is this one.
-	 * @param scope the name of a stored scope
-	 * @return whether a record may have that scope
+	 * Whether records of this listener may have a stored scope.
+	 * @param scope the name of the stored scope
+	 * @return whether a record may have the scope
 	 */
 	public boolean includes(String scope) {
 		if (this.explicit != null || this.topicPattern == null) {
@@ -172,7 +175,8 @@ public final class ListenerScope {
 	/**
 	 * The consumer group of a default scope.
 	 * @param scope the name of a scope
-	 * @return its group, {@code null} if it is not like a default scope
+	 * @return the group, {@code null} if the name does not have the form of a default
+	 * scope
 	 */
 	public static @Nullable String group(String scope) {
 		int slash = scope.lastIndexOf('/');
@@ -184,10 +188,9 @@ public final class ListenerScope {
 	}
 
 	/**
-	 * Whether another scope gives the records of one topic the same name without being
-	 * told so by the annotation.
-	 * @param other the other one
-	 * @return whether both are default scopes of one group and one handler
+	 * Whether this scope and another one are the same default scope for a common topic.
+	 * @param other the other scope
+	 * @return whether both are default scopes of the same group and handler
 	 */
 	public boolean isSameDefault(ListenerScope other) {
 		return this.explicit == null && other.explicit == null && Objects.equals(this.group, other.group)
@@ -195,18 +198,18 @@ public final class ListenerScope {
 	}
 
 	/**
-	 * Whether methods with different tasks may share the scope by mistake. Methods that
-	 * subscribe to one topic in one group do so on purpose: Kafka delivers each record to
-	 * one of them. Manually assigned partitions are checked apart.
-	 * @return whether the annotation or the name of a method is part of it
+	 * Whether methods with different operations may share the scope by mistake. Methods
+	 * that share the scope of a group and a topic do so on purpose: Kafka delivers each
+	 * record to one of them.
+	 * @return whether the annotation or the name of a method determines the scope
 	 */
 	public boolean isNamed() {
 		return !this.deadLetter && (this.explicit != null || !this.suffix.isEmpty());
 	}
 
 	/**
-	 * This is the scope of a main endpoint, and its method gets the records of a retry
-	 * topic too.
+	 * Mark this scope of a main endpoint as retried: its method also receives the records
+	 * of a retry topic.
 	 */
 	public void markRetried() {
 		this.retried = true;
@@ -225,9 +228,9 @@ public final class ListenerScope {
 	}
 
 	/**
-	 * Whether the records are dead letters of the main endpoint: each is an operation of
-	 * its own, which its coordinates name.
-	 * @return whether they are
+	 * Whether the records are dead letters of the main endpoint. A dead letter is a
+	 * separate operation whose key is its coordinates.
+	 * @return whether the method is the dead-letter handler
 	 */
 	public boolean isDeadLetter() {
 		return this.deadLetter;
@@ -254,9 +257,9 @@ public final class ListenerScope {
 	}
 
 	/**
-	 * The key of a record that has none: where it was first written. A header that names
-	 * that place counts only on a retry topic of the endpoint, and only if it names a
-	 * main topic of the endpoint, because producers copy headers to other records.
+	 * The coordinates of the original of a record, which replace a missing key. Headers
+	 * are used only on a retry topic of the endpoint, and only if they name a main topic
+	 * of the endpoint, because producers copy headers to other records.
 	 * @param record the record
 	 * @return the coordinates
 	 */

@@ -10,9 +10,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Warns at once and then once a minute at most for each reason, with the number of
- * warnings in between, so that a stream of bad records neither floods the log nor stays
- * unseen.
+ * Logs the first warning of each reason and then at most one per minute, with the number
+ * of suppressed warnings, so that many bad records do not flood the log.
  */
 final class RateLimitedWarnings {
 
@@ -20,7 +19,7 @@ final class RateLimitedWarnings {
 
 	private static final long INTERVAL = Duration.ofMinutes(1).toNanos();
 
-	// A reason may contain a text of the record.
+	// Bounded, because a reason may contain a value of the record.
 	private static final int MAX_REASONS = 100;
 
 	private static final String OTHERS = "";
@@ -54,7 +53,7 @@ final class RateLimitedWarnings {
 	}
 
 	/**
-	 * What is known of a reason.
+	 * The warnings of a reason.
 	 */
 	private static final class Reason {
 
@@ -65,8 +64,8 @@ final class RateLimitedWarnings {
 		/**
 		 * Count a warning.
 		 * @param now the time
-		 * @return the number of warnings that were suppressed since the last one, -1 if
-		 * this one is suppressed too
+		 * @return the number of warnings that were suppressed since the last logged one,
+		 * -1 if this one is suppressed too
 		 */
 		synchronized long next(long now) {
 			if (this.suppressed >= 0 && now - this.last < INTERVAL) {

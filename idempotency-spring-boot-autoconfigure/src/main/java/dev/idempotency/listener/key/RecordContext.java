@@ -20,8 +20,8 @@ import org.springframework.kafka.support.KafkaNull;
 import org.springframework.messaging.Message;
 
 /**
- * What an expression sees of one delivery. The resolvers, whose set-up is costly, are
- * shared; the variables are looked up only when an expression asks for them.
+ * The evaluation context of a record. All contexts share the resolvers, which are costly
+ * to create, and resolve a variable only when an expression uses it.
  */
 final class RecordContext implements EvaluationContext {
 
@@ -33,7 +33,7 @@ final class RecordContext implements EvaluationContext {
 
 	private final @Nullable Object[] arguments;
 
-	// Of the record in its batch.
+	// The index of the record in its batch, -1 for a single record.
 	private final int index;
 
 	RecordContext(ListenerParameters parameters, ConsumerRecord<?, ?> record, @Nullable Object[] arguments) {
@@ -61,7 +61,7 @@ final class RecordContext implements EvaluationContext {
 		};
 	}
 
-	// In a batch each list has an element for each record.
+	// Each list argument of a batch listener has an element for each record.
 	private @Nullable Object argument(int position) {
 		Object argument = (position >= 0) ? this.arguments[position] : null;
 		return (this.index >= 0 && argument instanceof List<?> list) ? list.get(this.index) : argument;
@@ -81,7 +81,7 @@ final class RecordContext implements EvaluationContext {
 
 	@Override
 	public void setVariable(String name, @Nullable Object value) {
-		throw new UnsupportedOperationException("Expressions of @Idempotent set no variables");
+		throw new UnsupportedOperationException("Expressions of @Idempotent cannot set variables");
 	}
 
 	@Override

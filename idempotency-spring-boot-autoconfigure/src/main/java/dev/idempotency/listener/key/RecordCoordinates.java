@@ -12,17 +12,18 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 
 /**
- * The topic, partition, offset and timestamp of a record as text. Spring Kafka keeps
- * those of the original in headers of the records of retry and dead-letter topics. The
- * timestamp tells a topic from an earlier one of the same name.
+ * Formats the topic, partition, offset and timestamp of a record as a key. Records on
+ * retry and dead-letter topics have the coordinates of the original record in headers of
+ * Spring Kafka. The timestamp distinguishes a topic from a deleted topic of the same
+ * name.
  */
 final class RecordCoordinates {
 
 	// Written by retry topics, and by a DeadLetterPublishingRecoverer on its own.
 	private static final String[] FAMILIES = { "kafka_original-", "kafka_dlt-original-" };
 
-	// Spring Kafka keeps the headers of the original that a record already has, also if
-	// a producer has copied them there. This one replaces them then.
+	// Spring Kafka does not overwrite headers of the original, even if a producer has
+	// copied them from another record. This header takes precedence over them.
 	private static final String HEADER = "idempotency-coordinates";
 
 	private RecordCoordinates() {
@@ -38,8 +39,8 @@ final class RecordCoordinates {
 	}
 
 	/**
-	 * Note the coordinates of a record in a header, if it has headers that name another
-	 * original: its copies on retry topics have all its headers.
+	 * Add the coordinates of a record as a header if it has headers that name another
+	 * original, because its copies on retry topics inherit its headers.
 	 * @param record a record on a main topic
 	 */
 	static void note(ConsumerRecord<?, ?> record) {
@@ -110,7 +111,7 @@ final class RecordCoordinates {
 				ByteBuffer.wrap(timestamp).getLong());
 	}
 
-	// The first: a second failure appends another.
+	// The first value, because each further failure appends a value.
 	private static byte @Nullable [] first(Headers headers, String name) {
 		for (Header header : headers.headers(name)) {
 			return header.value();

@@ -1,6 +1,5 @@
 package dev.idempotency.listener.key;
 
-import java.time.temporal.TemporalAccessor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -25,7 +24,7 @@ import org.springframework.expression.spel.standard.SpelExpressionParser;
 import dev.idempotency.IdempotencyConfigurationException;
 
 /**
- * An expression of the annotation, parsed and checked once.
+ * An expression of the annotation. It is parsed once and evaluated for each record.
  */
 final class RecordExpression {
 
@@ -35,13 +34,10 @@ final class RecordExpression {
 
 	private static final Set<String> VARIABLES = Set.of("record", "payload", "headers");
 
-	private static final Class<?>[] TEXTS = { CharSequence.class, Number.class, UUID.class, Enum.class, Boolean.class,
-			Character.class, TemporalAccessor.class };
-
 	private final SpelExpression expression;
 
-	// The parts of "a + b": SpEL adds two numbers, and joins a null part as the text
-	// "null", which would give records without that part one key.
+	// The operands of "a + b" in a key. SpEL would add two numbers, so that 1 + 23 and
+	// 2 + 22 were one key, and would join a null operand as the text "null".
 	private final List<SpelNode> parts = new ArrayList<>();
 
 	private RecordExpression(SpelExpression expression, boolean key) {
@@ -55,13 +51,13 @@ final class RecordExpression {
 	 * Parse an expression.
 	 * @param text the text
 	 * @param attribute the attribute of the annotation
-	 * @param where the listener method
+	 * @param listener the name of the listener
 	 * @param parameters the parameters of the listener method
 	 * @return the expression
-	 * @throws IdempotencyConfigurationException if the text is no expression, or uses a
+	 * @throws IdempotencyConfigurationException if the text cannot be parsed, or uses a
 	 * variable that does not exist
 	 */
-	static RecordExpression parse(String text, String attribute, String where, ListenerParameters parameters) {
+	static RecordExpression parse(String text, String attribute, String listener, ListenerParameters parameters) {
 		try {
 			RecordExpression expression = new RecordExpression(PARSER.parseRaw(text), attribute.equals("key"));
 			Set<String> unknown = new TreeSet<>();
@@ -70,7 +66,7 @@ final class RecordExpression {
 			unknown.removeAll(parameters.names());
 			if (expression.parts.stream().anyMatch(RecordExpression::hasSum)) {
 				throw new IdempotencyConfigurationException(
-						"The key expression '" + text + "' of @Idempotent on " + where + " has a sum inside another "
+						"The key expression '" + text + "' of @Idempotent on " + listener + " has a sum inside another "
 								+ "operation, where a part that is null would become the text 'null' of the key.",
 						"Put the sum at the top: #payload.a.toLowerCase() + ':' + #payload.b.");
 			}
@@ -78,14 +74,14 @@ final class RecordExpression {
 				return expression;
 			}
 			throw new IdempotencyConfigurationException(
-					"The " + attribute + " expression '" + text + "' of @Idempotent on " + where
+					"The " + attribute + " expression '" + text + "' of @Idempotent on " + listener
 							+ " uses unknown variables: " + unknown + ".",
 					"Use #record, #payload, #headers or a parameter " + parameters.names()
 							+ "; compile with -parameters if the names of the parameters are missing.");
 		}
 		catch (ParseException | IllegalStateException ex) {
 			throw new IdempotencyConfigurationException("The " + attribute + " expression '" + text
-					+ "' of @Idempotent on " + where + " cannot be parsed: " + ex.getMessage() + ".",
+					+ "' of @Idempotent on " + listener + " cannot be parsed: " + ex.getMessage() + ".",
 					"Correct the expression.");
 		}
 	}
@@ -112,7 +108,7 @@ final class RecordExpression {
 		}
 	}
 
-	// Between the brackets of an index a sum is a number.
+	// A sum inside the brackets of an index is a number and not a part of the key.
 	private static boolean hasSum(SpelNode node) {
 		boolean found = node instanceof OpPlus;
 		for (int i = 0; !found && i < node.getChildCount(); i++) {
@@ -122,12 +118,12 @@ final class RecordExpression {
 	}
 
 	/**
-	 * Evaluate the expression.
-	 * @param context the delivery
-	 * @return the value, {@code null} also if a part of a key's sum is
+	 * Evaluate the expression for a record.
+	 * @param context the record
+	 * @return the value; {@code null} if an operand of the sum of a key is {@code null}
 	 * @throws EvaluationException if the expression fails
-	 * @throws UnusableKeyException if a part of a key's sum is neither text, number, date
-	 * nor UUID
+	 * @throws UnusableKeyException if an operand of the sum of a key is not a text,
+	 * number, date or UUID
 	 */
 	@Nullable Object evaluate(RecordContext context) {
 		try {
@@ -137,8 +133,8 @@ final class RecordExpression {
 			throw ex;
 		}
 		catch (RuntimeException ex) {
-			// A method in the expression throws what it likes, and its text may quote
-			// the payload.
+			// The message of an exception that a called method throws may quote the
+			// payload, so the failure names its type only.
 			EvaluationException failure = new EvaluationException(toString(),
 					(ex instanceof SpelEvaluationException spel) ? spel.getMessageCode().name()
 							: ex.getClass().getName());
@@ -151,7 +147,6 @@ final class RecordExpression {
 		return (this.parts.size() > 1) ? join(new ExpressionState(context)) : this.expression.getValue(context);
 	}
 
-	// SpEL would add two numbers, and 1 + 23 and 2 + 22 are the same number.
 	private @Nullable String join(ExpressionState state) {
 		StringBuilder text = new StringBuilder();
 		for (SpelNode part : this.parts) {
@@ -165,51 +160,36 @@ final class RecordExpression {
 	}
 
 	/**
-	 * The text of a value that the key is made of.
+	 * Convert a value to the text of a key.
 	 * @param value the value
-	 * @return its text
+	 * @return the text
 	 * @throws UnusableKeyException if equal values may have different texts
 	 */
 	String text(Object value) {
-		if (isText(value.getClass())) {
+		if (DeclaredTypes.isText(value.getClass())) {
 			return value.toString();
 		}
 		throw new UnusableKeyException("the expression '" + this + "' yields a " + value.getClass().getName()
-				+ ", which is no text, number, date or UUID", null);
-	}
-
-	/**
-	 * Whether equal values of a class have the same text, so that a key can be made of
-	 * them.
-	 * @param type the class
-	 * @return whether they have
-	 */
-	static boolean isText(Class<?> type) {
-		for (Class<?> text : TEXTS) {
-			if (text.isAssignableFrom(type)) {
-				return true;
-			}
-		}
-		return false;
+				+ ", which is not a text, number, date or UUID", null);
 	}
 
 	/**
 	 * Check the expression against the types that the listener method declares.
 	 * @param types the types
 	 * @param attribute the attribute of the annotation
-	 * @param where the listener method
-	 * @throws IdempotencyConfigurationException if it names what does not exist, or is a
-	 * key that can never be text
+	 * @param listener the name of the listener
+	 * @throws IdempotencyConfigurationException if the expression names a member that
+	 * does not exist, or is a key that is never a text
 	 */
-	void check(DeclaredTypes types, String attribute, String where) {
-		String what = "The " + attribute + " expression '" + this + "' of @Idempotent on " + where;
-		types.check(this.expression.getAST(), what);
-		this.parts.forEach((part) -> types.checkText(part, what));
+	void check(DeclaredTypes types, String attribute, String listener) {
+		String subject = "The " + attribute + " expression '" + this + "' of @Idempotent on " + listener;
+		types.check(this.expression.getAST(), subject);
+		this.parts.forEach((part) -> types.checkText(part, subject));
 		for (int i = 1; i < this.parts.size(); i++) {
 			if (!(this.parts.get(i - 1) instanceof Literal) && !(this.parts.get(i) instanceof Literal)) {
-				logger.warn("The key expression '" + this + "' of @Idempotent on " + where
-						+ " joins parts with nothing between them, so that '1' and '23' give the same key as '12' and "
-						+ "'3'. Put a separator between the parts, like #a + ':' + #b, unless their lengths are fixed");
+				logger.warn("The key expression '" + this + "' of @Idempotent on " + listener
+						+ " joins parts without a separator, so that '1' and '23' give the same key as '12' and '3'. Put "
+						+ "a separator between the parts, like #a + ':' + #b, unless their lengths are fixed");
 				return;
 			}
 		}

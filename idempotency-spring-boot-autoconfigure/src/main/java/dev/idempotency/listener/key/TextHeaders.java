@@ -12,13 +12,14 @@ import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads headers of a record as text.
+ * Reads the headers of a record as text.
  */
 final class TextHeaders {
 
-	// Those of an outbox, and of its connector.
+	// Written by the outbox.
 	private static final String FINGERPRINT = "Idempotency-Fingerprint";
 
+	// Written by Debezium's outbox event router, with all headers of the outbox message.
 	private static final String ALL = "idempotency-headers";
 
 	private static final char REPLACEMENT = '\uFFFD';
@@ -49,7 +50,7 @@ final class TextHeaders {
 		return (text.indexOf(REPLACEMENT) < 0) ? text : decode(name, value);
 	}
 
-	// The replacement may stand for bytes that are no text, or for itself.
+	// The replacement character stands for malformed bytes, or is part of the text.
 	private static String decode(String name, byte[] value) {
 		try {
 			return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(value)).toString();
@@ -60,8 +61,7 @@ final class TextHeaders {
 	}
 
 	/**
-	 * The fingerprint that the sender has given a message. Debezium's outbox event router
-	 * puts it, with all headers of the outbox, into one.
+	 * The fingerprint that the producer has added to a message.
 	 * @param headers the headers
 	 * @return the fingerprint, {@code null} if there is none
 	 */
@@ -83,8 +83,8 @@ final class TextHeaders {
 	}
 
 	/**
-	 * All headers as text, without those that {@link #text} refuses: an expression that
-	 * asks for one of them gets nothing rather than a text that others may have too.
+	 * All headers as text, without those that {@link #text} rejects: their text would not
+	 * identify the record.
 	 * @param headers the headers
 	 * @return the text of each header
 	 */

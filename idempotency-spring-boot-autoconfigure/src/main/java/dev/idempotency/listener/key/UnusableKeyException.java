@@ -3,8 +3,8 @@ package dev.idempotency.listener.key;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says why the sources of a record's key gave none; the policy for missing keys decides
- * what follows.
+ * Thrown when a record has no usable key. The message states the reason; the
+ * {@link dev.idempotency.MissingKeyPolicy} is applied next.
  */
 final class UnusableKeyException extends RuntimeException {
 

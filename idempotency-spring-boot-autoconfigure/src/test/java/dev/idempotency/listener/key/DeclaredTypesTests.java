@@ -121,7 +121,7 @@ class DeclaredTypesTests {
 			""")
 	void keyThatIsNeverTextIsRefused(String method, String key, String type) {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> check(method, key, "key"))
-			.withMessageContaining("yields a " + type + ", which is no text, number, date or UUID");
+			.withMessageContaining("yields a " + type + ", which is not a text, number, date or UUID");
 	}
 
 	@ParameterizedTest

@@ -130,7 +130,7 @@ class KeyResolverTests {
 
 	@Test
 	void partThatIsAnObjectIsUnusable() {
-		assertUnusable("'order-' + #payload", Map.of("id", "secret"), "which is no text, number, date or UUID");
+		assertUnusable("'order-' + #payload", Map.of("id", "secret"), "which is not a text, number, date or UUID");
 	}
 
 	@Test
@@ -145,7 +145,7 @@ class KeyResolverTests {
 
 	@Test
 	void objectIsUnusable() {
-		assertUnusable("#payload", Map.of("id", "secret"), "which is no text, number, date or UUID");
+		assertUnusable("#payload", Map.of("id", "secret"), "which is not a text, number, date or UUID");
 	}
 
 	@Test
