@@ -105,8 +105,7 @@ final class DeclaredTypes {
 	}
 
 	/**
-	 * Whether equal values of a class have the same text, so that they can be part of a
-	 * key.
+	 * Whether equal values of a class have the same text, as values of a key must.
 	 * @param type the class
 	 * @return whether equal values have the same text
 	 */
@@ -299,9 +298,8 @@ final class DeclaredTypes {
 			return null;
 		}
 		boolean open = !declared.isArray() && !declared.isPrimitive() && Modifier.isAbstract(declared.getModifiers());
-		// SpEL unwraps an Optional, and resolves members of a Class as static members of
-		// the
-		// class that it represents.
+		// SpEL unwraps an Optional, and resolves static members of the class that a Class
+		// represents.
 		return (open || declared == Optional.class || declared == Class.class) ? null
 				: ClassUtils.resolvePrimitiveIfNecessary(declared);
 	}

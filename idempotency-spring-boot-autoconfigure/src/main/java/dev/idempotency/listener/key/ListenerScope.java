@@ -101,8 +101,7 @@ public final class ListenerScope {
 	}
 
 	// Spring Kafka derives the topics of a retry container from the main topics, in the
-	// same order. A custom naming strategy may map several main topics to one retry
-	// topic.
+	// same order. A custom naming strategy may map several of them to one retry topic.
 	private static Map<String, Set<String>> mainTopics(List<String> main, List<String> own) {
 		Map<String, Set<String>> result = new LinkedHashMap<>();
 		for (int i = 0; i < own.size() && own.size() == main.size(); i++) {
@@ -175,8 +174,7 @@ public final class ListenerScope {
 	/**
 	 * The consumer group of a default scope.
 	 * @param scope the name of a scope
-	 * @return the group, {@code null} if the name does not have the form of a default
-	 * scope
+	 * @return the group, {@code null} if the name has not the form of a default scope
 	 */
 	public static @Nullable String group(String scope) {
 		int slash = scope.lastIndexOf('/');

@@ -14,8 +14,8 @@ import dev.idempotency.IdempotencyKey;
 /**
  * Formats the topic, partition, offset and timestamp of a record as a key. Records on
  * retry and dead-letter topics have the coordinates of the original record in headers of
- * Spring Kafka. The timestamp distinguishes a topic from a deleted topic of the same
- * name.
+ * Spring Kafka. The timestamp distinguishes topics that had the same name one after the
+ * other.
  */
 final class RecordCoordinates {
 
