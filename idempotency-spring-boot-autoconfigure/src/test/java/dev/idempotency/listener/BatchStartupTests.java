@@ -28,7 +28,7 @@ import dev.idempotency.test.Contexts;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ListenerChecks}: a method that cannot get a part of its batch does not
+ * Tests for {@link ListenerChecks}: a batch listener whose batch cannot be split does not
  * start.
  */
 @Tag("promise-12")
@@ -44,14 +44,14 @@ class BatchStartupTests {
 	@ParameterizedTest
 	@ValueSource(classes = { OneMessage.class, AllHeaders.class, HeadersOfMessage.class, AnyCollection.class,
 			Array.class, OneRecord.class })
-	void parameterThatIsNoListIsRefused(Class<?> listener) {
+	void parameterThatIsNotAListIsRefused(Class<?> listener) {
 		Class<?> type = listener.getDeclaredMethods()[0].getParameterTypes()[0];
 		assertRefused(listener, "it is a batch listener with a parameter of type " + type.getSimpleName()
 				+ ", from which single records cannot be removed", PARAMETERS);
 	}
 
 	@Test
-	void methodThatTakesNoRecordsIsRefused() {
+	void methodWithoutRecordParameterIsRefused() {
 		assertRefused(NoRecords.class, "its container delivers batches, but the method accepts single records",
 				"Set 'batch' of @KafkaListener to \"false\", or declare a List parameter.");
 	}
@@ -76,7 +76,7 @@ class BatchStartupTests {
 	}
 
 	@Test
-	void ownFilterIsRefused() {
+	void customBatchFilterIsRefused() {
 		assertRefused(OwnFilter.class,
 				"the RecordFilterStrategy of its container overrides filterBatch, so the remaining records cannot be "
 						+ "identified",
@@ -84,13 +84,13 @@ class BatchStartupTests {
 	}
 
 	@Test
-	void ownFilterOfSingleRecordsStarts() {
+	void customRecordFilterStarts() {
 		this.runner.withUserConfiguration(OwnFilterOfRecords.class)
 			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	@Test
-	void everythingThatCanBeCutStarts() {
+	void methodWhoseParametersCanBeSplitStarts() {
 		this.runner.withUserConfiguration(Allowed.class, Poll.class)
 			.run((context) -> assertThat(context).hasNotFailed());
 	}

@@ -29,7 +29,7 @@ class ConditionTests {
 	@ParameterizedTest
 	@EnumSource(names = { "TRANSACTIONAL", "LEASED" })
 	@Tag("promise-3")
-	void excludedRecordsCostNoCallOfTheStore(Mode mode) {
+	void excludedRecordsDoNotCallTheStore(Mode mode) {
 		String topic = Servers.newTopic("condition", 1);
 		for (int i = 0; i < 3; i++) {
 			Kafka.send(topic, "excluded", "excluded");

@@ -89,7 +89,7 @@ class FingerprintTests {
 
 	@ParameterizedTest
 	@EnumSource(names = "AUTO", mode = EnumSource.Mode.EXCLUDE)
-	void otherContentReachesTheDeadLetterTopicWithoutItsPayloadInTheSentence(Mode mode) {
+	void otherContentReachesTheDeadLetterTopicWithoutItsPayloadInTheMessage(Mode mode) {
 		assertThat(DeadLetters.read(topic(mode))).singleElement().satisfies((record) -> {
 			assertThat(record.value()).contains("\"amount\":2");
 			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_CAUSE_FQCN))
@@ -155,7 +155,7 @@ class FingerprintTests {
 		@Idempotent(fingerprint = "#payload.substring(3)")
 		@KafkaListener(topics = "${prefix}-AUTO", groupId = "${prefix}")
 		void failing(String value) {
-			// Only its outcomes count.
+			// The test verifies the outcomes only.
 		}
 
 		@Idempotent(fingerprint = "#payload.substring(3)")

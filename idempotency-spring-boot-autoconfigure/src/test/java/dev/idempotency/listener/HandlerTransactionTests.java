@@ -33,8 +33,8 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for handlers with a transaction of their own: what a failed one wrote is rolled
- * back, and what a successful one wrote is there once.
+ * Tests for handlers with their own transaction: the writes of a failed handler are
+ * rolled back, and the writes of a successful handler are committed once.
  */
 @Tag("promise-5")
 @Tag("promise-6")
@@ -140,7 +140,7 @@ class HandlerTransactionTests {
 		assertThat(app.record("undoing-batch", "b").state()).isEqualTo(State.COMPLETED);
 	}
 
-	// Spring calls it an unexpected rollback.
+	// Spring throws an UnexpectedRollbackException.
 	@ParameterizedTest
 	@ValueSource(strings = { "leased", "transactional" })
 	void recordWhoseMethodSwallowsTheErrorOfAnInnerTransactionHasFailed(String mode) {
@@ -157,7 +157,7 @@ class HandlerTransactionTests {
 
 	@Test
 	@Tag("promise-15")
-	void recordWithoutProtectionWhoseMethodSetsRollbackOnlyIsDone() {
+	void unprotectedRecordWhoseMethodSetsRollbackOnlyIsNotRedelivered() {
 		BatchApp app = this.apps.get("transactional");
 		sendWithoutKeys(app, "undoing-keyless", "a undo b");
 		app.start("undoing-keyless");
@@ -313,7 +313,7 @@ class HandlerTransactionTests {
 				this.inner.handle(value);
 			}
 			catch (IllegalStateException ex) {
-				// As some do.
+				// Some handlers swallow exceptions.
 			}
 		}
 

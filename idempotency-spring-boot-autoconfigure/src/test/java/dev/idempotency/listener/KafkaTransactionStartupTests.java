@@ -29,7 +29,7 @@ class KafkaTransactionStartupTests {
 		.withUserConfiguration(DatabaseTransactions.class);
 
 	@Test
-	void modeAutoTakesLeasedModeWithAWarning() {
+	void autoModeUsesLeasedModeWithAWarning() {
 		try (Logs logs = new Logs()) {
 			this.runner.withUserConfiguration(Auto.class).run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("WARN")).singleElement()
@@ -41,7 +41,7 @@ class KafkaTransactionStartupTests {
 	}
 
 	@Test
-	void leasedModeIsNothingToWarnOf() {
+	void explicitLeasedModeCausesNoWarning() {
 		try (Logs logs = new Logs()) {
 			this.runner.withUserConfiguration(Leased.class).run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("WARN")).isEmpty();
@@ -49,7 +49,7 @@ class KafkaTransactionStartupTests {
 	}
 
 	@Test
-	void transactionalModeIsRefusedWithBothWaysOut() {
+	void transactionalModeIsRefusedAndTheActionNamesBothAlternatives() {
 		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, Transactional.class);
 		assertThat(analysis.getDescription()).contains("KafkaTransactionStartupTests.Transactional.listen",
 				"asks for transactional mode, but it has a Kafka transaction in its container",

@@ -64,7 +64,7 @@ class LateListenerTests {
 	}
 
 	@Test
-	void beanThatIsNoProxyIsRefused() {
+	void beanThatIsNotAProxyIsRefused() {
 		Registrar registrar = this.app.listeners(Registrar.class);
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
 			.isThrownBy(() -> registrar.register(this.app.name("raw"), "record", false, true))

@@ -15,7 +15,8 @@ import dev.idempotency.test.Logs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ListenerSettingsFactory}: wrong attributes do not start.
+ * Tests for {@link ListenerSettingsFactory}: a listener with a wrong attribute does not
+ * start.
  */
 @Tag("promise-12")
 class ListenerAttributesTests {
@@ -32,7 +33,7 @@ class ListenerAttributesTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "lease", "idempotency.lease" })
-	void leaseWithoutAUnitIsRefusedWithWhatItMeans(String property) {
+	void leaseWithoutUnitIsRefusedWithItsMeaning(String property) {
 		String origin = property.equals("lease") ? "'lease' of @Idempotent" : "'idempotency.lease'";
 		assertRefused(property, "30",
 				"The lease of the idempotent listener ListenerAttributesTests.Listener.listen is 30ms (" + origin
@@ -56,14 +57,14 @@ class ListenerAttributesTests {
 	}
 
 	@Test
-	void retentionWithoutAUnitIsRefusedWithWhatItMeans() {
+	void retentionWithoutUnitIsRefusedWithItsMeaning() {
 		assertRefused("idempotency.retention", "7",
 				"listen is 7ms ('idempotency.retention'), not longer than its lease of 30s ('idempotency.lease').",
 				"A number without a unit is milliseconds: write '7d' for 7 days.");
 	}
 
 	@Test
-	void leaseOfTheAnnotationThatExceedsTheRetentionIsTheMistake() {
+	void annotatedLeaseThatExceedsTheRetentionIsRefused() {
 		assertRefused("lease", "8d",
 				"The lease of the idempotent listener ListenerAttributesTests.Listener.listen is 8d ('lease' of "
 						+ "@Idempotent), not shorter than its retention of 7d ('idempotency.retention').",
@@ -106,7 +107,7 @@ class ListenerAttributesTests {
 
 	@Test
 	@Tag("promise-15")
-	void sumWithoutSeparatorIsWarnedAbout() {
+	void sumWithoutSeparatorCausesAWarning() {
 		try (Logs logs = new Logs()) {
 			this.runner.withUserConfiguration(Listener.class)
 				.withPropertyValues("key=#payload + #value")
@@ -132,7 +133,7 @@ class ListenerAttributesTests {
 
 	@Test
 	@Tag("promise-15")
-	void expressionOfTheClassThatDoesNotFitAMethodIsRefusedWithTheWayOut() {
+	void classExpressionThatDoesNotFitAMethodIsRefusedWithAnAction() {
 		this.runner.withUserConfiguration(ClassListener.class).run((context) -> {
 			FailureAnalysis analysis = Contexts.analyze(context.getStartupFailure());
 			assertThat(analysis.getDescription()).contains("ClassListener.other uses unknown variables: [value].");

@@ -32,7 +32,8 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for what stands next to {@code @Idempotent} and would break its promises unseen.
+ * Tests for configurations beside {@code @Idempotent} that would break its guarantees
+ * without an error.
  */
 @Tag("promise-12")
 class ListenerNeighbourTests {
@@ -124,7 +125,7 @@ class ListenerNeighbourTests {
 	}
 
 	@Test
-	void scopeOfTwoMethodsIsWarnedAbout() {
+	void scopeSharedByTwoMethodsCausesAWarning() {
 		try (Logs logs = new Logs()) {
 			this.runner.withUserConfiguration(SharedScope.class).run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("WARN")).anyMatch((message) -> message.contains("share the scope 'orders'"));
@@ -147,7 +148,7 @@ class ListenerNeighbourTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { Assigned.class, Deputy.class, Pattern.class })
-	void listenersThatGetOnePartitionUnderOneDefaultScopeAreRefused(Class<?> other) {
+	void listenersOfOnePartitionWithOneDefaultScopeAreRefused(Class<?> other) {
 		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, AssignedToo.class, other);
 		assertThat(analysis.getDescription()).contains("ListenerNeighbourTests.AssignedToo.mail",
 				"ListenerNeighbourTests." + other.getSimpleName(), "assigned manually",
@@ -157,7 +158,7 @@ class ListenerNeighbourTests {
 
 	@ParameterizedTest
 	@ValueSource(classes = { OtherPartition.class, AssignedWithScope.class, OtherTopic.class })
-	void listenersThatShareNoPartitionOrNoScopeStartWithAWarningAboutOtherInstances(Class<?> other) {
+	void listenersWithoutCommonPartitionOrScopeStartWithAWarningAboutOtherInstances(Class<?> other) {
 		try (Logs logs = new Logs()) {
 			this.runner.withUserConfiguration(AssignedToo.class, other)
 				.run((context) -> assertThat(context).hasNotFailed());

@@ -36,8 +36,8 @@ import dev.idempotency.test.Contexts;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ListenerRegistryPostProcessor}: every way to register a listener is
- * protected or refused.
+ * Tests for {@link ListenerRegistryPostProcessor}: a listener is protected or refused,
+ * however it is registered.
  */
 @Tag("promise-12")
 class ListenerRegistrationTests {
@@ -108,7 +108,7 @@ class ListenerRegistrationTests {
 	}
 
 	@Test
-	void selfMadeBeanOfConfigurerIsRefused() {
+	void beanCreatedByConfigurerIsRefused() {
 		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, SelfRegistered.class);
 		assertThat(analysis.getDescription()).contains("its bean is not a Spring proxy");
 		assertThat(analysis.getAction()).startsWith("Let Spring create the bean");

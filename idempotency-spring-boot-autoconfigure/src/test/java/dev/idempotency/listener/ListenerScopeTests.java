@@ -38,8 +38,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link ListenerScope}: the default scope is the consumer group and the main
- * topic, and nothing of the code.
+ * Tests for {@link ListenerScope}: the default scope consists of the consumer group and
+ * the main topic, and of no names of the code.
  */
 @Tag("promise-15")
 @Execution(ExecutionMode.CONCURRENT)
@@ -107,7 +107,7 @@ class ListenerScopeTests {
 	}
 
 	@Test
-	void deadLetterHasAScopeOfItsOwn() {
+	void deadLetterHasItsOwnScope() {
 		Kafka.send(topic("first"), "buried", "dies");
 		await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertThat(seen().of("dead dies")).hasSize(1));
 		awaitEnd("group-dlt", "first-dlt");

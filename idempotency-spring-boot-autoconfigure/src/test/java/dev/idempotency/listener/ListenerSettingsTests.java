@@ -22,7 +22,7 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ListenerSettings}: what a listener starts with, and what it lacks.
+ * Tests for {@link ListenerSettings}: the settings with which a listener starts.
  */
 @Tag("promise-12")
 class ListenerSettingsTests {
@@ -65,7 +65,7 @@ class ListenerSettingsTests {
 	}
 
 	@Test
-	void methodThatNoListenerCallsIsWarnedAbout() {
+	void methodThatNoListenerCallsCausesAWarning() {
 		try (Logs logs = new Logs()) {
 			this.runner.withUserConfiguration(Unused.class).run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("WARN")).singleElement()
@@ -76,7 +76,7 @@ class ListenerSettingsTests {
 	}
 
 	@Test
-	void startIsLoggedWithWhatApplies() {
+	void startIsLoggedWithTheSettingsThatApply() {
 		try (Logs logs = new Logs()) {
 			this.runner.withUserConfiguration(Plain.class).run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("INFO")).contains(
@@ -171,7 +171,7 @@ class ListenerSettingsTests {
 
 	}
 
-	// Public: its proxy belongs to another class loader.
+	// Public, because its proxy belongs to another class loader.
 	public static class Value {
 
 		@Idempotent

@@ -28,7 +28,7 @@ import dev.idempotency.test.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ListenerChecks}: what cannot be protected does not start.
+ * Tests for {@link ListenerChecks}: a listener that cannot be protected does not start.
  */
 @Tag("promise-12")
 class ListenerStartupTests {

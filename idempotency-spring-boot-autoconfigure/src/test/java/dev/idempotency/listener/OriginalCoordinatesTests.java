@@ -37,8 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for the identity of records without a key that other records have been made of,
- * and of dead letters.
+ * Tests for the coordinates that replace the key of retried records and of dead letters.
  */
 @Tag("promise-3")
 @Execution(ExecutionMode.CONCURRENT)
@@ -84,7 +83,7 @@ class OriginalCoordinatesTests {
 	}
 
 	@Test
-	void recordThatDiesTwiceRunsTheDeadLetterHandlerTwice() {
+	void recordThatIsDeadLetteredTwiceRunsTheDeadLetterHandlerTwice() {
 		for (String key : new String[] { null, "with-key" }) {
 			String value = "dies with " + key;
 			ConsumerRecord<String, String> dead = buried(value, key);
@@ -124,7 +123,7 @@ class OriginalCoordinatesTests {
 
 	@Test
 	@Tag("promise-1")
-	void recordsThatFailBeforeTheMethodAreAllProcessedOnTheRetryTopicWhateverHeadersTheyCarry() {
+	void recordsThatFailBeforeTheMethodAreAllProcessedOnTheRetryTopicDespiteCopiedHeaders() {
 		for (String value : List.of("item 1", "item 2")) {
 			Kafka.send(derived("limited", value));
 		}
@@ -139,7 +138,7 @@ class OriginalCoordinatesTests {
 		assertThat(listeners().limited).containsExactly("item 1", "item 2", "item 3", "item 4");
 	}
 
-	// As a handler sends that passes on the headers which it got on a retry topic.
+	// Simulates a handler that copies the headers of a record on a retry topic.
 	private ProducerRecord<String, String> derived(String name, String value) {
 		ProducerRecord<String, String> record = new ProducerRecord<>(topic(name), 0, null, value);
 		record.headers()

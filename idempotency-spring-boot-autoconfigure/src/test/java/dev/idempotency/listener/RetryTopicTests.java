@@ -122,7 +122,7 @@ class RetryTopicTests {
 		String key = "held-" + name;
 		Kafka.send(topic(name), key, "heals");
 		await("retry topic").atMost(Duration.ofSeconds(30)).until(() -> seen(key), has(2));
-		// The blocked deliveries in between are no attempts.
+		// Blocked deliveries do not count as attempts.
 		assertThat(seen(key)).containsExactly(topic(name) + " 1", topic(name) + "-retry 2");
 		assertThat(Kafka.read(topic(name) + "-retry"))
 			.filteredOn((record) -> key.equals(RetryTopicListeners.Seen.key(record, name)))

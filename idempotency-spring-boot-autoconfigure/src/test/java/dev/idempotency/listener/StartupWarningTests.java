@@ -52,7 +52,7 @@ class StartupWarningTests {
 	}
 
 	@Test
-	void topicThatKeepsRecordsLongerThanTheirKeysIsNamed() {
+	void topicThatKeepsRecordsLongerThanTheirKeysCausesAWarning() {
 		try (Logs logs = new Logs()) {
 			this.runner.withUserConfiguration(Topics.class, Missing.class).run((context) -> {
 				assertThat(context).hasNotFailed();
@@ -75,7 +75,7 @@ class StartupWarningTests {
 	}
 
 	@Test
-	void brokerThatDoesNotAnswerDelaysNothing() throws IOException {
+	void unavailableBrokerDoesNotDelayTheStart() throws IOException {
 		try (ServerSocket silent = new ServerSocket(0); Logs logs = new Logs()) {
 			long start = System.nanoTime();
 			this.runner
@@ -86,7 +86,7 @@ class StartupWarningTests {
 					assertThat(context).hasNotFailed();
 					assertThat(context.getBean(TopicRetentions.class).isRunning()).isTrue();
 				});
-			// The look-up itself gives up after ten.
+			// The check in the background times out after ten seconds.
 			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(9));
 			assertThat(logs.messages("WARN")).isEmpty();
 		}
@@ -94,7 +94,7 @@ class StartupWarningTests {
 
 	@Test
 	@Tag("promise-15")
-	void storedScopesThatNoListenerUsesAreNamed() {
+	void storedScopesThatNoListenerUsesCauseAWarning() {
 		ApplicationContextRunner application = this.runner
 			.withPropertyValues("spring.datasource.url=" + Servers.newDatabase())
 			.withUserConfiguration(Topics.class, Named.class);
@@ -121,7 +121,7 @@ class StartupWarningTests {
 
 	@ParameterizedTest
 	@CsvSource({ "leased, 9s, true", "leased, 10s, false", "leased, 1h, false", "transactional, 9s, false" })
-	void leaseBelowFiveTimeOutsOfTheStoreIsNamed(String mode, String lease, boolean warned) {
+	void leaseBelowFiveStoreTimeoutsCausesAWarning(String mode, String lease, boolean warned) {
 		try (Logs logs = new Logs()) {
 			this.runner.withPropertyValues("idempotency.mode=" + mode, "idempotency.lease=" + lease)
 				.withUserConfiguration(Leased.class)

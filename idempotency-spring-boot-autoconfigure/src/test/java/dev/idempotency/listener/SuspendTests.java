@@ -76,7 +76,7 @@ class SuspendTests {
 
 	@Test
 	@Tag("promise-1")
-	void offsetStaysBeforeAFunctionThatIsSuspended() {
+	void offsetIsNotCommittedWhileAFunctionIsSuspended() {
 		String topic = this.topics.get("unit") + "-pending";
 		for (String value : List.of("before", "later", "behind")) {
 			Kafka.send(topic, value, value);
@@ -101,7 +101,7 @@ class SuspendTests {
 
 	@Test
 	@Tag("promise-8")
-	void keyIsMadeOfParametersByTheirNames() {
+	void keyExpressionUsesParametersByName() {
 		String topic = this.topics.get("delayed");
 		Kafka.send(topic, "k1", "order");
 		Kafka.send(topic, "k2", "order");
@@ -129,14 +129,14 @@ class SuspendTests {
 
 	@Test
 	@Tag("promise-1")
-	void recordThatSomebodyElseIsAtWaitsInItsPlace() {
+	void recordThatAnotherConsumerProcessesIsBlockedAndKeepsItsPosition() {
 		IdempotencyKey held = IdempotencyKey.of("unit", "held");
 		CrashedOwner.claim(this.jdbc, held);
 		send("unit", 2, "w-before", "held", "w-behind");
 		await().atMost(PATIENCE).untilAsserted(() -> assertThat(lag("unit", 2)).isEqualTo(2));
 		send("unit", 3, "w-other");
 		await().atMost(PATIENCE).until(() -> this.listeners.runs("unit").contains("w-other"));
-		// Longer than a consumer may be silent.
+		// Longer than the maximum poll interval of the consumer.
 		await().during(Duration.ofSeconds(5)).atMost(PATIENCE).until(() -> lag("unit", 2) == 2);
 		assertThat(this.listeners.runs("unit")).doesNotContain("held", "w-behind");
 		CrashedOwner.endLease(this.jdbc, held);

@@ -31,7 +31,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for marked methods that are called without a delivery of a protected container.
+ * Tests for {@link IdempotentAdvisor}: annotated methods that a container without
+ * protection calls.
  */
 @Tag("promise-15")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -55,7 +56,7 @@ class UnprotectedCallTests {
 	}
 
 	@Test
-	void markedMethodThatAContainerMadeByHandCallsWarnsOnce() {
+	void annotatedMethodCalledByAnUnregisteredContainerWarnsOnce() {
 		this.context.getBean(ByClass.class).on("a");
 		this.context.getBean(Protected.class).unmarked();
 		assertThat(warnings()).isEmpty();

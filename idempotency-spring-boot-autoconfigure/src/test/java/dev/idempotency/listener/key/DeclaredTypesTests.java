@@ -20,8 +20,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
 /**
- * Tests for {@link DeclaredTypes}: what an expression names exists, where the declared
- * types tell.
+ * Tests for {@link DeclaredTypes}: an expression is refused if the declared types prove
+ * that a member does not exist.
  */
 @Tag("promise-12")
 @Tag("promise-15")
@@ -64,7 +64,7 @@ class DeclaredTypesTests {
 			payment | #headers.x                                | the property 'x' of a map: write ['x']
 			map     | #payload.anything                         | the property 'anything' of a map: write ['anything']
 			""")
-	void expressionThatNamesNothingIsRefused(String method, String expression, String problem) {
+	void expressionWithUnknownMemberIsRefused(String method, String expression, String problem) {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> check(method, expression))
 			.withMessageContaining("The condition expression '" + expression + "' of @Idempotent on X.listen ")
 			.withMessageContaining(problem);
@@ -101,7 +101,7 @@ class DeclaredTypesTests {
 			payment | #payload.lines.?[#this.sku == 'x'][0].sku
 			text    | #payload.length() + #payload.isEmpty()
 			""")
-	void expressionThatMayNameSomethingIsAccepted(String method, String expression) {
+	void expressionWithUncheckableMemberIsAccepted(String method, String expression) {
 		assertThatNoException().isThrownBy(() -> check(method, expression));
 	}
 
@@ -214,7 +214,7 @@ class DeclaredTypesTests {
 		void records(List<ConsumerRecord<String, Payment>> records) {
 		}
 
-		// Its methods are those of a class that is not public.
+		// Inherits its methods from a class that is not public.
 		void text(StringBuilder payload) {
 		}
 

@@ -33,7 +33,7 @@ class KeyResolverTests {
 	private final List<String> names = List.of("first", "source+id", "last");
 
 	@Test
-	void firstHeaderThatIsThereWins() {
+	void firstPresentHeaderIsTheKey() {
 		header("last", "c").header("first", "a");
 		assertThat(resolve(null, Map.of())).isEqualTo("a");
 	}
@@ -67,12 +67,12 @@ class KeyResolverTests {
 	}
 
 	@Test
-	void noHeaderIsUnusable() {
+	void recordWithoutKeyHeaderIsUnusable() {
 		assertUnusable(null, Map.of(), "neither the expression nor a header has one");
 	}
 
 	@Test
-	void blankHeaderIsUnusableThoughAnotherIsThere() {
+	void blankHeaderIsUnusableDespiteAnotherHeader() {
 		header("first", "  ").header("last", "c");
 		assertUnusable(null, Map.of(), "the key is blank");
 	}
@@ -110,7 +110,7 @@ class KeyResolverTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "'order-' + #payload['id']", "#payload['id'] + '-order'", "'a' + ('b' + #payload['id'])",
 			"'a' + #payload['id'] + 'b'" })
-	void sumWithNullPartIsNoKey(String expression) {
+	void sumWithNullOperandHasNoKey(String expression) {
 		assertUnusable(expression, Map.of(), "neither the expression nor a header has one");
 	}
 

@@ -22,7 +22,7 @@ class RateLimitedWarningsTests {
 	private final RateLimitedWarnings warnings = new RateLimitedWarnings(this.time::get);
 
 	@Test
-	void warningIsRepeatedOnceAMinuteWithTheCountOfThoseInBetween() {
+	void warningIsRepeatedOncePerMinuteWithTheNumberOfSuppressedWarnings() {
 		try (Logs logs = new Logs()) {
 			warn("first", 3);
 			warn("second", 1);

@@ -31,7 +31,7 @@ class RecordCoordinatesTests {
 			TimestampType.CREATE_TIME, 0, 0, null, "value", this.headers, Optional.empty());
 
 	@Test
-	void recordHasItsOwnWhateverItsHeadersSay() {
+	void ownCoordinatesIgnoreHeaders() {
 		assertThat(original()).isNull();
 		add(RETRY, "main", 4, 5, 6);
 		assertThat(RecordCoordinates.key(this.record)).isEqualTo("topic-1-2@3");
@@ -54,14 +54,14 @@ class RecordCoordinatesTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { RETRY, DEAD })
-	void publishedRecordHasThoseOfTheOriginal(String family) {
+	void publishedRecordHasTheCoordinatesOfTheOriginal(String family) {
 		add(family, "main", 4, 5, 6);
 		assertThat(original()).isEqualTo("main-4-5@6");
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { RETRY, DEAD })
-	void recordThatWasPublishedTwiceHasTheFirst(String family) {
+	void recordPublishedTwiceHasTheCoordinatesOfTheFirst(String family) {
 		add(family, "main", 4, 5, 6);
 		add(family, "main-dead", 7, 8, 9);
 		assertThat(original()).isEqualTo("main-4-5@6");

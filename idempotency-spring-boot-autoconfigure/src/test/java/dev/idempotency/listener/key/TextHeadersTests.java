@@ -25,12 +25,12 @@ class TextHeadersTests {
 	}
 
 	@Test
-	void missingHeaderIsNoText() {
+	void missingHeaderHasNoText() {
 		assertThat(text()).isNull();
 	}
 
 	@Test
-	void headerWithoutValueIsNoText() {
+	void headerWithoutValueHasNoText() {
 		this.headers.add("key", null);
 		assertThat(text()).isNull();
 	}
