@@ -42,7 +42,7 @@ interface AsyncResult {
 	 * @param future the future
 	 * @return the value to return from the method
 	 */
-	Object answer(CompletableFuture<Object> future);
+	Object convert(CompletableFuture<Object> future);
 
 	/**
 	 * Make Spring Kafka redeliver the record. A failed future does not do that: Spring
@@ -51,7 +51,7 @@ interface AsyncResult {
 	 * @return the value to return from the method, if the delivery listener throws the
 	 * reason
 	 */
-	Object wait(RuntimeException reason);
+	Object redeliver(RuntimeException reason);
 
 	/**
 	 * For a method that returns a {@link CompletableFuture}.
@@ -65,12 +65,12 @@ interface AsyncResult {
 		}
 
 		@Override
-		public Object answer(CompletableFuture<Object> future) {
+		public Object convert(CompletableFuture<Object> future) {
 			return future;
 		}
 
 		@Override
-		public Object wait(RuntimeException reason) {
+		public Object redeliver(RuntimeException reason) {
 			throw reason;
 		}
 
@@ -96,14 +96,14 @@ interface AsyncResult {
 		}
 
 		@Override
-		public Object answer(CompletableFuture<Object> future) {
+		public Object convert(CompletableFuture<Object> future) {
 			return Mono.fromFuture(future);
 		}
 
 		// During a subscription, an exception is a failed Mono. The delivery listener
 		// throws the reason as soon as the adapter has returned.
 		@Override
-		public Object wait(RuntimeException reason) {
+		public Object redeliver(RuntimeException reason) {
 			if (!this.suspending) {
 				throw reason;
 			}

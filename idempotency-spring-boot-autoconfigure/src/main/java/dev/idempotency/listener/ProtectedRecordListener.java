@@ -118,12 +118,12 @@ final class ProtectedRecordListener implements ProtectedListener {
 					delivery.begin();
 					return kind.stage(invocation.invocableClone().proceed());
 				});
-			return kind.answer(result(executed, delivery));
+			return kind.convert(result(executed, delivery));
 		}
 		catch (OperationBlockedException ex) {
 			delivery.end();
 			delivery.block(ex);
-			return kind.wait(ex);
+			return kind.redeliver(ex);
 		}
 		catch (Throwable ex) {
 			delivery.end();

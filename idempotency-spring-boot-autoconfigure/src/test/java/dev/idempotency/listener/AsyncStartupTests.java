@@ -50,7 +50,8 @@ class AsyncStartupTests {
 			assertThat(logs.messages("WARN")).filteredOn((message) -> message.contains(name))
 				.singleElement()
 				.asString()
-				.contains("is asynchronous", "acknowledges a record whose processing fails before it retries it",
+				.contains("is asynchronous",
+						"acknowledges a record whose processing fails before it retries the record",
 						"Return the result itself");
 			assertThat(logs.messages("INFO")).filteredOn((message) -> message.contains(name))
 				.singleElement()
