@@ -9,10 +9,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -27,11 +25,11 @@ import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.Settlement;
 
 /**
- * Settles claims on threads of its own: those of asynchronous handlers when their signals
- * arrive, since the thread of the signal may be the one that the store needs for its
- * answer, and those of a transaction of the caller when it has ended, since its thread
- * still holds a connection. The answer is completed on a further thread, since the
- * application may continue on it with whatever it likes.
+ * Settles claims on threads of its own: those of asynchronous handlers, because the store
+ * may need the thread on which the handler ended, and those of a transaction of the
+ * caller, because its thread still holds a connection after the end of the transaction.
+ * Results are completed on further threads, because the application may continue on them
+ * for any time.
  */
 final class AsyncSettlements implements AutoCloseable {
 
@@ -41,62 +39,96 @@ final class AsyncSettlements implements AutoCloseable {
 
 	private static final Duration LAST_WAIT = Duration.ofSeconds(10);
 
-	private static final Duration SHORTEST_WAIT = Duration.ofMillis(50);
+	private static final Duration SHORTEST_DELAY = Duration.ofMillis(50);
 
-	private static final Duration LONGEST_WAIT = Duration.ofSeconds(2);
+	private static final Duration LONGEST_DELAY = Duration.ofSeconds(2);
 
 	private final Settlements settlements;
 
-	private final Results results;
+	private final StoredResults results;
 
 	private final ThreadPoolExecutor executor;
 
-	// What the application does with an answer may take any time, and may wait for other
-	// answers: there is a thread for each.
-	private final Executor answers;
+	// The application may wait for one result while it processes another: each result has
+	// a thread.
+	private final Executor completions;
 
-	// For operations that another owner has taken over.
-	private final ScheduledThreadPoolExecutor waiting;
+	private final ScheduledThreadPoolExecutor repetitions;
 
-	private final Set<CompletableFuture<?>> signalled = ConcurrentHashMap.newKeySet();
+	private final Set<CompletableFuture<?>> running = ConcurrentHashMap.newKeySet();
 
-	AsyncSettlements(Settlements settlements, Results results, ThreadFactory threads, ThreadFactory answers) {
+	AsyncSettlements(Settlements settlements, StoredResults results, ThreadFactory threads, ThreadFactory completions) {
 		this.settlements = settlements;
 		this.results = results;
-		this.executor = new ThreadPoolExecutor(THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(),
-				threads);
-		this.executor.allowCoreThreadTimeOut(true);
-		this.answers = new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(),
-				answers);
-		this.waiting = new ScheduledThreadPoolExecutor(1, threads);
+		this.executor = Threads.pool(threads, THREADS, Integer.MAX_VALUE);
+		this.completions = Threads.unboundedPool(completions);
+		this.repetitions = new ScheduledThreadPoolExecutor(1, threads);
 	}
 
 	/**
-	 * Settle a claim when its handler has signalled.
-	 * @param stage what the handler returned
+	 * Settle a claim when its handler has ended.
+	 * @param stage the stage that the handler returned
 	 * @param claim its claim
-	 * @param codec how the result is kept
+	 * @param codec writes the result
 	 * @param <T> the type of the result
-	 * @return the answer, once it is recorded; as long as the store does not take it,
-	 * there is none. Cancelling it cancels the handler
+	 * @return completed when the completion is recorded, not while the store is
+	 * unavailable. Its cancellation cancels the handler
 	 */
 	<T> CompletableFuture<IdempotentResult<T>> settle(CompletionStage<T> stage, OwnedClaim claim,
 			ResultCodec<T> codec) {
-		CompletableFuture<IdempotentResult<T>> answer = new CompletableFuture<>();
+		CompletableFuture<IdempotentResult<T>> future = new CompletableFuture<>();
 		stage.whenComplete((result, error) -> {
 			Runnable settlement = () -> {
 				try {
-					settle(result, error, claim, codec, answer);
+					settle(result, error, claim, codec, future);
 				}
 				finally {
 					this.settlements.leave(claim);
 				}
 			};
-			Runnable late = () -> logger.warn("The handler ended after the application: " + claim.operation()
-					+ "; its key is free when its lease has run out");
+			Runnable late = () -> logger.warn("An asynchronous handler ended after the application was closed: "
+					+ claim.operation() + ". Its key is free when its lease has expired");
 			execute(settlement, late, claim.operation());
 		});
-		return cancelling(stage, answer);
+		return cancelling(stage, future);
+	}
+
+	private <T> void settle(@Nullable T result, @Nullable Throwable error, OwnedClaim claim, ResultCodec<T> codec,
+			CompletableFuture<IdempotentResult<T>> future) {
+		try {
+			if (error != null) {
+				Throwable cause = cause(error);
+				this.settlements.fail(claim, cause);
+				complete(() -> future.completeExceptionally(cause));
+				return;
+			}
+			IdempotentResult<T> completed = new IdempotentResult<>(result, false);
+			claim.setLateObserver((settlement) -> complete((settlement == Settlement.SETTLED)
+					? () -> future.complete(completed) : () -> future.completeExceptionally(claim.lost())));
+			this.settlements.complete(claim, this.results.write(claim.operation(), result, codec));
+			complete(() -> future.complete(completed));
+		}
+		catch (OwnershipLostException ex) {
+			complete(() -> future.completeExceptionally(ex));
+		}
+		catch (OperationBlockedException ex) {
+			logger.debug("The result of an asynchronous operation waits until its completion is recorded", ex);
+		}
+		catch (Throwable ex) {
+			complete(() -> future.completeExceptionally(ex));
+		}
+	}
+
+	private void complete(Runnable completion) {
+		try {
+			this.completions.execute(completion);
+		}
+		catch (Error ex) {
+			logger
+				.warn("No thread could be started to complete the future of an asynchronous operation, so the current "
+						+ "thread completes it. Check the thread limit of the process", ex);
+			completion.run();
+		}
 	}
 
 	/**
@@ -105,7 +137,7 @@ final class AsyncSettlements implements AutoCloseable {
 	 * first.
 	 * @param claims the claims
 	 * @param completed whether they are to be completed
-	 * @param settlement settles them, and throws nothing
+	 * @param settlement settles them; must not throw
 	 */
 	void settle(List<OwnedClaim> claims, boolean completed, Runnable settlement) {
 		if (claims.isEmpty()) {
@@ -118,8 +150,8 @@ final class AsyncSettlements implements AutoCloseable {
 
 	private void execute(Runnable settlement, Runnable late, IdempotentOperation operation) {
 		CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
-		this.signalled.add(settled);
-		settled.whenComplete((done, failure) -> this.signalled.remove(settled));
+		this.running.add(settled);
+		settled.whenComplete((done, failure) -> this.running.remove(settled));
 		Runnable task = () -> {
 			try {
 				settlement.run();
@@ -136,73 +168,68 @@ final class AsyncSettlements implements AutoCloseable {
 			late.run();
 		}
 		catch (Error ex) {
-			logger.warn("No thread could be started that records the outcome of " + operation
-					+ "; the current thread does so. Look at the limits of the process", ex);
+			logger.warn("No thread could be started to record the outcome of " + operation
+					+ ", so the current thread records it. Check the thread limit of the process", ex);
 			task.run();
 		}
 	}
 
-	private static <T> CompletableFuture<T> cancelling(CompletionStage<?> stage, CompletableFuture<T> answer) {
-		answer.whenComplete((executed, error) -> {
-			if (answer.isCancelled()) {
-				stage.toCompletableFuture().cancel(true);
+	/**
+	 * Repeat an operation until it has completed here or elsewhere, or has failed for
+	 * another reason than that it is blocked.
+	 * @param first its first execution
+	 * @param repetition executes it again
+	 * @param <T> the type of the result
+	 * @return the result. Its cancellation cancels the execution that is running
+	 */
+	<T> CompletableFuture<IdempotentResult<T>> untilCompleted(CompletableFuture<IdempotentResult<T>> first,
+			Repetition<T> repetition) {
+		CompletableFuture<IdempotentResult<T>> future = new CompletableFuture<>();
+		follow(first, repetition, future);
+		return future;
+	}
+
+	private <T> void follow(CompletableFuture<IdempotentResult<T>> execution, Repetition<T> repetition,
+			CompletableFuture<IdempotentResult<T>> future) {
+		execution.whenComplete((result, error) -> {
+			OperationBlockedException blocked = OperationBlockedException.in(error);
+			if (blocked != null) {
+				repeatLater(blocked, repetition, future);
+			}
+			else {
+				transfer(result, error, future);
 			}
 		});
-		return answer;
+		cancelling(execution, future);
 	}
 
-	private static Throwable cause(Throwable error) {
-		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
-	}
-
-	private <T> void settle(@Nullable T result, @Nullable Throwable error, OwnedClaim claim, ResultCodec<T> codec,
-			CompletableFuture<IdempotentResult<T>> answer) {
+	private <T> void repeatLater(OperationBlockedException reason, Repetition<T> repetition,
+			CompletableFuture<IdempotentResult<T>> future) {
+		long delay = Math.max(SHORTEST_DELAY.toMillis(),
+				Math.min(LONGEST_DELAY.toMillis(), reason.retryAfter().toMillis()));
 		try {
-			if (error != null) {
-				Throwable cause = cause(error);
-				this.settlements.fail(claim, cause);
-				fail(answer, cause);
-				return;
-			}
-			IdempotentResult<T> executed = new IdempotentResult<>(result, false);
-			claim.whenPendingEnds((settlement) -> {
-				if (settlement == Settlement.SETTLED) {
-					complete(answer, executed);
-				}
-				else {
-					fail(answer, claim.lost());
-				}
-			});
-			this.settlements.complete(claim, this.results.write(claim.operation(), result, codec));
-			complete(answer, executed);
+			this.repetitions.schedule(() -> complete(() -> repeat(repetition, future)), delay, TimeUnit.MILLISECONDS);
 		}
-		catch (OwnershipLostException ex) {
-			fail(answer, ex);
-		}
-		catch (OperationBlockedException ex) {
-			logger.debug("The answer waits until its completion is recorded", ex);
-		}
-		catch (Throwable ex) {
-			fail(answer, ex);
-		}
-	}
-
-	private <T> void complete(CompletableFuture<IdempotentResult<T>> answer, IdempotentResult<T> executed) {
-		answer(() -> answer.complete(executed));
-	}
-
-	private void fail(CompletableFuture<?> answer, Throwable error) {
-		answer(() -> answer.completeExceptionally(error));
-	}
-
-	private void answer(Runnable answer) {
-		try {
-			this.answers.execute(answer);
+		catch (RejectedExecutionException ex) {
+			logger.debug("An asynchronous operation is not repeated, because the application was closed", ex);
 		}
 		catch (Error ex) {
-			logger.warn("No thread could be started that completes the future of an asynchronous operation; a thread "
-					+ "that records completions does so. Look at the limits of the process", ex);
-			answer.run();
+			future.completeExceptionally(ex);
+		}
+	}
+
+	private <T> void repeat(Repetition<T> repetition, CompletableFuture<IdempotentResult<T>> future) {
+		if (future.isDone()) {
+			return;
+		}
+		try {
+			follow(repetition.execute(), repetition, future);
+		}
+		catch (OperationBlockedException ex) {
+			repeatLater(ex, repetition, future);
+		}
+		catch (Throwable ex) {
+			future.completeExceptionally(ex);
 		}
 	}
 
@@ -210,95 +237,63 @@ final class AsyncSettlements implements AutoCloseable {
 		if (stage == null) {
 			return CompletableFuture.completedFuture(new IdempotentResult<>(null, false));
 		}
-		CompletableFuture<IdempotentResult<T>> answer = new CompletableFuture<>();
-		stage.whenComplete((result, error) -> {
-			if (error != null) {
-				answer.completeExceptionally(cause(error));
-			}
-			else {
-				answer.complete(new IdempotentResult<>(result, false));
-			}
-		});
-		return cancelling(stage, answer);
+		CompletableFuture<IdempotentResult<T>> future = new CompletableFuture<>();
+		stage.whenComplete((result, error) -> transfer(new IdempotentResult<>(result, false),
+				(error != null) ? cause(error) : null, future));
+		return cancelling(stage, future);
 	}
 
 	/**
-	 * Follow an operation until it has completed here or elsewhere, or has failed for
-	 * another reason than that it is blocked.
-	 * @param first its first execution
-	 * @param again executes it again
+	 * Report the outcome of an asynchronous operation when it has ended, before the
+	 * caller receives it: the caller may end the observation of the record.
+	 * @param execution the operation
+	 * @param invocation reports its outcome
 	 * @param <T> the type of the result
-	 * @return the answer. Cancelling it cancels the execution that is running
+	 * @return the same result. Its cancellation cancels the operation
 	 */
-	<T> CompletableFuture<IdempotentResult<T>> untilCompleted(CompletableFuture<IdempotentResult<T>> first,
-			Again<T> again) {
-		CompletableFuture<IdempotentResult<T>> answer = new CompletableFuture<>();
-		follow(first, again, answer);
-		return answer;
+	static <T> CompletableFuture<IdempotentResult<T>> reported(CompletableFuture<IdempotentResult<T>> execution,
+			Invocation<?, ?> invocation) {
+		CompletableFuture<IdempotentResult<T>> future = new CompletableFuture<>();
+		execution.whenComplete((result, error) -> {
+			invocation.ended(result, error);
+			transfer(result, error, future);
+		});
+		return cancelling(execution, future);
 	}
 
-	private <T> void follow(CompletableFuture<IdempotentResult<T>> execution, Again<T> again,
-			CompletableFuture<IdempotentResult<T>> answer) {
-		execution.whenComplete((executed, error) -> {
-			OperationBlockedException blocked = OperationBlockedException.in(error);
-			if (blocked != null) {
-				executeLater(blocked, again, answer);
-			}
-			else if (error != null) {
-				answer.completeExceptionally(error);
-			}
-			else {
-				answer.complete(executed);
+	private static <T> void transfer(T result, @Nullable Throwable error, CompletableFuture<T> future) {
+		if (error != null) {
+			future.completeExceptionally(error);
+		}
+		else {
+			future.complete(result);
+		}
+	}
+
+	private static <T> CompletableFuture<T> cancelling(CompletionStage<?> stage, CompletableFuture<T> future) {
+		future.whenComplete((result, error) -> {
+			if (future.isCancelled()) {
+				stage.toCompletableFuture().cancel(true);
 			}
 		});
-		answer.whenComplete((executed, error) -> {
-			if (answer.isCancelled()) {
-				execution.cancel(true);
-			}
-		});
+		return future;
 	}
 
-	private <T> void executeLater(OperationBlockedException reason, Again<T> again,
-			CompletableFuture<IdempotentResult<T>> answer) {
-		long wait = Math.max(SHORTEST_WAIT.toMillis(),
-				Math.min(LONGEST_WAIT.toMillis(), reason.retryAfter().toMillis()));
-		try {
-			this.waiting.schedule(() -> answer(() -> execute(again, answer)), wait, TimeUnit.MILLISECONDS);
-		}
-		catch (RejectedExecutionException ex) {
-			logger.debug("The application has ended", ex);
-		}
-		catch (Error ex) {
-			answer.completeExceptionally(ex);
-		}
-	}
-
-	private <T> void execute(Again<T> again, CompletableFuture<IdempotentResult<T>> answer) {
-		if (answer.isDone()) {
-			return;
-		}
-		try {
-			follow(again.execute(), again, answer);
-		}
-		catch (OperationBlockedException ex) {
-			executeLater(ex, again, answer);
-		}
-		catch (Throwable ex) {
-			answer.completeExceptionally(ex);
-		}
+	private static Throwable cause(Throwable error) {
+		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
 	}
 
 	/**
-	 * Wait until what has been signalled is settled.
+	 * Wait for the settlements that are running.
 	 */
-	void settleLast() {
+	void awaitRunning() {
 		try {
-			CompletableFuture.allOf(this.signalled.toArray(CompletableFuture[]::new))
+			CompletableFuture.allOf(this.running.toArray(CompletableFuture[]::new))
 				.get(LAST_WAIT.toMillis(), TimeUnit.MILLISECONDS);
 		}
 		catch (TimeoutException | ExecutionException ex) {
-			logger.warn("Not all that asynchronous handlers have done could be recorded within " + LAST_WAIT
-					+ "; their keys are free when their leases have run out", ex);
+			logger.warn("Some outcomes of asynchronous handlers could not be recorded within " + LAST_WAIT
+					+ ". Their keys are free when their leases have expired", ex);
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
@@ -307,30 +302,9 @@ final class AsyncSettlements implements AutoCloseable {
 
 	@Override
 	public void close() {
-		this.waiting.shutdownNow();
-		settleLast();
+		this.repetitions.shutdownNow();
+		awaitRunning();
 		this.executor.shutdownNow();
-	}
-
-	// The caller that waits for the answer may end the observation of the record.
-	static <T> CompletableFuture<IdempotentResult<T>> told(CompletableFuture<IdempotentResult<T>> answer,
-			Observed observed) {
-		CompletableFuture<IdempotentResult<T>> told = new CompletableFuture<>();
-		answer.whenComplete((executed, error) -> {
-			observed.signalled(executed, error);
-			if (error != null) {
-				told.completeExceptionally(error);
-			}
-			else {
-				told.complete(executed);
-			}
-		});
-		told.whenComplete((executed, error) -> {
-			if (told.isCancelled()) {
-				answer.cancel(true);
-			}
-		});
-		return told;
 	}
 
 	/**
@@ -339,7 +313,7 @@ final class AsyncSettlements implements AutoCloseable {
 	 * @param <T> the type of the result
 	 */
 	@FunctionalInterface
-	interface Again<T> {
+	interface Repetition<T> {
 
 		CompletableFuture<IdempotentResult<T>> execute() throws Throwable;
 

@@ -7,8 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.function.IntPredicate;
-import java.util.stream.IntStream;
+import java.util.function.Predicate;
 
 import org.jspecify.annotations.Nullable;
 
@@ -18,18 +17,18 @@ import dev.idempotency.OperationRejectedException;
 import dev.idempotency.store.Claim;
 
 /**
- * What the store has said about the parts of a batch, what is to become of them for that,
- * and what became of them. The first part with a key stands for its copies.
+ * The claims of the items of a batch, the decisions about them, and their results. The
+ * first item with a key represents its copies.
  *
- * @param <T> the type of the result of a part
+ * @param <T> the type of the result of an item
  */
 final class BatchPlan<T> {
 
-	private final List<BatchPart> parts = new ArrayList<>();
+	private final List<PlannedItem> items = new ArrayList<>();
 
 	private final ResultCodec<T> codec;
 
-	private final List<@Nullable IdempotentResult<T>> answers;
+	private final List<@Nullable IdempotentResult<T>> results;
 
 	private int end;
 
@@ -39,65 +38,70 @@ final class BatchPlan<T> {
 
 	BatchPlan(List<BatchItem> items, ResultCodec<T> codec) {
 		this.codec = codec;
-		this.answers = new ArrayList<>(Collections.nCopies(items.size(), null));
+		this.results = new ArrayList<>(Collections.nCopies(items.size(), null));
 		this.end = items.size();
-		Map<IdempotencyKey, BatchPart> known = new HashMap<>();
+		Map<IdempotencyKey, PlannedItem> originals = new HashMap<>();
 		for (BatchItem item : items) {
 			IdempotentOperation operation = item.operation();
-			BatchPart origin = (operation != null) ? known.get(operation.key()) : null;
-			BatchPart part = new BatchPart(this.parts.size(), item, origin);
-			if (operation != null && origin == null) {
-				known.put(operation.key(), part);
+			PlannedItem original = (operation != null) ? originals.get(operation.key()) : null;
+			PlannedItem planned = new PlannedItem(this.items.size(), item, original);
+			if (operation != null && original == null) {
+				originals.put(operation.key(), planned);
 			}
-			this.parts.add(part);
+			this.items.add(planned);
 		}
 	}
 
-	BatchPart part(int index) {
-		return this.parts.get(index);
+	List<PlannedItem> items() {
+		return this.items;
 	}
 
-	private List<Integer> which(IntPredicate condition) {
-		return IntStream.range(0, this.parts.size()).filter(condition).boxed().toList();
+	PlannedItem item(int index) {
+		return this.items.get(index);
+	}
+
+	private List<Integer> indexes(Predicate<PlannedItem> condition) {
+		return this.items.stream().filter(condition).map(PlannedItem::index).toList();
 	}
 
 	/**
-	 * The parts whose keys are still to be asked for.
-	 * @return their indexes, each key once
+	 * Return the items whose keys are still to be claimed.
+	 * @return their indexes, one for each key
 	 */
 	List<Integer> unanswered() {
-		return which((i) -> part(i).isUnanswered());
+		return indexes(PlannedItem::isUnanswered);
 	}
 
 	/**
-	 * Everything that is not answered has to wait.
-	 * @param reason why
+	 * Block each item that is not answered.
+	 * @param reason the reason
 	 */
 	void blockRest(OperationBlockedException reason) {
 		unclaim();
-		this.parts.stream().filter(BatchPart::isUnanswered).forEach((part) -> part.block(reason));
+		this.items.stream().filter(PlannedItem::isUnanswered).forEach((item) -> item.setClaimFailure(reason));
 		decide();
-		if (this.parts.stream().noneMatch(BatchPart::isWaiting)) {
+		if (this.items.stream().noneMatch(PlannedItem::isBlocked)) {
 			// None of them has a key, but they need a transaction.
-			due().forEach((index) -> part(index).makeWait(reason));
+			due().forEach((index) -> item(index).block(reason));
 		}
 	}
 
 	/**
-	 * Whether an earlier part of the same lane is known to wait.
-	 * @param index the part
-	 * @return whether it need not be asked for
+	 * Whether an earlier item of the same lane is held elsewhere, so that the item need
+	 * not be claimed.
+	 * @param index the index of the item
+	 * @return whether it is behind such an item
 	 */
-	boolean isBehind(int index) {
-		return this.parts.subList(0, index)
+	boolean isBehindHeldItem(int index) {
+		return this.items.subList(0, index)
 			.stream()
-			.anyMatch((part) -> part.isBlocked() && part.lane().equals(part(index).lane()));
+			.anyMatch((earlier) -> earlier.isHeldElsewhere() && earlier.lane().equals(item(index).lane()));
 	}
 
 	/**
-	 * Leave out a part and all that come after it.
-	 * @param index the part that failed, -1 if nobody knows which one did
-	 * @param error why
+	 * Leave out an item and all items after it.
+	 * @param index the index of the item that failed, -1 if it is unknown
+	 * @param error the reason
 	 */
 	void fail(int index, Throwable error) {
 		this.failedAt = index;
@@ -106,105 +110,104 @@ final class BatchPlan<T> {
 	}
 
 	/**
-	 * Decide about each part, when all keys have been answered. Deciding again, with more
-	 * answers, never lets a part run that was not to run.
+	 * Decide about each item, when all keys have been answered. A further decision, with
+	 * more answers, never lets an item run that was not to run.
 	 */
 	void decide() {
-		Map<Object, OperationBlockedException> closed = new HashMap<>();
-		for (BatchPart part : this.parts) {
-			OperationBlockedException before = closed.get(part.lane());
-			if (part.index() >= this.end) {
-				part.leaveOut(null);
+		Map<Object, OperationBlockedException> blockedLanes = new HashMap<>();
+		for (PlannedItem item : this.items) {
+			OperationBlockedException before = blockedLanes.get(item.lane());
+			if (item.index() >= this.end) {
+				item.leaveOut(null);
 			}
 			else if (before != null) {
-				part.leaveOut(before);
+				item.leaveOut(before);
 			}
 			else {
-				decide(part);
-				if (part.isWaiting()) {
-					closed.put(part.lane(), part.reason());
+				decide(item);
+				if (item.isBlocked()) {
+					blockedLanes.put(item.lane(), item.reason());
 				}
 			}
 		}
 	}
 
-	private void decide(BatchPart part) {
+	private void decide(PlannedItem item) {
 		try {
-			Claim answer = part.decide();
-			if (answer != null) {
-				this.answers.set(part.index(), Answers.answer(part.operation(), answer, this.codec));
+			Claim known = item.decide();
+			if (known != null) {
+				this.results.set(item.index(), StoredResults.replay(item.operation(), known, this.codec));
 			}
 		}
 		catch (OperationBlockedException ex) {
-			part.makeWait(ex);
+			item.block(ex);
 		}
 		catch (OperationRejectedException ex) {
-			part.leaveOut(null);
-			fail(part.index(), ex);
+			item.leaveOut(null);
+			fail(item.index(), ex);
 		}
 	}
 
 	/**
-	 * The parts that the handler gets.
+	 * Return the items that the handler processes.
 	 * @return their indexes
 	 */
 	List<Integer> due() {
-		return which((i) -> part(i).isDue());
+		return indexes(PlannedItem::isDue);
 	}
 
 	boolean isFailed() {
 		return this.failure != null;
 	}
 
-	// Something waits, or can never be handled.
+	// An item is blocked, or can never be handled.
 	boolean isIncomplete() {
-		return this.failure != null || this.parts.stream().anyMatch(BatchPart::isWaiting);
+		return isFailed() || this.items.stream().anyMatch(PlannedItem::isBlocked);
 	}
 
 	/**
-	 * The parts that have been claimed in vain.
+	 * Return the items that are claimed but do not run.
 	 * @return their indexes
 	 */
 	List<Integer> surplus() {
-		return which((i) -> part(i).isClaimed() && !part(i).isDue());
+		return indexes((item) -> item.isClaimed() && !item.isDue());
 	}
 
 	void done(int index, @Nullable T result) {
-		this.answers.set(index, new IdempotentResult<>(result, false));
+		this.results.set(index, new IdempotentResult<>(result, false));
 	}
 
 	/**
-	 * What has run does not hold, and has to be delivered again.
-	 * @param index the part
-	 * @param reason why
+	 * Block an item whose execution is not recorded.
+	 * @param index the index of the item
+	 * @param reason the reason
 	 */
 	void undone(int index, OperationBlockedException reason) {
-		this.answers.set(index, null);
-		part(index).makeWait(reason);
+		this.results.set(index, null);
+		item(index).block(reason);
 	}
 
 	/**
-	 * Forget what a transaction that was rolled back had claimed.
+	 * Remove the claims of a transaction that was rolled back.
 	 */
 	void unclaim() {
-		this.parts.forEach(BatchPart::unclaim);
+		this.items.forEach(PlannedItem::unclaim);
 	}
 
 	BatchResult<T> result() {
-		SortedMap<Integer, OperationBlockedException> waiting = new TreeMap<>();
-		for (BatchPart part : this.parts) {
-			BatchPart origin = part.origin();
-			if (origin != null && part.isCopy()) {
-				IdempotentResult<T> original = this.answers.get(origin.index());
-				this.answers.set(part.index(),
-						(original != null) ? new IdempotentResult<>(original.result(), true) : null);
+		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
+		for (PlannedItem item : this.items) {
+			PlannedItem source = item;
+			if (item.original() != null && item.isCopy()) {
+				source = item.original();
+				IdempotentResult<T> result = this.results.get(source.index());
+				this.results.set(item.index(), (result != null) ? new IdempotentResult<>(result.result(), true) : null);
 			}
-			BatchPart source = (origin != null && part.isCopy()) ? origin : part;
-			if (source.isWaiting()) {
-				waiting.put(part.index(), source.reason());
+			if (source.isBlocked()) {
+				blocked.put(item.index(), source.reason());
 			}
 		}
-		return new BatchResult<>(Collections.unmodifiableList(this.answers), waiting, this.failedAt, this.failure);
+		return new BatchResult<>(Collections.unmodifiableList(this.results), blocked, this.failedAt, this.failure);
 	}
 
 }

@@ -1,23 +1,33 @@
 package dev.idempotency.template;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
+import java.util.Set;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.function.Function;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+import org.springframework.util.Assert;
 
-import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.IdempotentExecutionHolder;
+import dev.idempotency.Mode;
 import dev.idempotency.store.Claim;
+import dev.idempotency.template.IdempotencyListener.Execution;
+import dev.idempotency.template.IdempotencyListener.Outcome;
 
 /**
- * One delivery of a batch, and what is known about its handler.
+ * One delivery of a batch: runs its handler, and reports the outcome of each operation to
+ * the listener. The duration of an operation is an equal share of that of the batch.
  *
- * @param <T> the type of the result of a part
+ * @param <T> the type of the result of an item
  */
 final class BatchRun<T> {
 
@@ -25,49 +35,96 @@ final class BatchRun<T> {
 
 	private final BatchPlan<T> plan;
 
+	private final Mode mode;
+
 	private final ResultCodec<T> codec;
 
 	private final BatchHandler<T> handler;
 
-	private final Results results;
+	private final StoredResults results;
+
+	private final IdempotencyListener listener;
+
+	private final OperationContext.@Nullable OpenContext context;
+
+	private final long start = System.nanoTime();
 
 	private boolean started;
 
-	BatchRun(List<BatchItem> items, ResultCodec<T> codec, BatchHandler<T> handler, Results results) {
+	private boolean unprotected;
+
+	// The items whose completions are deferred separately. Each reports its own outcome.
+	private final Set<Integer> deferredItems = new HashSet<>();
+
+	private boolean deferred;
+
+	private Outcome completed = Outcome.PROCESSED;
+
+	private @Nullable BatchResult<T> result;
+
+	BatchRun(List<BatchItem> items, Mode mode, ResultCodec<T> codec, BatchHandler<T> handler, StoredResults results,
+			IdempotencyListener listener, OperationContext context) {
+		List<IdempotentOperation> operations = items.stream()
+			.map(BatchItem::operation)
+			.filter(Objects::nonNull)
+			.toList();
+		Assert.isTrue(operations.stream().allMatch((operation) -> operation.mode() == mode),
+				"The operations of a batch must have its mode");
 		this.plan = new BatchPlan<>(items, codec);
+		this.mode = mode;
 		this.codec = codec;
 		this.handler = handler;
 		this.results = results;
+		this.listener = listener;
+		// The operations of a listener have the same scope.
+		this.context = operations.isEmpty() ? null : context.beginBatch(operations.get(0).key().scope());
 	}
 
 	BatchPlan<T> plan() {
 		return this.plan;
 	}
 
-	void answerFrom(BiFunction<IdempotencyKey, byte @Nullable [], Claim.@Nullable Completed> cache) {
+	Mode mode() {
+		return this.mode;
+	}
+
+	void replayFrom(Function<IdempotentOperation, Claim.@Nullable Completed> completions) {
+		replayFrom((index, operation) -> completions.apply(operation));
+	}
+
+	void replayFromHandler() {
+		replayFrom(this.handler::known);
+	}
+
+	private void replayFrom(BiFunction<Integer, IdempotentOperation, Claim.@Nullable Completed> completions) {
 		for (int index : this.plan.unanswered()) {
-			IdempotentOperation operation = this.plan.part(index).operation();
-			Claim.Completed known = cache.apply(operation.key(), operation.fingerprint());
+			PlannedItem item = this.plan.item(index);
+			Claim.Completed known = completions.apply(index, item.operation());
 			if (known != null) {
-				this.plan.part(index).answer(known);
+				item.setClaim(known);
 			}
 		}
 	}
 
-	boolean started() {
+	/**
+	 * Whether the handler has been started for one of the operations in this process, by
+	 * this delivery or by an earlier one whose completion was pending.
+	 * @return whether it must not run again without protection
+	 */
+	boolean isStarted() {
 		return this.started;
 	}
 
-	// In an earlier delivery to this process.
-	void hasRun() {
+	void markStarted() {
 		this.started = true;
 	}
 
 	/**
 	 * Run the handler.
-	 * @param due the parts that it gets
+	 * @param due the indexes of the items that it processes
 	 * @param executions their executions
 	 * @return a result for each of them
+	 * @throws Throwable if the handler throws an exception
 	 */
 	List<@Nullable T> run(List<Integer> due, List<@Nullable IdempotentExecution> executions) throws Throwable {
 		this.started = true;
@@ -84,7 +141,7 @@ final class BatchRun<T> {
 	/**
 	 * Run the handler without the store, once for each key.
 	 */
-	void executeUnprotected() {
+	void runUnprotected() {
 		this.plan.decide();
 		List<Integer> due = this.plan.due();
 		if (due.isEmpty()) {
@@ -92,9 +149,9 @@ final class BatchRun<T> {
 		}
 		try {
 			this.started = true;
-			List<@Nullable T> results = checked(this.handler.handle(due), due);
+			List<@Nullable T> values = checked(this.handler.handle(due), due);
 			for (int i = 0; i < due.size(); i++) {
-				this.plan.done(due.get(i), results.get(i));
+				this.plan.done(due.get(i), values.get(i));
 			}
 		}
 		catch (Throwable ex) {
@@ -106,43 +163,35 @@ final class BatchRun<T> {
 		}
 	}
 
-	// The effect has happened: completing without results beats running it again.
-	private List<@Nullable T> checked(@Nullable List<@Nullable T> results, List<Integer> due) {
-		if (results != null && results.size() == due.size()) {
-			return results;
+	void markUnprotected() {
+		this.unprotected = true;
+	}
+
+	// The effect has happened: a completion without results is better than a second
+	// execution.
+	private List<@Nullable T> checked(@Nullable List<@Nullable T> values, List<Integer> due) {
+		if (values != null && values.size() == due.size()) {
+			return values;
 		}
-		if (results != null) {
-			logger.error("The handler of a batch returned " + results.size() + " results for " + due.size()
-					+ " records, so duplicates will get none: " + subject(due)
-					+ "; return one for each record, in their order");
+		if (values != null) {
+			logger.error("The handler of a batch returned " + values.size() + " results for " + due.size()
+					+ " records, so their duplicates have no result: " + subject(due)
+					+ ". Return one result for each record, in their order");
 		}
 		return noResults(due.size());
 	}
 
 	static <T> List<@Nullable T> noResults(int count) {
-		List<@Nullable T> results = new ArrayList<>(count);
-		for (int i = 0; i < count; i++) {
-			results.add(null);
-		}
-		return results;
+		return new ArrayList<>(Collections.nCopies(count, null));
 	}
 
-	void answerFromHandler() {
-		for (int index : this.plan.unanswered()) {
-			Claim.Completed known = this.handler.known(index, this.plan.part(index).operation());
-			if (known != null) {
-				this.plan.part(index).answer(known);
-			}
-		}
-	}
-
-	// When a part can never be handled, the caller passes those before it.
+	// If an item can never be handled, the caller acknowledges those before it.
 	int completed(int count) {
 		return this.plan.isFailed() ? count : this.handler.completed(count);
 	}
 
-	void defer(List<Integer> parts, List<? extends PendingCompletion> pending) {
-		this.handler.defer(parts, pending);
+	void defer(List<Integer> items, List<? extends PendingCompletion> pending) {
+		this.handler.defer(items, pending);
 	}
 
 	boolean isCommitted(Throwable error) {
@@ -150,42 +199,124 @@ final class BatchRun<T> {
 	}
 
 	/**
-	 * Which part failed.
-	 * @param due the parts that the handler got
-	 * @param error what it threw
-	 * @return its position among them, -1 if nobody knows
+	 * Return the item that failed.
+	 * @param due the items that the handler processed
+	 * @param error the exception that it threw
+	 * @return the position of the item among them, -1 if it is unknown
 	 */
 	int failedAt(List<Integer> due, Throwable error) {
 		int position = this.handler.failedAt(error);
 		return (position < due.size()) ? position : -1;
 	}
 
-	// Of a part with an operation, in the transaction of its effect.
-	byte @Nullable [] writeOrFail(int index, @Nullable T result) {
-		return this.results.writeOrFail(this.plan.part(index).operation(), result, this.codec);
+	byte @Nullable [] write(int index, @Nullable T value) {
+		return this.results.write(this.plan.item(index).operation(), value, this.codec);
 	}
 
-	byte @Nullable [] write(int index, @Nullable T result) {
-		BatchPart part = this.plan.part(index);
-		return part.isProtected() ? this.results.write(part.operation(), result, this.codec) : null;
+	byte @Nullable [] writeOrFail(int index, @Nullable T value) {
+		return this.results.writeOrFail(this.plan.item(index).operation(), value, this.codec);
 	}
 
 	/**
-	 * Says what a call of the store is about.
-	 * @param parts the parts
-	 * @return a text that is made when it is needed
+	 * Describe the operations of a call of the store.
+	 * @param items the indexes of the items
+	 * @return an object whose text is created only when it is needed
 	 */
-	Object subject(List<Integer> parts) {
+	Object subject(List<Integer> items) {
 		return new Object() {
 
 			@Override
 			public String toString() {
-				BatchPart first = BatchRun.this.plan.part(parts.get(0));
-				return parts.size() + " operations of a batch, the first of which is "
+				PlannedItem first = BatchRun.this.plan.item(items.get(0));
+				return items.size() + " operations of a batch, the first of which is "
 						+ (first.isProtected() ? first.operation() : "not protected");
 			}
 
 		};
+	}
+
+	/**
+	 * Defer the report until the transaction of the caller has ended.
+	 * @return receives the outcome
+	 */
+	Consumer<Outcome> deferReport() {
+		this.deferred = true;
+		return (ended) -> {
+			// The log names the operations that another owner has taken over.
+			this.completed = (ended == Outcome.LOST) ? Outcome.PROCESSED : ended;
+			this.deferred = false;
+			if (this.result != null) {
+				report(this.result);
+			}
+		};
+	}
+
+	/**
+	 * Defer the report of one item until its completion has ended.
+	 * @param index the index of the item
+	 * @return receives the outcome
+	 */
+	Consumer<Outcome> deferReport(int index) {
+		this.deferredItems.add(index);
+		return (ended) -> report(index, ended, share());
+	}
+
+	/**
+	 * Report the outcome of each operation, now or when the transaction of the caller has
+	 * ended.
+	 * @return the result of the batch
+	 */
+	BatchResult<T> end() {
+		BatchResult<T> ended = this.plan.result();
+		this.result = ended;
+		if (!this.deferred) {
+			report(ended);
+		}
+		return ended;
+	}
+
+	private void report(BatchResult<T> ended) {
+		Duration share = share();
+		for (PlannedItem item : this.plan.items()) {
+			Outcome outcome = outcome(item.index(), ended);
+			if (item.isProtected() && outcome != null && !this.deferredItems.contains(item.index())) {
+				report(item.index(), outcome, share);
+			}
+		}
+	}
+
+	private void report(int index, Outcome outcome, Duration duration) {
+		IdempotentOperation operation = this.plan.item(index).operation();
+		this.listener.executed(new Execution(operation.name(), operation.mode(), operation.key(), outcome, duration));
+	}
+
+	private Duration share() {
+		return Duration.ofNanos((System.nanoTime() - this.start) / Math.max(1, this.plan.items().size()));
+	}
+
+	// An item that was left out has no outcome.
+	private @Nullable Outcome outcome(int index, BatchResult<T> ended) {
+		IdempotentResult<T> value = ended.results().get(index);
+		if (value != null) {
+			return value.duplicate() ? Outcome.DUPLICATE : (this.unprotected ? Outcome.UNPROTECTED : this.completed);
+		}
+		Throwable error = ended.blocked().get(index);
+		if (error == null && ended.failedAt() == index) {
+			error = ended.failure();
+		}
+		if (error != null) {
+			return Invocation.outcome(error);
+		}
+		return (ended.failure() != null && ended.failedAt() < 0) ? Outcome.FAILED : null;
+	}
+
+	/**
+	 * Leave the context of the batch on the thread that began it.
+	 */
+	void leaveContext() {
+		if (this.context != null) {
+			this.context.close();
+		}
 	}
 
 }

@@ -1,7 +1,14 @@
 package dev.idempotency.template;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotentExecution;
@@ -54,8 +61,8 @@ final class ClaimedExecution implements IdempotentExecution {
 		return this.key.id() + "-" + number;
 	}
 
-	// A later key that was returned meanwhile may have been sent already.
-	void putBack(int number) {
+	// A later key may already belong to a message that was sent.
+	private void putBack(int number) {
 		this.keys.compareAndSet(number + 1, number);
 	}
 
@@ -81,6 +88,89 @@ final class ClaimedExecution implements IdempotentExecution {
 
 	void loseOwnership() {
 		this.ownershipLost = true;
+	}
+
+	/**
+	 * The keys of messages that are sent if the current transaction commits. If it does
+	 * not, they are put back, the last one first, unless a later key is in use.
+	 */
+	private static final class TransactionKeys implements TransactionSynchronization {
+
+		private final List<TransactionKey> keys = new ArrayList<>();
+
+		// The number of keys at each savepoint.
+		private final Map<Object, Integer> savepoints = new IdentityHashMap<>();
+
+		static void add(ClaimedExecution execution, int number) {
+			if (TransactionSynchronizationManager.isSynchronizationActive()) {
+				current().keys.add(new TransactionKey(execution, number));
+			}
+		}
+
+		private static TransactionKeys current() {
+			Object known = TransactionSynchronizationManager.getResource(TransactionKeys.class);
+			if (known instanceof TransactionKeys keys) {
+				return keys;
+			}
+			TransactionKeys keys = new TransactionKeys();
+			keys.resume();
+			TransactionSynchronizationManager.registerSynchronization(keys);
+			return keys;
+		}
+
+		// Other synchronizations may begin a transaction after completion, in which this
+		// resource must no longer be bound: it is not suspended any more.
+		@Override
+		public int getOrder() {
+			return HIGHEST_PRECEDENCE;
+		}
+
+		@Override
+		public void suspend() {
+			TransactionSynchronizationManager.unbindResource(TransactionKeys.class);
+		}
+
+		@Override
+		public void resume() {
+			TransactionSynchronizationManager.bindResource(TransactionKeys.class, this);
+		}
+
+		@Override
+		public void savepoint(Object savepoint) {
+			this.savepoints.put(savepoint, this.keys.size());
+		}
+
+		// An unknown savepoint is older than the first key.
+		@Override
+		public void savepointRollback(Object savepoint) {
+			putBack(this.savepoints.getOrDefault(savepoint, 0));
+		}
+
+		// The status after a failed commit, such as a conflict, is unknown.
+		@Override
+		public void afterCompletion(int status) {
+			TransactionSynchronizationManager.unbindResourceIfPossible(TransactionKeys.class);
+			if (status != STATUS_COMMITTED) {
+				putBack(0);
+			}
+		}
+
+		private void putBack(int from) {
+			while (this.keys.size() > from) {
+				TransactionKey last = this.keys.remove(this.keys.size() - 1);
+				last.execution().putBack(last.number());
+			}
+		}
+
+		/**
+		 * A key that belongs to a message.
+		 *
+		 * @param execution the execution that created the key
+		 * @param number the number of the key
+		 */
+		private record TransactionKey(ClaimedExecution execution, int number) {
+		}
+
 	}
 
 }

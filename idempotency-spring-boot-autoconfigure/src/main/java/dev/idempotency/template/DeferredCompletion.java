@@ -1,8 +1,8 @@
 package dev.idempotency.template;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -13,9 +13,11 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Settlement;
+import dev.idempotency.template.IdempotencyListener.Outcome;
 
 /**
- * Completions that wait for the outcome of the caller's transaction.
+ * A completion of one or more claims that waits for the outcome of the caller's
+ * transaction, or for an acknowledgment. It reports its outcome to an observer, once.
  */
 final class DeferredCompletion implements PendingCompletion {
 
@@ -27,25 +29,33 @@ final class DeferredCompletion implements PendingCompletion {
 
 	private final List<byte @Nullable []> results;
 
-	DeferredCompletion(Settlements settlements, List<OwnedClaim> claims, List<byte @Nullable []> results) {
+	// The completions that this one joins. Each reports its own outcome.
+	private final List<DeferredCompletion> joined;
+
+	private @Nullable Consumer<Outcome> observer;
+
+	DeferredCompletion(Settlements settlements, List<OwnedClaim> claims, List<byte @Nullable []> results,
+			Consumer<Outcome> observer) {
 		this.settlements = settlements;
 		this.claims = claims;
 		this.results = results;
+		this.joined = List.of();
+		this.observer = observer;
 	}
 
 	/**
-	 * Join completions.
-	 * @param completions the completions, at least one
-	 * @return all of them
+	 * Join completions, so that the store records or releases all of them with one call.
+	 * @param joined the completions, at least one
 	 */
-	static DeferredCompletion join(List<DeferredCompletion> completions) {
-		List<OwnedClaim> claims = new ArrayList<>();
-		List<byte @Nullable []> results = new ArrayList<>();
-		for (DeferredCompletion completion : completions) {
-			claims.addAll(completion.claims);
-			results.addAll(completion.results);
-		}
-		return new DeferredCompletion(completions.get(0).settlements, claims, results);
+	DeferredCompletion(List<DeferredCompletion> joined) {
+		this.settlements = joined.get(0).settlements;
+		this.claims = joined.stream().flatMap((completion) -> completion.claims.stream()).toList();
+		this.results = joined.stream().flatMap((completion) -> completion.results.stream()).toList();
+		this.joined = joined;
+	}
+
+	List<OwnedClaim> claims() {
+		return this.claims;
 	}
 
 	@Override
@@ -61,23 +71,15 @@ final class DeferredCompletion implements PendingCompletion {
 		return null;
 	}
 
-	List<OwnedClaim> claims() {
-		return this.claims;
-	}
-
-	/**
-	 * Find a claim that another owner has taken over.
-	 * @return the first one, {@code null} if none is known
-	 */
-	@Nullable OwnedClaim lost() {
-		return this.claims.stream().filter((claim) -> claim.execution().ownershipLost()).findFirst().orElse(null);
-	}
-
 	@Override
 	public Settlement complete() {
-		if (this.claims.isEmpty()) {
-			return Settlement.SETTLED;
-		}
+		Settlement settlement = record();
+		this.joined.forEach((part) -> part.report(part.outcome()));
+		report(settlement);
+		return settlement;
+	}
+
+	private Settlement record() {
 		try {
 			List<Settlement> answers = this.settlements.complete(this, this.claims, this.results);
 			for (int i = 0; i < answers.size(); i++) {
@@ -88,28 +90,45 @@ final class DeferredCompletion implements PendingCompletion {
 			return answers.contains(Settlement.LOST) ? Settlement.LOST : Settlement.SETTLED;
 		}
 		catch (OperationBlockedException ex) {
-			logger.debug("It is retried", ex);
+			logger.debug("The completion is pending and is retried", ex);
 			return Settlement.SETTLED;
 		}
 	}
 
+	private void report(@Nullable Settlement settlement) {
+		report((settlement == Settlement.LOST) ? Outcome.LOST : Outcome.PROCESSED);
+	}
+
 	@Override
 	public void release() {
-		if (!this.claims.isEmpty()) {
-			this.settlements.release(this, this.claims);
-		}
+		this.settlements.release(this, this.claims);
+		reportFailure();
 	}
 
 	@Override
 	public void abandon() {
 		this.claims.forEach(this.settlements::leave);
+		reportFailure();
+	}
+
+	private void reportFailure() {
+		this.joined.forEach((part) -> part.report(Outcome.FAILED));
+		report(Outcome.FAILED);
+	}
+
+	private void report(Outcome outcome) {
+		Consumer<Outcome> current = this.observer;
+		this.observer = null;
+		if (current != null) {
+			current.accept(outcome);
+		}
 	}
 
 	@Override
 	public @Nullable Settlement outcome() {
 		Settlement outcome = Settlement.SETTLED;
 		for (OwnedClaim claim : this.claims) {
-			Settlement settled = claim.outcome();
+			Settlement settled = claim.settlement();
 			if (settled == null) {
 				return null;
 			}

@@ -11,6 +11,9 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Settlement;
+import dev.idempotency.template.IdempotencyListener.Execution;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyListener.StoreOutcome;
 
 /**
  * Notifies all {@link IdempotencyListener listeners}, and logs and drops their

@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
@@ -14,7 +15,9 @@ import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.OwnershipLostException;
+import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
  * Runs an operation once per key: the protocol of both modes, usable without the
@@ -34,29 +37,56 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final IdempotencyStore store;
 
-	private final Protocols protocols;
-
 	private final boolean failOpen;
 
 	private final IdempotencyListener listener;
 
 	private final OperationContext context;
 
+	private final LocalCompletions cache;
+
+	private final StoredResults results = new StoredResults();
+
+	private final Leases leases;
+
+	private final Settlements settlements;
+
+	private final AsyncSettlements asynchronous;
+
+	private final LeasedProtocol leased;
+
+	private final @Nullable TransactionalProtocol transactional;
+
+	private final IdempotencyAdmin admin;
+
 	/**
 	 * Create a template.
-	 * @param store where keys are claimed
-	 * @param settings how it works
+	 * @param store the store of the keys
+	 * @param settings the settings
 	 */
 	public IdempotencyTemplate(IdempotencyStore store, TemplateSettings settings) {
 		this.store = store;
 		this.failOpen = settings.failOpen();
 		this.listener = new IdempotencyListeners(settings.listeners());
 		this.context = new OperationContexts(settings.contexts());
-		this.protocols = new Protocols(store, settings, this.listener);
+		this.cache = new LocalCompletions(settings.cache());
+		StoreCalls calls = new StoreCalls(store.name(), this.listener, settings.circuit(), settings.failOpen());
+		this.leases = new Leases(store, calls, Threads.named("leases"));
+		this.settlements = new Settlements(store, calls, this.cache, this.leases, this.listener,
+				Threads.named("pending"));
+		this.asynchronous = new AsyncSettlements(this.settlements, this.results, Threads.named("settlements"),
+				Threads.named("answers"));
+		this.leased = new LeasedProtocol(store, calls, this.cache, this.settlements, this.asynchronous, this.results);
+		PlatformTransactionManager manager = settings.transactionManager();
+		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
+				? new TransactionalProtocol(transactionalStore, calls, this.cache,
+						new Transactions(calls, transactionalStore, manager), this.results)
+				: null;
+		this.admin = new IdempotencyAdmin(store, this.cache, this.settlements, this.listener);
 	}
 
 	/**
-	 * The store in use.
+	 * Return the store in use.
 	 * @return the store
 	 */
 	public IdempotencyStore store() {
@@ -68,37 +98,37 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return the administration
 	 */
 	public IdempotencyAdmin admin() {
-		return this.protocols.admin();
+		return this.admin;
 	}
 
 	/**
-	 * Whether {@link Mode#TRANSACTIONAL} works.
-	 * @return whether the store can join the transactions of the given manager
+	 * Whether {@link Mode#TRANSACTIONAL} is supported.
+	 * @return whether the store can join the transactions of the transaction manager
 	 */
 	public boolean supportsTransactions() {
-		return this.protocols.supportsTransactions();
+		return this.transactional != null;
 	}
 
 	/**
-	 * Whether {@link Mode#LEASED} works.
+	 * Whether {@link Mode#LEASED} is supported.
 	 * @return whether the store reaches the same records from every thread
 	 */
 	public boolean supportsLeases() {
-		return this.protocols.supportsLeases();
+		return this.store.supportsLeases();
 	}
 
 	/**
-	 * Run an operation in a transaction, if it needs one, with default settings.
+	 * Run an operation with {@link TransactionBoundary#DEFAULT}.
 	 * @param operation the operation
-	 * @param codec how the result is kept
-	 * @param handler what to do
+	 * @param codec writes and reads the stored result
+	 * @param handler the handler
 	 * @param <T> the type of the result
-	 * @param <E> what the handler throws
-	 * @return the result, of this or of the first execution
-	 * @throws E when the handler throws it
-	 * @throws OperationBlockedException when the operation can neither be run nor skipped
+	 * @param <E> the type of the exception that the handler throws
+	 * @return the result of this or of the first execution
+	 * @throws E if the handler throws it
+	 * @throws OperationBlockedException if the operation can neither be run nor skipped
 	 * now
-	 * @throws OperationRejectedException when it never can
+	 * @throws OperationRejectedException if the operation can never be run
 	 */
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			OperationHandler<T, E> handler) throws E {
@@ -108,101 +138,98 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	/**
 	 * Run an operation.
 	 * @param operation the operation
-	 * @param codec how the result is kept
-	 * @param boundary the transaction that it belongs to
-	 * @param handler what to do
+	 * @param codec writes and reads the stored result
+	 * @param boundary the transaction in which the handler runs
+	 * @param handler the handler
 	 * @param <T> the type of the result
-	 * @param <E> what the handler throws
-	 * @return the result, of this or of the first execution
-	 * @throws E when the handler throws it
-	 * @throws IllegalStateException in leased mode when a transaction without
-	 * synchronization is active on this thread, as a Kafka transaction is: its outcome
+	 * @param <E> the type of the exception that the handler throws
+	 * @return the result of this or of the first execution
+	 * @throws E if the handler throws it
+	 * @throws IllegalStateException in leased mode if a transaction without
+	 * synchronization, such as a Kafka transaction, is active on this thread: its outcome
 	 * cannot be observed
-	 * @throws OperationBlockedException when the operation can neither be run nor skipped
+	 * @throws OperationBlockedException if the operation can neither be run nor skipped
 	 * now
-	 * @throws OperationRejectedException when it never can
+	 * @throws OperationRejectedException if the operation can never be run
 	 */
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			TransactionBoundary boundary, OperationHandler<T, E> handler) throws E {
-		Attempt<T, E> attempt = new Attempt<>(operation, handler);
-		Observed observed = new Observed(this.listener, this.context, attempt);
+		Invocation<T, E> invocation = new Invocation<>(operation, handler, this.listener, this.context);
 		try {
-			IdempotentResult<T> executed = this.protocols.execute(attempt, codec, boundary, observed);
-			observed.ended(executed);
-			return executed;
-		}
-		catch (IdempotencyStoreUnavailableException ex) {
-			if (!this.failOpen || attempt.started()) {
-				observed.failed(ex);
-				throw ex;
-			}
-			return unprotected(operation, boundary, handler, observed);
+			IdempotentResult<T> result = execute(invocation, codec, boundary);
+			invocation.ended(result);
+			return result;
 		}
 		catch (Throwable ex) {
-			observed.failed(ex);
+			invocation.failed(ex);
 			throw ex;
 		}
 		finally {
-			observed.tell();
-			observed.leave();
+			invocation.report();
+			invocation.leaveContext();
 		}
 	}
 
-	// Without a transaction the handler has not run, and the record waits.
-	private <T, E extends Throwable> IdempotentResult<T> unprotected(IdempotentOperation operation,
-			TransactionBoundary boundary, OperationHandler<T, E> handler, Observed observed) throws E {
+	private <T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
+			TransactionBoundary boundary) throws E {
+		IdempotentOperation operation = invocation.operation();
 		try {
-			return new IdempotentResult<>(executeUnprotected(operation, operation.mode(), boundary, () -> {
-				observed.unprotected();
-				return handler.handle();
-			}), false);
+			Claim.Completed known = this.cache.find(operation);
+			if (known != null) {
+				return StoredResults.replay(operation, known, codec);
+			}
+			return (operation.mode() == Mode.LEASED) ? leased().execute(invocation, codec, boundary)
+					: transactional().execute(invocation, codec, boundary);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
-			observed.failed(ex);
-			throw ex;
+			if (!this.failOpen || invocation.isStarted()) {
+				throw ex;
+			}
+			return new IdempotentResult<>(
+					executeUnprotected(operation, operation.mode(), boundary, invocation::runUnprotected), false);
 		}
 	}
 
 	/**
 	 * Run a handler that has no key. In transactional mode it runs in the same
-	 * transaction as one that has a key: what it writes is committed as a whole when it
-	 * returns, and rolled back when it throws anything.
-	 * @param subject what is handled, for messages
+	 * transaction as a handler with a key: its writes are committed as a whole when it
+	 * returns, and rolled back when it throws an exception.
+	 * @param subject the subject of the handler, for messages
 	 * @param mode the mode, not {@link Mode#AUTO}
 	 * @param boundary the transaction in which the handler runs
-	 * @param handler what to do
+	 * @param handler the handler
 	 * @param <T> the type of the result
-	 * @param <E> what the handler throws
+	 * @param <E> the type of the exception that the handler throws
 	 * @return the result of the handler
-	 * @throws E when the handler throws it
-	 * @throws IdempotencyStoreUnavailableException when no transaction can be begun; the
+	 * @throws E if the handler throws it
+	 * @throws IdempotencyStoreUnavailableException if no transaction can begin; the
 	 * handler has not run then
 	 */
 	public <T, E extends Throwable> @Nullable T executeUnprotected(Object subject, Mode mode,
 			TransactionBoundary boundary, OperationHandler<T, E> handler) throws E {
-		return this.protocols.executeUnprotected(subject, mode, boundary, handler);
+		return (mode == Mode.LEASED) ? handler.handle()
+				: transactional().executeUnprotected(subject, boundary, handler);
 	}
 
 	/**
-	 * Run an asynchronous operation, in leased mode. Its lease is renewed until it
-	 * signals.
+	 * Run an asynchronous operation, in leased mode. Its lease is renewed until the stage
+	 * of the handler completes.
 	 * @param operation the operation
-	 * @param codec how the result is kept
-	 * @param handler what to do
+	 * @param codec writes and reads the stored result
+	 * @param handler the handler
 	 * @param <T> the type of the result
-	 * @param <E> what the handler throws
-	 * @return the result, of this or of the first execution, once its completion is
-	 * recorded: while the store does not take it, there is none. It is completed on a
-	 * thread that no other operation needs, so that the caller may continue on it with
-	 * whatever it likes. It fails as the operation does, and with
-	 * {@link OwnershipLostException} if another owner has taken the operation over;
-	 * cancelling it cancels the operation
-	 * @throws E when the handler throws it before there is something to wait for
-	 * @throws IllegalStateException when a transaction is active on this thread, whose
-	 * outcome the operation could not wait for
-	 * @throws OperationBlockedException when the operation can neither be run nor skipped
+	 * @param <E> the type of the exception that the handler throws
+	 * @return the result of this or of the first execution. It is completed when the
+	 * completion of the operation is recorded, not while the store is unavailable, on a
+	 * thread that no other operation needs, so that the caller may continue on it for any
+	 * time. It fails as the operation does, and with {@link OwnershipLostException} if
+	 * another owner has taken the operation over. Its cancellation cancels the operation
+	 * @throws E if the handler throws it before it returns a stage
+	 * @throws IllegalStateException if a transaction is active on this thread, because
+	 * the operation cannot wait for its outcome
+	 * @throws OperationBlockedException if the operation can neither be run nor skipped
 	 * now
-	 * @throws OperationRejectedException when it never can
+	 * @throws OperationRejectedException if the operation can never be run
 	 */
 	public <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(IdempotentOperation operation,
 			ResultCodec<T> codec, OperationHandler<CompletionStage<T>, E> handler) throws E {
@@ -211,156 +238,193 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	/**
 	 * Run an asynchronous operation as
-	 * {@link #executeAsync(IdempotentOperation, ResultCodec, Handler)} does, but do not
-	 * fail when another owner takes it over or when the handler fails because it is
-	 * blocked: wait until the store knows the outcome, asking for it every second or two.
-	 * If the other owner completes the operation, its result is the answer. If its claim
-	 * fails or expires, the handler runs again, on a thread of the template.
+	 * {@link #executeAsync(IdempotentOperation, ResultCodec, OperationHandler)} does, but
+	 * do not fail when another owner takes it over, or when the handler fails because it
+	 * is blocked: check the store every second or two until the outcome is known. If the
+	 * other owner completes the operation, its result is replayed. If its claim fails or
+	 * expires, the handler runs again, on a thread of the template.
 	 * @param operation the operation
-	 * @param codec how the result is kept
-	 * @param handler what to do, called again if it has to run again
+	 * @param codec writes and reads the stored result
+	 * @param handler the handler, called again if it has to run again
 	 * @param <T> the type of the result
-	 * @param <E> what the handler throws
-	 * @return the result, of this or of another execution; there is none after the
+	 * @param <E> the type of the exception that the handler throws
+	 * @return the result of this or of another execution. It is never completed after the
 	 * template has been closed
-	 * @throws E when the handler throws it before there is something to wait for
-	 * @throws IllegalStateException when a transaction is active on this thread, whose
-	 * outcome the operation could not wait for
-	 * @throws OperationBlockedException when the operation can neither be run nor skipped
+	 * @throws E if the handler throws it before it returns a stage
+	 * @throws IllegalStateException if a transaction is active on this thread, because
+	 * the operation cannot wait for its outcome
+	 * @throws OperationBlockedException if the operation can neither be run nor skipped
 	 * at first
-	 * @throws OperationRejectedException when it never can
+	 * @throws OperationRejectedException if the operation can never be run
 	 */
 	public <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsyncUntilCompleted(
 			IdempotentOperation operation, ResultCodec<T> codec, OperationHandler<CompletionStage<T>, E> handler)
 			throws E {
-		// The handler has run, so that it must not run again without protection.
-		return this.protocols.untilCompleted(executeAsync(operation, codec, handler),
+		// A repetition must not fail open: the handler has run before.
+		return this.asynchronous.untilCompleted(executeAsync(operation, codec, handler),
 				() -> executeAsync(operation, codec, handler, false));
 	}
 
 	private <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(IdempotentOperation operation,
 			ResultCodec<T> codec, OperationHandler<CompletionStage<T>, E> handler, boolean mayFailOpen) throws E {
-		Assert.isTrue(operation.mode() == Mode.LEASED, "A transaction ends when its method returns; use leased mode");
-		Attempt<CompletionStage<T>, E> attempt = new Attempt<>(operation, handler);
-		Observed observed = new Observed(this.listener, this.context, attempt);
-		CompletableFuture<IdempotentResult<T>> answer = null;
+		Assert.isTrue(operation.mode() == Mode.LEASED,
+				"A transaction ends when its method returns. Use leased mode for an asynchronous operation");
+		Invocation<CompletionStage<T>, E> invocation = new Invocation<>(operation, handler, this.listener,
+				this.context);
+		CompletableFuture<IdempotentResult<T>> execution;
 		try {
-			answer = this.protocols.executeAsync(attempt, codec);
-		}
-		catch (IdempotencyStoreUnavailableException ex) {
-			if (!mayFailOpen || attempt.started()) {
-				observed.failed(ex);
-				throw ex;
-			}
-			observed.unprotected();
-			answer = AsyncSettlements.unprotected(handler.handle());
+			execution = executeAsync(invocation, codec, mayFailOpen);
 		}
 		catch (Throwable ex) {
-			observed.failed(ex);
+			invocation.failed(ex);
+			invocation.report();
 			throw ex;
 		}
 		finally {
-			if (answer == null) {
-				observed.tell();
-			}
-			observed.leave();
+			invocation.leaveContext();
 		}
-		return AsyncSettlements.told(answer, observed);
+		return AsyncSettlements.reported(execution, invocation);
+	}
+
+	private <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(
+			Invocation<CompletionStage<T>, E> invocation, ResultCodec<T> codec, boolean mayFailOpen) throws E {
+		IdempotentOperation operation = invocation.operation();
+		try {
+			Assert.state(!TransactionCompletions.isTransactionActive(),
+					"An asynchronous operation cannot wait for the transaction that is active on this thread. Call it "
+							+ "outside of the transaction, or after its commit");
+			TransactionCompletions.checkObservable();
+			Claim.Completed known = this.cache.find(operation);
+			return (known != null) ? CompletableFuture.completedFuture(StoredResults.replay(operation, known, codec))
+					: leased().executeAsync(invocation, codec);
+		}
+		catch (IdempotencyStoreUnavailableException ex) {
+			if (!mayFailOpen || invocation.isStarted()) {
+				throw ex;
+			}
+			return AsyncSettlements.unprotected(invocation.runUnprotected());
+		}
 	}
 
 	/**
-	 * Run a batch with default settings.
-	 * @param items its parts
-	 * @param codec how the result of a part is kept
-	 * @param handler what to do with the parts that are due
-	 * @param <T> the type of the result of a part
-	 * @return what came of each part
+	 * Run a batch with {@link TransactionBoundary#DEFAULT} and the mode of its
+	 * operations.
+	 * @param items the items of the batch
+	 * @param codec writes and reads the stored result of an item
+	 * @param handler processes the items that are due
+	 * @param <T> the type of the result of an item
+	 * @return the result of the batch
 	 */
 	public <T> BatchResult<T> executeAll(List<BatchItem> items, ResultCodec<T> codec, BatchHandler<T> handler) {
-		return executeAll(items, mode(items), codec, TransactionBoundary.DEFAULT, handler);
-	}
-
-	private static Mode mode(List<BatchItem> items) {
-		return items.stream()
+		Mode mode = items.stream()
 			.map(BatchItem::operation)
 			.filter(Objects::nonNull)
 			.map(IdempotentOperation::mode)
 			.findFirst()
 			.orElse(Mode.LEASED);
+		return executeAll(items, mode, codec, TransactionBoundary.DEFAULT, handler);
 	}
 
 	/**
-	 * Run a batch: its keys are claimed with one call of the store, and completed with
-	 * one. Of copies in the batch the first is run. Parts that cannot be run now wait,
-	 * and what comes after them in their lane; the others are run. When the handler says
-	 * at which part it failed, what comes before is completed; in transactional mode it
-	 * is run once more for that, after a rollback.
-	 * @param items its parts
-	 * @param mode the mode of all of them, also of those without a key; not
+	 * Run a batch: one call of the store claims its keys, and one completes them. Of
+	 * copies in the batch the first one is run. Items that cannot be run now are blocked,
+	 * together with the later items of their lane; the others are run. If the handler
+	 * names the item at which it failed, the items before it are completed; in
+	 * transactional mode they are run once more for that, after a rollback.
+	 * @param items the items of the batch
+	 * @param mode the mode of all items, also of those without a key; not
 	 * {@link Mode#AUTO}
-	 * @param codec how the result of a part is kept
-	 * @param boundary the transaction that the batch belongs to; it does not join one
-	 * @param handler what to do with the parts that are due
-	 * @param <T> the type of the result of a part
-	 * @return what came of each part
-	 * @throws IllegalStateException in leased mode when a transaction without
-	 * synchronization is active on this thread, as a Kafka transaction is: its outcome
+	 * @param codec writes and reads the stored result of an item
+	 * @param boundary the transaction in which the handler runs; in transactional mode a
+	 * new one
+	 * @param handler processes the items that are due
+	 * @param <T> the type of the result of an item
+	 * @return the result of the batch
+	 * @throws IllegalStateException in leased mode if a transaction without
+	 * synchronization, such as a Kafka transaction, is active on this thread: its outcome
 	 * cannot be observed
 	 */
 	public <T> BatchResult<T> executeAll(List<BatchItem> items, Mode mode, ResultCodec<T> codec,
 			TransactionBoundary boundary, BatchHandler<T> handler) {
-		ObservedBatch observed = new ObservedBatch(this.listener, this.context, items, mode);
+		BatchRun<T> run = new BatchRun<>(items, mode, codec, handler, this.results, this.listener, this.context);
 		try {
-			return executeAll(new BatchRun<>(items, codec, handler, this.protocols.results()), boundary, observed);
+			executeAll(run, boundary);
+			return run.end();
 		}
 		finally {
-			observed.leave();
+			run.leaveContext();
 		}
 	}
 
-	private <T> BatchResult<T> executeAll(BatchRun<T> run, TransactionBoundary boundary, ObservedBatch observed) {
-		BatchPlan<T> plan = run.plan();
+	private void executeAll(BatchRun<?> run, TransactionBoundary boundary) {
 		try {
-			this.protocols.executeAll(run, boundary, observed);
-		}
-		catch (OperationBlockedException ex) {
-			plan.unclaim();
-			if (ex instanceof IdempotencyStoreUnavailableException && this.failOpen && !run.started()) {
-				executeAllUnprotected(run, boundary, observed);
+			run.replayFrom(this.cache::find);
+			if (run.mode() == Mode.LEASED) {
+				leased().executeAll(run, boundary);
 			}
 			else {
-				plan.blockRest(ex);
+				transactional().executeAll(run, boundary);
 			}
 		}
-		BatchResult<T> executed = plan.result();
-		observed.tell(executed);
-		return executed;
+		catch (OperationBlockedException ex) {
+			run.plan().unclaim();
+			if (ex instanceof IdempotencyStoreUnavailableException && this.failOpen && !run.isStarted()) {
+				executeAllUnprotected(run, boundary);
+			}
+			else {
+				run.plan().blockRest(ex);
+			}
+		}
 	}
 
-	private <T> void executeAllUnprotected(BatchRun<T> run, TransactionBoundary boundary, ObservedBatch observed) {
+	private void executeAllUnprotected(BatchRun<?> run, TransactionBoundary boundary) {
 		try {
-			this.protocols.executeAllUnprotected(run, observed.mode(), boundary);
-			observed.unprotected();
+			if (run.mode() == Mode.LEASED) {
+				run.runUnprotected();
+			}
+			else {
+				transactional().executeAllUnprotected(run, boundary);
+			}
+			run.markUnprotected();
 		}
 		catch (OperationBlockedException ex) {
 			run.plan().blockRest(ex);
 		}
 	}
 
-	/**
-	 * Make up, now and whatever the circuit breaker thinks, for what the store did not
-	 * take. To be called when no handler runs any more and the store still works.
-	 */
-	public void settle() {
-		this.protocols.settle();
+	private LeasedProtocol leased() {
+		Assert.state(supportsLeases(), "The database that the store reaches depends on the thread. Configure a "
+				+ "DataSource that always leads to the same database, or use transactional mode");
+		return this.leased;
+	}
+
+	private TransactionalProtocol transactional() {
+		Assert.state(this.transactional != null,
+				"The store cannot join a transaction. Use leased mode, or configure a transaction manager for the template");
+		return this.transactional;
 	}
 
 	/**
-	 * Renew no more leases, and {@link #settle() settle} a last time.
+	 * Retry all pending completions now, whatever the state of the circuit breaker. To be
+	 * called when no handler is running any more and the store is still available.
+	 */
+	public void settle() {
+		this.asynchronous.awaitRunning();
+		this.settlements.settleLast();
+	}
+
+	/**
+	 * Stop the renewal of leases, and {@link #settle() settle} a last time.
 	 */
 	@Override
 	public void close() {
-		this.protocols.close();
+		if (this.transactional != null) {
+			this.transactional.close();
+		}
+		this.asynchronous.close();
+		this.settlements.close();
+		// Leases are renewed until all claims are settled.
+		this.leases.close();
 	}
 
 }

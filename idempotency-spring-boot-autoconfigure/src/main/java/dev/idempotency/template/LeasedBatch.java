@@ -1,33 +1,55 @@
 package dev.idempotency.template;
 
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.Settlement;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
- * One delivery of a batch in {@link Mode#LEASED}: one call claims, one completes.
+ * The protocol of {@link Mode#LEASED} for one delivery of a batch: one call of the store
+ * claims the keys, one completes them.
  * <ol>
- * <li>claim every key that is not known here;</li>
- * <li>give back what must not run yet, because something before it waits;</li>
- * <li>run the handler with the rest, while its leases are renewed;</li>
- * <li>complete them, or those that the handler does not want to wait; if the handler
- * failed at one, complete those before it, fail that one and give the rest back; else
- * fail all of them.</li>
+ * <li>claim each key whose completion is not known locally;</li>
+ * <li>release the claims of items that must not run yet, because an earlier item of their
+ * lane is blocked;</li>
+ * <li>run the handler with the others, while their leases are renewed;</li>
+ * <li>complete them, except those whose completion the handler defers. If the handler
+ * failed at one item, complete those before it, fail that one and release the others. If
+ * the failed item is unknown, fail all of them.</li>
  * </ol>
  *
- * @param <T> the type of the result of a part
+ * @param <T> the type of the result of an item
  */
 final class LeasedBatch<T> {
 
-	private final LeasedClaims claims;
+	private static final Log logger = LogFactory.getLog(LeasedBatch.class);
+
+	private final IdempotencyStore store;
+
+	private final StoreCalls calls;
+
+	private final LocalCompletions cache;
 
 	private final Settlements settlements;
 
@@ -35,88 +57,191 @@ final class LeasedBatch<T> {
 
 	private final BatchPlan<T> plan;
 
-	private final boolean deferred;
+	private final @Nullable Deferral deferral;
 
-	// It is rolled back unless all parts can be run, and succeed.
-	private final boolean asWhole;
+	// Its transaction is rolled back unless all items can be run, and succeed.
+	private final boolean allOrNothing;
 
-	private final OwnedClaims owned = new OwnedClaims();
+	// By the index of their item.
+	private final Map<Integer, OwnedClaim> owned = new LinkedHashMap<>();
 
-	private final BatchSettlement<T> settlement;
-
-	LeasedBatch(LeasedClaims claims, Settlements settlements, BatchRun<T> run, @Nullable Deferral deferral,
-			ObservedBatch observed, boolean asWhole) {
-		this.claims = claims;
+	LeasedBatch(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, Settlements settlements,
+			BatchRun<T> run, @Nullable Deferral deferral, boolean allOrNothing) {
+		this.store = store;
+		this.calls = calls;
+		this.cache = cache;
 		this.settlements = settlements;
-		this.asWhole = asWhole;
 		this.run = run;
 		this.plan = run.plan();
-		this.deferred = deferral != null;
-		this.settlement = new BatchSettlement<>(settlements, run, deferral, observed, this.owned);
+		this.deferral = deferral;
+		this.allOrNothing = allOrNothing;
 	}
 
 	void execute() {
 		try {
 			claim();
 			this.plan.decide();
-			if (this.asWhole && this.plan.isIncomplete()) {
-				// The transaction will be rolled back for those that wait or are
+			if (this.allOrNothing && this.plan.isIncomplete()) {
+				// The transaction is rolled back for the items that are blocked or
 				// rejected.
-				this.settlement.release(this.owned.parts());
+				release(List.copyOf(this.owned.keySet()));
 				return;
 			}
-			this.settlement.release(this.plan.surplus());
+			release(this.plan.surplus());
 			List<Integer> due = this.plan.due();
 			if (!due.isEmpty()) {
 				run(due);
 			}
 		}
 		finally {
-			this.owned.all().forEach(this.settlements::leave);
+			this.owned.values().forEach(this.settlements::leave);
 		}
 	}
 
 	private void claim() {
 		Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
-		for (int index : this.plan.unanswered()) {
-			requests.put(index, this.plan.part(index).operation().newRequest());
-		}
+		this.plan.unanswered().forEach((index) -> requests.put(index, operation(index).newRequest()));
+		long start = System.nanoTime();
+		settlePending(requests);
 		if (requests.isEmpty()) {
 			return;
 		}
-		long start = System.nanoTime();
-		this.claims.claimAll(this.run, requests);
+		Object subject = this.run.subject(List.copyOf(requests.keySet()));
+		this.calls.permit(subject);
+		try {
+			claim(requests, subject);
+		}
+		catch (IdempotencyStoreUnavailableException ex) {
+			// The store may have recorded the claims although its answer is missing.
+			releaseLater(requests);
+			throw ex;
+		}
 		requests.forEach((index, request) -> {
-			BatchPart part = this.plan.part(index);
-			if (part.claim() instanceof Claim.Acquired acquired) {
-				this.owned.put(index, this.settlements.keep(part.operation(), request, acquired, start));
+			Claim claim = this.plan.item(index).claim();
+			if (claim instanceof Claim.Completed completed) {
+				this.cache.add(operation(index), completed.result());
+			}
+			else if (claim instanceof Claim.Acquired acquired) {
+				this.owned.put(index, this.settlements.keep(operation(index), request, acquired, start));
 			}
 		});
 	}
 
-	private void run(List<Integer> due) {
-		List<@Nullable T> results;
+	private IdempotentOperation operation(int index) {
+		return this.plan.item(index).operation();
+	}
+
+	private void settlePending(Map<Integer, ClaimRequest> requests) {
+		if (this.settlements.isEmpty()) {
+			return;
+		}
+		requests.keySet().removeIf((index) -> {
+			try {
+				this.settlements.settlePending(operation(index), this.run::markStarted);
+				return false;
+			}
+			catch (IdempotencyStoreUnavailableException ex) {
+				throw ex;
+			}
+			catch (OperationBlockedException ex) {
+				this.plan.item(index).setClaimFailure(ex);
+				return true;
+			}
+		});
+	}
+
+	private void claim(Map<Integer, ClaimRequest> requests, Object subject) {
+		List<Claim> claims;
 		try {
-			results = this.run.run(due, this.owned.executions(due));
+			claims = this.calls.call(StoreCall.CLAIM, subject,
+					() -> this.store.claimAll(List.copyOf(requests.values())));
+		}
+		catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
+			releaseLater(claimEach(requests));
+			return;
+		}
+		catch (IdempotencyStoreRefusedException ex) {
+			releaseOnce(claimEach(requests).values(), subject);
+			return;
+		}
+		int position = 0;
+		for (int index : requests.keySet()) {
+			this.plan.item(index).setClaim(claims.get(position++));
+		}
+	}
+
+	// A concurrent transaction locks one of the keys, or the store refuses one, and the
+	// store does not name it. Only that item and the later ones of its lane are blocked.
+	// Returns the requests of the later ones, which the failed call may have claimed.
+	private Map<Integer, ClaimRequest> claimEach(Map<Integer, ClaimRequest> requests) {
+		Map<Integer, ClaimRequest> behind = new LinkedHashMap<>();
+		requests.forEach((index, request) -> {
+			PlannedItem item = this.plan.item(index);
+			if (this.plan.isBehindHeldItem(index)) {
+				behind.put(index, request);
+				item.leaveOut(null);
+				return;
+			}
+			try {
+				this.calls.permit(item.operation());
+				item.setClaim(this.calls.call(StoreCall.CLAIM, item.operation(), () -> this.store.claim(request)));
+			}
+			catch (OperationInProgressException | IdempotencyRecordUnreadableException
+					| IdempotencyStoreRefusedException ex) {
+				item.setClaimFailure(ex);
+			}
+		});
+		return behind;
+	}
+
+	private void releaseLater(Map<Integer, ClaimRequest> requests) {
+		requests.forEach((index, request) -> this.settlements.releaseLater(operation(index), request));
+	}
+
+	// Without a retry: a store that refuses the release as well may do so for hours.
+	private void releaseOnce(Collection<ClaimRequest> requests, Object subject) {
+		if (requests.isEmpty()) {
+			return;
+		}
+		try {
+			this.calls.call(StoreCall.RELEASE, subject, () -> this.store.releaseAll(List.copyOf(requests)));
+		}
+		catch (OperationBlockedException ex) {
+			logger.debug("Claims were not released; their keys are free when their leases have expired", ex);
+		}
+	}
+
+	private void run(List<Integer> due) {
+		List<@Nullable T> values;
+		try {
+			values = this.run.run(due, executions(due));
 		}
 		catch (Throwable ex) {
 			failed(due, ex);
 			return;
 		}
-		int now = this.deferred ? due.size() : this.run.completed(due.size());
-		if (now == due.size()) {
-			this.settlement.complete(due, results);
+		int now = (this.deferral != null) ? due.size() : this.run.completed(due.size());
+		List<Integer> behind = due.subList(now, due.size());
+		complete(due.subList(0, now), values.subList(0, now));
+		if (behind.isEmpty()) {
 			return;
 		}
-		List<Integer> behind = due.subList(now, due.size());
-		this.settlement.complete(due.subList(0, now), results.subList(0, now));
-		if (due.subList(0, now).stream().noneMatch((index) -> this.plan.part(index).isWaiting())) {
-			this.settlement.defer(behind, results.subList(now, due.size()));
+		if (due.subList(0, now).stream().noneMatch((index) -> this.plan.item(index).isBlocked())) {
+			deferEach(behind, values.subList(now, due.size()));
 		}
 		else {
-			// They are redelivered behind the part that waits, and must not run again.
-			this.settlement.complete(behind, results.subList(now, due.size()));
+			// They are redelivered behind the blocked item, and must not run again.
+			complete(behind, values.subList(now, due.size()));
 		}
+	}
+
+	private List<@Nullable IdempotentExecution> executions(List<Integer> due) {
+		List<@Nullable IdempotentExecution> executions = new ArrayList<>(due.size());
+		for (int index : due) {
+			OwnedClaim claim = this.owned.get(index);
+			executions.add((claim != null) ? claim.execution() : null);
+		}
+		return executions;
 	}
 
 	private void failed(List<Integer> due, Throwable error) {
@@ -124,31 +249,126 @@ final class LeasedBatch<T> {
 		OperationBlockedException blocked = OperationBlockedException.in(error);
 		if (position < 0) {
 			if (blocked != null) {
-				this.settlement.release(due);
+				release(due);
 				due.forEach((index) -> this.plan.undone(index, blocked));
 			}
 			else {
-				this.settlement.fail(due, error);
+				fail(due, error);
 				this.plan.fail(-1, error);
 			}
 			return;
 		}
 		List<Integer> before = due.subList(0, position);
-		if (this.asWhole && !this.run.isCommitted(error)) {
-			// Their effects go with the transaction.
-			this.settlement.release(before);
+		if (this.allOrNothing && !this.run.isCommitted(error)) {
+			// Their effects are rolled back with the transaction.
+			release(before);
 		}
 		else {
-			this.settlement.complete(before, BatchRun.noResults(position));
+			complete(before, BatchRun.noResults(position));
 		}
 		if (blocked != null) {
-			this.settlement.release(due.subList(position, due.size()));
+			release(due.subList(position, due.size()));
 			this.plan.undone(due.get(position), blocked);
 			return;
 		}
-		this.settlement.fail(due.subList(position, position + 1), error);
-		this.settlement.release(due.subList(position + 1, due.size()));
+		fail(due.subList(position, position + 1), error);
+		release(due.subList(position + 1, due.size()));
 		this.plan.fail(due.get(position), error);
+	}
+
+	private void complete(List<Integer> done, List<@Nullable T> values) {
+		List<Integer> mine = new ArrayList<>(done.size());
+		List<byte @Nullable []> stored = new ArrayList<>(done.size());
+		for (int i = 0; i < done.size(); i++) {
+			int index = done.get(i);
+			if (this.owned.containsKey(index)) {
+				mine.add(index);
+				stored.add(this.run.write(index, values.get(i)));
+			}
+			this.plan.done(index, values.get(i));
+		}
+		if (mine.isEmpty()) {
+			return;
+		}
+		if (this.deferral != null) {
+			defer(this.deferral, mine, stored);
+			return;
+		}
+		try {
+			lost(mine, this.settlements.complete(this.run.subject(mine), claims(mine), stored));
+		}
+		catch (OperationBlockedException ex) {
+			mine.forEach((index) -> this.plan.undone(index, ex));
+		}
+	}
+
+	// The output of an item that another owner has taken over must not be committed. Its
+	// claim is deferred with the others, so that the commit is refused even if the caller
+	// ignores the loss, and no key is free before its effect is rolled back.
+	private void defer(Deferral receiver, List<Integer> mine, List<byte @Nullable []> results) {
+		mine.stream().filter((index) -> claim(index).execution().ownershipLost()).forEach(this::lost);
+		List<OwnedClaim> claims = claims(mine);
+		mine.forEach(this.owned::remove);
+		receiver.defer(new DeferredCompletion(this.settlements, claims, results, this.run.deferReport()));
+	}
+
+	// A loss of ownership shows when the completion is recorded.
+	private void deferEach(List<Integer> done, List<@Nullable T> values) {
+		List<Integer> mine = new ArrayList<>(done.size());
+		List<PendingCompletion> pending = new ArrayList<>(done.size());
+		for (int i = 0; i < done.size(); i++) {
+			int index = done.get(i);
+			this.plan.done(index, values.get(i));
+			if (!this.owned.containsKey(index)) {
+				continue;
+			}
+			byte @Nullable [] result = this.run.write(index, values.get(i));
+			mine.add(index);
+			pending.add(new DeferredCompletion(this.settlements, claims(List.of(index)),
+					Collections.singletonList(result), this.run.deferReport(index)));
+			this.owned.remove(index);
+		}
+		if (!mine.isEmpty()) {
+			this.run.defer(mine, pending);
+		}
+	}
+
+	private void fail(List<Integer> failed, Throwable error) {
+		List<Integer> mine = owned(failed);
+		if (!mine.isEmpty()) {
+			lost(mine, this.settlements.fail(this.run.subject(mine), claims(mine), error));
+		}
+	}
+
+	private void release(List<Integer> items) {
+		List<Integer> mine = owned(items);
+		if (!mine.isEmpty()) {
+			this.settlements.release(this.run.subject(mine), claims(mine));
+		}
+	}
+
+	private List<Integer> owned(List<Integer> items) {
+		return items.stream().filter(this.owned::containsKey).toList();
+	}
+
+	private List<OwnedClaim> claims(List<Integer> mine) {
+		return mine.stream().map(this::claim).toList();
+	}
+
+	private OwnedClaim claim(int index) {
+		return Objects.requireNonNull(this.owned.get(index));
+	}
+
+	private void lost(List<Integer> mine, List<Settlement> settlements) {
+		for (int i = 0; i < mine.size(); i++) {
+			if (settlements.get(i) == Settlement.LOST) {
+				lost(mine.get(i));
+			}
+		}
+	}
+
+	private void lost(int index) {
+		this.plan.undone(index, Settlements.logged(claim(index).lost()));
 	}
 
 }

@@ -7,59 +7,100 @@ import java.util.concurrent.CompletionStage;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
+import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
  * The protocol of {@link Mode#LEASED}:
  * <ol>
- * <li>claim the key; whoever does not get it answers as a duplicate or comes again;</li>
+ * <li>claim the key; if it is not acquired, replay the result of the completed operation
+ * or throw;</li>
  * <li>run the handler, while its lease is renewed;</li>
- * <li>complete with the owner token, or fail with it when the handler threw: at once,
- * when the signal of an asynchronous handler arrives, or when the transaction of the
- * caller has ended.</li>
+ * <li>complete with the owner token, or fail with it if the handler threw an exception:
+ * at once, when an asynchronous handler has ended, or when the transaction of the caller
+ * has ended.</li>
  * </ol>
+ * {@link LeasedBatch} is the same protocol for a batch.
  */
 final class LeasedProtocol {
 
-	private final LeasedClaims claims;
+	private final IdempotencyStore store;
+
+	private final StoreCalls calls;
+
+	private final LocalCompletions cache;
 
 	private final Settlements settlements;
 
 	private final AsyncSettlements asynchronous;
 
-	private final Results results;
+	private final StoredResults results;
 
-	LeasedProtocol(LeasedClaims claims, Settlements settlements, AsyncSettlements asynchronous, Results results) {
-		this.claims = claims;
+	LeasedProtocol(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, Settlements settlements,
+			AsyncSettlements asynchronous, StoredResults results) {
+		this.store = store;
+		this.calls = calls;
+		this.cache = cache;
 		this.settlements = settlements;
 		this.asynchronous = asynchronous;
 		this.results = results;
 	}
 
-	<T, E extends Throwable> IdempotentResult<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec,
+	<T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
+			TransactionBoundary boundary) throws E {
+		TransactionCompletions transaction = currentTransaction(boundary);
+		if (transaction == null) {
+			return execute(invocation, codec, boundary.deferral());
+		}
+		Claim.Completed known = transaction.find(invocation.operation());
+		if (known != null) {
+			return StoredResults.replay(invocation.operation(), known, codec);
+		}
+		try {
+			return execute(invocation, codec, transaction);
+		}
+		catch (OwnershipLostException ex) {
+			transaction.lost(ex);
+			throw ex;
+		}
+	}
+
+	// The transaction of the caller, unless the boundary has another deferral.
+	private @Nullable TransactionCompletions currentTransaction(TransactionBoundary boundary) {
+		if (boundary.deferral() != null) {
+			return null;
+		}
+		TransactionCompletions.checkObservable();
+		return TransactionCompletions.current(this.asynchronous);
+	}
+
+	private <T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
 			@Nullable Deferral deferral) throws E {
-		IdempotentOperation operation = attempt.operation();
+		IdempotentOperation operation = invocation.operation();
 		ClaimRequest request = operation.newRequest();
 		long start = System.nanoTime();
-		Claim claim = this.claims.claim(attempt, request);
+		Claim claim = claim(invocation, request);
 		if (!(claim instanceof Claim.Acquired acquired)) {
-			return Answers.answer(operation, claim, codec);
+			return StoredResults.replay(operation, claim, codec);
 		}
 		OwnedClaim owned = this.settlements.keep(operation, request, acquired, start);
 		boolean deferred = false;
 		try {
-			T result = run(attempt, owned);
+			T result = run(invocation, owned);
 			byte[] bytes = this.results.write(operation, result, codec);
 			if (deferral != null && deferral.isNeeded()) {
 				if (owned.execution().ownershipLost()) {
-					// Its output must not be committed.
+					// The output of this execution must not be committed.
 					throw Settlements.logged(owned.lost());
 				}
-				deferral
-					.defer(new DeferredCompletion(this.settlements, List.of(owned), Collections.singletonList(bytes)));
+				deferral.defer(new DeferredCompletion(this.settlements, List.of(owned),
+						Collections.singletonList(bytes), invocation.deferReport()));
 				deferred = true;
 			}
 			else {
@@ -74,23 +115,23 @@ final class LeasedProtocol {
 		}
 	}
 
-	<T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(Attempt<CompletionStage<T>, E> attempt,
-			ResultCodec<T> codec) throws E {
-		IdempotentOperation operation = attempt.operation();
+	<T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(
+			Invocation<CompletionStage<T>, E> invocation, ResultCodec<T> codec) throws E {
+		IdempotentOperation operation = invocation.operation();
 		ClaimRequest request = operation.newRequest();
 		long start = System.nanoTime();
-		Claim claim = this.claims.claim(attempt, request);
+		Claim claim = claim(invocation, request);
 		if (!(claim instanceof Claim.Acquired acquired)) {
-			return CompletableFuture.completedFuture(Answers.answer(operation, claim, codec));
+			return CompletableFuture.completedFuture(StoredResults.replay(operation, claim, codec));
 		}
 		OwnedClaim owned = this.settlements.keep(operation, request, acquired, start);
 		boolean running = false;
 		try {
-			CompletionStage<T> stage = run(attempt, owned);
-			CompletableFuture<IdempotentResult<T>> answer = this.asynchronous
+			CompletionStage<T> stage = run(invocation, owned);
+			CompletableFuture<IdempotentResult<T>> result = this.asynchronous
 				.settle((stage != null) ? stage : CompletableFuture.completedFuture(null), owned, codec);
 			running = true;
-			return answer;
+			return result;
 		}
 		finally {
 			if (!running) {
@@ -99,18 +140,47 @@ final class LeasedProtocol {
 		}
 	}
 
-	<T> void executeAll(BatchRun<T> run, @Nullable Deferral deferral, ObservedBatch observed, boolean asWhole) {
-		new LeasedBatch<>(this.claims, this.settlements, run, deferral, observed, asWhole).execute();
+	private Claim claim(Invocation<?, ?> invocation, ClaimRequest request) {
+		IdempotentOperation operation = invocation.operation();
+		this.settlements.settlePending(operation, invocation::markStarted);
+		this.calls.permit(operation);
+		Claim claim;
+		try {
+			claim = this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claim(request));
+		}
+		catch (IdempotencyStoreUnavailableException ex) {
+			// The store may have recorded the claim although its answer is missing.
+			this.settlements.releaseLater(operation, request);
+			throw ex;
+		}
+		if (claim instanceof Claim.Completed completed) {
+			this.cache.add(operation, completed.result());
+		}
+		return claim;
 	}
 
-	private <T, E extends Throwable> @Nullable T run(Attempt<T, E> attempt, OwnedClaim owned) throws E {
+	private <T, E extends Throwable> @Nullable T run(Invocation<T, E> invocation, OwnedClaim owned) throws E {
 		try {
-			return attempt.run(owned.execution());
+			return invocation.run(owned.execution());
 		}
 		catch (Throwable ex) {
 			this.settlements.fail(owned, ex);
 			throw ex;
 		}
+	}
+
+	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary) {
+		TransactionCompletions transaction = currentTransaction(boundary);
+		if (transaction != null) {
+			run.replayFrom(transaction::find);
+		}
+		else {
+			run.replayFromHandler();
+		}
+		Deferral deferral = (transaction != null) ? transaction : boundary.deferral();
+		new LeasedBatch<>(this.store, this.calls, this.cache, this.settlements, run, deferral,
+				boundary.deferral() != null)
+			.execute();
 	}
 
 }

@@ -22,21 +22,22 @@ import dev.idempotency.store.Settlement;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 
 /**
- * Renews the leases of the handlers that run in this process: one thread for all of them
- * looks several times a lease, and renews those a third of whose lease is over in one
- * batch. A lease that cannot be renewed is tried again at the next look.
+ * Renews the leases of the handlers that run in this process. One thread checks all
+ * leases several times per lease, and renews in one batch those of which a third has
+ * passed. A lease that cannot be renewed is retried at the next check.
  * <p>
- * Whoever has lost its key shows that in its {@link IdempotentExecution} and is renewed
- * no more. A process that is frozen renews nothing: it learns of its loss when it wakes
- * up.
+ * An execution that has lost its key shows the loss in its {@link IdempotentExecution}
+ * and is not renewed any more. A process that is paused renews nothing: it detects the
+ * loss when it continues.
  */
 final class Leases implements AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(Leases.class);
 
-	private static final int RENEWED_AFTER = 3;
+	// A lease is renewed after this fraction of its duration.
+	private static final int RENEWAL = 3;
 
-	private static final int LOOKS = 6;
+	private static final int CHECKS = 6;
 
 	private final IdempotencyStore store;
 
@@ -44,22 +45,22 @@ final class Leases implements AutoCloseable {
 
 	private final Map<IdempotencyKey, OwnedClaim> running = new ConcurrentHashMap<>();
 
-	// Claims of keys that a running claim with at least their fence has, by their tokens.
+	// Claims whose key a later claim with the same or a lower fence has, by their tokens.
 	private final Map<UUID, OwnedClaim> contested = new ConcurrentHashMap<>();
 
-	private final Looks looks;
+	private final PeriodicTask renewal;
 
 	Leases(IdempotencyStore store, StoreCalls calls, ThreadFactory threads) {
 		this.store = store;
 		this.calls = calls;
-		this.looks = new Looks(this::renew, threads);
+		this.renewal = new PeriodicTask(this::renew, threads);
 	}
 
 	/**
-	 * Keep the lease of a claim until it is {@link #release released}. A claim of the
-	 * same key in this process that has a lower fence has lost it. If it has a higher
-	 * one, the store decides at the next renewal: the answer to this claim was late, or
-	 * the store has forgotten the other one.
+	 * Renew the lease of a claim until it is {@link #release released}. An earlier claim
+	 * of the same key in this process that has a lower fence is lost. Otherwise the store
+	 * decides at the next renewal: either the answer to this claim was late, or the store
+	 * has forgotten the earlier claim.
 	 * @param claim the claim
 	 */
 	void keep(OwnedClaim claim) {
@@ -73,10 +74,10 @@ final class Leases implements AutoCloseable {
 			}
 		}
 		try {
-			this.looks.every(claim.request().lease().dividedBy(LOOKS));
+			this.renewal.runEvery(claim.request().lease().dividedBy(CHECKS));
 		}
 		catch (Error ex) {
-			// The caller would not release it.
+			// The caller does not release a claim that is not kept.
 			release(claim);
 			throw ex;
 		}
@@ -92,7 +93,7 @@ final class Leases implements AutoCloseable {
 	}
 
 	/**
-	 * Claim a key again that the store has forgotten.
+	 * Restore the claim of a key that the store has forgotten.
 	 * @param claim the claim
 	 * @return {@link Settlement#SETTLED} or {@link Settlement#LOST}
 	 */
@@ -100,19 +101,21 @@ final class Leases implements AutoCloseable {
 		Settlement restored = this.calls.settle(StoreCall.RENEW, claim.operation(),
 				() -> this.store.restore(claim.request(), claim.execution().claim()));
 		if (restored == Settlement.SETTLED) {
-			logger.warn("The idempotency store '" + this.store.name() + "' had forgotten a live claim, which was "
-					+ "restored: " + claim.operation() + "; look at its eviction policy and its replication");
+			logger.warn("The idempotency store '" + this.store.name() + "' had lost the claim of a running handler. "
+					+ "The claim was restored: " + claim.operation()
+					+ ". Check the eviction policy and the replication of the store");
 		}
 		return restored;
 	}
 
 	private void renew() {
 		long now = System.nanoTime();
-		if (claims().noneMatch((claim) -> claim.isOlder(now, RENEWED_AFTER))) {
+		if (claims().noneMatch((claim) -> claim.hasPassed(now, RENEWAL))) {
 			return;
 		}
-		// Whatever is not quite due goes with it, so that all are due together next time.
-		List<OwnedClaim> due = claims().filter((claim) -> claim.isOlder(now, LOOKS)).toList();
+		// Leases that are almost due are renewed too, so that all are due together next
+		// time.
+		List<OwnedClaim> due = claims().filter((claim) -> claim.hasPassed(now, CHECKS)).toList();
 		List<OwnedClaim> together = due.stream().filter((claim) -> !claim.isRenewedAlone()).toList();
 		List<OwnedClaim> alone = due.stream().filter(OwnedClaim::isRenewedAlone).toList();
 		if (!together.isEmpty()) {
@@ -134,12 +137,12 @@ final class Leases implements AutoCloseable {
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException
 				| IdempotencyStoreRefusedException ex) {
-			logger.debug("One of them cannot be renewed now, and the store cannot say which", ex);
+			logger.debug("One of several leases cannot be renewed now; each is renewed separately", ex);
 			renewEach(due, now);
 			return;
 		}
 		catch (OperationBlockedException ex) {
-			logger.debug("Not yet", ex);
+			logger.debug("Leases could not be renewed; the next check retries them", ex);
 			return;
 		}
 		for (int i = 0; i < answers.size(); i++) {
@@ -147,9 +150,9 @@ final class Leases implements AutoCloseable {
 		}
 	}
 
-	// One that is locked or unreadable is renewed alone from now on, so that it holds up
-	// the others only once. Each of them may wait for a lock: the rest is renewed at the
-	// next look.
+	// A claim that is locked or unreadable is renewed separately from now on, so that it
+	// delays the others only once. Each of them may wait for a lock: those for which no
+	// time is left are renewed at the next check.
 	private void renewEach(List<OwnedClaim> due, long now) {
 		long shortest = due.stream().mapToLong((claim) -> claim.request().lease().toNanos()).min().orElse(0);
 		for (OwnedClaim claim : due) {
@@ -157,18 +160,18 @@ final class Leases implements AutoCloseable {
 				renewed(claim,
 						this.calls.call(StoreCall.RENEW, claim.operation(), () -> this.store.renew(claim.request())),
 						now);
-				claim.renewAlone(false);
+				claim.setRenewedAlone(false);
 			}
 			catch (OperationInProgressException | IdempotencyRecordUnreadableException
 					| IdempotencyStoreRefusedException ex) {
-				claim.renewAlone(true);
-				logger.debug("Not yet", ex);
+				claim.setRenewedAlone(true);
+				logger.debug("A lease could not be renewed; the next check retries it", ex);
 			}
 			catch (OperationBlockedException ex) {
-				logger.debug("Not yet", ex);
+				logger.debug("A lease could not be renewed; the next check retries it", ex);
 				return;
 			}
-			if (System.nanoTime() - now > shortest / RENEWED_AFTER) {
+			if (System.nanoTime() - now > shortest / RENEWAL) {
 				return;
 			}
 		}
@@ -184,7 +187,7 @@ final class Leases implements AutoCloseable {
 				settlement = restore(claim);
 			}
 			catch (OperationBlockedException ex) {
-				logger.debug("Not yet", ex);
+				logger.debug("A lease could not be renewed; the next check retries it", ex);
 				return;
 			}
 			if (settlement == Settlement.SETTLED && !claim.isWorthRestoring()) {
@@ -193,40 +196,42 @@ final class Leases implements AutoCloseable {
 			}
 		}
 		if (settlement == Settlement.SETTLED) {
-			claim.renewed(now);
+			claim.markRenewed(now);
 		}
-		// While it is being settled the answer to that decides.
+		// While the claim is being settled, the answer to the settlement decides.
 		else if (claim.isRunning() && remove(claim)) {
 			lost(claim);
 		}
 	}
 
-	// Its handler has failed meanwhile, and the store did not know the key then.
+	// The handler has failed while the claim was restored, and the store did not know the
+	// key when the failure was recorded.
 	private void releaseRestored(OwnedClaim claim) {
 		try {
 			this.calls.settle(StoreCall.RELEASE, claim.operation(), () -> this.store.release(claim.request()));
 		}
 		catch (OperationBlockedException ex) {
-			logger.warn("The claim of a handler that has failed was restored, and could not be released: "
-					+ claim.operation() + "; the key is free when its lease has expired", ex);
+			logger.warn("The claim of a failed handler was restored and could not be released: " + claim.operation()
+					+ ". The key is free when its lease has expired", ex);
 		}
 	}
 
 	private static void lost(OwnedClaim claim) {
 		claim.lose();
 		logger.warn("The lease of " + claim.request().lease() + " expired while the handler was running, and another "
-				+ "owner has the key now: " + claim.operation() + "; this execution can no longer record its outcome");
+				+ "owner has the key now: " + claim.operation() + ". This execution can no longer record its outcome");
 	}
 
 	/**
-	 * Renew no more. Handlers that still run keep what is left of their leases.
+	 * Stop the renewal. Handlers that still run keep the rest of their leases.
 	 */
 	@Override
 	public void close() {
-		this.looks.close();
+		this.renewal.close();
 		if (!this.running.isEmpty()) {
-			logger.warn(this.running.size() + " handlers are still running; their keys are free when their leases have "
-					+ "expired");
+			logger.warn(this.running.size()
+					+ " idempotent handlers are still running at shutdown. Their keys are free when "
+					+ "their leases have expired");
 		}
 	}
 

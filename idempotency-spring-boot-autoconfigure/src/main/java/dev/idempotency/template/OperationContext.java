@@ -14,14 +14,14 @@ import dev.idempotency.template.IdempotencyListener.Execution;
 public interface OperationContext {
 
 	/**
-	 * OpenContext the context of an operation whose handling begins on this thread.
+	 * Open the context of an operation whose handling begins on this thread.
 	 * @param operation the operation
 	 * @return the open context, {@code null} if there is nothing to close
 	 */
 	@Nullable OpenContext begin(IdempotentOperation operation);
 
 	/**
-	 * OpenContext the context of a batch whose handling begins on this thread.
+	 * Open the context of a batch whose handling begins on this thread.
 	 * @param scope the scope of its keys
 	 * @return the open context, {@code null} if there is nothing to close
 	 */

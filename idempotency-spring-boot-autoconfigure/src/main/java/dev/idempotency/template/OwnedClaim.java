@@ -25,12 +25,14 @@ final class OwnedClaim {
 
 	private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
 
-	// A settlement that fails so often right after another call has succeeded is refused.
+	// A settlement that fails so often although other calls succeed is refused for a
+	// reason
+	// of its own.
 	private static final int REFUSALS = 3;
 
-	// Tries that follow each other at once would open the circuit breaker: they would be
-	// too large a part of all calls.
-	private static final Duration NEXT_TRY = Duration.ofMillis(500);
+	// Without a pause the failed retries would be a large part of all calls, and would
+	// open the circuit breaker.
+	private static final Duration RETRY_PAUSE = Duration.ofMillis(500);
 
 	private final IdempotentOperation operation;
 
@@ -38,7 +40,7 @@ final class OwnedClaim {
 
 	private final ClaimedExecution execution;
 
-	// Of a pending one only: most never are.
+	// Created when the claim becomes pending, which most claims never do.
 	private volatile @Nullable ReentrantLock lock;
 
 	private volatile State state = State.RUNNING;
@@ -49,7 +51,7 @@ final class OwnedClaim {
 
 	private volatile @Nullable Ending ending;
 
-	private volatile @Nullable Consumer<Settlement> observer;
+	private volatile @Nullable Consumer<Settlement> lateObserver;
 
 	private volatile long pendingSince;
 
@@ -71,7 +73,7 @@ final class OwnedClaim {
 	}
 
 	/**
-	 * Held while its pending settlement is retried.
+	 * Return the lock of the thread that retries the pending settlement.
 	 * @return the lock
 	 */
 	ReentrantLock lock() {
@@ -99,10 +101,10 @@ final class OwnedClaim {
 	}
 
 	/**
-	 * Look up how the claim ended.
-	 * @return how, {@code null} if it has not ended
+	 * Return the settlement of the claim.
+	 * @return the settlement, {@code null} if the claim has not ended
 	 */
-	@Nullable Settlement outcome() {
+	@Nullable Settlement settlement() {
 		return switch (this.state) {
 			case SETTLED -> Settlement.SETTLED;
 			case LOST -> Settlement.LOST;
@@ -110,7 +112,7 @@ final class OwnedClaim {
 		};
 	}
 
-	void renewed(long now) {
+	void markRenewed(long now) {
 		this.renewedAt = now;
 	}
 
@@ -118,26 +120,31 @@ final class OwnedClaim {
 		return this.renewedAlone;
 	}
 
-	void renewAlone(boolean alone) {
+	void setRenewedAlone(boolean alone) {
 		this.renewedAlone = alone;
 	}
 
-	// Whether a part of the lease has passed since its last renewal.
-	boolean isOlder(long now, int part) {
-		return now - this.renewedAt >= this.request.lease().toNanos() / part;
+	/**
+	 * Whether a fraction of the lease has passed since its last renewal.
+	 * @param now the time by {@link System#nanoTime()}
+	 * @param divisor the divisor of the lease
+	 * @return whether it has passed
+	 */
+	boolean hasPassed(long now, int divisor) {
+		return now - this.renewedAt >= this.request.lease().toNanos() / divisor;
 	}
 
 	/**
-	 * Begin to settle.
-	 * @param how how the claim ends
+	 * Begin to settle the claim.
+	 * @param how the call that ends the claim
 	 */
-	void settling(Ending how) {
+	void beginSettling(Ending how) {
 		this.ending = how;
 		this.state = State.SETTLING;
 	}
 
 	Ending ending() {
-		return Objects.requireNonNull(this.ending, "It is not being settled");
+		return Objects.requireNonNull(this.ending, "The claim is not being settled");
 	}
 
 	boolean isCompletion() {
@@ -145,15 +152,15 @@ final class OwnedClaim {
 		return how != null && how.call() == StoreCall.COMPLETE;
 	}
 
-	// A store that has forgotten the key must learn of it again.
+	// Without a record in the store another consumer could claim the key.
 	boolean isWorthRestoring() {
 		return isRunning() || isCompletion();
 	}
 
 	/**
-	 * The store does not take the settlement now.
+	 * Keep the settlement for a retry, because the store is unavailable.
 	 */
-	void pending() {
+	void beginPending() {
 		if (this.lock == null) {
 			this.lock = new ReentrantLock();
 		}
@@ -162,7 +169,7 @@ final class OwnedClaim {
 		this.state = State.PENDING;
 	}
 
-	void ended(Settlement settlement) {
+	void end(Settlement settlement) {
 		this.state = (settlement == Settlement.SETTLED) ? State.SETTLED : State.LOST;
 		if (this.state == State.LOST && !isRelease()) {
 			this.execution.loseOwnership();
@@ -180,17 +187,17 @@ final class OwnedClaim {
 	}
 
 	/**
-	 * Say who is notified if the settlement is pending and ends later.
-	 * @param who who is notified, on any thread; must not run code of the application
+	 * Set the observer of a settlement that becomes pending and ends later.
+	 * @param observer notified on any thread; must not run code of the application
 	 */
-	void whenPendingEnds(Consumer<Settlement> who) {
-		this.observer = who;
+	void setLateObserver(Consumer<Settlement> observer) {
+		this.lateObserver = observer;
 	}
 
-	void notifyObserver(Settlement settlement) {
-		Consumer<Settlement> who = this.observer;
-		if (who != null) {
-			who.accept(settlement);
+	void notifyLateObserver(Settlement settlement) {
+		Consumer<Settlement> observer = this.lateObserver;
+		if (observer != null) {
+			observer.accept(settlement);
 		}
 	}
 
@@ -202,38 +209,43 @@ final class OwnedClaim {
 		return Duration.ofNanos(System.nanoTime() - this.pendingSince);
 	}
 
-	// The claim has expired by itself.
-	boolean isPointless() {
+	// An expired claim need not be released.
+	boolean isExpiredRelease() {
 		return isRelease() && age().compareTo(this.operation.lease()) > 0;
 	}
 
-	boolean isDue() {
+	boolean isRetryDue() {
 		return System.nanoTime() - this.triedAt >= this.pause.toNanos();
 	}
 
 	/**
-	 * The store answers other calls, so that this settlement is worth a try.
+	 * Make the retry due, because other calls of the store succeed.
 	 */
-	void dueNow() {
+	void makeRetryDue() {
 		if (this.refusals < REFUSALS) {
-			this.pause = (this.refusals == 0) ? Duration.ZERO : NEXT_TRY;
+			this.pause = (this.refusals == 0) ? Duration.ZERO : RETRY_PAUSE;
 		}
 	}
 
-	// One that the store always refuses must not look like an outage all the time.
-	void failed(boolean storeAnswers) {
+	// A settlement that the store always refuses must not be counted as an outage again
+	// and again.
+	void retryFailed(boolean storeAnswers) {
 		this.triedAt = System.nanoTime();
 		this.refusals += storeAnswers ? 1 : 0;
 		Duration longer = this.pause.isZero() ? Duration.ofSeconds(1) : this.pause.multipliedBy(2);
 		this.pause = (longer.compareTo(LONGEST_PAUSE) > 0) ? LONGEST_PAUSE : longer;
 	}
 
-	OwnershipLostException lost(Throwable... cause) {
+	OwnershipLostException lost() {
+		return lost(null);
+	}
+
+	OwnershipLostException lost(@Nullable Throwable cause) {
 		this.execution.loseOwnership();
-		return new OwnershipLostException("The claim expired while the handler was running, and another owner has the "
-				+ "key now: " + this.operation + "; nothing of this execution is recorded. If the process or the store "
-				+ "stood still for longer than the lease of " + this.operation.lease() + ", make the lease longer",
-				(cause.length > 0) ? cause[0] : null);
+		return new OwnershipLostException("The lease of " + this.operation.lease()
+				+ " expired while the handler was running, and another owner has the key now: " + this.operation
+				+ ". This execution is not recorded. If the process or the store paused for longer than the lease, "
+				+ "increase the lease", cause);
 	}
 
 	@Override
@@ -244,11 +256,11 @@ final class OwnedClaim {
 	}
 
 	/**
-	 * How a claim ends.
+	 * The call of the store that ends a claim.
 	 *
-	 * @param call the call of the store
-	 * @param result of a completion, the result to replay
-	 * @param failure of a failure, its description
+	 * @param call the kind of call
+	 * @param result the result to replay, for a completion
+	 * @param failure the description of the failure, for a failure
 	 */
 	record Ending(StoreCall call, byte @Nullable [] result, @Nullable Failure failure) {
 
@@ -272,7 +284,7 @@ final class OwnedClaim {
 		RUNNING,
 
 		/**
-		 * The store is asked to settle it.
+		 * A call of the store settles the claim.
 		 */
 		SETTLING,
 
@@ -282,7 +294,7 @@ final class OwnedClaim {
 		PENDING,
 
 		/**
-		 * The store has recorded how it ended.
+		 * The store has recorded the settlement.
 		 */
 		SETTLED,
 

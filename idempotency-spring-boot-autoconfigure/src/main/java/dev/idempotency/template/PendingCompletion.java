@@ -64,7 +64,8 @@ public interface PendingCompletion {
 	 * @return the joined completion
 	 */
 	static PendingCompletion all(List<? extends PendingCompletion> completions) {
-		return (completions.size() == 1) ? completions.get(0) : JoinedCompletion.of(completions);
+		return (completions.size() == 1) ? completions.get(0)
+				: new DeferredCompletion(completions.stream().map(DeferredCompletion.class::cast).toList());
 	}
 
 }

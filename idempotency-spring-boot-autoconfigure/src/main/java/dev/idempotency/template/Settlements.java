@@ -14,7 +14,6 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Predicate;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -34,13 +33,13 @@ import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.OwnedClaim.Ending;
 
 /**
- * Settles the claims of leased mode, whoever asks for it: a handler that has returned, a
- * signal, the transaction of the caller. A completion that the store does not take is
- * pending: its lease is still renewed, and it is retried when the record is redelivered
- * here, as soon as any call of the store succeeds, and now and then in between. So an
- * outage runs no handler twice, as long as this process lives and no other owner has
- * taken the key over. Failures and releases are retried as well, but their leases are
- * left to expire.
+ * Settles the claims of leased mode, for handlers that have returned, asynchronous
+ * handlers that have ended and transactions of the caller. A completion is pending while
+ * the store is unavailable: its lease is renewed, and it is retried when the record is
+ * redelivered to this process, when any call of the store succeeds, and periodically. An
+ * outage therefore runs no handler twice, as long as this process lives and no other
+ * owner has taken the key over. Failures and releases are retried as well, but their
+ * leases are left to expire.
  * <p>
  * A key that the store has forgotten is claimed again, with the same fencing token, and
  * then completed, unless another owner has claimed it meanwhile.
@@ -49,14 +48,14 @@ final class Settlements implements AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(Settlements.class);
 
-	// Of claims to be released, of which an outage may leave any number. There are no
-	// more completions and failures than handlers that were running.
+	// An outage may leave any number of claims to release. The number of completions and
+	// failures is limited by that of the running handlers.
 	private static final int MAX_RELEASES = 1000;
 
-	private static final Duration LAST_TRY = Duration.ofSeconds(10);
+	private static final Duration LAST_RETRY = Duration.ofSeconds(10);
 
-	// The last try gives a store up that has not answered so many calls in a row within
-	// this time. One that refuses some claims at once is asked for all of them.
+	// The last retry ends when so many calls in a row have failed within this time. A
+	// store that quickly refuses some claims is called for all of them.
 	private static final int SILENT_CALLS = 3;
 
 	private static final Duration SILENCE = Duration.ofSeconds(2);
@@ -67,7 +66,7 @@ final class Settlements implements AutoCloseable {
 
 	private final StoreCalls calls;
 
-	private final CompletionCache cache;
+	private final LocalCompletions cache;
 
 	private final Leases leases;
 
@@ -75,33 +74,33 @@ final class Settlements implements AutoCloseable {
 
 	private final Map<UUID, OwnedClaim> pending = new ConcurrentHashMap<>();
 
-	// Settlements that wait for a thread.
+	// Settlements of ended transactions that no thread has begun yet.
 	private final Map<IdempotencyKey, Queued> queued = new ConcurrentHashMap<>();
 
-	// The store was unavailable for a pending one, and no call has succeeded since.
-	private final AtomicBoolean waiting = new AtomicBoolean();
+	// The store was unavailable for a pending claim, and no call has succeeded since.
+	private final AtomicBoolean unavailable = new AtomicBoolean();
 
-	private final AtomicBoolean answered = new AtomicBoolean();
+	private final AtomicBoolean available = new AtomicBoolean();
 
-	private final Looks looks;
+	private final PeriodicTask retry;
 
-	Settlements(IdempotencyStore store, StoreCalls calls, CompletionCache cache, Leases leases,
+	Settlements(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, Leases leases,
 			IdempotencyListener listener, ThreadFactory threads) {
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
 		this.leases = leases;
 		this.listener = listener;
-		this.looks = new Looks(this::settleDue, threads);
-		calls.onSuccess(this::storeAnswered);
+		this.retry = new PeriodicTask(this::retryDue, threads);
+		calls.onSuccess(this::callSucceeded);
 	}
 
 	/**
-	 * Keep the lease of a claim until it is settled or {@link #leave left}.
-	 * @param operation what was claimed
+	 * Renew the lease of a claim until it is settled or {@link #leave left}.
+	 * @param operation the operation
 	 * @param request the request
-	 * @param acquired the answer
-	 * @param since when the claim was made, by {@link System#nanoTime()}
+	 * @param acquired the answer of the store
+	 * @param since the time of the claim by {@link System#nanoTime()}
 	 * @return the claim
 	 */
 	OwnedClaim keep(IdempotentOperation operation, ClaimRequest request, Claim.Acquired acquired, long since) {
@@ -111,7 +110,7 @@ final class Settlements implements AutoCloseable {
 	}
 
 	/**
-	 * Renew a lease no more, unless the completion of its claim is pending.
+	 * Stop renewing the lease of a claim, unless its completion is pending.
 	 * @param claim the claim
 	 */
 	void leave(OwnedClaim claim) {
@@ -122,16 +121,17 @@ final class Settlements implements AutoCloseable {
 
 	/**
 	 * Record completions.
-	 * @param subject what they are about
+	 * @param subject the operations, for messages
 	 * @param claims the claims
 	 * @param results the result of each
 	 * @return for each claim {@link Settlement#SETTLED}, or {@link Settlement#LOST} if
 	 * another owner has the key
-	 * @throws OperationBlockedException if the store did not take them; they are pending
+	 * @throws OperationBlockedException if the store did not record them; they are
+	 * pending
 	 */
 	List<Settlement> complete(Object subject, List<OwnedClaim> claims, List<byte @Nullable []> results) {
 		for (int i = 0; i < claims.size(); i++) {
-			claims.get(i).settling(Ending.completed(results.get(i)));
+			claims.get(i).beginSettling(Ending.completed(results.get(i)));
 		}
 		return settle(StoreCall.COMPLETE, subject, claims);
 	}
@@ -141,33 +141,33 @@ final class Settlements implements AutoCloseable {
 	 * @param claim the claim
 	 * @param result its result
 	 * @throws OwnershipLostException if another owner has the key
-	 * @throws OperationBlockedException if the store did not take it; it is pending
+	 * @throws OperationBlockedException if the store did not record it; it is pending
 	 */
 	void complete(OwnedClaim claim, byte @Nullable [] result) {
-		claim.settling(Ending.completed(result));
+		claim.beginSettling(Ending.completed(result));
 		if (settle(StoreCall.COMPLETE, claim.operation(), List.of(claim)).get(0) == Settlement.LOST) {
 			throw logged(claim.lost());
 		}
 	}
 
 	/**
-	 * Record the failure of a handler. If the store does not take it, that is retried.
-	 * @param subject what it is about
+	 * Record the failure of a handler. It is retried while the store is unavailable.
+	 * @param subject the operations, for messages
 	 * @param claims the claims
-	 * @param error why the handler failed
+	 * @param error the exception of the handler
 	 * @return for each claim {@link Settlement#SETTLED}, or {@link Settlement#LOST} if
 	 * another owner has the key
 	 */
 	List<Settlement> fail(Object subject, List<OwnedClaim> claims, Throwable error) {
 		Ending failed = Ending.failed(error);
-		claims.forEach((claim) -> claim.settling(failed));
+		claims.forEach((claim) -> claim.beginSettling(failed));
 		return settleOrRetry(StoreCall.FAIL, subject, claims);
 	}
 
 	/**
 	 * Record the failure of a handler.
 	 * @param claim the claim
-	 * @param error why it failed
+	 * @param error the exception of the handler
 	 * @throws OwnershipLostException if another owner has the key
 	 */
 	void fail(OwnedClaim claim, Throwable error) {
@@ -177,25 +177,25 @@ final class Settlements implements AutoCloseable {
 	}
 
 	/**
-	 * Release keys. It does not matter whether another owner has one of them by now.
-	 * @param subject what they are about
+	 * Release keys. Another owner may have one of them by now.
+	 * @param subject the operations, for messages
 	 * @param claims the claims
 	 */
 	void release(Object subject, List<OwnedClaim> claims) {
-		claims.forEach((claim) -> claim.settling(Ending.RELEASED));
+		claims.forEach((claim) -> claim.beginSettling(Ending.RELEASED));
 		settleOrRetry(StoreCall.RELEASE, subject, claims);
 	}
 
 	/**
-	 * Release a key of which it is unknown whether it was acquired, as soon as the store
-	 * is available.
-	 * @param operation what was to be claimed
+	 * Release a key as soon as the store is available. It is unknown whether the key was
+	 * acquired.
+	 * @param operation the operation
 	 * @param request the request
 	 */
 	void releaseLater(IdempotentOperation operation, ClaimRequest request) {
-		OwnedClaim unclear = new OwnedClaim(operation, request, new Claim.Acquired(0, 0), System.nanoTime());
-		unclear.settling(Ending.RELEASED);
-		retryLater(unclear);
+		OwnedClaim uncertain = new OwnedClaim(operation, request, new Claim.Acquired(0, 0), System.nanoTime());
+		uncertain.beginSettling(Ending.RELEASED);
+		retryLater(uncertain);
 	}
 
 	private List<Settlement> settleOrRetry(StoreCall call, Object subject, List<OwnedClaim> claims) {
@@ -210,17 +210,18 @@ final class Settlements implements AutoCloseable {
 	private List<Settlement> settle(StoreCall call, Object subject, List<OwnedClaim> claims) {
 		List<Settlement> answers;
 		try {
-			answers = ask(call, subject, claims);
+			answers = sendOrRestore(call, subject, claims);
 		}
 		catch (OperationBlockedException | Error ex) {
 			if (call == StoreCall.COMPLETE) {
 				logger.error("The handler has completed, but its completion could not be recorded: " + subject
-						+ "; it is retried until it is recorded, and its lease is kept. If this process ends first, the "
-						+ "handler runs once more", ex);
+						+ ". The completion is retried and the lease is renewed until it is recorded. If this process "
+						+ "ends first, the handler runs once more", ex);
 			}
 			else if (ex instanceof OperationBlockedException) {
-				logger.warn("The " + ((call != StoreCall.FAIL) ? "release" : "failure")
-						+ " could not be recorded; it is retried until it is, or the claim has expired: " + subject,
+				logger.warn(
+						"The " + ((call != StoreCall.FAIL) ? "release" : "failure") + " of " + subject
+								+ " could not be recorded. It is retried until it is recorded or the claim has expired",
 						ex);
 			}
 			claims.forEach(this::retryLater);
@@ -232,20 +233,20 @@ final class Settlements implements AutoCloseable {
 		return answers;
 	}
 
-	// Settled or lost for each.
-	private List<Settlement> ask(StoreCall call, Object subject, List<OwnedClaim> claims) {
+	// Returns SETTLED or LOST for each claim.
+	private List<Settlement> sendOrRestore(StoreCall call, Object subject, List<OwnedClaim> claims) {
 		List<Settlement> answers = this.calls.settle(call, subject, () -> send(call, claims));
 		if (!answers.contains(Settlement.FORGOTTEN)) {
 			return answers;
 		}
-		List<Settlement> known = new ArrayList<>(answers);
-		for (int i = 0; i < known.size(); i++) {
-			if (known.get(i) == Settlement.FORGOTTEN) {
+		List<Settlement> resolved = new ArrayList<>(answers);
+		for (int i = 0; i < resolved.size(); i++) {
+			if (resolved.get(i) == Settlement.FORGOTTEN) {
 				// A key that is free needs no failure and no release.
-				known.set(i, (call == StoreCall.COMPLETE) ? restoreAndComplete(claims.get(i)) : Settlement.SETTLED);
+				resolved.set(i, (call == StoreCall.COMPLETE) ? restoreAndComplete(claims.get(i)) : Settlement.SETTLED);
 			}
 		}
-		return known;
+		return resolved;
 	}
 
 	private Settlement restoreAndComplete(OwnedClaim claim) {
@@ -256,8 +257,8 @@ final class Settlements implements AutoCloseable {
 				() -> send(StoreCall.COMPLETE, List.of(claim)).get(0));
 		if (settlement == Settlement.FORGOTTEN) {
 			throw new IdempotencyStoreUnavailableException(
-					"The idempotency store '" + this.store.name() + "' has forgotten a claim that was just restored: "
-							+ claim.operation() + "; look at its eviction policy",
+					"The idempotency store '" + this.store.name() + "' has lost a claim that was just restored: "
+							+ claim.operation() + ". Check the eviction policy of the store",
 					null);
 		}
 		return settlement;
@@ -283,35 +284,35 @@ final class Settlements implements AutoCloseable {
 	}
 
 	private void ended(OwnedClaim claim, Settlement settlement) {
-		claim.ended(settlement);
+		claim.end(settlement);
 		this.leases.release(claim);
 		if (claim.isCompletion() && settlement == Settlement.SETTLED) {
-			IdempotentOperation operation = claim.operation();
-			this.cache.add(operation.key(), operation.fingerprint(), claim.ending().result(), operation.retention());
+			this.cache.add(claim.operation(), claim.ending().result());
 		}
 	}
 
 	private void retryLater(OwnedClaim claim) {
-		claim.pending();
+		claim.beginPending();
 		if (!claim.isCompletion()) {
 			this.leases.release(claim);
 		}
 		if (claim.isRelease() && this.pending.size() >= MAX_RELEASES) {
 			return;
 		}
-		// Before it can be settled.
+		// The listener is notified before a retry can settle the claim.
 		if (claim.isCompletion()) {
 			this.listener.completionFailed(claim.operation().name(), claim.operation().key());
 		}
 		this.pending.put(claim.token(), claim);
-		this.waiting.set(true);
+		this.unavailable.set(true);
 		try {
-			this.looks.every(Duration.ofSeconds(1));
+			this.retry.runEvery(Duration.ofSeconds(1));
 		}
 		catch (Error ex) {
-			// The caller has more to add, and an error of its own to report.
-			logger.error("No thread could be started that retries pending settlements; that is tried again with the "
-					+ "next one. Look at the limits of the process", ex);
+			// The caller has further claims to add, and an exception of its own to
+			// report.
+			logger.error("No thread could be started to retry pending completions. The next pending completion tries "
+					+ "again. Check the thread limit of the process", ex);
 		}
 	}
 
@@ -330,11 +331,12 @@ final class Settlements implements AutoCloseable {
 	}
 
 	/**
-	 * Let the next claim of a key wait for a settlement that has not begun, or make it.
+	 * Queue a settlement that another thread runs soon. The next delivery of one of the
+	 * keys runs it first, or waits for it.
 	 * @param claims the claims to be settled
 	 * @param completed whether they are to be completed
-	 * @param settlement settles them, and throws nothing
-	 * @return the same, which runs once
+	 * @param settlement settles them; must not throw
+	 * @return runs the settlement once
 	 */
 	Runnable queue(List<OwnedClaim> claims, boolean completed, Runnable settlement) {
 		Queued task = new Queued(settlement, completed);
@@ -345,22 +347,22 @@ final class Settlements implements AutoCloseable {
 		};
 	}
 
-	private void settleQueued(IdempotencyKey key, Runnable hasRun) {
+	private void settleQueued(IdempotencyKey key, Runnable whenStarted) {
 		Queued task = this.queued.get(key);
 		if (task == null) {
 			return;
 		}
 		if (task.completed) {
-			hasRun.run();
+			whenStarted.run();
 		}
-		// The claim needs a connection as well, so that this adds no other wait.
+		// The claim that follows needs a connection too, so this thread may wait for one.
 		task.run();
 		try {
 			task.get(QUEUED_WAIT.toMillis(), TimeUnit.MILLISECONDS);
 			this.queued.remove(key, task);
 		}
 		catch (TimeoutException | ExecutionException ex) {
-			logger.debug("It is still being settled: " + key, ex);
+			logger.debug("Another thread is still settling " + key, ex);
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
@@ -368,14 +370,14 @@ final class Settlements implements AutoCloseable {
 	}
 
 	/**
-	 * Retry what is pending of earlier deliveries. The outcome shows in the claim that
-	 * follows.
-	 * @param operation what is delivered now
-	 * @param hasRun called if a handler has run for it in this process
-	 * @throws OperationBlockedException if the store still does not take it
+	 * Retry the pending settlements of earlier deliveries. The claim that follows shows
+	 * the outcome.
+	 * @param operation the operation that is delivered now
+	 * @param whenStarted called if a handler has run for it in this process
+	 * @throws OperationBlockedException if the store still does not record them
 	 */
-	void settlePending(IdempotentOperation operation, Runnable hasRun) {
-		settleQueued(operation.key(), hasRun);
+	void settlePending(IdempotentOperation operation, Runnable whenStarted) {
+		settleQueued(operation.key(), whenStarted);
 		if (this.pending.isEmpty()) {
 			return;
 		}
@@ -385,34 +387,40 @@ final class Settlements implements AutoCloseable {
 			.sorted(Comparator.comparing((claim) -> claim.ending().call()))
 			.forEach((claim) -> {
 				if (claim.isCompletion()) {
-					hasRun.run();
+					whenStarted.run();
 				}
 				this.calls.permit(operation);
 				retry(claim, false);
 			});
 	}
 
-	// Called after every call of the store that has succeeded, on the thread of the
-	// caller.
-	private void storeAnswered() {
-		if (this.waiting.get() && this.waiting.compareAndSet(true, false)) {
-			this.answered.set(true);
-			this.looks.now();
+	// Called after each successful call of the store, on the thread of the caller.
+	private void callSucceeded() {
+		if (this.unavailable.get() && this.unavailable.compareAndSet(true, false)) {
+			this.available.set(true);
+			this.retry.runNow();
 		}
 	}
 
-	private void settleDue() {
-		this.pending.values().removeIf(OwnedClaim::isPointless);
-		boolean storeAnswers = this.answered.getAndSet(false);
+	private void retryDue() {
+		this.pending.values().removeIf(OwnedClaim::isExpiredRelease);
+		boolean storeAnswers = this.available.getAndSet(false);
 		if (storeAnswers) {
-			this.pending.values().forEach(OwnedClaim::dueNow);
+			this.pending.values().forEach(OwnedClaim::makeRetryDue);
 		}
-		// One of them may be the probe of the circuit breaker.
-		retryAll((claim) -> claim.isDue() && (this.calls.isPermitted() || storeAnswers), storeAnswers);
+		for (OwnedClaim claim : this.pending.values()) {
+			// One of them may be the probe of the circuit breaker. A claim that cannot be
+			// settled now does not delay the others, unless the store is unavailable.
+			if (claim.isRetryDue() && (this.calls.isPermitted() || storeAnswers)
+					&& !retryQuietly(claim, storeAnswers)) {
+				return;
+			}
+		}
 	}
 
 	/**
-	 * Retry everything a last time, whatever the circuit breaker thinks.
+	 * Retry all pending settlements a last time, whatever the state of the circuit
+	 * breaker.
 	 */
 	void settleLast() {
 		long start = System.nanoTime();
@@ -420,7 +428,7 @@ final class Settlements implements AutoCloseable {
 		int unavailable = 0;
 		for (OwnedClaim claim : this.pending.values()) {
 			long now = System.nanoTime();
-			if (now - start > LAST_TRY.toNanos()
+			if (now - start > LAST_RETRY.toNanos()
 					|| (unavailable >= SILENT_CALLS && now - answered > SILENCE.toNanos())) {
 				return;
 			}
@@ -434,49 +442,39 @@ final class Settlements implements AutoCloseable {
 		}
 	}
 
-	// One that cannot be settled now does not hold up the others, unless the store is
-	// down.
-	private void retryAll(Predicate<OwnedClaim> when, boolean storeAnswers) {
-		for (OwnedClaim claim : this.pending.values()) {
-			if (when.test(claim) && !retryQuietly(claim, storeAnswers)) {
-				return;
-			}
-		}
-	}
-
-	// Whether the store was available.
+	// Returns whether the store was available.
 	private boolean retryQuietly(OwnedClaim claim, boolean storeAnswers) {
 		try {
 			retry(claim, storeAnswers);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
-			logger.debug("Still pending", ex);
+			logger.debug("The store is unavailable; the settlement is still pending: " + claim, ex);
 			return false;
 		}
 		catch (OperationBlockedException ex) {
-			logger.debug("Still pending", ex);
+			logger.debug("The settlement is still pending: " + claim, ex);
 		}
 		catch (Error ex) {
-			logger.error("A pending settlement could not be retried: " + claim
-					+ "; that is tried again while this process lives", ex);
+			logger.error("The retry of a pending settlement failed with an error: " + claim
+					+ ". It is repeated while this process lives", ex);
 		}
 		return true;
 	}
 
 	private void retry(OwnedClaim claim, boolean storeAnswers) {
 		Settlement settlement;
-		// A redelivery and the thread that retries do not ask for the same.
+		// A redelivery and the retry thread must not send the same settlement.
 		claim.lock().lock();
 		try {
 			if (!this.pending.containsKey(claim.token())) {
 				return;
 			}
-			settlement = ask(claim.ending().call(), claim.operation(), List.of(claim)).get(0);
+			settlement = sendOrRestore(claim.ending().call(), claim.operation(), List.of(claim)).get(0);
 			this.pending.remove(claim.token(), claim);
 		}
 		catch (OperationBlockedException | Error ex) {
-			claim.failed(storeAnswers || ex instanceof IdempotencyStoreRefusedException);
-			this.waiting.set(true);
+			claim.retryFailed(storeAnswers || ex instanceof IdempotencyStoreRefusedException);
+			this.unavailable.set(true);
 			throw ex;
 		}
 		finally {
@@ -489,13 +487,14 @@ final class Settlements implements AutoCloseable {
 		if (claim.isCompletion()) {
 			this.listener.completionSettled(claim.operation().name(), claim.operation().key(), settlement);
 		}
-		claim.notifyObserver(settlement);
+		claim.notifyLateObserver(settlement);
 		if (settlement == Settlement.SETTLED) {
-			logger.info("A pending settlement has been recorded: " + claim);
+			logger.info("A pending settlement is recorded now: " + claim);
 		}
 		else {
-			logger.error("A pending settlement was too late: " + claim + "; another owner has taken the key over"
-					+ (claim.isCompletion() ? ", so the operation may take effect twice" : ""));
+			logger
+				.error("A pending settlement could not be recorded: " + claim + ". Another owner has taken the key over"
+						+ (claim.isCompletion() ? ", so the operation may take effect twice" : ""));
 		}
 	}
 
@@ -506,7 +505,7 @@ final class Settlements implements AutoCloseable {
 
 	@Override
 	public void close() {
-		this.looks.close();
+		this.retry.close();
 		settleLast();
 	}
 

@@ -2,8 +2,13 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.UnexpectedRollbackException;
 
@@ -16,11 +21,19 @@ import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyListener.StoreOutcome;
 
 /**
- * Calls a store, reports the outcome to the circuit breaker and the listeners, and
- * converts whatever a store throws into an {@link OperationBlockedException}: an error of
- * the store is never one of the handler. Only an outage counts for the circuit breaker.
+ * Calls a store, reports the outcome to the circuit breaker, the listener and the log,
+ * and converts each exception of the store into an {@link OperationBlockedException}: an
+ * error of the store is never an error of the handler. Only an outage counts for the
+ * circuit breaker.
  */
 final class StoreCalls {
+
+	private static final Log logger = LogFactory.getLog(StoreCalls.class);
+
+	// An outage is over when calls have succeeded, and none has failed, for so long.
+	private static final Duration RECOVERY = Duration.ofSeconds(2);
+
+	private static final Duration REFUSAL_LOG_INTERVAL = Duration.ofMinutes(1);
 
 	private final String store;
 
@@ -28,9 +41,15 @@ final class StoreCalls {
 
 	private final StoreCircuit circuit;
 
-	private final StoreAvailability availability;
+	private final boolean failOpen;
 
-	private final RefusalLog refusals = new RefusalLog();
+	private final AtomicBoolean down = new AtomicBoolean();
+
+	private volatile long failedAt;
+
+	// The time of the last log line for each combination of a call and a reason. Their
+	// number is bounded by the kinds of calls, SQL states and types of errors.
+	private final Map<String, Long> refusals = new ConcurrentHashMap<>();
 
 	private Runnable onSuccess = () -> {
 	};
@@ -39,30 +58,30 @@ final class StoreCalls {
 		this.store = store;
 		this.listener = listener;
 		this.circuit = circuit;
-		this.availability = new StoreAvailability(store, failOpen);
+		this.failOpen = failOpen;
 		circuit.onStateChange((state) -> listener.circuitChanged(store, state));
 	}
 
 	/**
-	 * Name what is done after each call that has succeeded. To be called once, before the
-	 * first call.
-	 * @param action the action, which must be quick: the caller waits for it
+	 * Set the action after each successful call. To be called once, before the first call
+	 * of the store.
+	 * @param action the action, which must be quick because the caller waits for it
 	 */
 	void onSuccess(Runnable action) {
 		this.onSuccess = action;
 	}
 
 	/**
-	 * Pass the circuit breaker. A call, or one of {@link #failed} and {@link #release},
-	 * must follow.
-	 * @param operation what is asked for
+	 * Acquire the permission of the circuit breaker. A call, {@link #failed} or
+	 * {@link #releasePermission} must follow.
+	 * @param subject the operation, for messages
 	 * @throws IdempotencyStoreUnavailableException while the circuit is open
 	 */
-	void permit(Object operation) {
+	void permit(Object subject) {
 		if (!isPermitted()) {
 			throw new IdempotencyStoreUnavailableException("The circuit breaker of the idempotency store '" + this.store
-					+ "' is open, so the store was not asked for " + operation
-					+ "; the record is redelivered when the store answers", null);
+					+ "' is open, so the store was not called for " + subject
+					+ ". The record is redelivered until the store is available", null);
 		}
 	}
 
@@ -70,7 +89,7 @@ final class StoreCalls {
 		return this.circuit.tryAcquirePermission();
 	}
 
-	void release() {
+	void releasePermission() {
 		this.circuit.releasePermission();
 	}
 
@@ -87,7 +106,8 @@ final class StoreCalls {
 			throw new IdempotencyRecordUnreadableException(ex.getMessage() + ": " + subject, ex.getCause());
 		}
 		catch (UnexpectedRollbackException ex) {
-			// What the handler did to the transaction is no fault of the store.
+			// The handler has marked the transaction for rollback; the store has not
+			// failed.
 			throw ex;
 		}
 		catch (RuntimeException ex) {
@@ -99,7 +119,7 @@ final class StoreCalls {
 			}
 			outcome = StoreOutcome.REFUSED;
 			IdempotencyStoreRefusedException refused = refused(call, subject, ex);
-			this.refusals.refused(call, refused);
+			logRefusal(call, refused);
 			this.listener.storeFailed(this.store, refused);
 			throw refused;
 		}
@@ -110,11 +130,11 @@ final class StoreCalls {
 		finally {
 			Duration duration = since(start);
 			if (outcome != StoreOutcome.UNAVAILABLE) {
-				// Also a refusal is an answer.
+				// A store that refuses a call is available.
 				this.circuit.onSuccess(duration);
 			}
 			if (outcome == StoreOutcome.OK) {
-				this.availability.answered();
+				logRecovery();
 				this.onSuccess.run();
 			}
 			this.listener.storeCalled(this.store, call, outcome, duration);
@@ -125,27 +145,11 @@ final class StoreCalls {
 		return Duration.ofNanos(System.nanoTime() - start);
 	}
 
-	private static boolean isOutage(RuntimeException error) {
-		return error instanceof IdempotencyStoreUnavailableException
-				|| (!(error instanceof IdempotencyStoreRefusedException) && StoreErrors.isOutage(error));
-	}
-
 	/**
-	 * Report that the store was unavailable.
-	 * @param error why
-	 * @param duration how long that took
-	 */
-	void failed(IdempotencyStoreUnavailableException error, Duration duration) {
-		this.listener.storeFailed(this.store, error);
-		this.circuit.onError(duration, error);
-		this.availability.failed(error);
-	}
-
-	/**
-	 * Settle what a handler has done. An interrupt, which may have ended the handler,
-	 * does not end the call.
-	 * @param call what is asked
-	 * @param subject what it is about
+	 * Settle a claim. An interrupt, which may have ended the handler, does not end the
+	 * call.
+	 * @param call the kind of call
+	 * @param subject the operations, for messages
 	 * @param action the call
 	 * @param <T> the type of the answer
 	 * @return the answer of the store
@@ -162,9 +166,26 @@ final class StoreCalls {
 		}
 	}
 
+	/**
+	 * Report that the store was unavailable.
+	 * @param error the error
+	 * @param duration the duration of the call
+	 */
+	void failed(IdempotencyStoreUnavailableException error, Duration duration) {
+		this.listener.storeFailed(this.store, error);
+		this.circuit.onError(duration, error);
+		logOutage(error);
+	}
+
+	private static boolean isOutage(RuntimeException error) {
+		return error instanceof IdempotencyStoreUnavailableException
+				|| (!(error instanceof IdempotencyStoreRefusedException) && StoreErrors.isOutage(error));
+	}
+
 	private IdempotencyStoreUnavailableException unavailable(StoreCall call, Object subject, RuntimeException error) {
-		return new IdempotencyStoreUnavailableException("The idempotency store '" + this.store + "' did not do a "
-				+ name(call) + " for " + subject + "; the record is redelivered when the store answers",
+		return new IdempotencyStoreUnavailableException(
+				"The idempotency store '" + this.store + "' is unavailable. It did not answer a " + name(call) + " for "
+						+ subject + ". The record is redelivered until the store is available",
 				StoreErrors.code(error), error);
 	}
 
@@ -172,12 +193,45 @@ final class StoreCalls {
 		boolean named = error instanceof IdempotencyStoreRefusedException;
 		Throwable cause = named ? error.getCause() : error;
 		return new IdempotencyStoreRefusedException("The idempotency store '" + this.store + "' refused a " + name(call)
-				+ " for " + subject + "; it is tried again until the store accepts it. Remove the cause: "
+				+ " for " + subject + ". The call is repeated until the store accepts it. Remove the cause: "
 				+ (named ? error.getMessage() : error.getClass().getName()), StoreErrors.code(error), cause);
 	}
 
 	private static String name(StoreCall call) {
 		return call.name().toLowerCase(Locale.ROOT);
+	}
+
+	// One line for the begin of an outage and one for its end, however many records are
+	// blocked.
+	private void logOutage(IdempotencyStoreUnavailableException error) {
+		this.failedAt = System.nanoTime();
+		if (!this.down.get() && this.down.compareAndSet(false, true)) {
+			logger.warn("The idempotency store '" + this.store + "' is unavailable. Until it is available again, "
+					+ (this.failOpen ? "records are processed without protection, and counted"
+							: "records are blocked and redelivered")
+					+ ": " + error.getMessage() + StoreErrors.reason(error));
+			logger.debug("The idempotency store '" + this.store + "' is unavailable", error);
+		}
+	}
+
+	private void logRecovery() {
+		if (this.down.get() && System.nanoTime() - this.failedAt > RECOVERY.toNanos()
+				&& this.down.compareAndSet(true, false)) {
+			logger.info("The idempotency store '" + this.store + "' is available again");
+		}
+	}
+
+	private void logRefusal(StoreCall call, IdempotencyStoreRefusedException refusal) {
+		String code = refusal.code();
+		Throwable cause = refusal.getCause();
+		String reason = (code != null) ? code : (cause != null) ? cause.getClass().getName() : "";
+		Long now = System.nanoTime();
+		Long logged = this.refusals.compute(call + " " + reason,
+				(kind, last) -> (last == null || now - last >= REFUSAL_LOG_INTERVAL.toNanos()) ? now : last);
+		if (now.equals(logged)) {
+			logger.warn(refusal.getMessage() + StoreErrors.reason(refusal));
+		}
+		logger.debug("The idempotency store '" + this.store + "' refused a call", refusal);
 	}
 
 }

@@ -23,12 +23,12 @@ import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 
 /**
- * Tells an outage from a refusal by the type of an error and by its SQL state, for stores
- * that throw something else than the exceptions of this library.
+ * Distinguishes an outage from a refusal by the type of an exception and by its SQL
+ * state, for stores that throw other exceptions than those of this library.
  */
 final class StoreErrors {
 
-	// Causes may form a ring.
+	// Causes may form a cycle.
 	private static final int MAX_DEPTH = 50;
 
 	private static final List<Class<? extends Throwable>> OUTAGES = List.of(
@@ -37,7 +37,8 @@ final class StoreErrors {
 			TimeoutException.class, SQLTransientConnectionException.class, SQLNonTransientConnectionException.class,
 			SQLRecoverableException.class, SQLTimeoutException.class);
 
-	// No connection, nobody is let in, no resources, shut down by an operator, system.
+	// Connection exception, invalid authorization, insufficient resources, operator
+	// intervention, system error.
 	private static final List<String> OUTAGE_STATES = List.of("08", "28", "53", "57P", "58");
 
 	private StoreErrors() {
@@ -57,9 +58,9 @@ final class StoreErrors {
 	}
 
 	/**
-	 * Find the code with which a store names its reason.
+	 * Find the code that describes the reason.
 	 * @param error the error
-	 * @return the code that the store has given, else an SQL state among the causes
+	 * @return the code of the store's exception, otherwise an SQL state among the causes
 	 */
 	static @Nullable String code(Throwable error) {
 		if (error instanceof IdempotencyStoreRefusedException refused && refused.code() != null) {
@@ -74,8 +75,8 @@ final class StoreErrors {
 	}
 
 	/**
-	 * Describe the deepest cause. The text of an error about data may quote them, and
-	 * that of an error with another code than an SQL state too.
+	 * Describe the deepest cause. Messages that may quote data are left out: those of SQL
+	 * errors about data, and those of errors with another code than an SQL state.
 	 * @param error the error
 	 * @return the end of a sentence, empty if there is nothing to add
 	 */

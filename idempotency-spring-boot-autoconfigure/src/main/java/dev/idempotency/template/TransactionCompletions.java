@@ -4,8 +4,6 @@ import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.function.Consumer;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -18,6 +16,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.Settlement;
+import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
  * The completions of leased mode that wait for the outcome of the Spring transaction that
@@ -26,19 +25,19 @@ import dev.idempotency.store.Settlement;
  * unknown. A transaction in which another owner has taken over one of the keys is not
  * committed.
  */
-final class TransactionCompletions implements TransactionSynchronization {
+final class TransactionCompletions implements TransactionSynchronization, Deferral {
 
 	private static final Log logger = LogFactory.getLog(TransactionCompletions.class);
 
-	private final AsyncSettlements owner;
+	private final AsyncSettlements settlements;
 
 	private final List<PendingCompletion> pending = new ArrayList<>();
 
-	// How many there were by then.
+	// The number of completions at each savepoint.
 	private final Map<Object, Integer> savepoints = new IdentityHashMap<>();
 
-	private TransactionCompletions(AsyncSettlements owner) {
-		this.owner = owner;
+	private TransactionCompletions(AsyncSettlements settlements) {
+		this.settlements = settlements;
 	}
 
 	static boolean isTransactionActive() {
@@ -47,9 +46,8 @@ final class TransactionCompletions implements TransactionSynchronization {
 	}
 
 	/**
-	 * Refuse a transaction that has no synchronization, such as that of a
-	 * {@code KafkaTransactionManager}: whether it is committed or rolled back cannot be
-	 * observed.
+	 * Reject a transaction that has no synchronization, such as that of a
+	 * {@code KafkaTransactionManager}: its outcome cannot be observed.
 	 * @throws IllegalStateException if one is active on this thread
 	 */
 	static void checkObservable() {
@@ -67,46 +65,46 @@ final class TransactionCompletions implements TransactionSynchronization {
 	}
 
 	/**
-	 * The completions of the transaction on this thread.
-	 * @param owner settles them
+	 * Return the completions of the transaction on this thread.
+	 * @param settlements settles them
 	 * @return the completions, {@code null} if no transaction is active
 	 */
-	static @Nullable TransactionCompletions current(AsyncSettlements owner) {
+	static @Nullable TransactionCompletions current(AsyncSettlements settlements) {
 		if (!isTransactionActive()) {
 			return null;
 		}
-		if (TransactionSynchronizationManager.getResource(owner) instanceof TransactionCompletions known) {
+		if (TransactionSynchronizationManager.getResource(settlements) instanceof TransactionCompletions known) {
 			return known;
 		}
-		TransactionCompletions completions = new TransactionCompletions(owner);
+		TransactionCompletions completions = new TransactionCompletions(settlements);
 		completions.resume();
 		TransactionSynchronizationManager.registerSynchronization(completions);
 		return completions;
 	}
 
-	void add(PendingCompletion completion) {
+	@Override
+	public void defer(PendingCompletion completion) {
 		this.pending.add(completion);
 	}
 
 	/**
-	 * Refuse the commit, also if the caller catches the exception: another owner has
+	 * Prevent the commit, also if the caller catches the exception: another owner has
 	 * taken over an operation of this transaction.
-	 * @param loss what the caller gets
+	 * @param loss the exception that the caller receives
 	 */
 	void lost(OwnershipLostException loss) {
-		this.pending.add(new Lost(loss));
+		this.pending.add(new LostOperation(loss));
 	}
 
 	/**
-	 * Look up what has completed in this transaction.
-	 * @param key the key
-	 * @param fingerprint the fingerprint of the content
+	 * Look up an operation that has completed in this transaction.
+	 * @param operation the operation
 	 * @return its completion, {@code null} if it has not completed with exactly this
 	 * fingerprint
 	 */
-	Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
+	Claim.@Nullable Completed find(IdempotentOperation operation) {
 		for (PendingCompletion completion : this.pending) {
-			Claim.Completed known = completion.find(key, fingerprint);
+			Claim.Completed known = completion.find(operation.key(), operation.fingerprint());
 			if (known != null) {
 				return known;
 			}
@@ -114,20 +112,14 @@ final class TransactionCompletions implements TransactionSynchronization {
 		return null;
 	}
 
-	private static @Nullable DeferredCompletion deferred(PendingCompletion completion) {
-		PendingCompletion inner = (completion instanceof ObservedCompletion observed) ? observed.delegate()
-				: completion;
-		return (inner instanceof DeferredCompletion deferred) ? deferred : null;
-	}
-
 	@Override
 	public void suspend() {
-		TransactionSynchronizationManager.unbindResource(this.owner);
+		TransactionSynchronizationManager.unbindResource(this.settlements);
 	}
 
 	@Override
 	public void resume() {
-		TransactionSynchronizationManager.bindResource(this.owner, this);
+		TransactionSynchronizationManager.bindResource(this.settlements, this);
 	}
 
 	@Override
@@ -135,7 +127,7 @@ final class TransactionCompletions implements TransactionSynchronization {
 		this.savepoints.put(savepoint, this.pending.size());
 	}
 
-	// One that is not known is older than the first completion.
+	// An unknown savepoint is older than the first completion.
 	@Override
 	public void savepointRollback(Object savepoint) {
 		int from = this.savepoints.getOrDefault(savepoint, 0);
@@ -147,63 +139,65 @@ final class TransactionCompletions implements TransactionSynchronization {
 	@Override
 	public void beforeCommit(boolean readOnly) {
 		for (PendingCompletion completion : this.pending) {
-			if (completion instanceof Lost lost) {
+			if (completion instanceof LostOperation lost) {
 				throw lost.reason();
 			}
-			DeferredCompletion deferred = deferred(completion);
-			OwnedClaim lost = (deferred != null) ? deferred.lost() : null;
-			if (lost != null) {
-				throw Settlements.logged(lost.lost());
+			for (OwnedClaim claim : claims(completion)) {
+				if (claim.execution().ownershipLost()) {
+					throw Settlements.logged(claim.lost());
+				}
 			}
 		}
 	}
 
+	private static List<OwnedClaim> claims(PendingCompletion completion) {
+		return (completion instanceof DeferredCompletion deferred) ? deferred.claims() : List.of();
+	}
+
 	@Override
 	public void afterCompletion(int status) {
-		TransactionSynchronizationManager.unbindResourceIfPossible(this.owner);
+		TransactionSynchronizationManager.unbindResourceIfPossible(this.settlements);
 		switch (status) {
 			case STATUS_COMMITTED -> end(this.pending, true);
 			case STATUS_ROLLED_BACK -> end(this.pending, false);
 			default -> {
 				this.pending.forEach(PendingCompletion::abandon);
 				logger.warn("The outcome of the transaction of " + this.pending
-						+ " is unknown; the keys are free when their leases have expired");
+						+ " is unknown. The keys are free when their leases have expired");
 			}
 		}
 	}
 
 	// This thread still holds the connection of the transaction. If it waited for another
-	// one, the threads of a pool that is as large as their number would wait for each
-	// other until leases expire.
+	// one, all threads of an exhausted pool would wait for each other until their leases
+	// expire.
 	private void end(List<PendingCompletion> completions, boolean committed) {
-		List<OwnedClaim> claims = completions.stream()
-			.map(TransactionCompletions::deferred)
-			.filter(Objects::nonNull)
-			.flatMap((deferred) -> deferred.claims().stream())
-			.toList();
-		Consumer<PendingCompletion> how = committed ? PendingCompletion::complete : PendingCompletion::release;
-		this.owner.settle(claims, committed, () -> endAll(completions, how));
+		List<OwnedClaim> claims = completions.stream().flatMap((completion) -> claims(completion).stream()).toList();
+		this.settlements.settle(claims, committed, () -> completions.forEach((one) -> end(one, committed)));
 	}
 
-	private static void endAll(List<PendingCompletion> completions, Consumer<PendingCompletion> how) {
-		for (PendingCompletion completion : completions) {
-			try {
-				how.accept(completion);
+	private static void end(PendingCompletion completion, boolean committed) {
+		try {
+			if (committed) {
+				completion.complete();
 			}
-			catch (RuntimeException | Error ex) {
-				// The others have to end as well.
-				logger.error("The end of a transaction could not be recorded for " + completion + "; it is retried",
-						ex);
+			else {
+				completion.release();
 			}
+		}
+		catch (RuntimeException | Error ex) {
+			// The other completions have to end as well.
+			logger.error("The outcome of a transaction could not be recorded for " + completion + ". It is retried",
+					ex);
 		}
 	}
 
 	/**
-	 * An operation that was lost while its handler was running.
+	 * An operation that another owner has taken over while its handler was running.
 	 *
-	 * @param reason what its caller got
+	 * @param reason the exception that the caller has received
 	 */
-	private record Lost(OwnershipLostException reason) implements PendingCompletion {
+	private record LostOperation(OwnershipLostException reason) implements PendingCompletion {
 
 		@Override
 		public Settlement complete() {

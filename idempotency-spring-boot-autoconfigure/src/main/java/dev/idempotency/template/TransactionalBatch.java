@@ -4,13 +4,17 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionStatus;
+import org.springframework.util.Assert;
 
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Completion;
@@ -20,23 +24,27 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 
 /**
- * One delivery of a batch in {@link Mode#TRANSACTIONAL}: one statement claims the keys of
- * the whole batch in the transaction of the handler, and at most one adds the results.
+ * The protocol of {@link Mode#TRANSACTIONAL} for one delivery of a batch: one statement
+ * claims the keys of the whole batch in the transaction of the handler, and at most one
+ * adds the results.
  * <p>
- * What was claimed in vain, because something before it has to wait or because the
- * handler failed, goes with its transaction; what is left is claimed in a new one. When
- * the handler says at which part it failed, what comes before is run once more, without
- * that part, and committed.
+ * Claims of items that do not run, because an earlier item is blocked or because the
+ * handler failed, are rolled back with their transaction. The other items are claimed in
+ * a new one. When the handler names the item at which it failed, the items before it run
+ * once more, without that item, and are committed.
  *
- * @param <T> the type of the result of a part
+ * @param <T> the type of the result of an item
  */
 final class TransactionalBatch<T> {
+
+	private static final String JOINED = "A batch cannot join a transaction, because it may have to roll it back. "
+			+ "Call it outside of the transaction, or use a propagation that begins a new one";
 
 	private final TransactionalIdempotencyStore store;
 
 	private final StoreCalls calls;
 
-	private final CompletionCache cache;
+	private final LocalCompletions cache;
 
 	private final Transactions transactions;
 
@@ -44,12 +52,13 @@ final class TransactionalBatch<T> {
 
 	private final BatchPlan<T> plan;
 
-	private final TransactionalBatchClaims claims;
-
 	private final TransactionBoundary boundary;
 
-	TransactionalBatch(TransactionalIdempotencyStore store, StoreCalls calls, CompletionCache cache,
-			Transactions transactions, BatchRun<T> run, TransactionBoundary boundary, boolean isProtected) {
+	// The requests of the current transaction, by the index of their item.
+	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
+
+	TransactionalBatch(TransactionalIdempotencyStore store, StoreCalls calls, LocalCompletions cache,
+			Transactions transactions, BatchRun<T> run, TransactionBoundary boundary) {
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
@@ -57,20 +66,31 @@ final class TransactionalBatch<T> {
 		this.run = run;
 		this.plan = run.plan();
 		this.boundary = boundary;
-		this.claims = new TransactionalBatchClaims(store, calls, transactions, run, boundary, isProtected);
 	}
 
-	void execute() {
+	/**
+	 * Run the batch.
+	 * @param isProtected whether keys are claimed; if not, the store is unavailable, and
+	 * the handler runs without protection
+	 */
+	void execute(boolean isProtected) {
 		boolean again = true;
 		while (again) {
 			this.plan.decide();
-			again = !this.plan.due().isEmpty() && executeOnce();
+			again = !this.plan.due().isEmpty() && executeOnce(isProtected);
 		}
 	}
 
-	private boolean executeOnce() {
-		TransactionStatus transaction = this.claims.claim();
-		decide(transaction);
+	// Returns whether a further transaction is needed.
+	private boolean executeOnce(boolean isProtected) {
+		TransactionStatus transaction = claim(isProtected ? this.plan.unanswered() : List.of());
+		try {
+			this.plan.decide();
+		}
+		catch (Throwable ex) {
+			this.transactions.rollback(transaction, ex);
+			throw ex;
+		}
 		List<Integer> due = this.plan.due();
 		if (due.isEmpty() || !this.plan.surplus().isEmpty()) {
 			this.transactions.rollback(transaction, null);
@@ -80,29 +100,71 @@ final class TransactionalBatch<T> {
 		return run(due, transaction);
 	}
 
-	private void decide(TransactionStatus transaction) {
-		try {
-			this.plan.decide();
+	private TransactionStatus claim(List<Integer> unanswered) {
+		Object subject = this.run.subject(this.plan.due());
+		if (unanswered.isEmpty()) {
+			TransactionStatus transaction = this.transactions.beginUnprotected(subject, this.boundary.definition());
+			Assert.state(transaction.isNewTransaction(), JOINED);
+			return transaction;
 		}
-		catch (Throwable ex) {
+		this.calls.permit(subject);
+		TransactionStatus transaction = begin(subject);
+		this.requests.clear();
+		unanswered.forEach((index) -> this.requests.put(index, this.plan.item(index).operation().newRequest()));
+		Object asked = this.run.subject(unanswered);
+		try {
+			try {
+				List<Claim> claims = this.calls.call(StoreCall.CLAIM, asked,
+						() -> this.store.claimAllInTransaction(List.copyOf(this.requests.values()), false));
+				for (int i = 0; i < claims.size(); i++) {
+					this.plan.item(unanswered.get(i)).setClaim(claims.get(i));
+				}
+			}
+			catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
+				this.transactions.rollback(transaction, ex);
+				transaction = begin(asked);
+				this.requests.forEach(this::claimOne);
+			}
+			return transaction;
+		}
+		catch (RuntimeException | Error ex) {
 			this.transactions.rollback(transaction, ex);
 			throw ex;
 		}
 	}
 
-	private boolean run(List<Integer> due, TransactionStatus transaction) {
-		List<@Nullable IdempotentExecution> executions = new ArrayList<>(due.size());
-		for (int index : due) {
-			BatchPart part = this.plan.part(index);
-			executions.add((part.claim() instanceof Claim.Acquired acquired)
-					? new ClaimedExecution(part.operation().key(), acquired) : null);
+	private TransactionStatus begin(Object subject) {
+		TransactionStatus transaction = this.transactions.begin(subject, this.boundary.definition());
+		if (!transaction.isNewTransaction()) {
+			this.calls.releasePermission();
+			throw new IllegalStateException(JOINED);
 		}
-		List<@Nullable T> results;
+		return transaction;
+	}
+
+	// A concurrent transaction locks one of the keys, or the store refuses one, and the
+	// store does not name it. Only that item and the later ones of its lane are blocked.
+	private void claimOne(int index, ClaimRequest request) {
+		PlannedItem item = this.plan.item(index);
+		if (this.plan.isBehindHeldItem(index)) {
+			return;
+		}
+		try {
+			item.setClaim(this.calls.call(StoreCall.CLAIM, item.operation(),
+					() -> this.store.claimInTransaction(request, true)));
+		}
+		catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
+			item.setClaimFailure(ex);
+		}
+	}
+
+	private boolean run(List<Integer> due, TransactionStatus transaction) {
+		List<@Nullable T> values;
 		Map<Integer, Completion> completions;
 		boolean withoutEffect;
 		try {
-			results = this.run.run(due, executions);
-			completions = completions(due, results);
+			values = this.run.run(due, executions(due));
+			completions = completions(due, values);
 			withoutEffect = Transactions.isRollbackOnly(transaction, this.boundary);
 			if (!withoutEffect) {
 				store(due, completions);
@@ -120,21 +182,55 @@ final class TransactionalBatch<T> {
 				completeWithoutEffect(due, completions);
 			}
 			catch (OperationBlockedException ex) {
-				due.forEach((index) -> this.plan.undone(index, ex));
+				undone(due, ex);
 				return false;
 			}
 		}
-		completions.forEach((index, completion) -> {
-			IdempotentOperation operation = this.plan.part(index).operation();
-			this.cache.add(operation.key(), operation.fingerprint(), completion.result(), operation.retention());
-		});
+		completions
+			.forEach((index, completion) -> this.cache.add(this.plan.item(index).operation(), completion.result()));
 		for (int i = 0; i < due.size(); i++) {
-			this.plan.done(due.get(i), results.get(i));
+			this.plan.done(due.get(i), values.get(i));
 		}
 		return false;
 	}
 
-	// The handler had its writes rolled back, and returned: the operations are done.
+	private List<@Nullable IdempotentExecution> executions(List<Integer> due) {
+		List<@Nullable IdempotentExecution> executions = new ArrayList<>(due.size());
+		for (int index : due) {
+			PlannedItem item = this.plan.item(index);
+			executions.add((item.claim() instanceof Claim.Acquired acquired)
+					? new ClaimedExecution(item.operation().key(), acquired) : null);
+		}
+		return executions;
+	}
+
+	private Map<Integer, Completion> completions(List<Integer> due, List<@Nullable T> values) {
+		Map<Integer, Completion> completions = new LinkedHashMap<>();
+		for (int i = 0; i < due.size(); i++) {
+			int index = due.get(i);
+			if (this.plan.item(index).isClaimed()) {
+				completions.put(index, new Completion(request(index), this.run.writeOrFail(index, values.get(i))));
+			}
+		}
+		return completions;
+	}
+
+	private ClaimRequest request(int index) {
+		return Objects.requireNonNull(this.requests.get(index));
+	}
+
+	private void store(List<Integer> due, Map<Integer, Completion> completions) {
+		List<Completion> withResult = completions.values().stream().filter((one) -> one.result() != null).toList();
+		if (!withResult.isEmpty()) {
+			this.calls.call(StoreCall.COMPLETE, this.run.subject(due), () -> {
+				this.store.storeResults(withResult);
+				return Settlement.SETTLED;
+			});
+		}
+	}
+
+	// The handler requested a rollback of its writes and returned: the operations are
+	// done.
 	private void completeWithoutEffect(List<Integer> due, Map<Integer, Completion> completions) {
 		if (completions.isEmpty()) {
 			return;
@@ -142,10 +238,10 @@ final class TransactionalBatch<T> {
 		Object subject = this.run.subject(due);
 		TransactionStatus transaction = this.transactions.begin(subject, this.boundary.definition());
 		try {
-			List<ClaimRequest> requests = completions.values().stream().map(Completion::claim).toList();
-			List<Claim> answers = this.calls.call(StoreCall.CLAIM, subject,
-					() -> this.store.claimAllInTransaction(requests, false));
-			if (!answers.stream().allMatch(Claim.Acquired.class::isInstance)) {
+			List<ClaimRequest> claimed = completions.values().stream().map(Completion::claim).toList();
+			List<Claim> claims = this.calls.call(StoreCall.CLAIM, subject,
+					() -> this.store.claimAllInTransaction(claimed, false));
+			if (!claims.stream().allMatch(Claim.Acquired.class::isInstance)) {
 				throw Transactions.lost(false, subject, null);
 			}
 			store(due, completions);
@@ -157,50 +253,28 @@ final class TransactionalBatch<T> {
 		this.transactions.commitWithoutEffect(transaction, subject);
 	}
 
-	private Map<Integer, Completion> completions(List<Integer> due, List<@Nullable T> results) {
-		Map<Integer, Completion> completions = new LinkedHashMap<>();
-		for (int i = 0; i < due.size(); i++) {
-			int index = due.get(i);
-			if (this.plan.part(index).isClaimed()) {
-				completions.put(index,
-						new Completion(this.claims.request(index), this.run.writeOrFail(index, results.get(i))));
-			}
-		}
-		return completions;
-	}
-
-	private void store(List<Integer> due, Map<Integer, Completion> completions) {
-		List<Completion> kept = completions.values().stream().filter((one) -> one.result() != null).toList();
-		if (!kept.isEmpty()) {
-			this.calls.call(StoreCall.COMPLETE, this.run.subject(due), () -> {
-				this.store.storeResults(kept);
-				return Settlement.SETTLED;
-			});
-		}
-	}
-
 	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
 		int position = this.run.failedAt(due, error);
 		OperationBlockedException blocked = OperationBlockedException.in(error);
 		if (blocked != null && position >= 0) {
-			// Only that part waits, and what comes after it in its lane.
+			// Only that item is blocked, and the later items of its lane.
 			this.plan.unclaim();
-			this.plan.part(due.get(position)).block(blocked);
+			this.plan.item(due.get(position)).setClaimFailure(blocked);
 			return true;
 		}
 		List<Integer> failed = ((position < 0) ? due : List.of(due.get(position))).stream()
-			.filter((i) -> this.plan.part(i).isClaimed())
+			.filter((index) -> this.plan.item(index).isClaimed())
 			.toList();
 		try {
-			note(failed, error, inDoubt);
+			noteFailures(failed, error, inDoubt);
 		}
 		catch (OperationBlockedException ex) {
 			ex.addSuppressed(error);
-			due.forEach((index) -> this.plan.undone(index, ex));
+			undone(due, ex);
 			return false;
 		}
 		if (blocked != null) {
-			due.forEach((index) -> this.plan.undone(index, blocked));
+			undone(due, blocked);
 			return false;
 		}
 		this.plan.unclaim();
@@ -208,12 +282,16 @@ final class TransactionalBatch<T> {
 		return position > 0;
 	}
 
-	private void note(List<Integer> failed, Throwable error, boolean inDoubt) {
+	private void undone(List<Integer> due, OperationBlockedException reason) {
+		due.forEach((index) -> this.plan.undone(index, reason));
+	}
+
+	private void noteFailures(List<Integer> failed, Throwable error, boolean inDoubt) {
 		if (failed.isEmpty()) {
 			return;
 		}
 		Failure failure = Failure.of(error);
-		List<ClaimRequest> claims = failed.stream().map(this.claims::request).toList();
+		List<ClaimRequest> claims = failed.stream().map(this::request).toList();
 		List<Settlement> noted = this.calls.settle(StoreCall.FAIL, this.run.subject(failed),
 				() -> this.store.noteFailures(claims, failure));
 		if (noted.contains(Settlement.LOST)) {

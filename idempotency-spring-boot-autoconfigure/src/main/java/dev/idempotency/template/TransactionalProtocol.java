@@ -1,5 +1,10 @@
 package dev.idempotency.template;
 
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
@@ -18,43 +23,53 @@ import dev.idempotency.template.IdempotencyListener.StoreCall;
 /**
  * The protocol of {@link Mode#TRANSACTIONAL}:
  * <ol>
- * <li>begin, and insert the record with one statement; the row lock makes a concurrent
- * duplicate wait;</li>
- * <li>if a record exists, roll back, begin anew, and take it over or answer;</li>
- * <li>run the handler, add its result, commit: the record and the handler's writes exist
- * together or not at all;</li>
- * <li>when the handler or the commit failed, roll back and note the failure in a
- * transaction of its own. If that is impossible too, the database is down, and the record
- * comes again; if the record is found completed, the commit had succeeded after all.</li>
+ * <li>begin a transaction, and insert the record with one statement. The row lock makes a
+ * concurrent duplicate wait;</li>
+ * <li>if a record exists, roll back, begin a new transaction, and take the record over or
+ * replay its result;</li>
+ * <li>run the handler, add its result, commit: the record and the handler's writes are
+ * stored together or not at all;</li>
+ * <li>if the handler or the commit failed, roll back and note the failure in a separate
+ * transaction. If that fails too, the database is down, and the record is redelivered. If
+ * the record is found completed, the commit had succeeded.</li>
  * </ol>
+ * {@link TransactionalBatch} is the same protocol for a batch.
  */
-final class TransactionalProtocol {
+final class TransactionalProtocol implements AutoCloseable {
+
+	private static final Log logger = LogFactory.getLog(TransactionalProtocol.class);
+
+	private static final int MAX_FAILURE_NOTES = 1000;
+
+	private static final long LAST_WAIT_SECONDS = 5;
 
 	private final TransactionalIdempotencyStore store;
 
 	private final StoreCalls calls;
 
-	private final CompletionCache cache;
+	private final LocalCompletions cache;
 
 	private final Transactions transactions;
 
-	private final FailureNotes notes;
+	private final StoredResults results;
 
-	private final Results results;
+	// Drops the failure notes that do not fit into its queue.
+	private final ThreadPoolExecutor failureNotes;
 
-	TransactionalProtocol(TransactionalIdempotencyStore store, StoreCalls calls, CompletionCache cache,
-			Transactions transactions, FailureNotes notes, Results results) {
-		this.notes = notes;
-		this.results = results;
+	TransactionalProtocol(TransactionalIdempotencyStore store, StoreCalls calls, LocalCompletions cache,
+			Transactions transactions, StoredResults results) {
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
 		this.transactions = transactions;
+		this.results = results;
+		this.failureNotes = Threads.pool(Threads.named("failure-notes"), 1, MAX_FAILURE_NOTES);
+		this.failureNotes.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
 	}
 
-	<T, E extends Throwable> IdempotentResult<T> execute(Attempt<T, E> attempt, ResultCodec<T> codec,
+	<T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
 			TransactionBoundary boundary) throws E {
-		IdempotentOperation operation = attempt.operation();
+		IdempotentOperation operation = invocation.operation();
 		TransactionDefinition definition = boundary.definition();
 		ClaimRequest request = operation.newRequest();
 		this.calls.permit(operation);
@@ -62,35 +77,22 @@ final class TransactionalProtocol {
 		boolean joined = !transaction.isNewTransaction();
 		Claim claim = joined ? claim(operation, request, transaction, true) : insert(operation, request, transaction);
 		if (claim == null) {
-			// Also gives the transaction its own lock time-out back.
+			// The rollback also restores the lock time-out of the transaction.
 			this.transactions.rollback(transaction, null);
 			transaction = this.transactions.begin(operation, definition);
 			claim = claim(operation, request, transaction, false);
 		}
 		if (claim instanceof Claim.Acquired acquired) {
-			return run(attempt, codec, request, acquired, transaction, boundary);
+			return run(invocation, codec, request, acquired, transaction, boundary);
 		}
 		if (!joined) {
 			this.transactions.rollback(transaction, null);
 			// In a joined transaction the completion itself may still be rolled back.
 			if (claim instanceof Claim.Completed completed) {
-				this.cache.add(operation.key(), operation.fingerprint(), completed.result(), operation.retention());
+				this.cache.add(operation, completed.result());
 			}
 		}
-		return Answers.answer(operation, claim, codec);
-	}
-
-	<T, E extends Throwable> @Nullable T executeUnprotected(Object subject, TransactionBoundary boundary,
-			OperationHandler<T, E> handler) throws E {
-		return this.transactions.runUnprotected(subject, boundary, handler);
-	}
-
-	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary) {
-		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary, true).execute();
-	}
-
-	<T> void executeAllUnprotected(BatchRun<T> run, TransactionBoundary boundary) {
-		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary, false).execute();
+		return StoredResults.replay(operation, claim, codec);
 	}
 
 	private @Nullable Claim insert(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction) {
@@ -116,15 +118,15 @@ final class TransactionalProtocol {
 		}
 	}
 
-	private <T, E extends Throwable> IdempotentResult<T> run(Attempt<T, E> attempt, ResultCodec<T> codec,
+	private <T, E extends Throwable> IdempotentResult<T> run(Invocation<T, E> invocation, ResultCodec<T> codec,
 			ClaimRequest request, Claim.Acquired acquired, TransactionStatus transaction, TransactionBoundary boundary)
 			throws E {
-		IdempotentOperation operation = attempt.operation();
+		IdempotentOperation operation = invocation.operation();
 		T result;
 		byte[] bytes;
 		boolean withoutEffect;
 		try {
-			result = attempt.run(new ClaimedExecution(operation.key(), acquired));
+			result = invocation.run(new ClaimedExecution(operation.key(), acquired));
 			bytes = this.results.writeOrFail(operation, result, codec);
 			withoutEffect = Transactions.isRollbackOnly(transaction, boundary);
 			if (!withoutEffect) {
@@ -148,7 +150,7 @@ final class TransactionalProtocol {
 			completeWithoutEffect(operation, request, bytes, boundary.definition());
 		}
 		if (transaction.isNewTransaction()) {
-			this.cache.add(operation.key(), operation.fingerprint(), bytes, operation.retention());
+			this.cache.add(operation, bytes);
 		}
 		return new IdempotentResult<>(result, false);
 	}
@@ -162,7 +164,7 @@ final class TransactionalProtocol {
 		}
 	}
 
-	// The handler had its writes rolled back, and returned: the operation is done.
+	// The handler requested a rollback of its writes and returned: the operation is done.
 	private void completeWithoutEffect(IdempotentOperation operation, ClaimRequest request, byte @Nullable [] result,
 			TransactionDefinition definition) {
 		TransactionStatus transaction = this.transactions.begin(operation, definition);
@@ -199,7 +201,7 @@ final class TransactionalProtocol {
 
 	// The transaction of the caller still holds its connection and its lock on the
 	// record, also in afterCompletion. A note on this thread would wait for a second
-	// connection, and with a pool of one for ever.
+	// connection, and with a pool of one connection forever.
 	private void noteFailureAfterRollback(IdempotentOperation operation, ClaimRequest request, Throwable error) {
 		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
 			return;
@@ -210,12 +212,62 @@ final class TransactionalProtocol {
 			@Override
 			public void afterCompletion(int status) {
 				if (status == STATUS_ROLLED_BACK) {
-					TransactionalProtocol.this.notes.add(operation,
-							() -> TransactionalProtocol.this.store.noteFailure(request, failure));
+					noteFailureLater(operation, request, failure);
 				}
 			}
 
 		});
+	}
+
+	// The note is information only: without it the key is free as well. It is dropped if
+	// the store is unavailable, or if it arrives after the next execution.
+	private void noteFailureLater(IdempotentOperation operation, ClaimRequest request, Failure failure) {
+		try {
+			this.failureNotes.execute(() -> {
+				try {
+					if (this.calls.isPermitted()) {
+						this.calls.call(StoreCall.FAIL, operation, () -> this.store.noteFailure(request, failure));
+					}
+				}
+				catch (OperationBlockedException ex) {
+					logger.debug("A failure was not recorded; the key is free in any case: " + operation, ex);
+				}
+			});
+		}
+		catch (OutOfMemoryError ex) {
+			logger.warn("No thread could be started to record a failure of " + operation
+					+ ". The key is free in any case. Check the thread limit of the process", ex);
+		}
+	}
+
+	<T, E extends Throwable> @Nullable T executeUnprotected(Object subject, TransactionBoundary boundary,
+			OperationHandler<T, E> handler) throws E {
+		return this.transactions.runUnprotected(subject, boundary, handler);
+	}
+
+	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary) {
+		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary).execute(true);
+	}
+
+	<T> void executeAllUnprotected(BatchRun<T> run, TransactionBoundary boundary) {
+		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary).execute(false);
+	}
+
+	/**
+	 * Wait for the failure notes that are queued.
+	 */
+	@Override
+	public void close() {
+		this.failureNotes.shutdown();
+		try {
+			if (!this.failureNotes.awaitTermination(LAST_WAIT_SECONDS, TimeUnit.SECONDS)) {
+				this.failureNotes.shutdownNow();
+			}
+		}
+		catch (InterruptedException ex) {
+			this.failureNotes.shutdownNow();
+			Thread.currentThread().interrupt();
+		}
 	}
 
 }

@@ -15,13 +15,14 @@ import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
- * Begins and ends the transactions of transactional mode. That none can be begun means
- * that the store is down.
+ * Begins and ends the transactions of transactional mode. The store is unavailable when
+ * no transaction can begin.
  */
 final class Transactions {
 
-	// How long no transaction without a record is tried after one could not be begun.
-	// Each try may cost the time-out of the connection pool.
+	// After a failure no transaction without a record begins for so long: each attempt
+	// may
+	// take as long as the time-out of the connection pool.
 	private static final Duration PAUSE = Duration.ofSeconds(5);
 
 	private final StoreCalls calls;
@@ -39,9 +40,9 @@ final class Transactions {
 	}
 
 	/**
-	 * Begin or join a transaction; the circuit breaker has let it pass.
-	 * @param subject what it is for
-	 * @param definition the transaction
+	 * Begin or join a transaction, with the permission of the circuit breaker.
+	 * @param subject the operations, for messages
+	 * @param definition the definition of the transaction
 	 * @return the transaction
 	 */
 	TransactionStatus begin(Object subject, TransactionDefinition definition) {
@@ -51,7 +52,7 @@ final class Transactions {
 		}
 		catch (TransactionException ex) {
 			if (ex instanceof TransactionUsageException) {
-				this.calls.release();
+				this.calls.releasePermission();
 				throw ex;
 			}
 			IdempotencyStoreUnavailableException unavailable = notBegun(subject, ex);
@@ -59,21 +60,21 @@ final class Transactions {
 			throw unavailable;
 		}
 		catch (RuntimeException | Error ex) {
-			this.calls.release();
+			this.calls.releasePermission();
 			throw ex;
 		}
 	}
 
 	/**
-	 * Run a handler in a transaction that has no record in it.
-	 * @param subject what it is for
+	 * Run a handler in a transaction without a record.
+	 * @param subject the operations, for messages
 	 * @param boundary the transaction
 	 * @param handler the handler
 	 * @param <T> the type of the result
-	 * @param <E> what the handler throws
+	 * @param <E> the type of the exception that the handler throws
 	 * @return the result of the handler
-	 * @throws E when the handler throws it
-	 * @throws IdempotencyStoreUnavailableException if no transaction can be begun; the
+	 * @throws E if the handler throws it
+	 * @throws IdempotencyStoreUnavailableException if no transaction can begin; the
 	 * handler has not run then
 	 */
 	<T, E extends Throwable> @Nullable T runUnprotected(Object subject, TransactionBoundary boundary,
@@ -96,12 +97,12 @@ final class Transactions {
 	}
 
 	/**
-	 * Begin or join a transaction that has no record in it. The circuit breaker is not
-	 * asked: the store may be unavailable although its database is not.
-	 * @param subject what it is for
-	 * @param definition the transaction
+	 * Begin or join a transaction without a record. The state of the circuit breaker is
+	 * ignored: the store may be unavailable although its database is available.
+	 * @param subject the operations, for messages
+	 * @param definition the definition of the transaction
 	 * @return the transaction
-	 * @throws IdempotencyStoreUnavailableException if none can be begun
+	 * @throws IdempotencyStoreUnavailableException if no transaction can begin
 	 */
 	TransactionStatus beginUnprotected(Object subject, TransactionDefinition definition) {
 		Long failed = this.failedAt;
@@ -124,13 +125,13 @@ final class Transactions {
 
 	private static IdempotencyStoreUnavailableException notBegun(Object subject, @Nullable Throwable cause) {
 		return new IdempotencyStoreUnavailableException(
-				"No transaction could be begun for " + subject
-						+ "; the record is redelivered when the database is available",
+				"No transaction could begin for " + subject
+						+ ". The record is redelivered until the database is available",
 				(cause != null) ? StoreErrors.code(cause) : null, cause);
 	}
 
 	/**
-	 * Commit what the handler has done, or leave it to the transaction that was joined.
+	 * Commit the writes of the handler, or leave them to the transaction that was joined.
 	 * @param transaction the transaction
 	 * @throws UnexpectedRollbackException if a statement of the handler has failed, so
 	 * that nothing would be committed
@@ -141,10 +142,10 @@ final class Transactions {
 	}
 
 	/**
-	 * Whether the handler that has just returned wants a transaction of its own to be
-	 * rolled back.
+	 * Whether the handler that has just returned requests a rollback of its own
+	 * transaction.
 	 * @param transaction its transaction
-	 * @param boundary knows what the handler wants
+	 * @param boundary returns the request of the handler
 	 * @return whether to roll back
 	 */
 	static boolean isRollbackOnly(TransactionStatus transaction, TransactionBoundary boundary) {
@@ -152,11 +153,11 @@ final class Transactions {
 	}
 
 	/**
-	 * Commit what completes operations whose effect has been rolled back on purpose.
+	 * Commit the completion of operations whose handler requested a rollback.
 	 * @param transaction the transaction
-	 * @param subject the operations
-	 * @throws IdempotencyStoreUnavailableException if it fails; the next delivery shows
-	 * whether the operations are completed
+	 * @param subject the operations, for messages
+	 * @throws IdempotencyStoreUnavailableException if the commit fails; the next delivery
+	 * shows whether the operations are completed
 	 */
 	void commitWithoutEffect(TransactionStatus transaction, Object subject) {
 		try {
@@ -165,29 +166,29 @@ final class Transactions {
 		catch (RuntimeException ex) {
 			rollback(transaction, ex);
 			throw new IdempotencyStoreUnavailableException(
-					"The handler returned and had its writes rolled back, but its completion could not be committed: "
-							+ subject + "; the record is redelivered when the database is available",
+					"The handler requested a rollback of its writes, but its completion could not be committed: "
+							+ subject + ". The record is redelivered until the database is available",
 					ex);
 		}
 	}
 
 	/**
-	 * Whether a transaction may have been committed although it failed: its commit was
-	 * sent, and the answer is an error.
+	 * Whether the outcome of a failed transaction is unknown, because its commit was sent
+	 * and answered with an error.
 	 * @param transaction the transaction, before its rollback
-	 * @param error why it failed
-	 * @return whether nobody knows
+	 * @param error the error
+	 * @return whether the transaction may have been committed
 	 */
 	static boolean isInDoubt(TransactionStatus transaction, Throwable error) {
 		return transaction.isCompleted() && !(error instanceof UnexpectedRollbackException);
 	}
 
 	static OwnershipLostException lost(boolean inDoubt, Object subject, @Nullable Throwable error) {
-		return new OwnershipLostException((inDoubt
-				? "Nobody knows whether this execution was committed: the answer to its commit was an error, and the key is "
-						+ "completed, or in progress elsewhere: "
-				: "This execution was rolled back, but the key is completed or in progress elsewhere: ") + subject
-				+ "; the next delivery finds out", error);
+		return new OwnershipLostException(
+				(inDoubt ? "The outcome of the commit is unknown, and the key is completed or has another owner: "
+						: "The execution was rolled back, but the key is completed or has another owner: ") + subject
+						+ ". The record is redelivered, and the redelivery shows the outcome",
+				error);
 	}
 
 	void rollback(TransactionStatus transaction, @Nullable Throwable reason) {
@@ -198,7 +199,7 @@ final class Transactions {
 			this.manager.rollback(transaction);
 		}
 		catch (RuntimeException ex) {
-			// The connection is gone, and with it the transaction.
+			// The connection is lost, and the database rolls the transaction back.
 			if (reason != null) {
 				reason.addSuppressed(ex);
 			}

@@ -95,7 +95,7 @@ class FingerprintTests {
 			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_CAUSE_FQCN))
 				.isEqualTo(IdempotencyKeyReusedException.class.getName());
 			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_STACKTRACE))
-				.contains("Known with other content: key 'same' in scope",
+				.contains("was already used with other content: key 'same' in scope",
 						"topic " + topic(mode) + ", partition 0, offset 2")
 				.doesNotContain("amount");
 		});

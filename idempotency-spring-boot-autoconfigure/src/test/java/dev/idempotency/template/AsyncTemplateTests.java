@@ -103,7 +103,7 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-1")
-	void keyIsCompletedOnlyWhenTheSignalArrives() {
+	void keyIsCompletedWhenTheStageCompletes() {
 		CompletableFuture<IdempotentResult<String>> answer = run();
 		assertThat(answer).isNotDone();
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
@@ -115,20 +115,20 @@ class AsyncTemplateTests {
 	}
 
 	@Test
-	void stageThatIsDoneAlreadyIsCompleted() {
+	void keyIsCompletedAtOnceWhenTheStageIsAlreadyComplete() {
 		assertThat(run(this.operation, CompletableFuture.completedStage("paid")).join().result()).isEqualTo("paid");
 		assertThat(state()).isEqualTo(State.COMPLETED);
 	}
 
 	@Test
-	void noStageIsACompletionWithoutResult() {
+	void missingStageCompletesTheKeyWithoutResult() {
 		assertThat(run(this.operation, null).join()).isEqualTo(new IdempotentResult<>(null, false));
 		assertThat(state()).isEqualTo(State.COMPLETED);
 	}
 
 	@Test
 	@Tag("promise-1")
-	void failureOfTheStageIsRecordedAndHandedOn() {
+	void failureOfTheStageIsRecordedAndPassedToTheCaller() {
 		CompletableFuture<IdempotentResult<String>> answer = run(this.operation,
 				this.handler.thenApply((value) -> value));
 		this.handler.completeExceptionally(new IOException("no route"));
@@ -141,7 +141,7 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-1")
-	void exceptionBeforeThereIsAStageIsThrown() {
+	void exceptionBeforeTheStageIsThrownToTheCaller() {
 		assertThatExceptionOfType(IOException.class)
 			.isThrownBy(() -> this.template.executeAsync(this.operation, new TextCodec(), () -> {
 				throw new IOException("no route");
@@ -151,7 +151,7 @@ class AsyncTemplateTests {
 	}
 
 	@Test
-	void cancellationReachesTheHandlerAndFreesTheKey() {
+	void cancellationOfTheResultCancelsTheHandlerAndFreesTheKey() {
 		CompletableFuture<IdempotentResult<String>> answer = run();
 		answer.cancel(true);
 		assertThat(this.handler).isCancelled();
@@ -163,7 +163,7 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-2")
-	void leaseIsRenewedUntilTheSignal() {
+	void leaseIsRenewedUntilTheStageCompletes() {
 		CompletableFuture<IdempotentResult<String>> answer = run(shortOperation(), this.handler);
 		long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
 		await().pollDelay(Duration.ZERO).atMost(LEASE.multipliedBy(10)).until(() -> {
@@ -183,7 +183,7 @@ class AsyncTemplateTests {
 	@Test
 	@Tag("promise-3")
 	@Tag("promise-8")
-	void duplicateGetsTheStoredResultAtOnce() {
+	void duplicateReplaysTheStoredResultAtOnce() {
 		this.handler.complete("paid");
 		run().join();
 		CompletableFuture<IdempotentResult<String>> duplicate = run(this.operation, new CompletableFuture<>());
@@ -195,7 +195,7 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-2")
-	void operationThatIsUnderWayIsRefusedAtOnce() {
+	void operationInProgressIsBlockedAtOnce() {
 		run();
 		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run);
 		assertThat(this.runs).hasValue(1);
@@ -204,7 +204,7 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-4")
-	void handlerThatLostItsKeyIsToldSoAndChangesNothing() {
+	void ownershipLossIsReportedAndChangesNothing() {
 		CompletableFuture<IdempotentResult<String>> answer = run();
 		database.endLease(this.key);
 		assertThat(isFree()).isTrue();
@@ -217,7 +217,7 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-4")
-	void handlerThatLostItsKeyAndFailedIsToldBoth() {
+	void ownershipLossOfAFailedHandlerIsReportedWithItsFailure() {
 		CompletableFuture<IdempotentResult<String>> answer = run();
 		database.endLease(this.key);
 		assertThat(isFree()).isTrue();
@@ -228,7 +228,7 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-11")
-	void thereIsNoAnswerUntilTheStoreHasTheCompletion() {
+	void resultIsNotCompletedUntilTheStoreHasRecordedTheCompletion() {
 		this.store.fail(StoreCall.COMPLETE);
 		CompletableFuture<IdempotentResult<String>> answer = run();
 		this.handler.complete("paid");
@@ -243,7 +243,7 @@ class AsyncTemplateTests {
 	@Test
 	@Tag("promise-4")
 	@Tag("promise-11")
-	void completionThatIsTooLateFailsTheAnswer() {
+	void resultFailsWhenAnotherOwnerHasTakenTheKeyOverBeforeTheCompletion() {
 		this.store.fail(StoreCall.COMPLETE);
 		CompletableFuture<IdempotentResult<String>> answer = run();
 		this.handler.complete("paid");
@@ -257,7 +257,7 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-11")
-	void failureThatTheStoreDoesNotTakeIsAnsweredAndMadeUpFor() {
+	void failureIsReportedAtOnceAndRecordedLaterWhenTheStoreIsUnavailable() {
 		this.store.fail(StoreCall.FAIL);
 		CompletableFuture<IdempotentResult<String>> answer = run();
 		this.handler.completeExceptionally(new CompletionException(new IOException("no route")));
@@ -269,7 +269,7 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-7")
-	void signalAfterTheEndLeavesTheKeyToItsLease() {
+	void stageThatCompletesAfterTheCloseLeavesTheKeyToItsLease() {
 		CompletableFuture<IdempotentResult<String>> answer = run(shortOperation(), this.handler);
 		this.template.close();
 		this.handler.complete("too late");
@@ -279,7 +279,7 @@ class AsyncTemplateTests {
 	}
 
 	@Test
-	void settlingWaitsForWhatHasBeenSignalled() {
+	void settleWaitsForCompletedStages() {
 		CountDownLatch begun = new CountDownLatch(1);
 		CountDownLatch end = new CountDownLatch(1);
 		this.store.before(StoreCall.COMPLETE, (claim) -> {
@@ -297,7 +297,7 @@ class AsyncTemplateTests {
 	}
 
 	@Test
-	void handlerThatStillRunsDoesNotHoldUpTheEnd() {
+	void runningHandlerDoesNotDelayTheClose() {
 		run();
 		long start = System.nanoTime();
 		this.template.close();
@@ -319,10 +319,10 @@ class AsyncTemplateTests {
 	}
 
 	@Test
-	void transactionalModeIsRefused() {
+	void transactionalModeIsRejectedForAnAsynchronousOperation() {
 		assertThatIllegalArgumentException()
 			.isThrownBy(() -> run(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), this.handler))
-			.withMessageContaining("use leased mode");
+			.withMessageContaining("Use leased mode");
 	}
 
 	private static void awaitLatch(CountDownLatch latch) {
@@ -351,7 +351,7 @@ class AsyncTemplateTests {
 	}
 
 	@Test
-	void applicationContinuesOnAThreadThatSettlesNothing() {
+	void callerContinuesOnAThreadThatDoesNotSettleClaims() {
 		CompletableFuture<String> thread = run().thenApply((executed) -> Thread.currentThread().getName());
 		this.handler.complete("paid");
 		assertThat(thread.join()).startsWith("idempotency-answers-");

@@ -23,7 +23,7 @@ import dev.idempotency.test.UnreliableStore;
 
 /**
  * Batches of single letters: each letter is a key. {@code "a b | c"} has two lanes, and
- * {@code -} is a part without protection.
+ * {@code -} is an item without protection.
  */
 final class BatchOf {
 
@@ -77,7 +77,7 @@ final class BatchOf {
 	}
 
 	/**
-	 * Another owner's claim.
+	 * Claim a key for another owner.
 	 * @param letter the key
 	 * @return the claim
 	 */
@@ -111,11 +111,11 @@ final class BatchOf {
 	}
 
 	/**
-	 * Run a batch whose handler has an effect for each part.
+	 * Run a batch whose handler has an effect for each item.
 	 * @param letters the batch
-	 * @param failure what it throws at the end, if anything; {@code IndexFailure} says
-	 * where
-	 * @return what came of it
+	 * @param failure returns the exception that the handler throws at the end, if any;
+	 * {@code IndexFailure} names the failed item
+	 * @return the result of the batch
 	 */
 	BatchResult<String> run(String letters, Function<List<String>, @Nullable Exception> failure) {
 		return run(letters, TransactionBoundary.DEFAULT, failure);
@@ -152,7 +152,7 @@ final class BatchOf {
 	}
 
 	/**
-	 * The effects that hold.
+	 * Return the committed effects.
 	 * @return their letters
 	 */
 	List<String> effects() {
@@ -173,9 +173,9 @@ final class BatchOf {
 	}
 
 	/**
-	 * What came of each part: its result, in brackets if it is a duplicate's; a dash if
-	 * it comes again.
-	 * @param executed what came of a batch
+	 * Describe each item: its result, in brackets if it is a duplicate's, or a dash if
+	 * the item is redelivered.
+	 * @param executed the result of a batch
 	 * @return a text
 	 */
 	static String text(BatchResult<String> executed) {
@@ -191,7 +191,7 @@ final class BatchOf {
 	}
 
 	/**
-	 * A failure at a position.
+	 * A failure at the position of an item.
 	 */
 	@SuppressWarnings("serial")
 	static final class IndexFailure extends Exception {

@@ -63,7 +63,7 @@ class BatchTemplateTests {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-11")
-	void completionThatEndedInAnErrorIsNotRepeatedByTheHandler() {
+	void completionIsRetriedWithoutTheHandlerWhenTheStoreThrowsAnError() {
 		BatchOf batch = batch(Mode.LEASED);
 		batch.store().breakOnce(StoreCall.COMPLETE);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(() -> batch.run("a b"));
@@ -76,7 +76,7 @@ class BatchTemplateTests {
 
 	@Test
 	@Tag("promise-11")
-	void failureThatEndedInAnErrorIsRecorded() {
+	void failureIsRecordedLaterWhenTheStoreThrowsAnError() {
 		BatchOf batch = batch(Mode.LEASED);
 		batch.store().breakOnce(StoreCall.FAIL);
 		assertThatExceptionOfType(NoClassDefFoundError.class)
@@ -101,7 +101,7 @@ class BatchTemplateTests {
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
 	@Tag("promise-1")
 	@Tag("promise-2")
-	void whatSomebodyElseProcessesHoldsBackOnlyItsLane(Mode mode) {
+	void itemInProgressElsewhereBlocksOnlyItsLane(Mode mode) {
 		BatchOf batch = batch(mode);
 		ClaimRequest other = batch.hold("b");
 		BatchResult<String> executed = batch.run("a b c | x b y | z");
@@ -119,7 +119,7 @@ class BatchTemplateTests {
 	@ParameterizedTest
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
 	@Tag("promise-2")
-	void keyOfAnOpenTransactionHoldsBackOnlyItsLane(Mode mode) throws SQLException {
+	void keyOfAnOpenTransactionBlocksOnlyItsLane(Mode mode) throws SQLException {
 		BatchOf batch = batch(mode);
 		try (Connection connection = database.pool().getConnection()) {
 			connection.setAutoCommit(false);
@@ -138,7 +138,7 @@ class BatchTemplateTests {
 	@ParameterizedTest
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
 	@Tag("promise-1")
-	void whatComesBeforeAFailureIsCompletedAndTheRestReleased(Mode mode) {
+	void itemsBeforeAFailureAreCompletedAndTheOthersReleased(Mode mode) {
 		BatchOf batch = batch(mode);
 		batch.complete("b", "old b");
 		BatchResult<String> executed = batch.run("a b c d e",
@@ -162,7 +162,7 @@ class BatchTemplateTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
-	void failureSomewhereFailsAllOfThem(Mode mode) {
+	void failureOfAnUnknownItemFailsTheBatch(Mode mode) {
 		BatchOf batch = batch(mode);
 		batch.complete("b", "old b");
 		BatchResult<String> executed = batch.run("a b c", (seen) -> new IllegalStateException("all"));
@@ -180,7 +180,7 @@ class BatchTemplateTests {
 	@ParameterizedTest
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
 	@Tag("promise-9")
-	void keyWithOtherContentEndsTheBatchBeforeIt(Mode mode) {
+	void itemWithOtherContentEndsTheBatchBeforeIt(Mode mode) {
 		BatchOf batch = batch(mode);
 		database.store().claim(TestDatabase.request(batch.key("b"), "other"));
 		List<BatchItem> items = Stream.of("a", "b", "c")
@@ -199,7 +199,7 @@ class BatchTemplateTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
-	void executionsBelongToWhatIsDue(Mode mode) {
+	void executionsBelongToTheItemsThatAreDue(Mode mode) {
 		BatchOf batch = batch(mode);
 		batch.complete("b", "old b");
 		batch.run("a b - c", (seen) -> {
@@ -213,7 +213,7 @@ class BatchTemplateTests {
 
 	@ParameterizedTest
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
-	void resultsThatDoNotMatchAreNotStored(Mode mode) {
+	void resultsAreNotStoredWhenTheirNumberDiffersFromThatOfTheItems(Mode mode) {
 		BatchOf batch = batch(mode);
 		BatchResult<String> executed = batch.template()
 			.executeAll(batch.items("a b"), new dev.idempotency.test.TextCodec(), (due) -> List.of("one"));
@@ -224,7 +224,7 @@ class BatchTemplateTests {
 	@ParameterizedTest
 	@EnumSource(names = "LEASED")
 	@Tag("promise-4")
-	void whatSomebodyElseHasTakenOverIsToldAndComesAgain(Mode mode) {
+	void itemIsBlockedWhenAnotherOwnerHasTakenItOver(Mode mode) {
 		BatchOf batch = batch(mode);
 		BatchResult<String> executed = batch.run("a b c", (seen) -> {
 			database.endLease(batch.key("b"));
@@ -239,7 +239,7 @@ class BatchTemplateTests {
 	@ParameterizedTest
 	@EnumSource(names = "LEASED")
 	@Tag("promise-11")
-	void completionsThatTheStoreDidNotTakeAreMadeUpFor(Mode mode) {
+	void completionsOfABatchAreRecordedLaterWhenTheStoreIsUnavailable(Mode mode) {
 		BatchOf batch = batch(mode);
 		batch.store().fail(StoreCall.COMPLETE);
 		BatchResult<String> executed = batch.run("a b");
@@ -255,7 +255,7 @@ class BatchTemplateTests {
 	@ParameterizedTest
 	@EnumSource(names = "LEASED")
 	@Tag("promise-11")
-	void storeThatIsDownHoldsEverythingBackOrNothing(Mode mode) {
+	void unavailableStoreBlocksAllItemsOrNoneWhenFailOpen(Mode mode) {
 		BatchOf closed = batch(mode);
 		closed.store().fail(StoreCall.CLAIM);
 		assertThat(closed.run("a | b").blocked()).containsOnlyKeys(0, 1);
@@ -268,7 +268,7 @@ class BatchTemplateTests {
 
 	@ParameterizedTest
 	@EnumSource(names = "LEASED")
-	void onlyTheUnreadableRecordWaits(Mode mode) {
+	void onlyTheUnreadableRecordIsBlocked(Mode mode) {
 		BatchOf batch = batch(mode);
 		batch.store().before(StoreCall.CLAIM, (request) -> {
 			if (request.key().equals(batch.key("b"))) {
@@ -281,7 +281,7 @@ class BatchTemplateTests {
 	@ParameterizedTest
 	@EnumSource(names = "TRANSACTIONAL")
 	@Tag("promise-5")
-	void batchJoinsNoTransaction(Mode mode) {
+	void batchIsRejectedInATransactionOfTheCaller(Mode mode) {
 		BatchOf batch = batch(mode);
 		TransactionTemplate transaction = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
 		assertThatIllegalStateException().isThrownBy(() -> transaction.executeWithoutResult((status) -> batch.run("a")))

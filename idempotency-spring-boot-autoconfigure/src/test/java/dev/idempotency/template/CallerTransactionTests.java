@@ -186,7 +186,7 @@ class CallerTransactionTests {
 	}
 
 	@Test
-	void handlerThatFailsReleasesItsKeyAtOnce() {
+	void failedHandlerReleasesItsKeyAtOnce() {
 		transaction().executeWithoutResult((status) -> {
 			assertThatIllegalStateException()
 				.isThrownBy(() -> this.template.execute(this.operation, new TextCodec(), () -> {
@@ -210,16 +210,16 @@ class CallerTransactionTests {
 	}
 
 	@Test
-	void asynchronousOperationIsRefused() {
+	void asynchronousOperationIsRejectedInATransaction() {
 		transaction().executeWithoutResult((status) -> assertThatIllegalStateException()
 			.isThrownBy(() -> this.template.executeAsync(this.operation, new TextCodec(),
 					() -> CompletableFuture.completedFuture("run " + this.runs.incrementAndGet())))
-			.withMessageContaining("call it outside of the transaction"));
+			.withMessageContaining("Call it outside of the transaction"));
 		assertThat(this.runs).hasValue(0);
 	}
 
 	@Test
-	void operationIsRefusedInATransactionWhoseOutcomeCannotBeObserved() {
+	void operationIsRejectedInATransactionWhoseOutcomeCannotBeObserved() {
 		DefaultKafkaProducerFactory<String, String> producers = new DefaultKafkaProducerFactory<>(
 				Map.of(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, Servers.kafka().getBrokersAsString()),
 				new StringSerializer(), new StringSerializer());
@@ -289,11 +289,11 @@ class CallerTransactionTests {
 		await().until(execution::ownershipLost);
 	}
 
-	// It holds a connection that the others of a small pool wait for.
+	// The thread holds a connection that the other threads of a small pool wait for.
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	@Tag("promise-2")
-	void threadOfTheTransactionDoesNotWaitForTheStoreWhenItHasEnded(boolean committed) {
+	void threadOfAnEndedTransactionDoesNotWaitForTheStore(boolean committed) {
 		CountDownLatch returned = new CountDownLatch(1);
 		AtomicBoolean hasReturned = new AtomicBoolean();
 		this.store.before(committed ? StoreCall.COMPLETE : StoreCall.RELEASE, (claim) -> {
@@ -316,7 +316,7 @@ class CallerTransactionTests {
 	}
 
 	@Test
-	void completionThatWaitsForAThreadIsRecordedAtTheEndOfTheApplication() {
+	void queuedCompletionIsRecordedWhenTheTemplateIsClosed() {
 		this.store.before(StoreCall.COMPLETE, (claim) -> await().pollDelay(Duration.ofMillis(300)).until(() -> true));
 		transaction().executeWithoutResult((status) -> run());
 		this.template.close();

@@ -115,7 +115,7 @@ class DeferredCompletionTests {
 
 	@Test
 	@Tag("promise-2")
-	void keyInDoubtIsLeftToItsLease() {
+	void keyIsLeftToItsLeaseWhenTheOutcomeIsUnknown() {
 		run(LEASE);
 		pending().abandon();
 		assertThat(isFree()).isFalse();
@@ -147,7 +147,7 @@ class DeferredCompletionTests {
 
 	@Test
 	@Tag("promise-11")
-	void completionThatTheStoreDoesNotTakeIsMadeUpFor() {
+	void deferredCompletionIsRecordedLaterWhenTheStoreIsUnavailable() {
 		run();
 		this.store.fail(StoreCall.COMPLETE);
 		pending().complete();
@@ -159,7 +159,7 @@ class DeferredCompletionTests {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-11")
-	void completionThatEndedInAnErrorIsMadeUpFor() {
+	void deferredCompletionIsRecordedLaterWhenTheStoreThrowsAnError() {
 		run();
 		this.store.breakOnce(StoreCall.COMPLETE);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(pending()::complete);
@@ -170,7 +170,7 @@ class DeferredCompletionTests {
 
 	@Test
 	@Tag("promise-11")
-	void releaseThatEndedInAnErrorIsMadeUpFor() {
+	void releaseIsRetriedWhenTheStoreThrowsAnError() {
 		run();
 		this.store.breakOnce(StoreCall.RELEASE);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(pending()::release);
@@ -179,7 +179,7 @@ class DeferredCompletionTests {
 
 	@Test
 	@Tag("promise-11")
-	void releaseThatTheStoreDoesNotTakeIsMadeUpForBeforeTheNextDelivery() {
+	void releaseIsRetriedBeforeTheNextDeliveryWhenTheStoreIsUnavailable() {
 		run();
 		this.store.fail(StoreCall.RELEASE);
 		pending().release();
@@ -189,7 +189,7 @@ class DeferredCompletionTests {
 
 	@Test
 	@Tag("promise-4")
-	void completionThatIsTooLateIsLoggedAndChangesNothing() {
+	void deferredCompletionIsLoggedAndChangesNothingWhenAnotherOwnerHasTheKey() {
 		run();
 		database.endLease(this.key);
 		assertThat(isFree()).isTrue();
@@ -202,7 +202,7 @@ class DeferredCompletionTests {
 	}
 
 	@Test
-	void failingHandlerHasNothingToComplete() {
+	void failedHandlerDefersNoCompletion() {
 		assertThatIllegalStateException()
 			.isThrownBy(() -> this.template.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(),
 					TransactionBoundary.deferred(this.pending::add), () -> {

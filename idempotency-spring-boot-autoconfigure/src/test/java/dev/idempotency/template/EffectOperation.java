@@ -105,9 +105,9 @@ final class EffectOperation {
 	}
 
 	/**
-	 * What the operation does beside its effect.
+	 * A step of the operation beside its effect.
 	 *
-	 * @param <E> what it throws
+	 * @param <E> the type of its exception
 	 */
 	interface Handler<E extends Exception> {
 

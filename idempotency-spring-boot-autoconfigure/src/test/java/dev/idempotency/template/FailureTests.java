@@ -34,12 +34,12 @@ class FailureTests {
 	}
 
 	@Test
-	void nulIsLeftOut() {
+	void nulCharactersAreRemoved() {
 		assertThat(new Failure("a\0b", "c\0d")).isEqualTo(new Failure("ab", "cd"));
 	}
 
 	@Test
-	void loneSurrogatesAreLeftOut() {
+	void loneSurrogatesAreRemoved() {
 		assertThat(new Failure("x", "a\uD83Db\uDE80c").message()).isEqualTo("abc");
 	}
 

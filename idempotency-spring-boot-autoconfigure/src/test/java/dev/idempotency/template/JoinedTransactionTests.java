@@ -85,7 +85,7 @@ class JoinedTransactionTests {
 	}
 
 	@Test
-	void rollbackOfTheCallerTakesEffectAndRecord() {
+	void rollbackOfTheCallerRemovesEffectAndRecord() {
 		outer.executeWithoutResult((status) -> {
 			run();
 			status.setRollbackOnly();
@@ -152,7 +152,7 @@ class JoinedTransactionTests {
 			.containsExactly(State.COMPLETED, 2);
 	}
 
-	// It comes from another thread, when the caller has returned its connection.
+	// Another thread records the note, after the caller has returned its connection.
 	private void awaitFailureNote() {
 		await().untilAsserted(() -> assertThat(database.store().find(this.key)).get()
 			.extracting(IdempotencyRecord::state)

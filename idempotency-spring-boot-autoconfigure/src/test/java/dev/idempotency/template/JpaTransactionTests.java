@@ -101,7 +101,7 @@ class JpaTransactionTests {
 	@Test
 	@Tag("promise-3")
 	@Tag("promise-8")
-	void duplicateGetsTheFirstResult() {
+	void duplicateReplaysTheFirstResult() {
 		assertThat(run(() -> {
 		})).isEqualTo(new IdempotentResult<>("done", false));
 		assertThat(run(() -> {

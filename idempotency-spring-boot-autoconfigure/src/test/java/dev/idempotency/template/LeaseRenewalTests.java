@@ -41,10 +41,10 @@ import static org.awaitility.Awaitility.await;
  */
 class LeaseRenewalTests {
 
-	// Renewed in time also by a busy machine.
+	// Long enough to be renewed in time on a busy machine.
 	private static final Duration LEASE = Duration.ofSeconds(2);
 
-	// Where it does no harm if it runs out: nobody else asks for the key.
+	// For keys that no other owner claims, so that an expiry does no harm.
 	private static final Duration SHORT = Duration.ofMillis(600);
 
 	@RegisterExtension
@@ -98,7 +98,7 @@ class LeaseRenewalTests {
 
 	@Test
 	@Tag("promise-4")
-	void handlerSeesThatItLostItsKey() {
+	void handlerSeesTheLossOfItsKey() {
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(SHORT, () -> {
 			IdempotentExecution execution = IdempotentExecution.current();
 			database.endLease(this.key);
@@ -114,7 +114,7 @@ class LeaseRenewalTests {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-4")
-	void olderClaimOfTheProcessIsLostWhenAnotherThreadTakesTheKeyOver() {
+	void earlierClaimIsLostWhenAnotherThreadTakesTheKeyOver() {
 		CountDownLatch end = new CountDownLatch(1);
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> this.template
 			.execute(operation(this.key, SHORT), ResultCodec.none(), TransactionBoundary.deferred((pending) -> {
@@ -255,7 +255,7 @@ class LeaseRenewalTests {
 
 	@Test
 	@Tag("promise-2")
-	void settlementThatTakesLongDoesNotKeepOthersFromBeingRenewed() throws InterruptedException {
+	void slowSettlementDoesNotPreventTheRenewalOfOtherLeases() throws InterruptedException {
 		this.store.fail(StoreCall.FAIL);
 		assertThatExceptionOfType(IllegalStateException.class)
 			.isThrownBy(() -> this.template.execute(operation(TestDatabase.newKey(), LEASE), ResultCodec.none(), () -> {
@@ -292,7 +292,7 @@ class LeaseRenewalTests {
 
 	@Test
 	@Tag("promise-2")
-	void keyThatCannotBeRenewedDoesNotKeepOthersFromIt() throws Exception {
+	void keyThatCannotBeRenewedDoesNotPreventTheRenewalOfOthers() throws Exception {
 		this.store.renewOneByOne();
 		List<IdempotencyKey> keys = IntStream.range(0, 6).mapToObj((i) -> TestDatabase.newKey()).toList();
 		this.store.before(StoreCall.RENEW, (claim) -> {
@@ -308,7 +308,7 @@ class LeaseRenewalTests {
 					return null;
 				})))
 			.toList();
-		// One after the other: who finds a key free has claimed it.
+		// One key after the other, because the check claims a free key.
 		for (int i = 0; i < keys.size(); i += 2) {
 			IdempotencyKey held = keys.get(i);
 			await().until(() -> isFree(held));
@@ -359,7 +359,7 @@ class LeaseRenewalTests {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-4")
-	void claimWhoseAnswerWasLateDoesNotTakeTheLeaseOfItsSuccessor() throws Exception {
+	void lateAnswerToAClaimDoesNotTakeTheLeaseOfItsSuccessor() throws Exception {
 		CountDownLatch claimed = new CountDownLatch(1);
 		CountDownLatch answered = new CountDownLatch(1);
 		AtomicBoolean first = new AtomicBoolean(true);

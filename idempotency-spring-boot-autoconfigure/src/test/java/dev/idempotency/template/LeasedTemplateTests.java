@@ -85,7 +85,7 @@ class LeasedTemplateTests {
 
 	@Test
 	@Tag("promise-2")
-	void operationOfSomebodyElseIsInProgress() {
+	void operationOfAnotherOwnerIsInProgress() {
 		database.store().claim(TestDatabase.request(this.key));
 		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run)
 			.satisfies((ex) -> assertThat(ex.retryAfter()).isLessThanOrEqualTo(TestDatabase.LEASE).isPositive());
@@ -94,13 +94,13 @@ class LeasedTemplateTests {
 	}
 
 	@Test
-	void errorOfTheHandlerIsRethrownAsItIs() {
+	void exceptionOfTheHandlerIsRethrownUnchanged() {
 		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing).withMessage("no route");
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED);
 	}
 
 	@Test
-	void errorOfTheHandlerIsRecorded() {
+	void exceptionOfTheHandlerIsRecorded() {
 		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing);
 		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::failure)
 			.containsExactly(State.FAILED, new Failure("java.io.IOException", "no route"));
@@ -119,14 +119,14 @@ class LeasedTemplateTests {
 
 	@Test
 	@Tag("promise-4")
-	void handlerThatLostItsKeyIsToldSo() {
+	void ownershipLossIsReportedToTheCaller() {
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> runWhileAnotherTakesOver(false));
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.LOST);
 	}
 
 	@Test
 	@Tag("promise-4")
-	void handlerThatLostItsKeyChangesNothing() {
+	void handlerWithoutOwnershipChangesNothing() {
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> runWhileAnotherTakesOver(false));
 		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
 			.containsExactly(State.IN_PROGRESS, 2);
@@ -134,7 +134,7 @@ class LeasedTemplateTests {
 
 	@Test
 	@Tag("promise-4")
-	void handlerThatLostItsKeyAndFailedIsToldBoth() {
+	void ownershipLossOfAFailedHandlerIsReportedWithItsFailure() {
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> runWhileAnotherTakesOver(true))
 			.withCauseInstanceOf(IllegalStateException.class);
 		assertThat(database.record(this.key).state()).isEqualTo(State.IN_PROGRESS);

@@ -34,8 +34,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for what an {@link IdempotencyTemplate} makes up for when the store is back,
- * although the record is not delivered here again.
+ * Tests for the settlements that an {@link IdempotencyTemplate} records when the store is
+ * available again, although the record is not redelivered to this process.
  */
 @Tag("promise-11")
 class PendingSettlementTests {
@@ -99,7 +99,7 @@ class PendingSettlementTests {
 	}
 
 	@Test
-	void completionIsRecordedAtTheEndOfTheApplication() {
+	void pendingCompletionIsRecordedWhenTheTemplateIsClosed() {
 		this.store.fail(StoreCall.COMPLETE);
 		runUnavailable();
 		this.store.recover();
@@ -109,7 +109,7 @@ class PendingSettlementTests {
 
 	@Test
 	@Tag("promise-2")
-	void completionThatEndedInAnErrorIsNotRepeatedByTheHandler() {
+	void completionIsRetriedWithoutTheHandlerWhenTheStoreThrowsAnError() {
 		this.store.breakOnce(StoreCall.COMPLETE);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(this::run);
 		database.endLease(this.key);
@@ -119,7 +119,7 @@ class PendingSettlementTests {
 	}
 
 	@Test
-	void failureThatEndedInAnErrorIsRecorded() {
+	void failureIsRecordedLaterWhenTheStoreThrowsAnError() {
 		this.store.breakOnce(StoreCall.FAIL);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(this::runHandlerThatFails);
 		await().until(() -> state() == State.FAILED);
@@ -141,7 +141,7 @@ class PendingSettlementTests {
 	}
 
 	@Test
-	void completionThatAlwaysEndsInAnErrorDoesNotKeepOthersFromBeingSettled() {
+	void completionThatAlwaysFailsWithAnErrorDoesNotPreventTheSettlementOfOthers() {
 		List<IdempotencyKey> keys = sixOfWhichHalfFail(() -> {
 			throw new NoClassDefFoundError("as it were");
 		});
@@ -168,7 +168,7 @@ class PendingSettlementTests {
 	}
 
 	@Test
-	void claimWhoseAnswerWasLostIsGivenBack() {
+	void claimIsReleasedLaterWhenItsAnswerWasLost() {
 		this.store.loseAnswers(StoreCall.CLAIM);
 		runUnavailable();
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
@@ -177,7 +177,7 @@ class PendingSettlementTests {
 	}
 
 	@Test
-	void claimWhoseAnswerWasLostDoesNotHoldUpTheNextDelivery() {
+	void claimWithALostAnswerDoesNotBlockTheNextDelivery() {
 		this.store.loseAnswers(StoreCall.CLAIM);
 		runUnavailable();
 		this.store.recover();
@@ -188,7 +188,7 @@ class PendingSettlementTests {
 
 	@Test
 	@Tag("promise-4")
-	void completionWhoseAnswerWasLostIsNotRepeatedByTheHandler() {
+	void handlerDoesNotRunAgainWhenTheAnswerToItsCompletionWasLost() {
 		this.store.loseAnswers(StoreCall.COMPLETE);
 		runUnavailable();
 		this.store.recover();
@@ -198,7 +198,7 @@ class PendingSettlementTests {
 
 	@Test
 	@Tag("promise-4")
-	void completionThatIsTooLateChangesNothing() {
+	void pendingCompletionChangesNothingWhenAnotherOwnerHasTheKey() {
 		this.store.fail(StoreCall.COMPLETE);
 		runUnavailable();
 		database.endLease(this.key);
@@ -211,7 +211,7 @@ class PendingSettlementTests {
 	}
 
 	@Test
-	void recordThatCannotBeReadDoesNotKeepOthersFromBeingSettled() {
+	void unreadableRecordDoesNotPreventTheSettlementOfOthers() {
 		List<IdempotencyKey> keys = sixOfWhichHalfFail(() -> {
 			throw new IdempotencyRecordUnreadableException("Not a record", null);
 		});
@@ -238,7 +238,7 @@ class PendingSettlementTests {
 	}
 
 	@Test
-	void claimsToBeGivenBackDoNotCrowdOutACompletion() {
+	void pendingReleasesDoNotDisplaceACompletion() {
 		this.store.fail(StoreCall.CLAIM, StoreCall.RELEASE);
 		for (int i = 0; i < 1500; i++) {
 			IdempotentOperation other = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
@@ -264,7 +264,7 @@ class PendingSettlementTests {
 
 	@Test
 	@Tag("promise-2")
-	void leaseIsKeptWhileACompletionIsPending() {
+	void leaseIsRenewedWhileACompletionIsPending() {
 		this.store.fail(StoreCall.COMPLETE);
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 			.isThrownBy(() -> this.template.execute(shortOperation(), new TextCodec(), () -> "paid"));
@@ -280,7 +280,7 @@ class PendingSettlementTests {
 	void pendingCompletionIsRecordedAtTheFirstSuccessOfAnyOtherCall() {
 		this.store.fail(StoreCall.COMPLETE);
 		runUnavailable();
-		// The next try of its own is four seconds away.
+		// The next periodic retry is four seconds away.
 		awaitCompletions(4);
 		this.store.recover();
 		IdempotentOperation other = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
@@ -319,7 +319,7 @@ class PendingSettlementTests {
 	}
 
 	@Test
-	void lastTryReachesTheCompletionsBehindThoseThatTheStoreRefuses() {
+	void lastRetryReachesTheCompletionsBehindRefusedOnes() {
 		List<IdempotencyKey> keys = sixOfWhichHalfFail(() -> {
 			throw new IllegalStateException("Result too large");
 		});

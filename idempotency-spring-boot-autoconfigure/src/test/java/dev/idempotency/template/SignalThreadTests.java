@@ -31,8 +31,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link AsyncSettlements}: the thread of the signal may be the one that the
- * store needs for its answer.
+ * Tests for {@link AsyncSettlements} when the stage of a handler completes on the thread
+ * that the store needs for its answer.
  */
 class SignalThreadTests {
 
@@ -58,7 +58,7 @@ class SignalThreadTests {
 	}
 
 	@Test
-	void storeThatNeedsTheSignallingThreadIsNotHeldUp() {
+	void completionDoesNotBlockTheThreadOfTheStageThatTheStoreNeeds() {
 		UnreliableStore store = new UnreliableStore(database.store());
 		store.before(StoreCall.COMPLETE, (claim) -> pass(this.events));
 		store.before(StoreCall.FAIL, (claim) -> pass(this.events));
@@ -80,9 +80,8 @@ class SignalThreadTests {
 		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
 	}
 
-	// What the store does not take in time is made up for, so that the answer comes in
-	// any
-	// case.
+	// A completion that the store did not record in time is retried, so the result alone
+	// proves nothing.
 	private void assertNoCallWasLost() {
 		assertThat(this.listener.storeCalls()).noneMatch((call) -> call.endsWith("unavailable"));
 	}
@@ -98,7 +97,7 @@ class SignalThreadTests {
 	}
 
 	@Test
-	void signalOnTheEventLoopOfTheRedisStoreIsCompleted() {
+	void stageOnTheEventLoopOfTheRedisStoreIsCompleted() {
 		try (IdempotencyTemplate template = new IdempotencyTemplate(redis.store(),
 				new TemplateSettings(null, false, List.of(this.listener)));
 				RedisConnection connection = redis.factory().getConnection()) {
@@ -106,7 +105,7 @@ class SignalThreadTests {
 			CompletableFuture<String> thread = new CompletableFuture<>();
 			CompletableFuture<IdempotentResult<String>> answer = template.executeAsync(this.operation, new TextCodec(),
 					() -> this.handler);
-			// The answer does not come before somebody waits for it.
+			// Redis answers after the time-out, when the handler is running.
 			commands.blpop(0.3, "nothing".getBytes(StandardCharsets.US_ASCII)).thenAccept((nothing) -> {
 				thread.complete(Thread.currentThread().getName());
 				this.handler.complete("PONG");

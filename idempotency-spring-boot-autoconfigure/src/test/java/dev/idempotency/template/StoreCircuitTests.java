@@ -132,7 +132,7 @@ class StoreCircuitTests {
 			}
 			assertThat(logs.messages("WARN")).singleElement()
 				.asString()
-				.contains("The idempotency store 'jdbc' does not answer", "without protection");
+				.contains("The idempotency store 'jdbc' is unavailable", "without protection");
 		}
 		assertThat(this.runs).hasValue(RECORDS);
 		assertThat(this.listener.outcomes()).hasSize(RECORDS).containsOnly(Outcome.UNPROTECTED);
@@ -147,7 +147,7 @@ class StoreCircuitTests {
 		for (int i = 0; i < RECORDS; i++) {
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 				.isThrownBy(() -> run(template, Mode.TRANSACTIONAL))
-				.withMessageContaining("No transaction could be begun");
+				.withMessageContaining("No transaction could begin");
 		}
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMinutes(2));
 		assertThat(this.runs).hasValue(0);
@@ -215,7 +215,7 @@ class StoreCircuitTests {
 	}
 
 	@Test
-	void openCircuitSendsNothing() {
+	void openCircuitSendsNoCall() {
 		IdempotencyTemplate template = template(this.store, null, false);
 		open(template);
 		// The circuit stays open, so that no probe interferes.
@@ -299,7 +299,7 @@ class StoreCircuitTests {
 	}
 
 	@Test
-	void settlementThatTheStoreAlwaysRefusesDoesNotKeepTheCircuitOpen() {
+	void settlementThatIsAlwaysRefusedDoesNotKeepTheCircuitOpen() {
 		IdempotencyTemplate template = template(this.store, null, false);
 		this.store.fail(StoreCall.COMPLETE);
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
@@ -353,9 +353,11 @@ class StoreCircuitTests {
 				run(template, Mode.LEASED);
 				return !logs.messages("INFO").isEmpty();
 			});
-			assertThat(logs.messages("WARN")).singleElement().asString().contains("records wait until it does");
+			assertThat(logs.messages("WARN")).singleElement()
+				.asString()
+				.contains("records are blocked and redelivered");
 			assertThat(logs.messages("INFO"))
-				.isEqualTo(Collections.singletonList("The idempotency store 'unreliable' answers again"));
+				.isEqualTo(Collections.singletonList("The idempotency store 'unreliable' is available again"));
 		}
 	}
 

@@ -71,14 +71,14 @@ class StoreOutageTests {
 	}
 
 	@Test
-	void handlerRunsUnprotectedWhenThatIsAllowed() {
+	void handlerRunsUnprotectedWhenFailOpen() {
 		this.store.fail(StoreCall.CLAIM);
 		assertThat(run(template(true))).isEqualTo(new IdempotentResult<>("run 1", false));
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.UNPROTECTED);
 	}
 
 	@Test
-	void errorOfAnUnprotectedHandlerIsRethrown() {
+	void exceptionOfAnUnprotectedHandlerIsRethrown() {
 		this.store.fail(StoreCall.CLAIM);
 		IllegalArgumentException error = new IllegalArgumentException("handler");
 		assertThatExceptionOfType(IllegalArgumentException.class)
@@ -89,7 +89,7 @@ class StoreOutageTests {
 	}
 
 	@Test
-	void completionThatWasNotTakenIsReported() {
+	void pendingCompletionIsReported() {
 		this.store.fail(StoreCall.COMPLETE);
 		assertUnavailable(template(false));
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.UNAVAILABLE);
@@ -97,7 +97,7 @@ class StoreOutageTests {
 	}
 
 	@Test
-	void completionThatWasNotTakenIsRepeatedInsteadOfTheHandler() {
+	void pendingCompletionIsRetriedInsteadOfTheHandler() {
 		this.store.fail(StoreCall.COMPLETE);
 		IdempotencyTemplate template = template(false);
 		assertUnavailable(template);
@@ -108,7 +108,7 @@ class StoreOutageTests {
 	}
 
 	@Test
-	void completionThatMetAConcurrentTransactionIsRepeatedInsteadOfTheHandler() {
+	void completionIsRetriedInsteadOfTheHandlerAfterALockConflict() {
 		this.store.contend(StoreCall.COMPLETE);
 		IdempotencyTemplate template = template(false);
 		assertThatExceptionOfType(OperationBlockedException.class).isThrownBy(() -> run(template));
@@ -119,7 +119,7 @@ class StoreOutageTests {
 
 	@Test
 	@Tag("promise-1")
-	void failureThatMetAConcurrentTransactionIsStillTheHandlers() {
+	void failureOfTheHandlerIsRethrownAfterALockConflict() {
 		this.store.contend(StoreCall.FAIL);
 		assertThatExceptionOfType(IllegalArgumentException.class)
 			.isThrownBy(() -> template(false).execute(this.operation, new TextCodec(), () -> {
@@ -129,7 +129,7 @@ class StoreOutageTests {
 
 	@Test
 	@Tag("promise-4")
-	void repeatedCompletionHasTheSameToken() {
+	void retriedCompletionHasTheSameToken() {
 		this.store.fail(StoreCall.COMPLETE);
 		IdempotencyTemplate template = template(false);
 		assertUnavailable(template);
@@ -140,7 +140,7 @@ class StoreOutageTests {
 	}
 
 	@Test
-	void completionThatWasNotTakenIsRepeatedAfterTheLease() {
+	void pendingCompletionIsRetriedAfterTheLease() {
 		this.store.fail(StoreCall.COMPLETE);
 		IdempotencyTemplate template = template(false);
 		assertUnavailable(template);
@@ -151,7 +151,7 @@ class StoreOutageTests {
 	}
 
 	@Test
-	void settledCompletionIsNotRepeatedOnceMore() {
+	void settledCompletionIsNotRetried() {
 		this.store.fail(StoreCall.COMPLETE);
 		IdempotencyTemplate template = template(false);
 		assertUnavailable(template);
@@ -163,7 +163,7 @@ class StoreOutageTests {
 
 	@Test
 	@Tag("promise-4")
-	void completionThatCameTooLateGivesWayToTheNewOwner() {
+	void pendingCompletionYieldsToANewOwner() {
 		this.store.fail(StoreCall.COMPLETE);
 		IdempotencyTemplate template = template(false);
 		assertUnavailable(template);
@@ -176,7 +176,7 @@ class StoreOutageTests {
 	}
 
 	@Test
-	void handlerWhoseCompletionIsOpenDoesNotRunUnprotected() {
+	void handlerWithAnOpenCompletionDoesNotRunUnprotected() {
 		this.store.fail(StoreCall.COMPLETE);
 		IdempotencyTemplate template = template(true);
 		assertUnavailable(template);

@@ -167,7 +167,7 @@ class StoreRefusalTests {
 	}
 
 	@Test
-	void handlerOfAnotherIsolationDoesNotStopTheOthers() {
+	void handlerWithAnUnsupportedIsolationDoesNotStopTheOthers() {
 		try (TestDatabase partitioned = TestDatabase.partitioned()) {
 			template(partitioned.store(), partitioned.pool(), false);
 			DefaultTransactionDefinition serializable = new DefaultTransactionDefinition();
@@ -265,7 +265,7 @@ class StoreRefusalTests {
 	}
 
 	@Test
-	void refusedCompletionOfABatchDoesNotKeepItsNeighboursFromBeingRecorded() {
+	void refusedCompletionOfABatchDoesNotPreventTheOthers() {
 		BatchOf batch = new BatchOf(database, Mode.LEASED, false);
 		batch.store().before(StoreCall.COMPLETE, (claim) -> {
 			if (claim.key().value().equals("x")) {
@@ -280,9 +280,9 @@ class StoreRefusalTests {
 		batch.template().close();
 	}
 
-	// As a store does that sends one command for each key.
+	// Such as a store that sends one command for each key.
 	@Test
-	void recordBehindARefusedOneIsFreeAlthoughTheBatchHadClaimedIt() {
+	void recordBehindARefusedOneIsReleasedWhenTheBatchHadClaimedIt() {
 		BatchOf batch = new BatchOf(database, Mode.LEASED, false);
 		AtomicInteger asked = new AtomicInteger();
 		batch.store().before(StoreCall.CLAIM, (claim) -> {
@@ -329,7 +329,7 @@ class StoreRefusalTests {
 	@ParameterizedTest
 	@MethodSource("outages")
 	@Tag("promise-11")
-	void knownErrorOfAStoreThatIsGoneIsAnOutage(RuntimeException error) {
+	void connectionErrorOfAStoreIsAnOutage(RuntimeException error) {
 		UnreliableStore unreliable = new UnreliableStore(store);
 		template(unreliable, pool, false);
 		unreliable.before(StoreCall.CLAIM, (claim) -> {

@@ -52,7 +52,7 @@ class StoredResultTests {
 
 	@Test
 	@Tag("promise-3")
-	void duplicateGetsTheFirstResult() {
+	void duplicateReplaysTheFirstResult() {
 		run();
 		assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", true));
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.DUPLICATE);
@@ -68,7 +68,7 @@ class StoredResultTests {
 	@ParameterizedTest
 	@ValueSource(classes = { NoClassDefFoundError.class, StackOverflowError.class })
 	@Tag("promise-2")
-	void errorOfTheCodecDoesNotRepeatTheHandler(Class<? extends Error> type) {
+	void codecErrorDoesNotRepeatTheHandler(Class<? extends Error> type) {
 		IdempotentResult<String> executed = this.template.execute(this.operation, new BrokenCodec() {
 
 			@Override
@@ -120,7 +120,7 @@ class StoredResultTests {
 	}
 
 	@Test
-	void resultsOfBatchesAndOfSignalsAreReadBack() {
+	void resultsOfBatchesAndAsyncOperationsAreReadBack() {
 		CountingCodec codec = new CountingCodec("unreadable");
 		this.template.executeAsync(newOperation(), codec, () -> CompletableFuture.completedFuture("readable")).join();
 		assertThat(codec.reads).hasValue(1);

@@ -63,8 +63,8 @@ class ThreadShortageTests {
 	}
 
 	private Settlements settlements(int failures) {
-		return new Settlements(this.store, this.calls, CompletionCache.NONE, this.leases, this.listener,
-				new FailingThreads(failures));
+		return new Settlements(this.store, this.calls, new LocalCompletions(CompletionCache.NONE), this.leases,
+				this.listener, new FailingThreads(failures));
 	}
 
 	private OwnedClaim keep(ClaimRequest request) {
@@ -73,7 +73,7 @@ class ThreadShortageTests {
 				System.nanoTime());
 	}
 
-	private void completeInVain(ClaimRequest request) {
+	private void completeWithoutStore(ClaimRequest request) {
 		OwnedClaim claim = keep(request);
 		this.store.fail(StoreCall.COMPLETE);
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
@@ -86,40 +86,40 @@ class ThreadShortageTests {
 	}
 
 	@Test
-	void looksBeginWhenAThreadCanBeStarted() {
+	void periodicTaskStartsAtTheNextRequestWhenNoThreadCouldBeStarted() {
 		AtomicInteger done = new AtomicInteger();
-		Looks looks = new Looks(done::incrementAndGet, new FailingThreads(2));
+		PeriodicTask task = new PeriodicTask(done::incrementAndGet, new FailingThreads(2));
 		for (int i = 0; i < 2; i++) {
-			assertThatExceptionOfType(InternalError.class).isThrownBy(() -> looks.every(Duration.ofMillis(10)));
+			assertThatExceptionOfType(InternalError.class).isThrownBy(() -> task.runEvery(Duration.ofMillis(10)));
 		}
 		long start = System.nanoTime();
-		looks.every(Duration.ofMillis(500));
+		task.runEvery(Duration.ofMillis(500));
 		await().until(() -> done.get() >= 2);
-		// What could not be begun was not begun then.
+		// The requests that failed have scheduled nothing.
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThanOrEqualTo(Duration.ofSeconds(1));
-		looks.every(Duration.ofMillis(10));
+		task.runEvery(Duration.ofMillis(10));
 		await().until(() -> done.get() > 5);
-		looks.close();
+		task.close();
 	}
 
 	@Test
 	@Tag("promise-2")
-	void leasesAreRenewedWhenAThreadCanBeStarted() {
+	void leasesAreRenewedAfterTheNextClaimWhenNoThreadCouldBeStarted() {
 		this.leases = leases(1);
 		this.settlements = settlements(0);
 		assertThatExceptionOfType(InternalError.class).isThrownBy(() -> keep(this.first));
 		keep(this.second);
 		await().until(() -> this.store.renewals().size() > 2);
-		// The key of the first is left to its lease.
+		// The lease of the first key is left to expire.
 		assertThat(this.store.renewals()).containsOnly(1);
 	}
 
 	@Test
 	@Tag("promise-11")
-	void completionsAreMadeUpForWhenAThreadCanBeStarted() {
+	void pendingCompletionsAreRecordedAfterTheNextOneWhenNoThreadCouldBeStarted() {
 		this.settlements = settlements(1);
-		completeInVain(this.first);
-		completeInVain(this.second);
+		completeWithoutStore(this.first);
+		completeWithoutStore(this.second);
 		await().untilAsserted(
 				() -> assertThat(List.of(state(this.first), state(this.second))).containsOnly(State.COMPLETED));
 	}
@@ -127,9 +127,9 @@ class ThreadShortageTests {
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-2")
-	void signalIsSettledOnItsOwnThreadWhenNoOtherCanBeStarted() {
+	void asyncResultIsRecordedOnTheThreadOfTheHandlerWhenNoThreadCanBeStarted() {
 		ThreadFactory threads = new FailingThreads(1);
-		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements, new Results(), threads,
+		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements, new StoredResults(), threads,
 				new FailingThreads(1))) {
 			CompletableFuture<String> handler = new CompletableFuture<>();
 			CompletableFuture<IdempotentResult<String>> answer = settle(asynchronous, this.first, handler);

@@ -40,7 +40,7 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for {@link IdempotencyTemplate} in {@link Mode#TRANSACTIONAL} with a single
- * connection, when errors, interrupts or lost answers get in the way.
+ * connection, when errors, interrupts or lost answers occur.
  */
 @Tag("promise-5")
 class TransactionalErrorTests {
@@ -99,7 +99,8 @@ class TransactionalErrorTests {
 		this.template.execute(this.operation, ResultCodec.none(), this::failInterrupted);
 	}
 
-	// The note of the failure has to wait for a new connection, which an interrupt ends.
+	// The note of the failure waits for a new connection, and an interrupt would end that
+	// wait.
 	private String failInterrupted() {
 		this.pool.getHikariPoolMXBean().softEvictConnections();
 		Thread.currentThread().interrupt();
@@ -126,7 +127,7 @@ class TransactionalErrorTests {
 		return database.record(this.key);
 	}
 
-	// The first claim inserts the record, the second takes over one that has failed.
+	// The first claim inserts the record, the second one takes over a failed record.
 	@ParameterizedTest
 	@ValueSource(ints = { 1, 2 })
 	void errorOfAClaimLeavesNoTransactionOnItsThread(int claim) {
@@ -169,10 +170,10 @@ class TransactionalErrorTests {
 	}
 
 	@Test
-	void commitWhoseAnswerIsLostIsNotCalledARollback() {
+	void lostAnswerOfACommitIsNotReportedAsARollback() {
 		this.manager.answerLost = true;
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(this::run)
-			.withMessageStartingWith("Nobody knows whether this execution was committed")
+			.withMessageStartingWith("The outcome of the commit is unknown")
 			.withMessageContaining(this.key.toString());
 		assertThat(record().state()).isEqualTo(State.COMPLETED);
 		this.manager.answerLost = false;
@@ -180,30 +181,30 @@ class TransactionalErrorTests {
 	}
 
 	@Test
-	void commitOfABatchWhoseAnswerIsLostIsNotCalledARollback() {
+	void lostAnswerOfABatchCommitIsNotReportedAsARollback() {
 		this.manager.answerLost = true;
-		assertThat(lostBatch((due) -> List.of("done"))).startsWith("Nobody knows whether this execution was committed");
+		assertThat(lostBatch((due) -> List.of("done"))).startsWith("The outcome of the commit is unknown");
 		assertThat(record().state()).isEqualTo(State.COMPLETED);
 	}
 
 	@Test
-	void rollbackAfterWhichAnotherCompletesIsCalledARollback() {
+	void rollbackIsReportedAsARollbackWhenAnotherOwnerCompletes() {
 		this.manager.afterRollback = this::completeElsewhere;
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(this::runFailing)
-			.withMessageStartingWith("This execution was rolled back");
+			.withMessageStartingWith("The execution was rolled back");
 	}
 
 	@Test
-	void rollbackOfABatchAfterWhichAnotherCompletesIsCalledARollback() {
+	void rollbackOfABatchIsReportedAsARollbackWhenAnotherOwnerCompletes() {
 		this.manager.afterRollback = this::completeElsewhere;
 		assertThat(lostBatch((due) -> {
 			throw new IllegalStateException("handler");
-		})).startsWith("This execution was rolled back");
+		})).startsWith("The execution was rolled back");
 	}
 
 	@Test
 	@Tag("promise-3")
-	void rollbackThatTheHandlerWantsCompletesWithItsResult() {
+	void requestedRollbackCompletesTheOperationWithItsResult() {
 		assertThat(runWithoutEffect()).isEqualTo(new IdempotentResult<>("undone", false));
 		assertThat(record()).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
 			.containsExactly(State.COMPLETED, 1);
@@ -211,15 +212,15 @@ class TransactionalErrorTests {
 	}
 
 	@Test
-	void rollbackThatTheHandlerWantsAndAfterWhichAnotherCompletesIsBlocked() {
+	void requestedRollbackIsBlockedWhenAnotherOwnerCompletes() {
 		this.manager.afterRollback = this::completeElsewhere;
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(this::runWithoutEffect)
-			.withMessageStartingWith("This execution was rolled back");
+			.withMessageStartingWith("The execution was rolled back");
 		assertThat(this.pool.getHikariPoolMXBean().getActiveConnections()).isZero();
 	}
 
 	@Test
-	void rollbackThatABatchWantsAndAfterWhichAnotherCompletesIsBlocked() {
+	void requestedRollbackOfABatchIsBlockedWhenAnotherOwnerCompletes() {
 		this.manager.afterRollback = this::completeElsewhere;
 		BatchResult<String> executed = this.template.executeAll(List.of(new BatchItem(this.operation, 0)),
 				Mode.TRANSACTIONAL, new TextCodec(), WITHOUT_EFFECT, (due) -> List.of("undone"));
@@ -244,7 +245,7 @@ class TransactionalErrorTests {
 	}
 
 	/**
-	 * Fails after a claim.
+	 * Throws an error after a claim.
 	 */
 	private static final class FailingListener implements IdempotencyListener {
 
@@ -253,14 +254,14 @@ class TransactionalErrorTests {
 		@Override
 		public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
 			if (call == StoreCall.CLAIM && this.claims.getAndDecrement() == 1) {
-				throw new NoClassDefFoundError("as it were");
+				throw new NoClassDefFoundError("after the claim");
 			}
 		}
 
 	}
 
 	/**
-	 * Loses the answers to its commits, and lets others in after a rollback.
+	 * Loses the answers to its commits, and lets another owner complete after a rollback.
 	 */
 	@SuppressWarnings("serial")
 	private static final class TestManager extends JdbcTransactionManager {

@@ -82,7 +82,7 @@ class TransactionalFailureTests {
 	}
 
 	@Test
-	void checkedErrorOfTheHandlerIsRethrownAsItIs() {
+	void checkedExceptionOfTheHandlerIsRethrownUnchanged() {
 		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing).withMessageStartingWith("no route");
 		assertThat(this.operation.outcomes()).containsExactly(Outcome.FAILED);
 	}
@@ -154,8 +154,8 @@ class TransactionalFailureTests {
 			.hasValueSatisfying((record) -> assertThat(record.state()).isEqualTo(State.FAILED));
 	}
 
-	// Nothing of ours comes after the handler, and the driver takes the ROLLBACK with
-	// which the server answers a COMMIT for a success.
+	// The engine executes no statement after the handler, and the driver reports success
+	// when the server answers a COMMIT with ROLLBACK.
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-15")

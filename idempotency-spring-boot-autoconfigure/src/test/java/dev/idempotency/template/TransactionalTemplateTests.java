@@ -79,14 +79,14 @@ class TransactionalTemplateTests {
 	@Test
 	@Tag("promise-3")
 	@Tag("promise-8")
-	void duplicateGetsTheFirstResultWithoutRunning() {
+	void duplicateReplaysTheFirstResultWithoutRunning() {
 		assertThat(this.operation.run()).isEqualTo(new IdempotentResult<>("run 1", false));
 		assertThat(this.operation.run()).isEqualTo(new IdempotentResult<>("run 1", true));
 		assertThat(this.operation.effects()).isOne();
 	}
 
 	@Test
-	void listenerIsToldTheOutcomes() {
+	void listenerIsNotifiedOfTheOutcomes() {
 		this.operation.run();
 		this.operation.run();
 		assertThat(this.operation.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.DUPLICATE);
@@ -104,7 +104,7 @@ class TransactionalTemplateTests {
 
 	@Test
 	@Tag("promise-3")
-	void duplicateIsFoundWhateverTheIsolation() {
+	void duplicateIsFoundAtEachIsolationLevel() {
 		DefaultTransactionDefinition serializable = new DefaultTransactionDefinition();
 		serializable.setIsolationLevel(TransactionDefinition.ISOLATION_SERIALIZABLE);
 		this.operation.run();
@@ -112,7 +112,7 @@ class TransactionalTemplateTests {
 		})).isEqualTo(new IdempotentResult<>("run 1", true));
 	}
 
-	// Who waits too long for the winner is delivered again.
+	// A record that waits too long for the winner is redelivered.
 	private boolean deliver() {
 		return await().pollInSameThread()
 			.pollDelay(Duration.ZERO)

@@ -1,0 +1,174 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Consumer;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotentExecution;
+import dev.idempotency.IdempotentExecutionHolder;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OperationRejectedException;
+import dev.idempotency.OwnershipLostException;
+import dev.idempotency.template.IdempotencyListener.Execution;
+import dev.idempotency.template.IdempotencyListener.Outcome;
+
+/**
+ * One delivery of an operation: runs its handler, and reports its outcome to the listener
+ * and to the context of the operation.
+ *
+ * @param <T> the type of the result
+ * @param <E> the type of the exception that the handler throws
+ */
+final class Invocation<T, E extends Throwable> {
+
+	private final IdempotentOperation operation;
+
+	private final OperationHandler<T, E> handler;
+
+	private final IdempotencyListener listener;
+
+	private final OperationContext.@Nullable OpenContext context;
+
+	private final long start = System.nanoTime();
+
+	private boolean started;
+
+	private int attempt;
+
+	private @Nullable Throwable handlerFailure;
+
+	private Outcome outcome = Outcome.FAILED;
+
+	private boolean unprotected;
+
+	private boolean deferred;
+
+	Invocation(IdempotentOperation operation, OperationHandler<T, E> handler, IdempotencyListener listener,
+			OperationContext context) {
+		this.operation = operation;
+		this.handler = handler;
+		this.listener = listener;
+		this.context = context.begin(operation);
+	}
+
+	IdempotentOperation operation() {
+		return this.operation;
+	}
+
+	/**
+	 * Whether the handler has been started for the operation in this process, by this
+	 * delivery or by an earlier one whose completion was pending.
+	 * @return whether it must not run again without protection
+	 */
+	boolean isStarted() {
+		return this.started;
+	}
+
+	void markStarted() {
+		this.started = true;
+	}
+
+	@Nullable T run(IdempotentExecution execution) throws E {
+		this.started = true;
+		this.attempt = execution.attempt();
+		List<@Nullable IdempotentExecution> previous = IdempotentExecutionHolder.bind(List.of(execution));
+		try {
+			return this.handler.handle();
+		}
+		catch (Throwable ex) {
+			this.handlerFailure = ex;
+			throw ex;
+		}
+		finally {
+			IdempotentExecutionHolder.bind(previous);
+		}
+	}
+
+	@Nullable T runUnprotected() throws E {
+		this.unprotected = true;
+		return this.handler.handle();
+	}
+
+	void ended(IdempotentResult<?> result) {
+		this.outcome = result.duplicate() ? Outcome.DUPLICATE : Outcome.PROCESSED;
+	}
+
+	void failed(Throwable error) {
+		this.outcome = (error == this.handlerFailure) ? Outcome.FAILED : outcome(error);
+	}
+
+	/**
+	 * Report the outcome of an asynchronous operation that has ended.
+	 * @param result its result
+	 * @param error the reason of its failure
+	 */
+	void ended(@Nullable IdempotentResult<?> result, @Nullable Throwable error) {
+		if (result != null) {
+			ended(result);
+		}
+		else if (error instanceof OwnershipLostException) {
+			this.outcome = Outcome.LOST;
+		}
+		report();
+	}
+
+	/**
+	 * Defer the report until the transaction of the caller has ended.
+	 * @return receives the outcome
+	 */
+	Consumer<Outcome> deferReport() {
+		this.deferred = true;
+		return (ended) -> {
+			this.deferred = false;
+			this.outcome = ended;
+			report();
+		};
+	}
+
+	void report() {
+		if (this.deferred) {
+			return;
+		}
+		Execution execution = new Execution(this.operation.name(), this.operation.mode(), this.operation.key(),
+				this.unprotected ? Outcome.UNPROTECTED : this.outcome, Duration.ofNanos(System.nanoTime() - this.start),
+				this.attempt);
+		this.listener.executed(execution);
+		if (this.context != null) {
+			this.context.ended(execution);
+		}
+	}
+
+	/**
+	 * Leave the context of the operation on the thread that began it.
+	 */
+	void leaveContext() {
+		if (this.context != null) {
+			this.context.close();
+		}
+	}
+
+	static Outcome outcome(Throwable error) {
+		if (error instanceof OperationInProgressException) {
+			return Outcome.IN_PROGRESS;
+		}
+		if (error instanceof OwnershipLostException) {
+			return Outcome.LOST;
+		}
+		if (error instanceof IdempotencyRecordUnreadableException) {
+			return Outcome.UNREADABLE;
+		}
+		if (error instanceof IdempotencyStoreUnavailableException) {
+			return Outcome.UNAVAILABLE;
+		}
+		if (error instanceof IdempotencyStoreRefusedException) {
+			return Outcome.REFUSED;
+		}
+		return (error instanceof OperationRejectedException) ? Outcome.REJECTED : Outcome.FAILED;
+	}
+
+}

@@ -1,0 +1,163 @@
+package dev.idempotency.template;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyKeyReusedException;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OperationRejectedException;
+import dev.idempotency.StoredResultUnreadableException;
+import dev.idempotency.store.Claim;
+
+/**
+ * Writes results for the store and replays them for duplicates. The first results of each
+ * listener and class are also read after they are written: a result that cannot be read
+ * is reported with the record that it belongs to, not by the first duplicate.
+ */
+final class StoredResults {
+
+	private static final Log logger = LogFactory.getLog(StoredResults.class);
+
+	// More than one, because a first result may be empty or contain null.
+	private static final int CHECKS = 10;
+
+	private static final int MAX_CLASSES = 100;
+
+	private final Map<String, Map<Class<?>, ReadCheck>> listeners = new ConcurrentHashMap<>();
+
+	/**
+	 * Convert a claim that was not acquired into a replayed result or an exception.
+	 * @param operation the operation
+	 * @param claim the answer of the store
+	 * @param codec reads the stored result
+	 * @param <T> the type of the result
+	 * @return the result of the completed operation
+	 * @throws OperationInProgressException if another consumer has the claim
+	 * @throws OperationRejectedException if the key was used for other content, or the
+	 * stored result cannot be read
+	 */
+	static <T> IdempotentResult<T> replay(IdempotentOperation operation, Claim claim, ResultCodec<T> codec) {
+		if (claim instanceof Claim.Completed completed) {
+			return new IdempotentResult<>(read(operation, completed.result(), codec), true);
+		}
+		if (claim instanceof Claim.InProgress inProgress) {
+			throw new OperationInProgressException(operation
+					+ " is being processed by another consumer. The partition is paused and the record is redelivered "
+					+ "until that claim completes, fails or expires", inProgress.retryAfter());
+		}
+		throw new IdempotencyKeyReusedException("The idempotency key was already used with other content: " + operation
+				+ ". Use a new key for each new operation in the producer");
+	}
+
+	private static <T> @Nullable T read(IdempotentOperation operation, byte @Nullable [] result, ResultCodec<T> codec) {
+		if (result == null) {
+			return null;
+		}
+		try {
+			return codec.read(result);
+		}
+		catch (RuntimeException | LinkageError | StackOverflowError ex) {
+			throw new StoredResultUnreadableException(
+					"The operation has completed, but its stored result of " + result.length
+							+ " bytes cannot be read as the type that the handler declares: " + operation
+							+ ". Correct the type so that the stored result can be read, and send the record again",
+					ex);
+		}
+	}
+
+	/**
+	 * Write a result after the effect of its operation: a completion without a result is
+	 * better than a second execution.
+	 * @param operation the operation
+	 * @param result its result
+	 * @param codec writes the result
+	 * @param <T> the type of the result
+	 * @return its bytes, {@code null} if there is no result or it cannot be written
+	 */
+	<T> byte @Nullable [] write(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
+		try {
+			return writeOrFail(operation, result, codec);
+		}
+		catch (RuntimeException | LinkageError | StackOverflowError ex) {
+			logger.error("The result of " + operation + " cannot be stored, so its duplicates have no result. "
+					+ "Make the result type serializable", ex);
+			return null;
+		}
+	}
+
+	/**
+	 * Write a result while the transaction of its effect can still be rolled back.
+	 * @param operation the operation
+	 * @param result its result
+	 * @param codec writes the result
+	 * @param <T> the type of the result
+	 * @return its bytes, {@code null} if there is no result
+	 */
+	<T> byte @Nullable [] writeOrFail(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
+		byte[] bytes = codec.write(result);
+		if (bytes != null && result != null) {
+			checkReadable(operation, result, bytes, codec);
+		}
+		return bytes;
+	}
+
+	// The bytes are stored in any case: the effect counts, and a corrected type can read
+	// them.
+	private <T> void checkReadable(IdempotentOperation operation, T result, byte[] bytes, ResultCodec<T> codec) {
+		ReadCheck check = find(operation.name(), result.getClass());
+		if (check == null || !check.isDue()) {
+			return;
+		}
+		try {
+			codec.read(bytes);
+		}
+		catch (RuntimeException | LinkageError | StackOverflowError ex) {
+			if (check.isFirstFailure()) {
+				StoredResultUnreadableException unreadable = new StoredResultUnreadableException("The result of "
+						+ operation
+						+ " can be stored but not read back, so duplicates of this and of similar operations are "
+						+ "rejected and passed to the recoverer instead of suppressed. Correct the result type or the "
+						+ "types that it contains, here in " + result.getClass().getName(), ex);
+				logger.error(unreadable.getMessage(), unreadable.getCause());
+			}
+		}
+	}
+
+	private @Nullable ReadCheck find(String listener, Class<?> type) {
+		Map<Class<?>, ReadCheck> types = this.listeners.get(listener);
+		if (types == null) {
+			types = this.listeners.computeIfAbsent(listener, (name) -> new ConcurrentHashMap<>());
+		}
+		ReadCheck check = types.get(type);
+		if (check == null && types.size() < MAX_CLASSES) {
+			check = types.computeIfAbsent(type, (any) -> new ReadCheck());
+		}
+		return check;
+	}
+
+	/**
+	 * The number of results of one listener and class that are still to be checked.
+	 */
+	private static final class ReadCheck {
+
+		private final AtomicInteger remaining = new AtomicInteger(CHECKS);
+
+		private final AtomicBoolean failed = new AtomicBoolean();
+
+		boolean isDue() {
+			return this.remaining.get() > 0 && this.remaining.getAndDecrement() > 0;
+		}
+
+		boolean isFirstFailure() {
+			return this.failed.compareAndSet(false, true);
+		}
+
+	}
+
+}
