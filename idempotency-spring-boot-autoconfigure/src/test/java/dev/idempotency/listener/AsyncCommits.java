@@ -24,6 +24,8 @@ final class AsyncCommits {
 
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
 
+	private static final int COPIES = 3;
+
 	private AsyncCommits() {
 	}
 
@@ -33,14 +35,18 @@ final class AsyncCommits {
 	}
 
 	static void await(String topic, int partition) {
-		try {
-			awaitNoLag(REGULAR, topic, partition);
+		for (int copies = 0; copies < COPIES; copies++) {
+			try {
+				awaitNoLag(REGULAR, topic, partition);
+				return;
+			}
+			catch (ConditionTimeoutException ex) {
+				// The commit of the copy can be dropped as well.
+				ConsumerRecord<String, String> record = last(topic).get(partition);
+				Kafka.send(new ProducerRecord<>(topic, partition, record.key(), record.value(), record.headers()));
+			}
 		}
-		catch (ConditionTimeoutException ex) {
-			ConsumerRecord<String, String> record = last(topic).get(partition);
-			Kafka.send(new ProducerRecord<>(topic, partition, record.key(), record.value(), record.headers()));
-			awaitNoLag(PATIENCE, topic, partition);
-		}
+		awaitNoLag(PATIENCE, topic, partition);
 	}
 
 	private static Map<Integer, ConsumerRecord<String, String>> last(String topic) {

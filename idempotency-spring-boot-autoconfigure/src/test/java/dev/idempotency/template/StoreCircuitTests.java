@@ -45,7 +45,7 @@ import static org.awaitility.Awaitility.await;
 @Order(1)
 class StoreCircuitTests {
 
-	private static final int RECORDS = 10_000;
+	private static final int RECORDS = 2_000;
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
@@ -118,7 +118,7 @@ class StoreCircuitTests {
 		for (int i = 0; i < RECORDS; i++) {
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> run(template, mode));
 		}
-		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMinutes(2));
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMinutes(1));
 		assertThat(this.runs).hasValue(0);
 		assertThat(this.listener.outcomes()).hasSize(RECORDS).containsOnly(Outcome.UNAVAILABLE);
 	}
@@ -149,7 +149,7 @@ class StoreCircuitTests {
 				.isThrownBy(() -> run(template, Mode.TRANSACTIONAL))
 				.withMessageContaining("No transaction could begin");
 		}
-		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMinutes(2));
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMinutes(1));
 		assertThat(this.runs).hasValue(0);
 		assertThat(this.listener.outcomes()).hasSize(RECORDS).containsOnly(Outcome.UNAVAILABLE);
 	}

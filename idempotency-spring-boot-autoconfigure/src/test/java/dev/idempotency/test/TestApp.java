@@ -53,7 +53,7 @@ public final class TestApp {
 				JPA + ",org.springframework.boot.data.redis.autoconfigure." + "DataRedisAutoConfiguration");
 		with(BROKERS, Servers.kafka().getBrokersAsString());
 		with("spring.kafka.consumer.auto-offset-reset", "earliest");
-		with("spring.kafka.consumer.properties.fetch.max.wait.ms", 100);
+		with("spring.kafka.consumer.properties.fetch.max.wait.ms", 200);
 		with("spring.kafka.listener.poll-timeout", "500ms");
 		with("spring.datasource.username", Servers.postgres().username());
 		with("spring.datasource.password", Servers.postgres().password());
