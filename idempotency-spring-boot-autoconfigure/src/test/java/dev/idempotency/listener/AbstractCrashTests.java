@@ -8,6 +8,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -15,6 +16,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * For tests for a consumer process that is killed, with Boot's default error handler: a
  * first process stops dead at all points of a shape, is killed, and a second takes over.
  */
+@ResourceLock("processes")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class AbstractCrashTests {
 

@@ -3,7 +3,6 @@ package dev.idempotency.listener;
 import java.time.Duration;
 import java.util.List;
 
-import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.annotation.Configuration;
@@ -21,7 +20,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for a database that fails under traffic and returns, with the default error
  * handler of Boot.
  */
-@Order(1)
 class PostgresOutageTests {
 
 	private static final Duration RESUMED = Duration.ofSeconds(30);

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.List;
 
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -21,7 +20,6 @@ import static org.awaitility.Awaitility.await;
  * writes, with the default error handler of Boot.
  */
 @Execution(ExecutionMode.CONCURRENT)
-@Order(1)
 class RedisOutageTests {
 
 	private static final Duration RESUMED = Duration.ofSeconds(30);

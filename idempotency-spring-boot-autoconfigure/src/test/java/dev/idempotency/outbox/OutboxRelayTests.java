@@ -16,7 +16,6 @@ import java.util.stream.IntStream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Value;
@@ -35,7 +34,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for relays, of which several share an outbox.
  */
-@Order(1)
 class OutboxRelayTests {
 
 	private static final int ACCOUNTS = 40;
