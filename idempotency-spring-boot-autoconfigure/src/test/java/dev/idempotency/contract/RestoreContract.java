@@ -34,7 +34,8 @@ interface RestoreContract extends StoreContract {
 	@Tag("promise-4")
 	default void forgottenClaimIsRestoredWithItsFenceAndAttempt() {
 		IdempotencyKey key = Requests.newKey();
-		ClaimRequest owner = restored(key);
+		ClaimRequest owner = Requests.request(key);
+		assertThat(store().restore(owner, ACQUIRED)).isEqualTo(Settlement.SETTLED);
 		IdempotencyRecord record = record(key);
 		assertThat(record.state()).isEqualTo(State.IN_PROGRESS);
 		assertThat(record.fence()).isEqualTo(7);
