@@ -118,7 +118,7 @@ class RepliesTests {
 			assertThat(logs.messages("ERROR")).singleElement()
 				.asString()
 				.contains("RepliesTests.Listeners.nested", "topic " + topic(name), "partition 0", "offset 0",
-						"can be stored but not read back", "Envelope", "rejected", "correct the result type")
+						"can be stored but not read back", "Envelope", "rejected", "Correct the result type")
 				.doesNotContain("secret");
 			send(name, "second");
 			assertThat(this.dead.deliveries(topic(name))).containsExactly(0L, 1L);
