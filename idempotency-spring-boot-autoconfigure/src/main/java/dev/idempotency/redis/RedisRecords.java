@@ -13,6 +13,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.redis.Replies.ScannedRecord;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords;
@@ -39,8 +40,8 @@ final class RedisRecords implements IdempotencyRecords {
 	public Overview overview() {
 		return this.connections.onSharedConnection((commands, deadline) -> {
 			Map<String, Tally> scopes = new TreeMap<>();
-			boolean complete = new Walk(commands, this.scripts, deadline, this.timeout).go((seen) -> {
-				scopes.computeIfAbsent(seen.record().key().scope(), (scope) -> new Tally()).add(seen);
+			boolean complete = new RecordScan(commands, this.scripts, deadline, this.timeout).scan((scanned) -> {
+				scopes.computeIfAbsent(scanned.record().key().scope(), (scope) -> new Tally()).add(scanned);
 				return true;
 			});
 			List<ScopeCount> counted = scopes.entrySet()
@@ -53,23 +54,23 @@ final class RedisRecords implements IdempotencyRecords {
 
 	@Override
 	public Page stuck(int limit, @Nullable String after) {
-		return list(Seen::stuck, limit, after);
+		return list(ScannedRecord::stuck, limit, after);
 	}
 
 	@Override
 	public Page failed(int limit, @Nullable String after) {
-		return list((seen) -> seen.record().failure() != null, limit, after);
+		return list((scanned) -> scanned.record().failure() != null, limit, after);
 	}
 
-	private Page list(Predicate<Seen> condition, int limit, @Nullable String after) {
+	private Page list(Predicate<ScannedRecord> condition, int limit, @Nullable String after) {
 		if (after != null) {
-			throw new IllegalArgumentException("Redis has no order of records, so its lists cannot be continued");
+			throw new IllegalArgumentException("Redis keeps no order of records, so its lists cannot be continued");
 		}
 		return this.connections.onSharedConnection((commands, deadline) -> {
 			List<IdempotencyRecord> found = new ArrayList<>();
-			boolean complete = new Walk(commands, this.scripts, deadline, this.timeout).go((seen) -> {
-				if (condition.test(seen)) {
-					found.add(seen.record());
+			boolean complete = new RecordScan(commands, this.scripts, deadline, this.timeout).scan((scanned) -> {
+				if (condition.test(scanned)) {
+					found.add(scanned.record());
 				}
 				return found.size() <= limit;
 			});
@@ -81,9 +82,9 @@ final class RedisRecords implements IdempotencyRecords {
 	public Page evictable(Selection selection, boolean force, int limit, @Nullable String after) {
 		return this.connections.onSharedConnection((commands, deadline) -> {
 			List<IdempotencyRecord> found = new ArrayList<>();
-			String next = new Walk(commands, this.scripts, deadline, this.timeout).go(after, (seen) -> {
-				IdempotencyRecord record = seen.record();
-				if (selection.matches(record.key(), record.createdAt()) && (force || !seen.isLive())) {
+			String next = new RecordScan(commands, this.scripts, deadline, this.timeout).scan(after, (scanned) -> {
+				IdempotencyRecord record = scanned.record();
+				if (selection.matches(record.key(), record.createdAt()) && (force || !scanned.isLive())) {
 					found.add(record);
 				}
 				return found.size() < limit;
@@ -138,14 +139,14 @@ final class RedisRecords implements IdempotencyRecords {
 
 		private @Nullable Duration oldest;
 
-		void add(Seen seen) {
-			State state = seen.record().state();
+		void add(ScannedRecord scanned) {
+			State state = scanned.record().state();
 			this.failed += (state == State.FAILED) ? 1 : 0;
 			this.completed += (state == State.COMPLETED) ? 1 : 0;
-			this.stuck += seen.stuck() ? 1 : 0;
+			this.stuck += scanned.stuck() ? 1 : 0;
 			if (state == State.IN_PROGRESS) {
 				this.inProgress++;
-				Duration age = Duration.between(seen.record().createdAt(), seen.now());
+				Duration age = Duration.between(scanned.record().createdAt(), scanned.now());
 				this.oldest = (this.oldest == null || age.compareTo(this.oldest) > 0) ? age : this.oldest;
 			}
 		}

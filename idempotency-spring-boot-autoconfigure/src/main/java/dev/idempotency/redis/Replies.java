@@ -95,7 +95,7 @@ final class Replies {
 		return (end < 0) ? new Failure(text, null) : new Failure(text.substring(0, end), text.substring(end + 1));
 	}
 
-	static @Nullable Seen seen(byte[] reply) {
+	static @Nullable ScannedRecord scanned(byte[] reply) {
 		if (reply.length == 0) {
 			return null;
 		}
@@ -104,7 +104,22 @@ final class Replies {
 		Instant now = reader.instant();
 		String scope = reader.text((int) reader.number());
 		String key = reader.text((int) reader.number());
-		return new Seen(record(IdempotencyKey.of(scope, key), reader), stuck, now);
+		return new ScannedRecord(record(IdempotencyKey.of(scope, key), reader), stuck, now);
+	}
+
+	/**
+	 * A record that a scan has read.
+	 *
+	 * @param record the record
+	 * @param stuck whether it is an expired claim
+	 * @param now the time of the server
+	 */
+	record ScannedRecord(IdempotencyRecord record, boolean stuck, Instant now) {
+
+		boolean isLive() {
+			return this.record.state() == State.IN_PROGRESS && !this.stuck;
+		}
+
 	}
 
 	/**

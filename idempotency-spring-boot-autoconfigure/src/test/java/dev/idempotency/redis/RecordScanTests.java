@@ -20,7 +20,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for a server with more records than a call may read.
  */
-class RecordWalkTests {
+class RecordScanTests {
 
 	private static final int MORE = 50_000;
 

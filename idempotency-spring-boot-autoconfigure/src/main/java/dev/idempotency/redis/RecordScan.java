@@ -27,16 +27,17 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.redis.Replies.ScannedRecord;
 import dev.idempotency.store.IdempotencyRecords;
 
 /**
- * Scans the keys of a server, or of all masters of a cluster one after the other. A walk
+ * Scans the keys of a server, or of all masters of a cluster one after the other. A scan
  * ends when all keys have been scanned, when the visitor has enough, after
  * {@value IdempotencyRecords#WINDOW} records, or when half of the time-out has passed.
  */
-final class Walk {
+final class RecordScan {
 
-	private static final Log logger = LogFactory.getLog(Walk.class);
+	private static final Log logger = LogFactory.getLog(RecordScan.class);
 
 	private static final int STEP = 500;
 
@@ -51,9 +52,9 @@ final class Walk {
 	// Half of the time-out, so that the last step ends within the time-out too.
 	private final long end;
 
-	private final Set<ByteBuffer> met = new HashSet<>();
+	private final Set<ByteBuffer> names = new HashSet<>();
 
-	Walk(RedisClusterAsyncCommands<byte[], byte[]> commands, RecordScripts scripts, Deadline deadline,
+	RecordScan(RedisClusterAsyncCommands<byte[], byte[]> commands, RecordScripts scripts, Deadline deadline,
 			Duration timeout) {
 		this.commands = commands;
 		this.scripts = scripts;
@@ -67,8 +68,8 @@ final class Walk {
 	 * receives the other records of the current step
 	 * @return whether all keys have been scanned
 	 */
-	boolean go(Predicate<Seen> visitor) throws ExecutionException, TimeoutException {
-		return go(null, visitor) == null;
+	boolean scan(Predicate<ScannedRecord> visitor) throws ExecutionException, TimeoutException {
+		return scan(null, visitor) == null;
 	}
 
 	/**
@@ -78,8 +79,8 @@ final class Walk {
 	 * receives the other records of the current step
 	 * @return the position of the next step, {@code null} if all keys have been scanned
 	 */
-	@Nullable String go(@Nullable String after, Predicate<Seen> visitor) throws ExecutionException, TimeoutException {
-		// A brace ends what KeyNames allows in a prefix.
+	@Nullable String scan(@Nullable String after, Predicate<ScannedRecord> visitor) throws ExecutionException, TimeoutException {
+		// A prefix cannot contain a brace, see KeyNames.
 		ScanArgs arguments = ScanArgs.Builder.limit(STEP)
 			.match(escape(this.scripts.keys().prefix()) + "{*", StandardCharsets.US_ASCII);
 		List<String> nodes = nodes();
@@ -94,9 +95,12 @@ final class Walk {
 		while (true) {
 			KeyScanCursor<byte[]> step = this.deadline.await(commands(nodes.get(node)).scan(cursor, arguments));
 			// SCAN may return the same key several times.
-			List<byte[]> names = step.getKeys().stream().filter((name) -> this.met.add(ByteBuffer.wrap(name))).toList();
-			boolean enough = !visit(names, visitor) || System.nanoTime() > this.end
-					|| this.met.size() >= IdempotencyRecords.WINDOW;
+			List<byte[]> newNames = step.getKeys()
+				.stream()
+				.filter((name) -> this.names.add(ByteBuffer.wrap(name)))
+				.toList();
+			boolean enough = !visit(newNames, visitor) || System.nanoTime() > this.end
+					|| this.names.size() >= IdempotencyRecords.WINDOW;
 			cursor = step;
 			if (step.isFinished()) {
 				node++;
@@ -132,15 +136,16 @@ final class Walk {
 				? advanced.getStatefulConnection() : null;
 	}
 
-	private boolean visit(List<byte[]> names, Predicate<Seen> visitor) throws ExecutionException, TimeoutException {
+	private boolean visit(List<byte[]> names, Predicate<ScannedRecord> visitor)
+			throws ExecutionException, TimeoutException {
 		List<ScriptCall.Sent> calls = names.stream()
 			.map((name) -> this.scripts.look(name).send(this.commands))
 			.toList();
 		try {
 			boolean further = true;
 			for (ScriptCall.Sent call : calls) {
-				Seen seen = seen(call);
-				further &= seen == null || visitor.test(seen);
+				ScannedRecord scanned = read(call);
+				further &= scanned == null || visitor.test(scanned);
 			}
 			return further;
 		}
@@ -149,9 +154,9 @@ final class Walk {
 		}
 	}
 
-	private @Nullable Seen seen(ScriptCall.Sent call) throws ExecutionException, TimeoutException {
+	private @Nullable ScannedRecord read(ScriptCall.Sent call) throws ExecutionException, TimeoutException {
 		try {
-			return Replies.seen(call.await(this.deadline));
+			return Replies.scanned(call.await(this.deadline));
 		}
 		catch (IdempotencyRecordUnreadableException ex) {
 			logger.debug("An unreadable record was left out", ex);
