@@ -1,11 +1,21 @@
 package dev.idempotency;
 
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.FieldSource;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -17,6 +27,7 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.methods;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noFields;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Tests for the architecture of the library.
@@ -98,6 +109,51 @@ class ArchitectureTests {
 	@FieldSource("RULES")
 	void ruleHolds(ArchRule rule) {
 		rule.check(CLASSES);
+	}
+
+	/**
+	 * Two types may know each other, for example a class and its builder.
+	 */
+	@Test
+	void noCycleInsideAPackageHasMoreThanTwoTypes() {
+		Map<String, Set<String>> dependencies = new TreeMap<>();
+		for (JavaClass type : CLASSES) {
+			Set<String> targets = dependencies.computeIfAbsent(topLevel(type), (name) -> new TreeSet<>());
+			type.getDirectDependenciesFromSelf()
+				.stream()
+				.map((dependency) -> dependency.getTargetClass().getBaseComponentType())
+				.filter((target) -> target.getPackageName().equals(type.getPackageName()))
+				.map(ArchitectureTests::topLevel)
+				.forEach(targets::add);
+		}
+		Map<String, Set<String>> reachable = new TreeMap<>();
+		dependencies.keySet().forEach((type) -> reachable.put(type, reachable(type, dependencies)));
+		Set<Set<String>> cycles = new HashSet<>();
+		reachable.forEach((type,
+				others) -> cycles.add(others.stream()
+					.filter((other) -> reachable.get(other).contains(type))
+					.collect(Collectors.toCollection(TreeSet::new))));
+		assertThat(cycles).filteredOn((cycle) -> cycle.size() > 2).isEmpty();
+	}
+
+	private static Set<String> reachable(String type, Map<String, Set<String>> dependencies) {
+		Set<String> reached = new TreeSet<>();
+		Deque<String> next = new ArrayDeque<>(dependencies.get(type));
+		while (!next.isEmpty()) {
+			String current = next.pop();
+			if (reached.add(current)) {
+				next.addAll(dependencies.get(current));
+			}
+		}
+		return reached;
+	}
+
+	private static String topLevel(JavaClass type) {
+		JavaClass outer = type;
+		while (outer.getEnclosingClass().isPresent()) {
+			outer = outer.getEnclosingClass().get();
+		}
+		return outer.getName();
 	}
 
 }
