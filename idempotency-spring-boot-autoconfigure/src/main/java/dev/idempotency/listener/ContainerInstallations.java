@@ -92,8 +92,8 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 
 	@Override
 	public void onApplicationEvent(ConsumerStartingEvent event) {
-		// Each consumer of a container is a container itself, with copies of the
-		// decorators.
+		// Each consumer of a container is a container
+		// itself, with copies of the decorators.
 		AbstractMessageListenerContainer<?, ?> container = event.getContainer(AbstractMessageListenerContainer.class);
 		AbstractMessageListenerContainer<?, ?> consumer = event.getSource(AbstractMessageListenerContainer.class);
 		Installation installation = this.installations.get(container);
@@ -163,8 +163,8 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		}
 	}
 
-	// A container without children is its own consumer, and is stopped during the
-	// restart.
+	// A container without children is its own
+	// consumer, and is stopped during the restart.
 	private static boolean isExpected(AbstractMessageListenerContainer<?, ?> container,
 			AbstractMessageListenerContainer<?, ?> consumer) {
 		return container == consumer

@@ -62,9 +62,8 @@ final class Delivery {
 
 	private volatile @Nullable RuntimeException blocked;
 
-	// The following state is used in the manual ack modes only, in which other threads
-	// may
-	// acknowledge.
+	// The following state is used in the manual ack modes
+	// only, in which other threads may acknowledge.
 	private final @Nullable Acknowledgment delegate;
 
 	private final List<? extends ConsumerRecord<?, ?>> delivered;

@@ -39,8 +39,8 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 				isManual(container.getContainerProperties().getAckMode()) && canAcknowledge(method));
 	}
 
-	// An advice chain makes the listener a proxy, which would be advised twice if it was
-	// decorated.
+	// An advice chain makes the listener a proxy, which
+	// would be advised twice if it was decorated.
 	static @Nullable Object listener(MessageListenerContainer container) {
 		Object listener = container.getContainerProperties().getMessageListener();
 		return (listener instanceof Advised advised

@@ -34,8 +34,8 @@ final class RollbackOnlyAdvisor extends StaticMethodMatcherPointcutAdvisor {
 	RollbackOnlyAdvisor() {
 		setAdvice((MethodInterceptor) RollbackOnlyAdvisor::invoke);
 		setClassFilter((ClassFilter) (type) -> AnnotationUtils.isCandidateClass(type, Idempotent.class));
-		// Inside the transaction advisor, which has the same order and is registered
-		// earlier.
+		// Inside the transaction advisor, which has
+		// the same order and is registered earlier.
 		setOrder(Ordered.LOWEST_PRECEDENCE);
 	}
 

@@ -167,8 +167,8 @@ final class BatchRun<T> {
 		this.unprotected = true;
 	}
 
-	// The effect has happened: a completion without results is better than a second
-	// execution.
+	// The effect has happened: a completion without
+	// results is better than a second execution.
 	private List<@Nullable T> checked(@Nullable List<@Nullable T> values, List<Integer> due) {
 		if (values != null && values.size() == due.size()) {
 			return values;

@@ -82,8 +82,8 @@ final class LeasedBatch<T> {
 			claim();
 			this.plan.decide();
 			if (this.allOrNothing && this.plan.isIncomplete()) {
-				// The transaction is rolled back for the items that are blocked or
-				// rejected.
+				// The transaction is rolled back for the
+				// items that are blocked or rejected.
 				release(List.copyOf(this.owned.keySet()));
 				return;
 			}

@@ -113,8 +113,8 @@ final class Leases implements AutoCloseable {
 		if (claims().noneMatch((claim) -> claim.hasPassed(now, RENEWAL))) {
 			return;
 		}
-		// Leases that are almost due are renewed too, so that all are due together next
-		// time.
+		// Leases that are almost due are renewed too,
+		// so that all are due together next time.
 		List<OwnedClaim> due = claims().filter((claim) -> claim.hasPassed(now, CHECKS)).toList();
 		List<OwnedClaim> together = due.stream().filter((claim) -> !claim.isRenewedAlone()).toList();
 		List<OwnedClaim> alone = due.stream().filter(OwnedClaim::isRenewedAlone).toList();

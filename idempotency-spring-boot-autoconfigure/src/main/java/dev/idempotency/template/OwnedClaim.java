@@ -25,9 +25,8 @@ final class OwnedClaim {
 
 	private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
 
-	// A settlement that fails so often although other calls succeed is refused for a
-	// reason
-	// of its own.
+	// A settlement that fails so often although other
+	// calls succeed is refused for a reason of its own.
 	private static final int REFUSALS = 3;
 
 	// Without a pause the failed retries would be a large part of all calls, and would

@@ -70,9 +70,8 @@ final class PeriodicTask implements AutoCloseable {
 			return;
 		}
 		try {
-			// If the thread cannot be started, the queue stays empty, and the next
-			// request
-			// tries again.
+			// If the thread cannot be started, the queue
+			// stays empty, and the next request tries again.
 			this.executor.prestartCoreThread();
 			ScheduledFuture<?> rescheduled = this.executor.scheduleWithFixedDelay(this::run, next.toNanos(),
 					next.toNanos(), TimeUnit.NANOSECONDS);

@@ -309,8 +309,8 @@ final class Settlements implements AutoCloseable {
 			this.retry.runEvery(Duration.ofSeconds(1));
 		}
 		catch (Error ex) {
-			// The caller has further claims to add, and an exception of its own to
-			// report.
+			// The caller has further claims to add,
+			// and an exception of its own to report.
 			logger.error("No thread could be started to retry pending completions. The next pending completion tries "
 					+ "again. Check the thread limit of the process", ex);
 		}

@@ -106,8 +106,8 @@ final class StoreCalls {
 			throw new IdempotencyRecordUnreadableException(ex.getMessage() + ": " + subject, ex.getCause());
 		}
 		catch (UnexpectedRollbackException ex) {
-			// The handler has marked the transaction for rollback; the store has not
-			// failed.
+			// The handler has marked the transaction
+			// for rollback; the store has not failed.
 			throw ex;
 		}
 		catch (RuntimeException ex) {
@@ -201,8 +201,8 @@ final class StoreCalls {
 		return call.name().toLowerCase(Locale.ROOT);
 	}
 
-	// One line for the begin of an outage and one for its end, however many records are
-	// blocked.
+	// One line for the begin of an outage and one
+	// for its end, however many records are blocked.
 	private void logOutage(IdempotencyStoreUnavailableException error) {
 		this.failedAt = System.nanoTime();
 		if (!this.down.get() && this.down.compareAndSet(false, true)) {

@@ -107,8 +107,8 @@ final class StoredResults {
 		return bytes;
 	}
 
-	// The bytes are stored in any case: the effect counts, and a corrected type can read
-	// them.
+	// The bytes are stored in any case: the effect
+	// counts, and a corrected type can read them.
 	private <T> void checkReadable(IdempotentOperation operation, T result, byte[] bytes, ResultCodec<T> codec) {
 		ReadCheck check = find(operation.name(), result.getClass());
 		if (check == null || !check.isDue()) {

@@ -168,9 +168,9 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 		}
 	}
 
-	// This thread still holds the connection of the transaction. If it waited for another
-	// one, all threads of an exhausted pool would wait for each other until their leases
-	// expire.
+	// This thread still holds the connection of the transaction.
+	// If it waited for another one, all threads of an exhausted
+	// pool would wait for each other until their leases expire.
 	private void end(List<PendingCompletion> completions, boolean committed) {
 		List<OwnedClaim> claims = completions.stream().flatMap((completion) -> claims(completion).stream()).toList();
 		this.settlements.settle(claims, committed, () -> completions.forEach((one) -> end(one, committed)));

@@ -229,8 +229,8 @@ final class TransactionalBatch<T> {
 		}
 	}
 
-	// The handler requested a rollback of its writes and returned: the operations are
-	// done.
+	// The handler requested a rollback of its
+	// writes and returned: the operations are done.
 	private void completeWithoutEffect(List<Integer> due, Map<Integer, Completion> completions) {
 		if (completions.isEmpty()) {
 			return;

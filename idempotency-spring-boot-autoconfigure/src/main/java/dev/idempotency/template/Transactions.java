@@ -20,9 +20,8 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
  */
 final class Transactions {
 
-	// After a failure no transaction without a record begins for so long: each attempt
-	// may
-	// take as long as the time-out of the connection pool.
+	// After a failure no transaction without a record begins for so long:
+	// each attempt may take as long as the time-out of the connection pool.
 	private static final Duration PAUSE = Duration.ofSeconds(5);
 
 	private final StoreCalls calls;

@@ -24,8 +24,8 @@ class AsyncCrashTests extends AbstractCrashTests {
 		assertThat(fences("leased-running")).containsExactly(1, 1, 2);
 	}
 
-	// The window of leased mode. The fence distinguishes the second execution from the
-	// first.
+	// The window of leased mode. The fence distinguishes
+	// the second execution from the first.
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-6")

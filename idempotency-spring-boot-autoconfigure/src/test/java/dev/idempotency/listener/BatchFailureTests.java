@@ -68,8 +68,8 @@ class BatchFailureTests {
 			.flatMap((mode) -> Stream.of("index", "record", "poll").map((name) -> List.of(mode, name)));
 	}
 
-	// Of the delivered records, b and c are duplicates. The method receives a, d, e and
-	// f.
+	// Of the delivered records, b and c are
+	// duplicates. The method receives a, d, e and f.
 	@ParameterizedTest
 	@MethodSource("cases")
 	void failureOfARecordIsMappedToTheDeliveredBatch(List<String> modeAndName) {

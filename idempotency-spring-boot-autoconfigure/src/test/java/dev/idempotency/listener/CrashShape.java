@@ -49,8 +49,8 @@ enum CrashShape {
 
 		@Override
 		TestApp configure(TestApp app) {
-			// The transactions of the killed producer must not stay open for the default
-			// minute.
+			// The transactions of the killed producer
+			// must not stay open for the default minute.
 			return super.configure(app).with("spring.kafka.producer.transaction-id-prefix", "${random.uuid}-")
 				.with("spring.kafka.producer.properties.transaction.timeout.ms", 5000);
 		}

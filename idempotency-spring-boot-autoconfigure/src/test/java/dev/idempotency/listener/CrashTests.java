@@ -42,8 +42,8 @@ class CrashTests extends AbstractCrashTests {
 		assertThat(fences("leased-running")).containsExactly(2, 1, 1);
 	}
 
-	// The window of leased mode. The fence distinguishes the second execution from the
-	// first.
+	// The window of leased mode. The fence distinguishes
+	// the second execution from the first.
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-6")

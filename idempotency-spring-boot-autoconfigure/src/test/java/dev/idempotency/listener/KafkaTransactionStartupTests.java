@@ -58,8 +58,8 @@ class KafkaTransactionStartupTests {
 				"use a container factory without a Kafka transaction manager", "through an outbox");
 	}
 
-	// Spring Kafka would commit the offset of each acknowledgment outside the
-	// transaction.
+	// Spring Kafka would commit the offset of each
+	// acknowledgment outside the transaction.
 	@Test
 	@Tag("promise-1")
 	void immediateAcknowledgmentIsRefused() {

@@ -133,8 +133,8 @@ class KafkaTransactionTests {
 		assertThat(this.listeners.runs(value)).isEqualTo(3);
 		assertThat(configuration.recovered).containsOnlyOnce(value);
 		assertThat(configuration.blocked.get(value)).hasValueGreaterThanOrEqualTo(2);
-		// Not every processor commits the offset of a recovered record; the next record
-		// does.
+		// Not every processor commits the offset of
+		// a recovered record; the next record does.
 		send(container, "next-" + container);
 		assertConsumed(container);
 		assertThat(record(value)).isNotEqualTo(State.COMPLETED);
@@ -146,8 +146,8 @@ class KafkaTransactionTests {
 	void recordInProgressElsewhereIsBlockedWithoutARebalance(String container) {
 		String held = "held-" + container;
 		CrashedOwner.claim(this.jdbc, key(held));
-		// The containers share a group, and each container that joins causes a
-		// rebalance.
+		// The containers share a group, and each
+		// container that joins causes a rebalance.
 		await().atMost(PATIENCE)
 			.until(() -> assignments().keySet()
 				.containsAll(Stream.of("plain", "rollback", "recovered", "handler").map(this::topic).toList()));

@@ -126,8 +126,8 @@ final class OutageTraffic implements AutoCloseable {
 		return slowest;
 	}
 
-	// Stops sending, waits until all records are consumed, and sends every key once
-	// more.
+	// Stops sending, waits until all records are
+	// consumed, and sends every key once more.
 	List<String> endAndRepeat() throws InterruptedException {
 		this.producer.shutdown();
 		assertThat(this.producer.awaitTermination(10, TimeUnit.SECONDS)).isTrue();

@@ -5,6 +5,7 @@ import java.util.List;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.annotation.KafkaListener;
@@ -20,6 +21,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for a database that fails under traffic and returns, with the default error
  * handler of Boot.
  */
+@ResourceLock("processes")
 class PostgresOutageTests {
 
 	private static final Duration RESUMED = Duration.ofSeconds(30);

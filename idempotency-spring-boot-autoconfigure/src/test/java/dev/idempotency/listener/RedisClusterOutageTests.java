@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.test.RedisCluster;
@@ -25,6 +26,7 @@ import static org.awaitility.Awaitility.await;
  * of Boot and only the nodes configured. The keys of each partition belong to one master.
  */
 @Execution(ExecutionMode.CONCURRENT)
+@ResourceLock("processes")
 class RedisClusterOutageTests {
 
 	private static final Duration RESUMED = Duration.ofSeconds(30);
@@ -96,8 +98,8 @@ class RedisClusterOutageTests {
 			traffic.listeners().letGo();
 			traffic.goOn(Duration.ofSeconds(10));
 			assertThat(traffic.effects().since(0, end)).isEmpty();
-			// The circuit breaker opens for two seconds if as many calls fail as
-			// succeed.
+			// The circuit breaker opens for two seconds
+			// if as many calls fail as succeed.
 			assertThat(traffic.effects().longestGap(1, end)).isLessThan(LONGEST_GAP);
 			assertThat(traffic.effects().longestGap(2, end)).isLessThan(LONGEST_GAP);
 			this.successor.ask("CONFIG SET cluster-replica-no-failover no");

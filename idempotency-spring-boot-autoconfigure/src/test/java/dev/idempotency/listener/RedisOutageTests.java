@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 import dev.idempotency.test.RedisProcess;
 import dev.idempotency.test.TestApp;
@@ -20,14 +21,15 @@ import static org.awaitility.Awaitility.await;
  * writes, with the default error handler of Boot.
  */
 @Execution(ExecutionMode.CONCURRENT)
+@ResourceLock("processes")
 class RedisOutageTests {
 
 	private static final Duration RESUMED = Duration.ofSeconds(30);
 
 	private final RedisProcess server = RedisProcess.durable();
 
-	// A claim that is not released would block its partition for longer than the test
-	// waits.
+	// A claim that is not released would block its
+	// partition for longer than the test waits.
 	private final TestApp app = TestApp.of(OutageListeners.class).redis(this.server).with("idempotency.lease", "10m");
 
 	@AfterEach

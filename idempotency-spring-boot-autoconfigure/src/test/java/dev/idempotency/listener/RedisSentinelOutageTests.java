@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 import dev.idempotency.test.RedisSentinel;
 import dev.idempotency.test.TestApp;
@@ -23,6 +24,7 @@ import static org.awaitility.Awaitility.await;
  * with the default error handler of Boot.
  */
 @Execution(ExecutionMode.CONCURRENT)
+@ResourceLock("processes")
 class RedisSentinelOutageTests {
 
 	private static final Duration RESUMED = Duration.ofSeconds(30);

@@ -99,8 +99,8 @@ final class Trace {
 		return number ? HexFormat.of().formatHex(value) : new String(value, StandardCharsets.UTF_8);
 	}
 
-	// Every class between the container and this call, including those that only
-	// delegate.
+	// Every class between the container and this
+	// call, including those that only delegate.
 	private static String stack() {
 		return StackWalker.getInstance()
 			.walk((frames) -> frames.map((frame) -> frame.getClassName() + "." + frame.getMethodName())

@@ -108,8 +108,8 @@ class TracedNeighbours {
 	RecordFilterStrategy<Object, Object> filter(Trace trace) {
 		return (record) -> {
 			trace.add(record, "filter");
-			// Spring Kafka does not acknowledge filtered records of an asynchronous
-			// listener.
+			// Spring Kafka does not acknowledge filtered
+			// records of an asynchronous listener.
 			return "filtered".equals(record.value()) && !record.topic().endsWith("async");
 		};
 	}

@@ -41,8 +41,8 @@ final class TracedWiring {
 		for (String name : this.beanFactory.getBeanNamesForType(Object.class, false, false)) {
 			Object bean = this.beanFactory.getSingleton(name);
 			if (bean != null && !isOurs(bean.getClass())) {
-				// The only bean of Spring Kafka that is advised, because it registers
-				// containers.
+				// The only bean of Spring Kafka that is
+				// advised, because it registers containers.
 				String made = (bean instanceof KafkaListenerEndpointRegistry) ? AopUtils.getTargetClass(bean).getName()
 						: bean.getClass().getName() + advisors(bean);
 				this.trace.add("beans", name + " " + made);

@@ -187,8 +187,8 @@ class UnacknowledgedRecordTests {
 		assertThat(app.record("part", "c").state()).isEqualTo(State.COMPLETED);
 	}
 
-	// The copy of a, and x, which is completed, must not be blocked by the batch before
-	// them.
+	// The copy of a, and x, which is completed,
+	// must not be blocked by the batch before them.
 	@ParameterizedTest
 	@ValueSource(strings = { "manual", "manual_immediate" })
 	void acknowledgmentOfABatchCompletesItAndTheEarlierOnes(String ack) {

@@ -165,8 +165,8 @@ class ContractKitTests {
 	private static TestExecutionSummary run(IdempotencyStore store, Duration competition) {
 		Subject.store = store;
 		Subject.competition = competition;
-		// Its failures are no news: they are neither printed nor tried first the next
-		// time.
+		// Its failures are no news: they are neither
+		// printed nor tried first the next time.
 		LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
 			.selectors(DiscoverySelectors.selectClass(Subject.class))
 			.configurationParameter("jqwik.failures.after.default", "RANDOM_SEED")

@@ -71,8 +71,8 @@ enum Shape {
 
 		@Override
 		TestApp configure(TestApp app) {
-			// Aborts the transactions of a killed producer before the default of a
-			// minute.
+			// Aborts the transactions of a killed
+			// producer before the default of a minute.
 			return super.configure(app).with("spring.kafka.producer.transaction-id-prefix", "${random.uuid}-")
 				.with("spring.kafka.producer.properties.transaction.timeout.ms", 5000);
 		}

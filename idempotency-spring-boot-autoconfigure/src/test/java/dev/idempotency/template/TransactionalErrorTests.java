@@ -99,8 +99,8 @@ class TransactionalErrorTests {
 		this.template.execute(this.operation, ResultCodec.none(), this::failInterrupted);
 	}
 
-	// The note of the failure waits for a new connection, and an interrupt would end that
-	// wait.
+	// The note of the failure waits for a new
+	// connection, and an interrupt would end that wait.
 	private String failInterrupted() {
 		this.pool.getHikariPoolMXBean().softEvictConnections();
 		Thread.currentThread().interrupt();

@@ -52,8 +52,8 @@ final class ContainerPostgresServer implements PostgresServer {
 		return "postgres";
 	}
 
-	// A fast shutdown, as with the embedded server; the default one waits for the
-	// clients.
+	// A fast shutdown, as with the embedded server;
+	// the default one waits for the clients.
 	@Override
 	public void stop() {
 		String id = this.container.getContainerId();

@@ -26,8 +26,8 @@ public final class FailingThreads implements ThreadFactory {
 
 		@Override
 		public void start() {
-			// An OutOfMemoryError would end the whole run of the tests if a test let it
-			// pass.
+			// An OutOfMemoryError would end the whole
+			// run of the tests if a test let it pass.
 			throw new InternalError("unable to create native thread, as it were");
 		}
 

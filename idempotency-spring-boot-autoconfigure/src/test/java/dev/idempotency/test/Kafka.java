@@ -34,9 +34,8 @@ public final class Kafka {
 
 	public static final String KEY_HEADER = "Idempotency-Key";
 
-	// A producer looks at all partitions that it has ever sent to each time that it
-	// sends,
-	// so that one for all tests would be slow.
+	// A producer looks at all partitions that it has ever sent to each
+	// time that it sends, so that one for all tests would be slow.
 	private static final int TOPICS_PER_PRODUCER = 32;
 
 	private static final Map<String, Producer<String, String>> PRODUCERS = new HashMap<>();

@@ -19,8 +19,8 @@ public final class Logs implements AutoCloseable {
 
 	private static final Logger logger = (Logger) LoggerFactory.getLogger("dev.idempotency");
 
-	// Several may be open at the same time. The first sets the level, the last restores
-	// it.
+	// Several may be open at the same time. The
+	// first sets the level, the last restores it.
 	private static int open;
 
 	private static Level before;

@@ -118,8 +118,8 @@ public final class RedisProcess implements RedisServer {
 
 	@Override
 	public void stop() {
-		// The identifier of a process that has ended may belong to another process by
-		// now.
+		// The identifier of a process that has ended
+		// may belong to another process by now.
 		if (this.process.isAlive()) {
 			this.process.destroyForcibly().onExit().join();
 		}

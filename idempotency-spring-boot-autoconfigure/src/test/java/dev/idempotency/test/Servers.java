@@ -28,8 +28,8 @@ public final class Servers {
 			"offsets.topic.num.partitions", "4", "transaction.state.log.replication.factor", "1",
 			"transaction.state.log.min.isr", "1", "transaction.abort.timed.out.transaction.cleanup.interval.ms", "1000",
 			"transaction.state.log.num.partitions", "4",
-			// On a busy machine a broker may be silent for longer than the usual nine
-			// seconds.
+			// On a busy machine a broker may be silent
+			// for longer than the usual nine seconds.
 			"broker.session.timeout.ms", "60000");
 
 	// The usual ten seconds are too few for a busy machine.

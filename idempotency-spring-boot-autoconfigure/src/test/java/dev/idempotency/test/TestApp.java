@@ -127,8 +127,8 @@ public final class TestApp {
 		return new SpringApplicationBuilder(sources).web(this.type)
 			.registerShutdownHook(false)
 			.properties(this.properties)
-			// The shared broker sets a system property, which takes precedence over
-			// these.
+			// The shared broker sets a system property,
+			// which takes precedence over these.
 			.run("--" + BROKERS + "=" + this.properties.get(BROKERS));
 	}
 

@@ -111,7 +111,11 @@ final class Browser implements AutoCloseable {
 	@Override
 	public void close() throws IOException {
 		this.socket.abort();
-		this.process.destroyForcibly().onExit().join();
+		// The browser's own processes write to the profile until they end.
+		List<ProcessHandle> processes = Stream.concat(this.process.descendants(), Stream.of(this.process.toHandle()))
+			.toList();
+		processes.forEach(ProcessHandle::destroyForcibly);
+		processes.forEach((process) -> process.onExit().join());
 		FileSystemUtils.deleteRecursively(this.profile);
 	}
 

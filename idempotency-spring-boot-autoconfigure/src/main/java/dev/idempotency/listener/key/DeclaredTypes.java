@@ -132,8 +132,8 @@ final class DeclaredTypes {
 		}
 	}
 
-	// The problem of a node whose target has the given type; null if no problem can be
-	// proven.
+	// The problem of a node whose target has the
+	// given type; null if no problem can be proven.
 	private @Nullable String problem(SpelNode node, @Nullable ResolvableType target) {
 		if (node instanceof CompoundExpression) {
 			ResolvableType type = null;
@@ -298,8 +298,8 @@ final class DeclaredTypes {
 			return null;
 		}
 		boolean open = !declared.isArray() && !declared.isPrimitive() && Modifier.isAbstract(declared.getModifiers());
-		// SpEL unwraps an Optional, and resolves static members of the class that a Class
-		// represents.
+		// SpEL unwraps an Optional, and resolves static
+		// members of the class that a Class represents.
 		return (open || declared == Optional.class || declared == Class.class) ? null
 				: ClassUtils.resolvePrimitiveIfNecessary(declared);
 	}

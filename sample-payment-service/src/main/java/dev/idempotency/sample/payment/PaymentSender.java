@@ -50,8 +50,8 @@ class PaymentSender {
 	}
 
 	private Stream<CompletableFuture<?>> send(Dispatch dispatch, int partitions) {
-		// Copies go to different partitions, so that consumers can process them in
-		// parallel.
+		// Copies go to different partitions, so that
+		// consumers can process them in parallel.
 		int partition = ThreadLocalRandom.current().nextInt(partitions);
 		return IntStream.range(partition, partition + dispatch.messages())
 			.mapToObj((next) -> this.kafka.send(message(dispatch.command(), next % partitions)));

@@ -59,8 +59,8 @@ public final class EmbeddedServersInitializer implements ApplicationContextIniti
 	}
 
 	private void stopLast(GenericApplicationContext context, DisposableBean server) {
-		// The server is registered before all beans, which are destroyed in reverse
-		// order.
+		// The server is registered before all beans,
+		// which are destroyed in reverse order.
 		DefaultListableBeanFactory beans = context.getDefaultListableBeanFactory();
 		beans.registerDisposableBean(server.getClass().getName(), server);
 	}
