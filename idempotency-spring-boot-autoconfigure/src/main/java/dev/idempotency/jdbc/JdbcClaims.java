@@ -14,6 +14,8 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Predicate;
 
+import org.springframework.util.Assert;
+
 import dev.idempotency.jdbc.JdbcExecutor.Work;
 import dev.idempotency.jdbc.RecordSql.Name;
 import dev.idempotency.store.Claim;
@@ -97,7 +99,8 @@ final class JdbcClaims {
 				Map<UUID, ClaimRequest> open = new LinkedHashMap<>();
 				requests.stream()
 					.filter((request) -> !claims.containsKey(request.key().id()))
-					.forEach((request) -> open.put(request.key().id(), request));
+					.forEach((request) -> Assert.state(open.put(request.key().id(), request) == null,
+							"A key occurs twice in a batch of claims. Claim each key once"));
 				if (!open.isEmpty()) {
 					Parameters parameters = parameters(List.copyOf(open.values()), leased);
 					claims.putAll(unlessDuplicate(Map.of(), () -> claim(connection, statement, parameters, open)));

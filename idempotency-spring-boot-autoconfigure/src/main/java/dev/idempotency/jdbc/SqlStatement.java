@@ -7,7 +7,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -18,12 +18,20 @@ import java.util.regex.Pattern;
  */
 record SqlStatement(String sql, List<String> names) {
 
-	// The lookbehind excludes casts, which have two colons.
-	private static final Pattern NAME = Pattern.compile("(?<!:):([a-z]+)");
+	// The name of a schema can contain a colon, so quoted identifiers are skipped. The
+	// lookbehind excludes casts, which have two colons.
+	private static final Pattern NAME = Pattern.compile("\"[^\"]*\"|(?<!:):([a-z]+)");
 
 	static SqlStatement of(String text) {
-		return new SqlStatement(NAME.matcher(text).replaceAll("?"),
-				NAME.matcher(text).results().map((MatchResult found) -> found.group(1)).toList());
+		List<String> names = new ArrayList<>();
+		String sql = NAME.matcher(text).replaceAll((found) -> {
+			if (found.group(1) == null) {
+				return Matcher.quoteReplacement(found.group());
+			}
+			names.add(found.group(1));
+			return "?";
+		});
+		return new SqlStatement(sql, List.copyOf(names));
 	}
 
 	PreparedStatement prepare(Connection connection, Parameters parameters) throws SQLException {

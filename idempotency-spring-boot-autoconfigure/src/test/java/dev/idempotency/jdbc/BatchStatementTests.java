@@ -21,6 +21,7 @@ import dev.idempotency.store.Settlement;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
  * Tests for the number of statements of a batch.
@@ -87,6 +88,14 @@ class BatchStatementTests {
 		assertThat(count(() -> store.releaseAll(this.requests.subList(0, 250)))).isOne();
 		assertThat(count(() -> store.failAll(this.requests.subList(250, 500), FAILURE))).isOne();
 		assertThat(count(() -> store.noteFailures(this.requests, FAILURE))).isOne();
+	}
+
+	@Test
+	void batchWithTheSameKeyTwiceIsRejected() {
+		ClaimRequest first = this.requests.get(0);
+		List<ClaimRequest> twice = List.of(first, TestDatabase.request(first.key()));
+		assertThatIllegalStateException().isThrownBy(() -> store.claimAll(twice));
+		assertThat(store.find(first.key())).isEmpty();
 	}
 
 	@Test

@@ -105,6 +105,18 @@ class SearchPathTests {
 	}
 
 	@Test
+	void schemaWithAColonInItsNameIsSupported() {
+		new JdbcTemplate(pool).execute("CREATE SCHEMA \"tenant:c\"");
+		this.dataSource.tenant = "tenant:c";
+		TableName table = TableName.of("records");
+		JdbcSchemaMigration.migrate(this.dataSource, table);
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT);
+		ClaimRequest owner = TestDatabase.request(this.key);
+		assertThat(store.claim(owner)).isInstanceOf(Claim.Acquired.class);
+		assertThat(store.complete(owner, null)).isEqualTo(Settlement.SETTLED);
+	}
+
+	@Test
 	void existingTableIsFoundInTheSearchPath() {
 		JdbcTemplate jdbc = new JdbcTemplate(pool);
 		this.dataSource.tenant = "public";
