@@ -1,5 +1,6 @@
 package dev.idempotency.listener;
 
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -9,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for a consumer process that is killed while another thread handles the first of
  * three records and the other two are completed.
  */
+@Order(2)
 class AsyncCrashTests extends AbstractCrashTests {
 
 	AsyncCrashTests() {

@@ -1,5 +1,6 @@
 package dev.idempotency.listener;
 
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -8,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for a consumer process that is killed while it handles a batch of three records.
  */
+@Order(2)
 class BatchCrashTests extends AbstractCrashTests {
 
 	BatchCrashTests() {

@@ -3,6 +3,7 @@ package dev.idempotency.listener;
 import java.util.List;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -14,6 +15,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for a consumer process that is killed while it handles single records in Kafka
  * transactions. An effect is a fence number and a value in another topic.
  */
+@Order(2)
 class KafkaTransactionCrashTests extends AbstractCrashTests {
 
 	KafkaTransactionCrashTests() {

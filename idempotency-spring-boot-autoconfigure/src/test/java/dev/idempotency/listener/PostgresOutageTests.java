@@ -3,6 +3,7 @@ package dev.idempotency.listener;
 import java.time.Duration;
 import java.util.List;
 
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.ResourceLock;
@@ -21,7 +22,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for a database that fails under traffic and returns, with the default error
  * handler of Boot.
  */
-@ResourceLock("processes")
+@ResourceLock("outages")
+@Order(2)
 class PostgresOutageTests {
 
 	private static final Duration RESUMED = Duration.ofSeconds(30);

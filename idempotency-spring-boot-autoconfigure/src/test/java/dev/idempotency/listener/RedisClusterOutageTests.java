@@ -6,6 +6,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -26,7 +27,8 @@ import static org.awaitility.Awaitility.await;
  * of Boot and only the nodes configured. The keys of each partition belong to one master.
  */
 @Execution(ExecutionMode.CONCURRENT)
-@ResourceLock("processes")
+@ResourceLock("outages")
+@Order(2)
 class RedisClusterOutageTests {
 
 	private static final Duration RESUMED = Duration.ofSeconds(30);

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -21,7 +22,8 @@ import static org.awaitility.Awaitility.await;
  * writes, with the default error handler of Boot.
  */
 @Execution(ExecutionMode.CONCURRENT)
-@ResourceLock("processes")
+@ResourceLock("outages")
+@Order(2)
 class RedisOutageTests {
 
 	private static final Duration RESUMED = Duration.ofSeconds(30);

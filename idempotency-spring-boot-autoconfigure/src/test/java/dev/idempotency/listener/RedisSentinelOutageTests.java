@@ -7,6 +7,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
@@ -24,7 +25,8 @@ import static org.awaitility.Awaitility.await;
  * with the default error handler of Boot.
  */
 @Execution(ExecutionMode.CONCURRENT)
-@ResourceLock("processes")
+@ResourceLock("outages")
+@Order(2)
 class RedisSentinelOutageTests {
 
 	private static final Duration RESUMED = Duration.ofSeconds(30);

@@ -51,7 +51,7 @@ class RedisClusterStoreContractTests extends IdempotencyStoreContract {
 	// A busy server may pause between reading one clock and the other.
 	@Override
 	public Duration precisionOfTheEnd() {
-		return Duration.ofMillis(20);
+		return TestRedis.PRECISION_OF_THE_END;
 	}
 
 }

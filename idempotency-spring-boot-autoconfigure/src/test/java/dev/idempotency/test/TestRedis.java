@@ -24,6 +24,12 @@ import static org.awaitility.Awaitility.await;
  */
 public final class TestRedis implements AfterAllCallback, AutoCloseable {
 
+	/**
+	 * How exactly Redis reports the end of a retention. A script reads the clock and the
+	 * remaining time one after the other, and a busy machine may pause it in between.
+	 */
+	public static final Duration PRECISION_OF_THE_END = Duration.ofMillis(200);
+
 	public static final String PREFIX = "test:";
 
 	public static final Duration TIMEOUT = Duration.ofSeconds(2);
