@@ -1,5 +1,6 @@
 package dev.idempotency.listener;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.IntStream;
@@ -51,6 +52,8 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	private @Nullable Object returned;
 
+	private Duration nackSleep = Duration.ZERO;
+
 	/**
 	 * Create an invocation.
 	 * @param invocation the invocation of the method
@@ -86,9 +89,11 @@ final class BatchInvocation implements BatchHandler<Object> {
 		this.due = due;
 		this.acknowledgment = own;
 		@Nullable Object[] arguments = BatchArguments.keep(this.invocation.getArguments(), due, records.size(), own);
-		// In transactional mode the template may call the method again.
 		this.returned = ((ProxyMethodInvocation) this.invocation).invocableClone(arguments).proceed();
 		if (own != null && own.nacked() >= 0) {
+			// Kept here, because transactional mode calls the method again with a new
+			// acknowledgment for the records before the negatively acknowledged one.
+			this.nackSleep = own.sleep();
 			throw new NackedException();
 		}
 		if (this.check != null && own != null && !own.isAcknowledged() && this.delivery.isUnacknowledged()) {
@@ -162,9 +167,9 @@ final class BatchInvocation implements BatchHandler<Object> {
 		if (!result.blocked().isEmpty()) {
 			throw partial(result);
 		}
-		if (failure instanceof NackedException && this.acknowledgment != null) {
+		if (failure instanceof NackedException) {
 			this.delivery.end();
-			this.delivery.nack(result.failedAt(), this.acknowledgment.sleep());
+			this.delivery.nack(result.failedAt(), this.nackSleep);
 		}
 		else if (failure != null) {
 			throw failed(failure, result.failedAt(), transactional);

@@ -120,6 +120,10 @@ class BatchAcknowledgmentTests {
 		assertThat(batches.get(batches.size() - 1)).isEqualTo("c d");
 		assertThat(app.record("nack", "a").attempt()).isEqualTo(1);
 		assertThat(app.record("nack", "c").attempt()).isEqualTo(2);
+		// In transactional mode the method is called again for a before the redelivery.
+		Listeners listeners = app.listeners(Listeners.class);
+		assertThat(Duration.ofNanos(listeners.redelivered - listeners.nacked))
+			.isGreaterThanOrEqualTo(Listeners.NACK_SLEEP);
 	}
 
 	@ParameterizedTest
@@ -149,7 +153,13 @@ class BatchAcknowledgmentTests {
 	@Configuration(proxyBeanMethods = false)
 	static class Listeners {
 
+		private static final Duration NACK_SLEEP = Duration.ofSeconds(1);
+
 		private final Map<String, Batches> batches = new ConcurrentHashMap<>();
+
+		private volatile long nacked;
+
+		private volatile long redelivered;
 
 		private int add(String name, List<String> values) {
 			return this.batches.computeIfAbsent(name, (unused) -> new Batches()).add(values);
@@ -182,9 +192,11 @@ class BatchAcknowledgmentTests {
 		@KafkaListener(id = "${prefix}-nack", topics = "${prefix}-nack", batch = "true")
 		void nack(List<String> values, Acknowledgment acknowledgment) {
 			if (add("nack", values) == 1) {
-				acknowledgment.nack(1, Duration.ofMillis(100));
+				this.nacked = System.nanoTime();
+				acknowledgment.nack(1, NACK_SLEEP);
 			}
 			else {
+				this.redelivered = System.nanoTime();
 				acknowledgment.acknowledge();
 			}
 		}

@@ -47,8 +47,8 @@ final class DeclaredTypes {
 
 	private static final Properties PROPERTIES = new Properties();
 
-	private static final List<Class<?>> TEXTS = List.of(CharSequence.class, Number.class, UUID.class, Enum.class,
-			Boolean.class, Character.class, TemporalAccessor.class);
+	private static final Class<?>[] TEXTS = { CharSequence.class, Number.class, UUID.class, Enum.class, Boolean.class,
+			Character.class, TemporalAccessor.class };
 
 	private final Method method;
 
@@ -110,7 +110,12 @@ final class DeclaredTypes {
 	 * @return whether equal values have the same text
 	 */
 	static boolean isText(Class<?> type) {
-		return TEXTS.stream().anyMatch((text) -> text.isAssignableFrom(type));
+		for (Class<?> text : TEXTS) {
+			if (text.isAssignableFrom(type)) {
+				return true;
+			}
+		}
+		return false;
 	}
 
 	// Finds references that no type can satisfy.
