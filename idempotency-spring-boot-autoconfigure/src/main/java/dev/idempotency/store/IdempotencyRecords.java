@@ -166,6 +166,7 @@ public interface IdempotencyRecords {
 		public Selection {
 			String problem = IdempotencyKey.problem(scope);
 			Assert.isTrue(problem == null, () -> "'scope' " + problem);
+			Assert.isTrue(keyPrefix.indexOf('\0') < 0, "'keyPrefix' has a NUL character, which no key has");
 			Assert.isTrue(createdFrom == null || createdBefore == null || createdFrom.isBefore(createdBefore),
 					() -> "'createdFrom' (" + createdFrom + ") must be before 'createdBefore' (" + createdBefore + ")");
 		}

@@ -241,6 +241,7 @@ class IdempotencyEndpointTests {
 			"evict-all {\"scope\":\"a\",\"key\":\"b\",\"dryRun\":true}",
 			"evict-all {\"scope\":\"a\",\"limit\":100001,\"dryRun\":true}",
 			"evict-all {\"scope\":\"a\",\"after\":\"b\",\"dryRun\":true}",
+			"evict-all {\"scope\":\"a\",\"keyPrefix\":\"\\u0000\",\"dryRun\":true}",
 			"evict-all {\"scope\":\"a\",\"createdFrom\":\"2026-01-02T00:00:00Z\",\"createdBefore\":\"2026-01-01T00:00:00Z\",\"dryRun\":true}" })
 	void incompleteRequestIsRefusedWithAReason(String action, String body) {
 		HttpResponse<String> response = writer.post("/" + action, body);
