@@ -39,6 +39,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final boolean failOpen;
 
+	private final boolean leasesSupported;
+
 	private final IdempotencyListener listener;
 
 	private final OperationContext context;
@@ -66,6 +68,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public IdempotencyTemplate(IdempotencyStore store, TemplateSettings settings) {
 		this.store = store;
+		this.leasesSupported = store.supportsLeases();
 		this.failOpen = settings.failOpen();
 		this.listener = new IdempotencyListeners(settings.listeners());
 		this.context = new OperationContexts(settings.contexts());
@@ -114,7 +117,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return whether the store reaches the same records from every thread
 	 */
 	public boolean supportsLeases() {
-		return this.store.supportsLeases();
+		return this.leasesSupported;
 	}
 
 	/**
@@ -393,7 +396,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	private LeasedProtocol leased() {
-		Assert.state(supportsLeases(), "The database that the store reaches depends on the thread. Configure a "
+		Assert.state(this.leasesSupported, "The database that the store reaches depends on the thread. Configure a "
 				+ "DataSource that always leads to the same database, or use transactional mode");
 		return this.leased;
 	}
