@@ -22,9 +22,9 @@ final class AsyncCommits {
 	// Longer than a record in progress elsewhere is blocked.
 	private static final Duration REGULAR = Duration.ofSeconds(15);
 
-	private static final Duration PATIENCE = Duration.ofSeconds(30);
+	private static final Duration BETWEEN_COPIES = Duration.ofSeconds(3);
 
-	private static final int COPIES = 3;
+	private static final int COPIES = 20;
 
 	private AsyncCommits() {
 	}
@@ -35,18 +35,20 @@ final class AsyncCommits {
 	}
 
 	static void await(String topic, int partition) {
+		Duration time = REGULAR;
 		for (int copies = 0; copies < COPIES; copies++) {
 			try {
-				awaitNoLag(REGULAR, topic, partition);
+				awaitNoLag(time, topic, partition);
 				return;
 			}
 			catch (ConditionTimeoutException ex) {
-				// The commit of the copy can be dropped as well.
+				// The commit of a copy can be dropped as well, until the next copy.
 				ConsumerRecord<String, String> record = last(topic).get(partition);
 				Kafka.send(new ProducerRecord<>(topic, partition, record.key(), record.value(), record.headers()));
+				time = BETWEEN_COPIES;
 			}
 		}
-		awaitNoLag(PATIENCE, topic, partition);
+		awaitNoLag(REGULAR, topic, partition);
 	}
 
 	private static Map<Integer, ConsumerRecord<String, String>> last(String topic) {
