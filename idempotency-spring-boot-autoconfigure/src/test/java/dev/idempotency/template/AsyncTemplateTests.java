@@ -174,10 +174,7 @@ class AsyncTemplateTests {
 		answer.join();
 		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
 			.containsExactly(State.COMPLETED, 1);
-		int renewals = this.store.renewals().size();
-		await().during(LEASE.dividedBy(2))
-			.atMost(LEASE.multipliedBy(3))
-			.until(() -> this.store.renewals().size() == renewals);
+		this.store.awaitEndOfRenewals(LEASE.dividedBy(2));
 	}
 
 	@Test

@@ -136,8 +136,7 @@ class ThreadShortageTests {
 			handler.complete("paid");
 			assertThat(answer).isCompletedWithValue(new IdempotentResult<>("paid", false));
 			assertThat(state(this.first)).isEqualTo(State.COMPLETED);
-			int renewals = this.store.renewals().size();
-			await().during(LEASE).atMost(LEASE.multipliedBy(5)).until(() -> this.store.renewals().size() == renewals);
+			this.store.awaitEndOfRenewals(LEASE);
 			assertThat(settle(asynchronous, this.second, CompletableFuture.completedFuture("again")).join())
 				.isEqualTo(new IdempotentResult<>("again", false));
 		}

@@ -9,6 +9,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
@@ -26,6 +27,8 @@ import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.Settlement;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+
+import static org.awaitility.Awaitility.await;
 
 /**
  * Delegates to a real store, except for calls that a test lets fail.
@@ -173,6 +176,19 @@ public final class UnreliableStore implements IdempotencyStore {
 	 */
 	public List<Integer> renewals() {
 		return this.renewals;
+	}
+
+	/**
+	 * Wait until no batch of renewals has begun for a while. One may be under way at the
+	 * call.
+	 * @param quiet how long none must begin
+	 */
+	public void awaitEndOfRenewals(Duration quiet) {
+		AtomicInteger last = new AtomicInteger();
+		await().during(quiet).atMost(quiet.plusSeconds(20)).until(() -> {
+			int now = this.renewals.size();
+			return last.getAndSet(now) == now;
+		});
 	}
 
 	/**
