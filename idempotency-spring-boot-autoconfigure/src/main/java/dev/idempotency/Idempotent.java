@@ -81,7 +81,8 @@ public @interface Idempotent {
 
 	/**
 	 * SpEL expression that excludes records. If it yields {@code false}, the method runs
-	 * without protection and the store keeps no record.
+	 * without protection, the store keeps no record, and the meters do not count the
+	 * record.
 	 * @return the expression
 	 */
 	String condition() default "";

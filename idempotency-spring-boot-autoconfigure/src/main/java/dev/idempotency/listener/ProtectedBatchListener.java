@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.Delivery.NackedException;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
+import dev.idempotency.listener.key.OperationResolver.Resolution;
 import dev.idempotency.template.BatchItem;
 import dev.idempotency.template.BatchResult;
 import dev.idempotency.template.IdempotencyListener.Outcome;
@@ -54,7 +55,7 @@ final class ProtectedBatchListener implements ProtectedListener {
 			return invocation.proceed();
 		}
 		List<BatchItem> items = new ArrayList<>(records.size());
-		boolean[] unprotected = new boolean[records.size()];
+		boolean[] withoutKey = new boolean[records.size()];
 		OperationRejectedException rejection = null;
 		TopicPartition lane = null;
 		for (int i = 0; i < records.size() && rejection == null; i++) {
@@ -64,10 +65,9 @@ final class ProtectedBatchListener implements ProtectedListener {
 				lane = new TopicPartition(record.topic(), record.partition());
 			}
 			try {
-				BatchItem item = new BatchItem(this.settings.operations().resolve(record, arguments, i).operation(),
-						lane);
-				unprotected[i] = item.operation() == null;
-				items.add(item);
+				Resolution resolution = this.settings.operations().resolve(record, arguments, i);
+				withoutKey[i] = resolution.operation() == null && !resolution.excluded();
+				items.add(new BatchItem(resolution.operation(), lane));
 			}
 			catch (OperationRejectedException ex) {
 				rejection = ex;
@@ -86,7 +86,7 @@ final class ProtectedBatchListener implements ProtectedListener {
 			long start = System.nanoTime();
 			BatchResult<Object> result = this.settings.template()
 				.executeAll(items, this.settings.mode(), this.settings.codec(), this.settings.boundary(), batch);
-			reportUnprotected(result, unprotected, System.nanoTime() - start);
+			reportUnprotected(result, withoutKey, System.nanoTime() - start);
 			Object returned = batch.report(result, rejection, transactional);
 			return (result.failure() instanceof NackedException) ? null : withStoredResults(result, returned);
 		}
@@ -95,11 +95,11 @@ final class ProtectedBatchListener implements ProtectedListener {
 		}
 	}
 
-	private void reportUnprotected(BatchResult<Object> result, boolean[] unprotected, long nanos) {
+	private void reportUnprotected(BatchResult<Object> result, boolean[] withoutKey, long nanos) {
 		for (int i = 0; i < result.results().size(); i++) {
-			if (unprotected[i] && result.results().get(i) != null) {
+			if (withoutKey[i] && result.results().get(i) != null) {
 				this.settings.operations()
-					.reportWithoutKey(Outcome.UNPROTECTED, Duration.ofNanos(nanos / unprotected.length));
+					.reportWithoutKey(Outcome.UNPROTECTED, Duration.ofNanos(nanos / withoutKey.length));
 			}
 		}
 	}

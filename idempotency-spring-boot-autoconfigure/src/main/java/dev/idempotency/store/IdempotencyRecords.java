@@ -116,7 +116,16 @@ public interface IdempotencyRecords {
 	 * @return the number of deleted records
 	 */
 	default int evictAll(Collection<IdempotencyKey> keys, boolean force) {
-		return (int) keys.stream().filter((key) -> evict(key, force) == Change.DONE).count();
+		int evicted = 0;
+		for (IdempotencyKey key : keys) {
+			try {
+				evicted += (evict(key, force) == Change.DONE) ? 1 : 0;
+			}
+			catch (OperationInProgressException ex) {
+				// A concurrent transaction holds the record, which stays as it is.
+			}
+		}
+		return evicted;
 	}
 
 	/**

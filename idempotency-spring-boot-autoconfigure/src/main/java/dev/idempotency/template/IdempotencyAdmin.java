@@ -12,6 +12,7 @@ import java.util.stream.Collectors;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.IdempotencyRecord;
@@ -142,10 +143,11 @@ public final class IdempotencyAdmin {
 	 * to begin
 	 * @return the number of records
 	 * @throws IllegalStateException if the store has no {@link #records()}
-	 * @throws IllegalArgumentException if {@code after} is not the end of a call
+	 * @throws IllegalArgumentException if the limit is below 1, or {@code after} is not
+	 * the end of a call
 	 */
 	public BulkEviction countEvictable(Selection selection, boolean force, int limit, @Nullable String after) {
-		return new Bulk(selection, force).run(limit, after, List::size);
+		return new Bulk(selection, force, limit).run(after, List::size);
 	}
 
 	/**
@@ -163,15 +165,16 @@ public final class IdempotencyAdmin {
 	 * @param requestedBy the user who requests it, {@code null} if unknown
 	 * @return the number of deleted records
 	 * @throws IllegalStateException if the store has no {@link #records()}
-	 * @throws IllegalArgumentException if {@code after} is not the end of a call
+	 * @throws IllegalArgumentException if the limit is below 1, or {@code after} is not
+	 * the end of a call
 	 */
 	public BulkEviction evictAll(Selection selection, boolean force, int limit, @Nullable String after,
 			@Nullable String requestedBy) {
-		Bulk bulk = new Bulk(selection, force);
+		Bulk bulk = new Bulk(selection, force, limit);
 		String what = Intervention.EVICT.describe((force ? "(forced) " : "") + "of " + describe(selection),
 				requestedBy);
 		try {
-			BulkEviction eviction = bulk.run(limit, after, (keys) -> {
+			BulkEviction eviction = bulk.run(after, (keys) -> {
 				// A duplicate must not put a completion back that it has read before.
 				this.cache.removeAll(keys);
 				return bulk.records.evictAll(keys, force);
@@ -231,26 +234,31 @@ public final class IdempotencyAdmin {
 
 		private final boolean force;
 
+		private final int limit;
+
 		private int done;
 
 		private int pending;
 
-		Bulk(Selection selection, boolean force) {
+		Bulk(Selection selection, boolean force, int limit) {
+			Assert.isTrue(limit >= 1, () -> "'limit' is " + limit + ". Set it to 1 or more");
 			this.selection = selection;
 			this.force = force;
+			this.limit = limit;
 		}
 
-		BulkEviction run(int limit, @Nullable String after, ToIntFunction<List<IdempotencyKey>> action) {
+		BulkEviction run(@Nullable String after, ToIntFunction<List<IdempotencyKey>> action) {
 			long start = System.nanoTime();
 			int examined = 0;
 			String next = after;
 			while (true) {
-				Page page = this.records.evictable(this.selection, this.force, Math.min(PAGE, limit - examined), next);
+				Page page = this.records.evictable(this.selection, this.force, Math.min(PAGE, this.limit - examined),
+						next);
 				List<IdempotencyKey> keys = withoutPending(page.records());
 				this.done += keys.isEmpty() ? 0 : action.applyAsInt(keys);
 				examined += page.records().size();
 				next = page.next();
-				if (next == null || examined >= limit || System.nanoTime() - start > BULK_TIME.toNanos()) {
+				if (next == null || examined >= this.limit || System.nanoTime() - start > BULK_TIME.toNanos()) {
 					return new BulkEviction(this.done, this.pending, page.complete(), next);
 				}
 			}

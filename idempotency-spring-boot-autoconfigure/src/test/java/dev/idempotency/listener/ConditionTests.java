@@ -1,6 +1,7 @@
 package dev.idempotency.listener;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
@@ -52,6 +53,23 @@ class ConditionTests {
 		}
 	}
 
+	@ParameterizedTest
+	@EnumSource(names = { "TRANSACTIONAL", "LEASED" })
+	void excludedRecordsOfABatchAreNotCounted(Mode mode) {
+		String topic = Servers.newTopic("condition-batch", 1);
+		for (String value : List.of("excluded", "included", "excluded")) {
+			Kafka.send(topic, value, value);
+		}
+		try (ConfigurableApplicationContext context = TestApp.of(BatchListener.class)
+			.with("topic", topic)
+			.with("idempotency.mode", mode)
+			.run()) {
+			awaitHandled(topic);
+			assertThat(TestApp.target(context, BatchListener.class).seen).hasSize(3);
+			assertThat(context.getBean(RecordingListener.class).executions()).hasSize(1);
+		}
+	}
+
 	private static void awaitHandled(String topic) {
 		await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertThat(Kafka.lag(topic, topic)).isZero());
 	}
@@ -65,6 +83,19 @@ class ConditionTests {
 		@KafkaListener(topics = "${topic}", groupId = "${topic}")
 		void listen(String value) {
 			this.seen.add(value);
+		}
+
+	}
+
+	@Import(RecordingListener.class)
+	static class BatchListener {
+
+		private final Queue<String> seen = new ConcurrentLinkedQueue<>();
+
+		@Idempotent(condition = "#payload == 'included'")
+		@KafkaListener(topics = "${topic}", groupId = "${topic}", batch = "true")
+		void listen(List<String> values) {
+			this.seen.addAll(values);
 		}
 
 	}

@@ -35,6 +35,7 @@ import dev.idempotency.test.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
@@ -178,6 +179,14 @@ class IdempotencyAdminTests {
 		assertThat(first.records()).isEqualTo(2);
 		assertThat(first.complete()).isFalse();
 		assertThat(evictAll(false, 2, first.next())).isEqualTo(new BulkEviction(1, 0, true, null));
+	}
+
+	@Test
+	void limitBelowOneIsRefusedWithoutAnIntervention() {
+		assertThatIllegalArgumentException().isThrownBy(() -> evictAll(true, 0, null)).withMessageContaining("'limit'");
+		assertThatIllegalArgumentException().isThrownBy(() -> this.admin.countEvictable(selection(), true, -1, null))
+			.withMessageContaining("'limit'");
+		assertThat(this.listener.interventions()).isEmpty();
 	}
 
 	@Test
