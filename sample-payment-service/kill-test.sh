@@ -2,7 +2,7 @@
 # Kills the payment service (SIGKILL) at a random moment under traffic, starts it again, and checks
 # that every payment is charged once, and that its event has come through the outbox and is on the account's
 # statement once, in order; ten times, on servers that outlive it. With --redis the keys are in Redis, so
-# charges and statement lines no longer commit together with them: none is lost, and those that came twice
+# charges and statement lines no longer commit together with them: none is lost, and those that occur twice
 # are counted; the card gateway, which gets the key, still charges once, and the event of a second charge,
 # which has the key of the first and other content, is rejected.
 set -euo pipefail
@@ -110,6 +110,7 @@ kill_service() {
 figure() {
 	local part="$summary"
 	[[ -z "$1" ]] || part="${summary#*\"$1\":}"
+	[[ "$part" == *"\"$2\":"* ]] || fail "the service does not report the figure ${1:+$1.}$2: $summary"
 	part="${part#*\"$2\":}"
 	echo "${part%%[,\}]*}"
 }
@@ -131,7 +132,7 @@ charged_at_least_once() {
 
 # Each charged payment is on a statement, with a charge of the ledger and never with two of them, in order.
 stated() {
-	[[ "$missing $unknown $second_charges $out_of_order $set_aside" == "0 0 0 0 0" ]] \
+	[[ "$missing $unknown $second_charges $out_of_order $dead_letters" == "0 0 0 0 0" ]] \
 		&& (( lines - doubled == payments && $(cents "$stated") - $(cents "$doubled_amount") == $(cents "$requested") ))
 }
 
@@ -178,7 +179,7 @@ for (( round = 1; round <= ROUNDS; round++ )); do
 	charged="$(figure protected amountCharged)"
 	gateway="$(figure gateway charges)"
 	unprotected="$(figure unprotected charges)"
-	set_aside="$(figure outbox setAside)"
+	dead_letters="$(figure outbox deadLetters)"
 	lines="$(figure statements applied)"
 	stated="$(figure statements amount)"
 	out_of_order="$(figure statements outOfOrder)"
