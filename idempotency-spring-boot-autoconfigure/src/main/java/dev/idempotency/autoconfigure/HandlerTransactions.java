@@ -13,6 +13,8 @@ import org.springframework.transaction.interceptor.TransactionAspectSupport;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.util.StringUtils;
 
+import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreTransactionManager;
+
 /**
  * Determines whether {@code @Transactional} of a handler uses the transaction manager of
  * the store. It follows the rules of {@link TransactionAspectSupport}: the qualifier of
@@ -23,9 +25,9 @@ final class HandlerTransactions implements BiFunction<TransactionAttribute, Clas
 
 	private final BeanFactory beanFactory;
 
-	private final ObjectProvider<StoreTransactions> transactions;
+	private final ObjectProvider<StoreTransactionManager> transactions;
 
-	HandlerTransactions(BeanFactory beanFactory, ObjectProvider<StoreTransactions> transactions) {
+	HandlerTransactions(BeanFactory beanFactory, ObjectProvider<StoreTransactionManager> transactions) {
 		this.beanFactory = beanFactory;
 		this.transactions = transactions;
 	}
@@ -39,7 +41,7 @@ final class HandlerTransactions implements BiFunction<TransactionAttribute, Clas
 	 */
 	@Override
 	public @Nullable String apply(TransactionAttribute attribute, Class<?> handler) {
-		TransactionManager store = this.transactions.getIfAvailable(() -> new StoreTransactions(null)).manager();
+		TransactionManager store = this.transactions.getIfAvailable(() -> new StoreTransactionManager(null)).manager();
 		String qualifier = attribute.getQualifier();
 		if (StringUtils.hasText(qualifier)) {
 			return (qualified(qualifier) != store) ? "'" + qualifier + "'" : null;

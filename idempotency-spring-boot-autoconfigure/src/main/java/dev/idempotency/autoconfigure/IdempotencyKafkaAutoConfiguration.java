@@ -11,6 +11,7 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreTransactionManager;
 import dev.idempotency.listener.IdempotentListenerConfiguration;
 import dev.idempotency.listener.ListenerSettingsFactory;
 import dev.idempotency.template.IdempotencyListener;
@@ -23,7 +24,7 @@ import dev.idempotency.template.Serialization;
  *
  * @since 0.1.0
  */
-@AutoConfiguration(after = { IdempotencyAutoConfiguration.class, IdempotencyJacksonAutoConfiguration.class },
+@AutoConfiguration(after = IdempotencyAutoConfiguration.class,
 		afterName = "org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration")
 @ConditionalOnClass(KafkaListenerEndpointRegistry.class)
 @ConditionalOnIdempotency
@@ -36,7 +37,7 @@ public final class IdempotencyKafkaAutoConfiguration {
 	ListenerSettingsFactory idempotentListenerSettingsFactory(ObjectProvider<IdempotencyTemplate> templates,
 			ObjectProvider<Serialization> serialization, IdempotencyProperties properties,
 			ObjectProvider<IdempotencyListener> listeners, ConfigurableBeanFactory beanFactory,
-			ObjectProvider<StoreTransactions> transactions) {
+			ObjectProvider<StoreTransactionManager> transactions) {
 		IdempotencyTemplate template = templates.getIfAvailable();
 		if (template == null) {
 			throw StoreCandidates.missing(properties.store().type());

@@ -1,5 +1,6 @@
 package dev.idempotency.autoconfigure;
 
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
@@ -11,6 +12,8 @@ import org.springframework.util.ClassUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.outbox.Outbox;
+import dev.idempotency.outbox.OutboxNotifier;
+import dev.idempotency.outbox.OutboxRelay;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the transactional outbox.
@@ -37,6 +40,19 @@ public final class IdempotencyOutboxAutoConfiguration {
 						+ " is not on the class path.",
 				"Add " + (jdbc ? "'spring-boot-starter-kafka'" : "'spring-boot-starter-jdbc' and a JDBC driver")
 						+ ", or set 'idempotency.outbox.enabled' to 'false'.");
+	}
+
+	/**
+	 * Create the task that requests the publication of committed messages.
+	 * @param relay the relay of this instance, if it has one
+	 * @param notifier the notifier of other instances, if this one has no relay
+	 * @return the task
+	 */
+	static Runnable wakeUp(ObjectProvider<OutboxRelay> relay, ObjectProvider<OutboxNotifier> notifier) {
+		return () -> {
+			relay.ifAvailable(OutboxRelay::wake);
+			notifier.ifAvailable(OutboxNotifier::wake);
+		};
 	}
 
 }

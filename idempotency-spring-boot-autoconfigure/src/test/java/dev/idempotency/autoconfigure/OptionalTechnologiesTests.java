@@ -38,11 +38,9 @@ import dev.idempotency.test.Contexts;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link IdempotencyJacksonAutoConfiguration},
- * {@link IdempotencyMetricsAutoConfiguration},
- * {@link IdempotencyHealthAutoConfiguration},
- * {@link IdempotencyEndpointAutoConfiguration} and
- * {@link IdempotencyCleanupAutoConfiguration}.
+ * Tests for {@link IdempotencyMicrometerAutoConfiguration},
+ * {@link IdempotencyActuatorAutoConfiguration} and the optional parts of
+ * {@link IdempotencyAutoConfiguration}.
  */
 class OptionalTechnologiesTests {
 

@@ -18,8 +18,7 @@ import dev.idempotency.test.Contexts;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link IdempotencyCircuitBreakerAutoConfiguration} and
- * {@link IdempotencyCacheAutoConfiguration}.
+ * Tests for the circuit breaker and the cache of {@link IdempotencyAutoConfiguration}.
  */
 class StoreProtectionTests {
 

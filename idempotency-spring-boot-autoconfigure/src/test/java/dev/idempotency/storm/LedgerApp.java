@@ -14,7 +14,6 @@ import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration;
-import dev.idempotency.autoconfigure.IdempotencyCircuitBreakerAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyJdbcAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyKafkaAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyOutboxAutoConfiguration;
@@ -27,9 +26,8 @@ import dev.idempotency.outbox.Outbox;
 @Configuration(proxyBeanMethods = false)
 @ImportAutoConfiguration({ KafkaAutoConfiguration.class, DataSourceAutoConfiguration.class,
 		JdbcTemplateAutoConfiguration.class, DataSourceTransactionManagerAutoConfiguration.class,
-		IdempotencyAutoConfiguration.class, IdempotencyCircuitBreakerAutoConfiguration.class,
-		IdempotencyJdbcAutoConfiguration.class, IdempotencyKafkaAutoConfiguration.class,
-		IdempotencyOutboxAutoConfiguration.class })
+		IdempotencyAutoConfiguration.class, IdempotencyJdbcAutoConfiguration.class,
+		IdempotencyKafkaAutoConfiguration.class, IdempotencyOutboxAutoConfiguration.class })
 public class LedgerApp {
 
 	static final String STARTED = "STARTED";

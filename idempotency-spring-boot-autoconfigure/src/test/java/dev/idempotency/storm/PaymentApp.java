@@ -26,8 +26,6 @@ import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 import org.springframework.kafka.listener.ConsumerAwareRebalanceListener;
 
 import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration;
-import dev.idempotency.autoconfigure.IdempotencyCircuitBreakerAutoConfiguration;
-import dev.idempotency.autoconfigure.IdempotencyJacksonAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyJdbcAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyKafkaAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyRedisAutoConfiguration;
@@ -39,8 +37,7 @@ import dev.idempotency.autoconfigure.IdempotencyRedisAutoConfiguration;
 @Configuration(proxyBeanMethods = false)
 @ImportAutoConfiguration({ KafkaAutoConfiguration.class, DataSourceAutoConfiguration.class,
 		JdbcTemplateAutoConfiguration.class, DataSourceTransactionManagerAutoConfiguration.class,
-		DataRedisAutoConfiguration.class, IdempotencyAutoConfiguration.class, IdempotencyJacksonAutoConfiguration.class,
-		IdempotencyCircuitBreakerAutoConfiguration.class, IdempotencyJdbcAutoConfiguration.class,
+		DataRedisAutoConfiguration.class, IdempotencyAutoConfiguration.class, IdempotencyJdbcAutoConfiguration.class,
 		IdempotencyRedisAutoConfiguration.class, IdempotencyKafkaAutoConfiguration.class })
 public class PaymentApp {
 

@@ -1,0 +1,124 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.Set;
+
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
+import org.springframework.boot.actuate.autoconfigure.endpoint.expose.EndpointExposure;
+import org.springframework.boot.actuate.endpoint.Show;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import dev.idempotency.actuate.IdempotencyEndpoint;
+import dev.idempotency.actuate.IdempotencyEndpointWebExtension;
+import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
+import dev.idempotency.actuate.OutboxEndpoint;
+import dev.idempotency.actuate.OutboxEndpointWebExtension;
+import dev.idempotency.outbox.OutboxAdmin;
+import dev.idempotency.outbox.OutboxNotifier;
+import dev.idempotency.outbox.OutboxRelay;
+import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyListeners;
+import dev.idempotency.template.IdempotencyTemplate;
+
+/**
+ * {@link AutoConfiguration Auto-configuration} for the actuator endpoints of the store
+ * and of the outbox, and for the health indicator of the store.
+ *
+ * @since 0.1.0
+ */
+@AutoConfiguration(after = { IdempotencyAutoConfiguration.class, IdempotencyOutboxAutoConfiguration.class })
+@ConditionalOnIdempotency
+public final class IdempotencyActuatorAutoConfiguration {
+
+	/**
+	 * The endpoints. One group of properties controls which error messages both show.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
+	@EnableConfigurationProperties(EndpointProperties.class)
+	static class Endpoints {
+
+		@Bean
+		@ConditionalOnAvailableEndpoint
+		@ConditionalOnBean(IdempotencyTemplate.class)
+		@ConditionalOnMissingBean
+		IdempotencyEndpoint idempotencyEndpoint(IdempotencyTemplate template, EndpointProperties properties) {
+			return new IdempotencyEndpoint(template.admin(), properties.showValues());
+		}
+
+		@Bean
+		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
+		@ConditionalOnBean({ IdempotencyTemplate.class, IdempotencyEndpoint.class })
+		@ConditionalOnMissingBean
+		IdempotencyEndpointWebExtension idempotencyEndpointWebExtension(IdempotencyEndpoint endpoint,
+				IdempotencyTemplate template, EndpointProperties properties) {
+			return new IdempotencyEndpointWebExtension(endpoint, properties.showValues(), properties.roles());
+		}
+
+		@Bean
+		@ConditionalOnBooleanProperty("idempotency.outbox.enabled")
+		@ConditionalOnAvailableEndpoint
+		@ConditionalOnBean(OutboxStore.class)
+		@ConditionalOnMissingBean
+		OutboxEndpoint idempotencyOutboxEndpoint(OutboxStore store, ObjectProvider<OutboxRelay> relay,
+				ObjectProvider<OutboxNotifier> notifier, ObjectProvider<IdempotencyListener> listeners,
+				EndpointProperties properties) {
+			OutboxAdmin operator = new OutboxAdmin(store, IdempotencyOutboxAutoConfiguration.wakeUp(relay, notifier),
+					new IdempotencyListeners(listeners.orderedStream().toList()));
+			return new OutboxEndpoint(operator, properties.showValues());
+		}
+
+		@Bean
+		@ConditionalOnBooleanProperty("idempotency.outbox.enabled")
+		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
+		@ConditionalOnBean({ OutboxStore.class, OutboxEndpoint.class })
+		@ConditionalOnMissingBean
+		OutboxEndpointWebExtension idempotencyOutboxEndpointWebExtension(OutboxEndpoint endpoint,
+				EndpointProperties properties) {
+			return new OutboxEndpointWebExtension(endpoint, properties.showValues(), properties.roles());
+		}
+
+	}
+
+	/**
+	 * The health indicator.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass({ HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class })
+	@ConditionalOnEnabledHealthIndicator("idempotency")
+	static class Health {
+
+		@Bean
+		@ConditionalOnBean(IdempotencyTemplate.class)
+		@ConditionalOnMissingBean(name = "idempotencyHealthIndicator")
+		IdempotencyStoreHealthIndicator idempotencyHealthIndicator(ObjectProvider<IdempotencyTemplate> template) {
+			return new IdempotencyStoreHealthIndicator(() -> template.getObject().store());
+		}
+
+	}
+
+	/**
+	 * Properties of both endpoints.
+	 *
+	 * @param showValues When to show error messages and stored results.
+	 * @param roles Roles used to determine whether a user is authorized to see error
+	 * messages and stored results. When empty, all authenticated users are authorized.
+	 */
+	@ConfigurationProperties("management.endpoint.idempotency")
+	record EndpointProperties(@DefaultValue("never") Show showValues, @DefaultValue Set<String> roles) {
+
+	}
+
+}

@@ -1,0 +1,80 @@
+package dev.idempotency.autoconfigure;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+import dev.idempotency.micrometer.MicrometerIdempotencyListener;
+import dev.idempotency.micrometer.MicrometerOutboxListener;
+import dev.idempotency.micrometer.ObservationTags;
+import dev.idempotency.micrometer.OutboxTrace;
+import dev.idempotency.outbox.OutboxStore;
+
+/**
+ * {@link AutoConfiguration Auto-configuration} for the meters of listeners and of the
+ * outbox, the tags of observations and the tracing of outbox messages.
+ *
+ * @since 0.1.0
+ */
+@AutoConfiguration(after = { IdempotencyAutoConfiguration.class, IdempotencyOutboxAutoConfiguration.class },
+		afterName = { "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
+				"org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConfiguration",
+				"org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
+				"org.springframework.boot.micrometer.metrics.autoconfigure.export.simple.SimpleMetricsExportAutoConfiguration" })
+@ConditionalOnIdempotency
+public final class IdempotencyMicrometerAutoConfiguration {
+
+	/**
+	 * The meters.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(MeterRegistry.class)
+	@ConditionalOnBean(MeterRegistry.class)
+	static class Meters {
+
+		@Bean
+		@ConditionalOnMissingBean
+		MicrometerIdempotencyListener micrometerIdempotencyListener(MeterRegistry registry) {
+			return new MicrometerIdempotencyListener(registry);
+		}
+
+		@Bean
+		@ConditionalOnBooleanProperty("idempotency.outbox.enabled")
+		@ConditionalOnBean(OutboxStore.class)
+		@ConditionalOnMissingBean
+		MicrometerOutboxListener idempotencyOutboxMetrics(MeterRegistry registry, OutboxStore store) {
+			return new MicrometerOutboxListener(registry, store.table());
+		}
+
+	}
+
+	/**
+	 * The tags of observations and the tracing of messages.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass(ObservationRegistry.class)
+	@ConditionalOnBean(ObservationRegistry.class)
+	static class Observations {
+
+		@Bean
+		@ConditionalOnMissingBean
+		ObservationTags idempotencyObservationTags(ObservationRegistry registry) {
+			return new ObservationTags(registry);
+		}
+
+		@Bean
+		@ConditionalOnMissingBean
+		@ConditionalOnBooleanProperty("idempotency.outbox.enabled")
+		OutboxTrace idempotencyOutboxTrace(ObservationRegistry registry) {
+			return new OutboxTrace(registry);
+		}
+
+	}
+
+}
