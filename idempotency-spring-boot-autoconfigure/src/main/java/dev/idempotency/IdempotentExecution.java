@@ -21,7 +21,7 @@ public interface IdempotentExecution {
 	 * this thread
 	 */
 	static IdempotentExecution current() {
-		Assert.state(IdempotentExecutionHolder.get() != null, "No idempotent execution runs on this thread");
+		Assert.state(Holder.CURRENT.get() != null, "No idempotent execution runs on this thread");
 		IdempotentExecution only = ifCurrent();
 		Assert.state(only != null, "A batch runs on this thread. Call currentBatch()");
 		return only;
@@ -34,7 +34,7 @@ public interface IdempotentExecution {
 	 * runs on this thread
 	 */
 	static @Nullable IdempotentExecution ifCurrent() {
-		List<@Nullable IdempotentExecution> current = IdempotentExecutionHolder.get();
+		List<@Nullable IdempotentExecution> current = Holder.CURRENT.get();
 		return (current != null && current.size() == 1) ? current.get(0) : null;
 	}
 
@@ -45,7 +45,7 @@ public interface IdempotentExecution {
 	 * @throws IllegalStateException if no protected handler runs on this thread
 	 */
 	static List<@Nullable IdempotentExecution> currentBatch() {
-		List<@Nullable IdempotentExecution> current = IdempotentExecutionHolder.get();
+		List<@Nullable IdempotentExecution> current = Holder.CURRENT.get();
 		Assert.state(current != null, "No idempotent execution runs on this thread");
 		return current;
 	}
@@ -110,5 +110,37 @@ public interface IdempotentExecution {
 	 * @return whether ownership is known to be lost
 	 */
 	boolean ownershipLost();
+
+	/**
+	 * Binds executions to the thread on which their handler runs. The template calls it
+	 * around each handler. An application needs it only to test a handler that calls
+	 * {@link IdempotentExecution#current()}, or to bind an execution to another thread.
+	 *
+	 * @since 0.1.0
+	 */
+	final class Holder {
+
+		private static final ThreadLocal<@Nullable List<@Nullable IdempotentExecution>> CURRENT = new ThreadLocal<>();
+
+		private Holder() {
+		}
+
+		/**
+		 * Bind executions to this thread.
+		 * @param executions one execution, or one for each record of a batch with
+		 * {@code null} for a record that is processed without protection; {@code null} to
+		 * bind none
+		 * @return the executions that were bound before, which the caller must bind again
+		 * afterwards
+		 */
+		public static @Nullable List<@Nullable IdempotentExecution> bind(
+				@Nullable List<@Nullable IdempotentExecution> executions) {
+			List<@Nullable IdempotentExecution> previous = CURRENT.get();
+			// Removing the value would allocate a new map entry for each record.
+			CURRENT.set(executions);
+			return previous;
+		}
+
+	}
 
 }

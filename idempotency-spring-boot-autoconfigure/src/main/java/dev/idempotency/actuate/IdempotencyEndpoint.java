@@ -32,7 +32,7 @@ import dev.idempotency.store.IdempotencyRecords.ScopeCount;
 import dev.idempotency.store.IdempotencyRecords.Selection;
 import dev.idempotency.template.IdempotencyAdmin;
 import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
-import dev.idempotency.template.UnrecordedCompletion;
+import dev.idempotency.template.IdempotencyAdmin.UnrecordedCompletion;
 
 /**
  * {@link Endpoint @Endpoint} that shows the idempotency records of the application and

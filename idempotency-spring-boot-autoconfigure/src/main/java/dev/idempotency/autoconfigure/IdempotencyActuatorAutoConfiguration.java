@@ -29,7 +29,6 @@ import dev.idempotency.outbox.OutboxNotifier;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.template.IdempotencyListeners;
 import dev.idempotency.template.IdempotencyTemplate;
 
 /**
@@ -76,7 +75,7 @@ public final class IdempotencyActuatorAutoConfiguration {
 				ObjectProvider<OutboxNotifier> notifier, ObjectProvider<IdempotencyListener> listeners,
 				EndpointProperties properties) {
 			OutboxAdmin operator = new OutboxAdmin(store, IdempotencyOutboxAutoConfiguration.wakeUp(relay, notifier),
-					new IdempotencyListeners(listeners.orderedStream().toList()));
+					IdempotencyListener.all(listeners.orderedStream().toList()));
 			return new OutboxEndpoint(operator, properties.showValues());
 		}
 

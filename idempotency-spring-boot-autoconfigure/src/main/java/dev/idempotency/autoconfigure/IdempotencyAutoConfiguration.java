@@ -36,12 +36,11 @@ import dev.idempotency.store.ExpiredRecords;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.CompletionCache;
 import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.template.IdempotencyListeners;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.OperationContext;
 import dev.idempotency.template.Serialization;
 import dev.idempotency.template.StoreCircuit;
-import dev.idempotency.template.TemplateSettings;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the {@link IdempotencyTemplate}, for
@@ -73,8 +72,7 @@ public final class IdempotencyAutoConfiguration {
 		StoreTransactionManager storeTransactions = transactions
 			.getIfAvailable(() -> new StoreTransactionManager(null));
 		return new IdempotencyTemplate(store,
-				new TemplateSettings(storeTransactions.manager(),
-						properties.store().onUnavailable() == OnUnavailable.PROCESS,
+				new Settings(storeTransactions.manager(), properties.store().onUnavailable() == OnUnavailable.PROCESS,
 						circuit.getIfAvailable(() -> StoreCircuit.ALWAYS_CLOSED),
 						cache.getIfAvailable(() -> CompletionCache.NONE), listeners.orderedStream().toList(),
 						contexts.orderedStream().toList()));
@@ -113,7 +111,7 @@ public final class IdempotencyAutoConfiguration {
 	CleanupJob idempotencyCleanupJob(ExpiredRecords records, IdempotencyProperties properties,
 			ObjectProvider<IdempotencyListener> listeners) {
 		return new CleanupJob(records, properties.cleanup().settings(),
-				new IdempotencyListeners(listeners.orderedStream().toList()));
+				IdempotencyListener.all(listeners.orderedStream().toList()));
 	}
 
 	/**

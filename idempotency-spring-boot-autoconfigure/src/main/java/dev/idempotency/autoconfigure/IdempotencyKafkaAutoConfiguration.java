@@ -15,7 +15,6 @@ import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreTransacti
 import dev.idempotency.listener.IdempotentListenerConfiguration;
 import dev.idempotency.listener.ListenerSettingsFactory;
 import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.template.IdempotencyListeners;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.Serialization;
 
@@ -51,7 +50,7 @@ public final class IdempotencyKafkaAutoConfiguration {
 				properties.lease(), properties.retention(), properties.store().timeout(), properties.key().headers(),
 				properties.key().onMissing());
 		return new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
-				new IdempotencyListeners(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
+				IdempotencyListener.all(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
 				new HandlerTransactions(beanFactory, transactions));
 	}
 

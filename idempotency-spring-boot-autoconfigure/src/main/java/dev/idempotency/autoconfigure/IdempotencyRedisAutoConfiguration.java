@@ -41,7 +41,6 @@ import dev.idempotency.redis.RedisIdempotencyStore;
 import dev.idempotency.redis.RedisServerCheck;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.template.IdempotencyListeners;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the Redis store and for the checks of
@@ -63,7 +62,7 @@ public final class IdempotencyRedisAutoConfiguration {
 	@ConditionalOnBean(IdempotencyStore.class)
 	LifecycleGroup redisIdempotencyServerCheck(ObjectProvider<IdempotencyStore> stores,
 			IdempotencyProperties properties, ObjectProvider<IdempotencyListener> listeners) {
-		IdempotencyListener listener = new IdempotencyListeners(listeners.orderedStream().toList());
+		IdempotencyListener listener = IdempotencyListener.all(listeners.orderedStream().toList());
 		List<RedisServerCheck> checks = (stores.getIfUnique() instanceof RedisIdempotencyStore store)
 				? List.of(new RedisServerCheck(store, properties.redis().onEvictionPolicy() == OnEvictionPolicy.REFUSE,
 						(evictable) -> listener.evictionChecked(store.name(), evictable)))

@@ -56,7 +56,6 @@ import dev.idempotency.producer.KafkaOutboxPublisher;
 import dev.idempotency.producer.KafkaOutboxSerializer;
 import dev.idempotency.slf4j.OutboxMdc;
 import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.template.IdempotencyListeners;
 
 /**
  * The outbox: its table, the serialization of messages, and a relay in this instance or
@@ -195,7 +194,7 @@ class OutboxConfiguration {
 		stores.ifAvailable((store) -> {
 			if (cleanup.enabled()) {
 				parts.add(new CleanupJob(store.expired(), cleanup.settings(),
-						new IdempotencyListeners(listeners.orderedStream().toList())));
+						IdempotencyListener.all(listeners.orderedStream().toList())));
 			}
 			relay.ifAvailable((target) -> {
 				if (outbox.listen() && ClassUtils.isPresent(DRIVER, null)) {

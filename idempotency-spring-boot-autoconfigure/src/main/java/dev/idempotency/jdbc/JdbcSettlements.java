@@ -12,7 +12,7 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.jdbc.RecordSql.Name;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
  * Changes claims of the caller: one claim or several claims with one statement. An empty

@@ -22,8 +22,8 @@ import dev.idempotency.listener.error.PartialBatchException;
 import dev.idempotency.listener.error.RejectedRecordException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.BatchHandler;
-import dev.idempotency.template.BatchItem;
-import dev.idempotency.template.BatchResult;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.PendingCompletion;
 

@@ -13,8 +13,8 @@ import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.Delivery.NackedException;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.OperationResolver.Resolution;
-import dev.idempotency.template.BatchItem;
-import dev.idempotency.template.BatchResult;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 
 /**

@@ -18,7 +18,7 @@ import io.micrometer.core.instrument.Timer;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.StoreCircuit;
 

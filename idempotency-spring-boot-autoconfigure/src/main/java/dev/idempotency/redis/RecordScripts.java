@@ -8,8 +8,8 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.redis.ScriptCall.Script;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Completion;
 import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyStore.Completion;
 
 /**
  * The Lua scripts of the store. Each works on the record of one key. {@link Replies}

@@ -14,7 +14,7 @@ import dev.idempotency.store.Failure;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
  * Reads the replies of {@link RecordScripts}. A reply is one text: a server writes each

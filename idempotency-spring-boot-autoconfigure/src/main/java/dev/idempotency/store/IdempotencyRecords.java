@@ -12,6 +12,7 @@ import org.springframework.util.Assert;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
  * Shows the records of a store to an operator and changes them by hand. A store offers it

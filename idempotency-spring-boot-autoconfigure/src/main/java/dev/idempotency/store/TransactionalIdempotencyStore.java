@@ -8,6 +8,8 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.UnexpectedRollbackException;
 
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
  * A store that can write the record in the transaction of the handler's own writes. The

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OwnershipLostException;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
  * Settles claims on threads of its own: those of asynchronous handlers, because the store

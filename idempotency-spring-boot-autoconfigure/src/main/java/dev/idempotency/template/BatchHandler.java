@@ -1,11 +1,13 @@
 package dev.idempotency.template;
 
 import java.util.List;
+import java.util.SortedMap;
 
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
+import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
 
 /**
@@ -74,6 +76,37 @@ public interface BatchHandler<T> {
 	 */
 	default void defer(List<Integer> items, List<? extends PendingCompletion> pending) {
 		pending.forEach(PendingCompletion::complete);
+	}
+
+	/**
+	 * One item of a batch.
+	 *
+	 * @param operation the operation, or {@code null} for an item that is handled without
+	 * protection
+	 * @param lane the sequence in which order is kept, such as a partition: an item is
+	 * not handled while an earlier item of the same lane is blocked
+	 * @since 0.1.0
+	 */
+	record BatchItem(@Nullable IdempotentOperation operation, Object lane) {
+
+	}
+
+	/**
+	 * The result of a batch.
+	 *
+	 * @param results the result of each item, {@code null} if the item is not done and
+	 * has to be redelivered
+	 * @param blocked the items that can neither be handled nor skipped now, by their
+	 * index. The later items of their lane are not done either
+	 * @param failedAt the index of the item that failed or can never be handled; the
+	 * items after it are not done. -1 if there is none, or if the failed item is unknown
+	 * @param failure the reason, {@code null} if nothing failed
+	 * @param <T> the type of the result of an item
+	 * @since 0.1.0
+	 */
+	record BatchResult<T>(List<@Nullable IdempotentResult<T>> results,
+			SortedMap<Integer, OperationBlockedException> blocked, int failedAt, @Nullable Throwable failure) {
+
 	}
 
 }

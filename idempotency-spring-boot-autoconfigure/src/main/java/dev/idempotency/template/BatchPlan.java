@@ -1,10 +1,12 @@
 package dev.idempotency.template;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Predicate;
@@ -13,8 +15,12 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.store.Claim;
+import dev.idempotency.store.Fingerprint;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
 
 /**
  * The claims of the items of a batch, the decisions about them, and their results. The
@@ -24,7 +30,7 @@ import dev.idempotency.store.Claim;
  */
 final class BatchPlan<T> {
 
-	private final List<PlannedItem> items = new ArrayList<>();
+	private final List<Item> items = new ArrayList<>();
 
 	private final ResultCodec<T> codec;
 
@@ -40,11 +46,11 @@ final class BatchPlan<T> {
 		this.codec = codec;
 		this.results = new ArrayList<>(Collections.nCopies(items.size(), null));
 		this.end = items.size();
-		Map<IdempotencyKey, PlannedItem> originals = new HashMap<>();
+		Map<IdempotencyKey, Item> originals = new HashMap<>();
 		for (BatchItem item : items) {
 			IdempotentOperation operation = item.operation();
-			PlannedItem original = (operation != null) ? originals.get(operation.key()) : null;
-			PlannedItem planned = new PlannedItem(this.items.size(), item, original);
+			Item original = (operation != null) ? originals.get(operation.key()) : null;
+			Item planned = new Item(this.items.size(), item, original);
 			if (operation != null && original == null) {
 				originals.put(operation.key(), planned);
 			}
@@ -52,16 +58,16 @@ final class BatchPlan<T> {
 		}
 	}
 
-	List<PlannedItem> items() {
+	List<Item> items() {
 		return this.items;
 	}
 
-	PlannedItem item(int index) {
+	Item item(int index) {
 		return this.items.get(index);
 	}
 
-	private List<Integer> indexes(Predicate<PlannedItem> condition) {
-		return this.items.stream().filter(condition).map(PlannedItem::index).toList();
+	private List<Integer> indexes(Predicate<Item> condition) {
+		return this.items.stream().filter(condition).map(Item::index).toList();
 	}
 
 	/**
@@ -69,7 +75,7 @@ final class BatchPlan<T> {
 	 * @return their indexes, one for each key
 	 */
 	List<Integer> unanswered() {
-		return indexes(PlannedItem::isUnanswered);
+		return indexes(Item::isUnanswered);
 	}
 
 	/**
@@ -78,9 +84,9 @@ final class BatchPlan<T> {
 	 */
 	void blockRest(OperationBlockedException reason) {
 		unclaim();
-		this.items.stream().filter(PlannedItem::isUnanswered).forEach((item) -> item.setClaimFailure(reason));
+		this.items.stream().filter(Item::isUnanswered).forEach((item) -> item.setClaimFailure(reason));
 		decide();
-		if (this.items.stream().noneMatch(PlannedItem::isBlocked)) {
+		if (this.items.stream().noneMatch(Item::isBlocked)) {
 			// None of them has a key, but they need a transaction.
 			due().forEach((index) -> item(index).block(reason));
 		}
@@ -115,7 +121,7 @@ final class BatchPlan<T> {
 	 */
 	void decide() {
 		Map<Object, OperationBlockedException> blockedLanes = new HashMap<>();
-		for (PlannedItem item : this.items) {
+		for (Item item : this.items) {
 			OperationBlockedException before = blockedLanes.get(item.lane());
 			if (item.index() >= this.end) {
 				item.leaveOut(null);
@@ -132,7 +138,7 @@ final class BatchPlan<T> {
 		}
 	}
 
-	private void decide(PlannedItem item) {
+	private void decide(Item item) {
 		try {
 			Claim known = item.decide();
 			if (known != null) {
@@ -153,7 +159,7 @@ final class BatchPlan<T> {
 	 * @return their indexes
 	 */
 	List<Integer> due() {
-		return indexes(PlannedItem::isDue);
+		return indexes(Item::isDue);
 	}
 
 	boolean isFailed() {
@@ -162,7 +168,7 @@ final class BatchPlan<T> {
 
 	// An item is blocked, or can never be handled.
 	boolean isIncomplete() {
-		return isFailed() || this.items.stream().anyMatch(PlannedItem::isBlocked);
+		return isFailed() || this.items.stream().anyMatch(Item::isBlocked);
 	}
 
 	/**
@@ -191,15 +197,15 @@ final class BatchPlan<T> {
 	 * Remove the claims of a transaction that was rolled back.
 	 */
 	void unclaim() {
-		this.items.forEach(PlannedItem::unclaim);
+		this.items.forEach(Item::unclaim);
 	}
 
 	BatchResult<T> result() {
 		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
-		for (PlannedItem item : this.items) {
-			PlannedItem source = item;
-			if (item.original() != null && item.isCopy()) {
-				source = item.original();
+		for (Item item : this.items) {
+			Item source = item;
+			if (item.original != null && item.isCopy()) {
+				source = item.original;
 				IdempotentResult<T> result = this.results.get(source.index());
 				this.results.set(item.index(), (result != null) ? new IdempotentResult<>(result.result(), true) : null);
 			}
@@ -208,6 +214,172 @@ final class BatchPlan<T> {
 			}
 		}
 		return new BatchResult<>(Collections.unmodifiableList(this.results), blocked, this.failedAt, this.failure);
+	}
+
+	/**
+	 * An item of a {@link BatchPlan}: its claim, and the decision about it.
+	 */
+	static final class Item {
+
+		private final int index;
+
+		private final BatchItem item;
+
+		// The first item with the same key, if it is not this one.
+		private final @Nullable Item original;
+
+		private @Nullable Claim claim;
+
+		// The claim was blocked, so the owner of the key is unknown.
+		private @Nullable OperationBlockedException claimFailure;
+
+		private Decision decision = Decision.DUE;
+
+		private @Nullable OperationBlockedException reason;
+
+		Item(int index, BatchItem item, @Nullable Item original) {
+			this.index = index;
+			this.item = item;
+			this.original = original;
+		}
+
+		int index() {
+			return this.index;
+		}
+
+		private Object lane() {
+			return this.item.lane();
+		}
+
+		boolean isProtected() {
+			return this.item.operation() != null;
+		}
+
+		IdempotentOperation operation() {
+			return Objects.requireNonNull(this.item.operation());
+		}
+
+		boolean isUnanswered() {
+			return isProtected() && this.original == null && this.decision == Decision.DUE && this.claim == null
+					&& this.claimFailure == null;
+		}
+
+		@Nullable Claim claim() {
+			return this.claim;
+		}
+
+		void setClaim(Claim answer) {
+			this.claim = answer;
+		}
+
+		boolean isClaimed() {
+			return this.claim instanceof Claim.Acquired;
+		}
+
+		void unclaim() {
+			if (isClaimed()) {
+				this.claim = null;
+			}
+		}
+
+		void setClaimFailure(OperationBlockedException failure) {
+			this.claimFailure = failure;
+		}
+
+		boolean isHeldElsewhere() {
+			return this.claimFailure != null || this.claim instanceof Claim.InProgress;
+		}
+
+		/**
+		 * Decide about the item.
+		 * @return the claim to replay, {@code null} if there is none
+		 * @throws OperationBlockedException if the item is blocked
+		 */
+		@Nullable Claim decide() {
+			this.reason = null;
+			if (this.claimFailure != null) {
+				throw this.claimFailure;
+			}
+			if (this.original != null) {
+				return decideAsCopy(this.original);
+			}
+			this.decision = (this.claim != null && !isClaimed()) ? Decision.REPLAYED : Decision.DUE;
+			return isDue() ? null : this.claim;
+		}
+
+		private @Nullable Claim decideAsCopy(Item first) {
+			IdempotentOperation own = operation();
+			if (Fingerprint.differs(own.key(), first.operation().fingerprint(), own.fingerprint())) {
+				return new Claim.Mismatch();
+			}
+			if (first.decision == Decision.LEFT_OUT || first.decision == Decision.BLOCKED) {
+				throw new OperationInProgressException("An earlier copy of " + own + " in the same batch is blocked",
+						(first.reason != null) ? first.reason.retryAfter() : Duration.ZERO);
+			}
+			this.decision = (first.decision == Decision.REPLAYED) ? Decision.REPLAYED : Decision.COPY;
+			return isCopy() ? null : first.claim;
+		}
+
+		boolean isDue() {
+			return this.decision == Decision.DUE;
+		}
+
+		boolean isCopy() {
+			return this.decision == Decision.COPY;
+		}
+
+		/**
+		 * Leave the item to a later delivery.
+		 * @param before the reason why an earlier item of its lane is blocked,
+		 * {@code null} if none is
+		 */
+		void leaveOut(@Nullable OperationBlockedException before) {
+			this.decision = Decision.LEFT_OUT;
+			this.reason = before;
+		}
+
+		void block(OperationBlockedException why) {
+			this.decision = Decision.BLOCKED;
+			this.reason = why;
+		}
+
+		boolean isBlocked() {
+			return this.decision == Decision.BLOCKED;
+		}
+
+		OperationBlockedException reason() {
+			return Objects.requireNonNull(this.reason);
+		}
+
+		private enum Decision {
+
+			/**
+			 * The handler processes the item.
+			 */
+			DUE,
+
+			/**
+			 * An earlier item with the same key is due.
+			 */
+			COPY,
+
+			/**
+			 * The operation has completed before.
+			 */
+			REPLAYED,
+
+			/**
+			 * The item is redelivered.
+			 */
+			BLOCKED,
+
+			/**
+			 * An earlier item is blocked, has failed or can never be handled.
+			 */
+			LEFT_OUT
+
+		}
+
 	}
 
 }

@@ -17,9 +17,12 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotentExecution;
-import dev.idempotency.IdempotentExecutionHolder;
+import dev.idempotency.IdempotentExecution.Holder;
 import dev.idempotency.Mode;
 import dev.idempotency.store.Claim;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
+import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 
@@ -98,7 +101,7 @@ final class BatchRun<T> {
 
 	private void replayFrom(BiFunction<Integer, IdempotentOperation, Claim.@Nullable Completed> completions) {
 		for (int index : this.plan.unanswered()) {
-			PlannedItem item = this.plan.item(index);
+			Item item = this.plan.item(index);
 			Claim.Completed known = completions.apply(index, item.operation());
 			if (known != null) {
 				item.setClaim(known);
@@ -128,13 +131,12 @@ final class BatchRun<T> {
 	 */
 	List<@Nullable T> run(List<Integer> due, List<@Nullable IdempotentExecution> executions) throws Throwable {
 		this.started = true;
-		List<@Nullable IdempotentExecution> previous = IdempotentExecutionHolder
-			.bind(Collections.unmodifiableList(executions));
+		List<@Nullable IdempotentExecution> previous = Holder.bind(Collections.unmodifiableList(executions));
 		try {
 			return checked(this.handler.handle(due), due);
 		}
 		finally {
-			IdempotentExecutionHolder.bind(previous);
+			Holder.bind(previous);
 		}
 	}
 
@@ -227,7 +229,7 @@ final class BatchRun<T> {
 
 			@Override
 			public String toString() {
-				PlannedItem first = BatchRun.this.plan.item(items.get(0));
+				Item first = BatchRun.this.plan.item(items.get(0));
 				return items.size() + " operations of a batch, the first of which is "
 						+ (first.isProtected() ? first.operation() : "not protected");
 			}
@@ -277,7 +279,7 @@ final class BatchRun<T> {
 
 	private void report(BatchResult<T> ended) {
 		Duration share = share();
-		for (PlannedItem item : this.plan.items()) {
+		for (Item item : this.plan.items()) {
 			Outcome outcome = outcome(item.index(), ended);
 			if (item.isProtected() && outcome != null && !this.deferredItems.contains(item.index())) {
 				report(item.index(), outcome, share);

@@ -75,7 +75,10 @@ public final class IdempotencyAdmin {
 	 * @return the completions
 	 */
 	public List<UnrecordedCompletion> unrecorded() {
-		return this.settlements.completions();
+		return this.settlements.completions()
+			.stream()
+			.map((claim) -> new UnrecordedCompletion(claim.operation().name(), claim.operation().key(), claim.age()))
+			.toList();
 	}
 
 	/**
@@ -266,7 +269,10 @@ public final class IdempotencyAdmin {
 
 		private List<IdempotencyKey> withoutPending(List<IdempotencyRecord> page) {
 			Set<IdempotencyKey> unrecorded = this.force ? Set.of()
-					: unrecorded().stream().map(UnrecordedCompletion::key).collect(Collectors.toSet());
+					: IdempotencyAdmin.this.settlements.completions()
+						.stream()
+						.map((claim) -> claim.operation().key())
+						.collect(Collectors.toSet());
 			List<IdempotencyKey> keys = page.stream()
 				.map(IdempotencyRecord::key)
 				.filter((key) -> !unrecorded.contains(key))
@@ -274,6 +280,19 @@ public final class IdempotencyAdmin {
 			this.pending += page.size() - keys.size();
 			return keys;
 		}
+
+	}
+
+	/**
+	 * The completion of a handler that has run, which is still to be recorded by the
+	 * store.
+	 *
+	 * @param listener the name of the listener, from a bounded set
+	 * @param key the key
+	 * @param age the time since the handler returned
+	 * @since 0.1.0
+	 */
+	public record UnrecordedCompletion(String listener, IdempotencyKey key, Duration age) {
 
 	}
 

@@ -1,6 +1,7 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 
 import org.jspecify.annotations.Nullable;
@@ -11,7 +12,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
  * Callbacks for the events of operations, stores and the cleanup. A callback runs on the
@@ -21,6 +22,15 @@ import dev.idempotency.store.Settlement;
  * @since 0.1.0
  */
 public interface IdempotencyListener {
+
+	/**
+	 * Combine listeners. The exceptions of a listener are logged and dropped.
+	 * @param listeners the listeners, in the order in which they are called
+	 * @return a listener that calls each of them
+	 */
+	static IdempotencyListener all(List<IdempotencyListener> listeners) {
+		return new IdempotencyListeners(listeners);
+	}
 
 	/**
 	 * Called when the handling of a record has ended.

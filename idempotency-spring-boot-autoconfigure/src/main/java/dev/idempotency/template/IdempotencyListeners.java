@@ -10,7 +10,7 @@ import org.apache.commons.logging.LogFactory;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyListener.StoreOutcome;
@@ -18,16 +18,14 @@ import dev.idempotency.template.IdempotencyListener.StoreOutcome;
 /**
  * Notifies all {@link IdempotencyListener listeners}, and logs and drops their
  * exceptions.
- *
- * @since 0.1.0
  */
-public final class IdempotencyListeners implements IdempotencyListener {
+final class IdempotencyListeners implements IdempotencyListener {
 
 	private static final Log logger = LogFactory.getLog(IdempotencyListeners.class);
 
 	private final List<IdempotencyListener> listeners;
 
-	public IdempotencyListeners(List<IdempotencyListener> listeners) {
+	IdempotencyListeners(List<IdempotencyListener> listeners) {
 		this.listeners = List.copyOf(listeners);
 	}
 

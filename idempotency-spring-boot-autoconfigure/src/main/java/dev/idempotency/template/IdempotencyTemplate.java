@@ -18,6 +18,9 @@ import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.TransactionalIdempotencyStore;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
+import dev.idempotency.template.IdempotentOperation.Handler;
 
 /**
  * Runs an operation once per key: the protocol of both modes, usable without the
@@ -66,11 +69,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @param store the store of the keys
 	 * @param settings the settings
 	 */
-	public IdempotencyTemplate(IdempotencyStore store, TemplateSettings settings) {
+	public IdempotencyTemplate(IdempotencyStore store, Settings settings) {
 		this.store = store;
 		this.leasesSupported = store.supportsLeases();
 		this.failOpen = settings.failOpen();
-		this.listener = new IdempotencyListeners(settings.listeners());
+		this.listener = IdempotencyListener.all(settings.listeners());
 		this.context = new OperationContexts(settings.contexts());
 		this.cache = new LocalCompletions(settings.cache());
 		StoreCalls calls = new StoreCalls(store.name(), this.listener, settings.circuit(), settings.failOpen());
@@ -134,7 +137,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @throws OperationRejectedException if the operation can never be run
 	 */
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
-			OperationHandler<T, E> handler) throws E {
+			Handler<T, E> handler) throws E {
 		return execute(operation, codec, TransactionBoundary.DEFAULT, handler);
 	}
 
@@ -156,7 +159,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @throws OperationRejectedException if the operation can never be run
 	 */
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
-			TransactionBoundary boundary, OperationHandler<T, E> handler) throws E {
+			TransactionBoundary boundary, Handler<T, E> handler) throws E {
 		Invocation<T, E> invocation = new Invocation<>(operation, handler, this.listener, this.context);
 		try {
 			IdempotentResult<T> result = execute(invocation, codec, boundary);
@@ -209,7 +212,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * handler has not run then
 	 */
 	public <T, E extends Throwable> @Nullable T executeUnprotected(Object subject, Mode mode,
-			TransactionBoundary boundary, OperationHandler<T, E> handler) throws E {
+			TransactionBoundary boundary, Handler<T, E> handler) throws E {
 		return (mode == Mode.LEASED) ? handler.handle()
 				: transactional().executeUnprotected(subject, boundary, handler);
 	}
@@ -235,15 +238,15 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @throws OperationRejectedException if the operation can never be run
 	 */
 	public <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(IdempotentOperation operation,
-			ResultCodec<T> codec, OperationHandler<CompletionStage<T>, E> handler) throws E {
+			ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler) throws E {
 		return executeAsync(operation, codec, handler, this.failOpen);
 	}
 
 	/**
 	 * Run an asynchronous operation as
-	 * {@link #executeAsync(IdempotentOperation, ResultCodec, OperationHandler)} does, but
-	 * do not fail when another owner takes it over, or when the handler fails because it
-	 * is blocked: check the store every second or two until the outcome is known. If the
+	 * {@link #executeAsync(IdempotentOperation, ResultCodec, Handler)} does, but do not
+	 * fail when another owner takes it over, or when the handler fails because it is
+	 * blocked: check the store every second or two until the outcome is known. If the
 	 * other owner completes the operation, its result is replayed. If its claim fails or
 	 * expires, the handler runs again, on a thread of the template.
 	 * @param operation the operation
@@ -261,15 +264,14 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @throws OperationRejectedException if the operation can never be run
 	 */
 	public <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsyncUntilCompleted(
-			IdempotentOperation operation, ResultCodec<T> codec, OperationHandler<CompletionStage<T>, E> handler)
-			throws E {
+			IdempotentOperation operation, ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler) throws E {
 		// A repetition must not fail open: the handler has run before.
 		return this.asynchronous.untilCompleted(executeAsync(operation, codec, handler),
 				() -> executeAsync(operation, codec, handler, false));
 	}
 
 	private <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(IdempotentOperation operation,
-			ResultCodec<T> codec, OperationHandler<CompletionStage<T>, E> handler, boolean mayFailOpen) throws E {
+			ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler, boolean mayFailOpen) throws E {
 		Assert.isTrue(operation.mode() == Mode.LEASED,
 				"A transaction ends when its method returns. Use leased mode for an asynchronous operation");
 		Invocation<CompletionStage<T>, E> invocation = new Invocation<>(operation, handler, this.listener,
@@ -428,6 +430,40 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.settlements.close();
 		// Leases are renewed until all claims are settled.
 		this.leases.close();
+	}
+
+	/**
+	 * The settings of a template.
+	 *
+	 * @param transactionManager the manager of the store's database, {@code null} if only
+	 * {@link Mode#LEASED} is used
+	 * @param failOpen whether handlers run unprotected while the store is unavailable
+	 * @param circuit the circuit breaker around the store
+	 * @param cache the local cache of completed keys
+	 * @param listeners the listeners to notify
+	 * @param contexts the contexts to open around operations
+	 * @since 0.1.0
+	 */
+	public record Settings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen,
+			StoreCircuit circuit, CompletionCache cache, List<IdempotencyListener> listeners,
+			List<OperationContext> contexts) {
+
+		public Settings {
+			listeners = List.copyOf(listeners);
+			contexts = List.copyOf(contexts);
+		}
+
+		/**
+		 * Create settings without a circuit breaker, a cache and contexts.
+		 * @param transactionManager the manager of the store's database
+		 * @param failOpen whether handlers run unprotected while the store is unavailable
+		 * @param listeners the listeners to notify
+		 */
+		public Settings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen,
+				List<IdempotencyListener> listeners) {
+			this(transactionManager, failOpen, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, listeners, List.of());
+		}
+
 	}
 
 }

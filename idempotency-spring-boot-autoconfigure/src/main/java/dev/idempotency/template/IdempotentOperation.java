@@ -48,4 +48,23 @@ public record IdempotentOperation(IdempotencyKey key, String name, Object origin
 		return this.key + " (" + this.origin + ")";
 	}
 
+	/**
+	 * The code that an {@link IdempotencyTemplate} runs once per key.
+	 *
+	 * @param <T> the type of the result
+	 * @param <E> the type of the exception that the handler throws
+	 * @since 0.1.0
+	 */
+	@FunctionalInterface
+	public interface Handler<T, E extends Throwable> {
+
+		/**
+		 * Process the operation.
+		 * @return the result, or {@code null}
+		 * @throws E if the operation fails
+		 */
+		@Nullable T handle() throws E;
+
+	}
+
 }

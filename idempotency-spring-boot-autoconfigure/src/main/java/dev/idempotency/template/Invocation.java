@@ -10,12 +10,13 @@ import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.IdempotentExecution;
-import dev.idempotency.IdempotentExecutionHolder;
+import dev.idempotency.IdempotentExecution.Holder;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotentOperation.Handler;
 
 /**
  * One delivery of an operation: runs its handler, and reports its outcome to the listener
@@ -28,7 +29,7 @@ final class Invocation<T, E extends Throwable> {
 
 	private final IdempotentOperation operation;
 
-	private final OperationHandler<T, E> handler;
+	private final Handler<T, E> handler;
 
 	private final IdempotencyListener listener;
 
@@ -48,7 +49,7 @@ final class Invocation<T, E extends Throwable> {
 
 	private boolean deferred;
 
-	Invocation(IdempotentOperation operation, OperationHandler<T, E> handler, IdempotencyListener listener,
+	Invocation(IdempotentOperation operation, Handler<T, E> handler, IdempotencyListener listener,
 			OperationContext context) {
 		this.operation = operation;
 		this.handler = handler;
@@ -76,7 +77,7 @@ final class Invocation<T, E extends Throwable> {
 	@Nullable T run(IdempotentExecution execution) throws E {
 		this.started = true;
 		this.attempt = execution.attempt();
-		List<@Nullable IdempotentExecution> previous = IdempotentExecutionHolder.bind(List.of(execution));
+		List<@Nullable IdempotentExecution> previous = Holder.bind(List.of(execution));
 		try {
 			return this.handler.handle();
 		}
@@ -85,7 +86,7 @@ final class Invocation<T, E extends Throwable> {
 			throw ex;
 		}
 		finally {
-			IdempotentExecutionHolder.bind(previous);
+			Holder.bind(previous);
 		}
 	}
 

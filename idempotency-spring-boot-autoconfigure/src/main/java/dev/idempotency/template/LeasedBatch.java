@@ -22,7 +22,8 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
@@ -176,7 +177,7 @@ final class LeasedBatch<T> {
 	private Map<Integer, ClaimRequest> claimEach(Map<Integer, ClaimRequest> requests) {
 		Map<Integer, ClaimRequest> behind = new LinkedHashMap<>();
 		requests.forEach((index, request) -> {
-			PlannedItem item = this.plan.item(index);
+			Item item = this.plan.item(index);
 			if (this.plan.isBehindHeldItem(index)) {
 				behind.put(index, request);
 				item.leaveOut(null);

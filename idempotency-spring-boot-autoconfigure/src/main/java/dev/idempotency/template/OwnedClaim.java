@@ -13,7 +13,7 @@ import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 
 /**
@@ -200,11 +200,11 @@ final class OwnedClaim {
 		}
 	}
 
-	UnrecordedCompletion unrecorded() {
-		return new UnrecordedCompletion(this.operation.name(), this.operation.key(), age());
-	}
-
-	private Duration age() {
+	/**
+	 * The time since the settlement was first tried.
+	 * @return the time
+	 */
+	Duration age() {
 		return Duration.ofNanos(System.nanoTime() - this.pendingSince);
 	}
 

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
  * A completion that waits for the outcome of the caller's transaction, or for an

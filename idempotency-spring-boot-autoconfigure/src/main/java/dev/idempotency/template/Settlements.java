@@ -26,9 +26,9 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Completion;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.OwnedClaim.Ending;
 
@@ -316,14 +316,12 @@ final class Settlements implements AutoCloseable {
 		}
 	}
 
-	List<UnrecordedCompletion> completions() {
-		return this.pending.values().stream().filter(OwnedClaim::isCompletion).map(OwnedClaim::unrecorded).toList();
+	List<OwnedClaim> completions() {
+		return this.pending.values().stream().filter(OwnedClaim::isCompletion).toList();
 	}
 
 	boolean hasCompletion(IdempotencyKey key) {
-		return this.pending.values()
-			.stream()
-			.anyMatch((claim) -> claim.isCompletion() && claim.operation().key().equals(key));
+		return completions().stream().anyMatch((claim) -> claim.operation().key().equals(key));
 	}
 
 	boolean isEmpty() {

@@ -15,7 +15,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.Claim;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**

@@ -17,10 +17,11 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Completion;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.TransactionalIdempotencyStore;
+import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 
 /**
@@ -145,7 +146,7 @@ final class TransactionalBatch<T> {
 	// A concurrent transaction locks one of the keys, or the store refuses one, and the
 	// store does not name it. Only that item and the later ones of its lane are blocked.
 	private void claimOne(int index, ClaimRequest request) {
-		PlannedItem item = this.plan.item(index);
+		Item item = this.plan.item(index);
 		if (this.plan.isBehindHeldItem(index)) {
 			return;
 		}
@@ -197,7 +198,7 @@ final class TransactionalBatch<T> {
 	private List<@Nullable IdempotentExecution> executions(List<Integer> due) {
 		List<@Nullable IdempotentExecution> executions = new ArrayList<>(due.size());
 		for (int index : due) {
-			PlannedItem item = this.plan.item(index);
+			Item item = this.plan.item(index);
 			executions.add((item.claim() instanceof Claim.Acquired acquired)
 					? new ClaimedExecution(item.operation().key(), acquired) : null);
 		}

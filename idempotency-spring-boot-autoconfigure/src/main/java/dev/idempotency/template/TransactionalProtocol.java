@@ -16,9 +16,10 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotentOperation.Handler;
 
 /**
  * The protocol of {@link Mode#TRANSACTIONAL}:
@@ -241,7 +242,7 @@ final class TransactionalProtocol implements AutoCloseable {
 	}
 
 	<T, E extends Throwable> @Nullable T executeUnprotected(Object subject, TransactionBoundary boundary,
-			OperationHandler<T, E> handler) throws E {
+			Handler<T, E> handler) throws E {
 		return this.transactions.runUnprotected(subject, boundary, handler);
 	}
 

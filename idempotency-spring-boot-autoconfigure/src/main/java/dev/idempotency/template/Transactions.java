@@ -13,6 +13,7 @@ import org.springframework.transaction.UnexpectedRollbackException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.TransactionalIdempotencyStore;
+import dev.idempotency.template.IdempotentOperation.Handler;
 
 /**
  * Begins and ends the transactions of transactional mode. The store is unavailable when
@@ -77,7 +78,7 @@ final class Transactions {
 	 * handler has not run then
 	 */
 	<T, E extends Throwable> @Nullable T runUnprotected(Object subject, TransactionBoundary boundary,
-			OperationHandler<T, E> handler) throws E {
+			Handler<T, E> handler) throws E {
 		TransactionStatus transaction = beginUnprotected(subject, boundary.definition());
 		try {
 			T result = handler.handle();

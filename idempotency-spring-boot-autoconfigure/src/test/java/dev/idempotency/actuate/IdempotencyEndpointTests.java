@@ -20,7 +20,7 @@ import tools.jackson.databind.JsonNode;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 

@@ -28,8 +28,8 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.ResultCodec;
-import dev.idempotency.template.TemplateSettings;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.UnreliableStore;
@@ -57,7 +57,7 @@ class IdempotencyEndpointWebExtensionTests {
 	}
 
 	private IdempotencyEndpointWebExtension endpoint(IdempotencyStore store, Show show, String... roles) {
-		this.template = new IdempotencyTemplate(store, new TemplateSettings(null, false, List.of()));
+		this.template = new IdempotencyTemplate(store, new Settings(null, false, List.of()));
 		return new IdempotencyEndpointWebExtension(new IdempotencyEndpoint(this.template.admin(), show), show,
 				Set.of(roles));
 	}

@@ -22,9 +22,9 @@ import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.template.CompletionCache;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.StoreCircuit;
-import dev.idempotency.template.TemplateSettings;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.UnreliableStore;
 
@@ -76,8 +76,8 @@ class IdempotencyStoreHealthIndicatorTests {
 		IdempotencyStoreHealthIndicator indicator = new IdempotencyStoreHealthIndicator(() -> store);
 		CircuitBreaker breaker = CircuitBreaker.of("store",
 				CircuitBreakerConfig.custom().slidingWindowSize(5).minimumNumberOfCalls(5).build());
-		IdempotencyTemplate template = new IdempotencyTemplate(store, new TemplateSettings(null, false,
-				new Resilience4jStoreCircuit(breaker), CompletionCache.NONE, List.of(indicator)));
+		IdempotencyTemplate template = new IdempotencyTemplate(store, new Settings(null, false,
+				new Resilience4jStoreCircuit(breaker), CompletionCache.NONE, List.of(indicator), List.of()));
 		store.before(StoreCall.CLAIM, (claim) -> {
 			throw new DataAccessResourceFailureException("payload", new SQLException("payload", "57P01"));
 		});
@@ -113,8 +113,8 @@ class IdempotencyStoreHealthIndicatorTests {
 				Duration.ofMillis(200));
 		CircuitBreaker breaker = CircuitBreaker.of("store",
 				CircuitBreakerConfig.custom().slidingWindowSize(5).minimumNumberOfCalls(5).build());
-		IdempotencyTemplate template = new IdempotencyTemplate(store, new TemplateSettings(null, false,
-				new Resilience4jStoreCircuit(breaker), CompletionCache.NONE, List.of(indicator)));
+		IdempotencyTemplate template = new IdempotencyTemplate(store, new Settings(null, false,
+				new Resilience4jStoreCircuit(breaker), CompletionCache.NONE, List.of(indicator), List.of()));
 		store.fail(StoreCall.CLAIM);
 		store.failPing(true);
 		for (int i = 0; i < 6; i++) {

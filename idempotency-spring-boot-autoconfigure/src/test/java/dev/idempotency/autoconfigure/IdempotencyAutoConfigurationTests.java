@@ -19,7 +19,7 @@ import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.TableName;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.template.TemplateSettings;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -106,7 +106,7 @@ class IdempotencyAutoConfigurationTests {
 
 		@Bean
 		IdempotencyTemplate usersTemplate(IdempotencyStore store) {
-			return new IdempotencyTemplate(store, new TemplateSettings(null, false, List.of()));
+			return new IdempotencyTemplate(store, new Settings(null, false, List.of()));
 		}
 
 	}

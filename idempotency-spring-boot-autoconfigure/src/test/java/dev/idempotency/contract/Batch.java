@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Completion;
+import dev.idempotency.store.IdempotencyStore.Completion;
 
 /**
  * Creates requests for keys in different states.

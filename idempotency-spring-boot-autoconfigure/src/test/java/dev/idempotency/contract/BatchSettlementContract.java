@@ -11,11 +11,11 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Completion;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

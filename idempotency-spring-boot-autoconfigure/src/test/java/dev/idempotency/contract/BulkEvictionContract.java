@@ -14,7 +14,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords.Page;
 import dev.idempotency.store.IdempotencyRecords.Selection;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;

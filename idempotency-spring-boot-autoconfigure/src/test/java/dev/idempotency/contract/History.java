@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
  * The history of keys, with the clock of this JVM. The store acts at an unknown instant

@@ -9,7 +9,7 @@ import java.util.Set;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
  * The expected state of a key while no time passes. Answers are compared as text, so that

@@ -9,7 +9,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -9,7 +9,7 @@ import dev.idempotency.contract.Step.Call;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

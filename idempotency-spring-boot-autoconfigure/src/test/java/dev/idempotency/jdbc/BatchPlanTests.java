@@ -10,8 +10,8 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Completion;
 import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 

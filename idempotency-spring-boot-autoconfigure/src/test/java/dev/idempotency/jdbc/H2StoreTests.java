@@ -29,14 +29,14 @@ import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Completion;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentResult;
-import dev.idempotency.template.TemplateSettings;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
@@ -73,7 +73,7 @@ class H2StoreTests {
 		this.jdbc = new JdbcTemplate(this.database.pool());
 		JdbcTransactionManager manager = new JdbcTransactionManager(this.database.pool());
 		this.transactions = new TransactionTemplate(manager);
-		this.template = new IdempotencyTemplate(this.database.store(), new TemplateSettings(manager, false, List.of()));
+		this.template = new IdempotencyTemplate(this.database.store(), new Settings(manager, false, List.of()));
 	}
 
 	@AfterEach

@@ -24,7 +24,7 @@ import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 

@@ -16,8 +16,8 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.ResultCodec;
-import dev.idempotency.template.TemplateSettings;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
 
@@ -50,7 +50,7 @@ class StatementCountTests {
 		JdbcTransactionManager manager = new JdbcTransactionManager(counted);
 		template = new IdempotencyTemplate(
 				new JdbcIdempotencyStore(counted, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT),
-				new TemplateSettings(manager, false, List.of()));
+				new Settings(manager, false, List.of()));
 		transactions = new TransactionTemplate(manager);
 		jdbc = new JdbcTemplate(counted);
 	}

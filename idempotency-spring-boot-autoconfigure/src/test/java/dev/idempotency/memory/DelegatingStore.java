@@ -13,7 +13,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
  * A correct store, as the delegate of a defective one.

@@ -17,7 +17,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.RedisProcess;
 import dev.idempotency.test.TestDatabase;

@@ -13,9 +13,9 @@ import org.junit.jupiter.api.Test;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Completion;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.test.RedisProcess;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TestRedis;

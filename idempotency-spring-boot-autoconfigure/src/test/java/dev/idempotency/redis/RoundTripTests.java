@@ -15,9 +15,9 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Completion;
+import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.template.TemplateSettings;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.RedisProcess;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TestRedis;
@@ -47,7 +47,7 @@ class RoundTripTests {
 	static void startServer() {
 		server = RedisProcess.create();
 		redis = TestRedis.create(server);
-		template = new IdempotencyTemplate(redis.store(), new TemplateSettings(null, false, List.of()));
+		template = new IdempotencyTemplate(redis.store(), new Settings(null, false, List.of()));
 		run(TestDatabase.newKey());
 	}
 

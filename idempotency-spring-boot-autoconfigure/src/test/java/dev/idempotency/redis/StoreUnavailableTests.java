@@ -26,7 +26,7 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.test.RedisProcess;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TestRedis;

@@ -15,9 +15,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Completion;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TestRedis;
 

@@ -12,14 +12,14 @@ import org.slf4j.MDC;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
-import dev.idempotency.template.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.CompletionCache;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.IdempotentResult;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.StoreCircuit;
-import dev.idempotency.template.TemplateSettings;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -33,7 +33,7 @@ class MdcOperationContextTests {
 	private static final Map<String, String> OF_A = Map.of("idempotency.key", "a", "idempotency.scope", "payments");
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(new InMemoryIdempotencyStore(),
-			new TemplateSettings(null, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, List.of(),
+			new Settings(null, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, List.of(),
 					List.of(new MdcOperationContext())));
 
 	@AfterEach

@@ -27,6 +27,7 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
@@ -62,7 +63,7 @@ class AsyncTemplateTests {
 	private final CompletableFuture<String> handler = new CompletableFuture<>();
 
 	private IdempotencyTemplate template(boolean failOpen) {
-		return new IdempotencyTemplate(this.store, new TemplateSettings(null, failOpen, List.of(this.listener)));
+		return new IdempotencyTemplate(this.store, new Settings(null, failOpen, List.of(this.listener)));
 	}
 
 	@AfterEach
@@ -304,8 +305,9 @@ class AsyncTemplateTests {
 	@Test
 	void duplicateOfACompletionOfThisProcessCostsNoCall() {
 		try (IdempotencyTemplate cached = new IdempotencyTemplate(this.store,
-				new TemplateSettings(null, false, StoreCircuit.ALWAYS_CLOSED,
-						new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), List.of(this.listener)))) {
+				new Settings(null, false, StoreCircuit.ALWAYS_CLOSED,
+						new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), List.of(this.listener),
+						List.of()))) {
 			this.handler.complete("paid");
 			cached.executeAsync(this.operation, new TextCodec(), () -> this.handler).join();
 			int calls = this.listener.storeCalls().size();

@@ -14,7 +14,10 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
@@ -49,9 +52,9 @@ final class BatchOf {
 		this.store = new UnreliableStore(database.store());
 		this.jdbc = new JdbcTemplate(database.pool());
 		this.template = (mode == Mode.LEASED)
-				? new IdempotencyTemplate(this.store, new TemplateSettings(null, failOpen, List.of(this.listener)))
-				: new IdempotencyTemplate(database.store(), new TemplateSettings(
-						new JdbcTransactionManager(database.pool()), failOpen, List.of(this.listener)));
+				? new IdempotencyTemplate(this.store, new Settings(null, failOpen, List.of(this.listener)))
+				: new IdempotencyTemplate(database.store(),
+						new Settings(new JdbcTransactionManager(database.pool()), failOpen, List.of(this.listener)));
 	}
 
 	static TestDatabase createDatabase() {

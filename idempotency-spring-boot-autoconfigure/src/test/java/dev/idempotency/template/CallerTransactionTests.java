@@ -35,8 +35,11 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
@@ -66,7 +69,7 @@ class CallerTransactionTests {
 	private final UnreliableStore store = new UnreliableStore(database.store());
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new TemplateSettings(null, false, List.of(this.listener)));
+			new Settings(null, false, List.of(this.listener)));
 
 	private final AtomicInteger runs = new AtomicInteger();
 

@@ -25,6 +25,7 @@ import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
@@ -52,8 +53,8 @@ class CompletionCacheTests {
 	private final IdempotencyTemplate template = template(database.store());
 
 	private IdempotencyTemplate template(IdempotencyStore store) {
-		return new IdempotencyTemplate(store, new TemplateSettings(this.manager, false, StoreCircuit.ALWAYS_CLOSED,
-				new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), List.of(this.listener)));
+		return new IdempotencyTemplate(store, new Settings(this.manager, false, StoreCircuit.ALWAYS_CLOSED,
+				new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), List.of(this.listener), List.of()));
 	}
 
 	private IdempotentOperation operation(Mode mode, @Nullable String content) {

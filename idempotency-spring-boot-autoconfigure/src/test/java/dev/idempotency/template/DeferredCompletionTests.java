@@ -19,6 +19,7 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
@@ -47,8 +48,8 @@ class DeferredCompletionTests {
 	private final UnreliableStore store = new UnreliableStore(database.store());
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new TemplateSettings(null, false, StoreCircuit.ALWAYS_CLOSED,
-					new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), List.of(this.listener)));
+			new Settings(null, false, StoreCircuit.ALWAYS_CLOSED,
+					new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), List.of(this.listener), List.of()));
 
 	private final List<PendingCompletion> pending = new ArrayList<>();
 

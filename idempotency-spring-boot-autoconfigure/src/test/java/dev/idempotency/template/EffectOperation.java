@@ -18,6 +18,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
@@ -45,8 +46,7 @@ final class EffectOperation {
 	EffectOperation(TestDatabase database, PlatformTransactionManager manager) {
 		this.database = database;
 		this.jdbc = new JdbcTemplate(database.pool());
-		this.template = new IdempotencyTemplate(database.store(),
-				new TemplateSettings(manager, false, List.of(this.listener)));
+		this.template = new IdempotencyTemplate(database.store(), new Settings(manager, false, List.of(this.listener)));
 	}
 
 	static TestDatabase createDatabase() {

@@ -25,8 +25,9 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.store.IdempotencyRecords.Selection;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
@@ -51,8 +52,8 @@ class IdempotencyAdminTests {
 	private final HookedCache cache = new HookedCache();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
-			new TemplateSettings(new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED,
-					this.cache, List.of(this.listener)));
+			new Settings(new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED, this.cache,
+					List.of(this.listener), List.of()));
 
 	private final IdempotencyAdmin admin = this.template.admin();
 
@@ -222,7 +223,7 @@ class IdempotencyAdminTests {
 	@Test
 	void storeWithoutRecordsRefusesAChange() {
 		try (IdempotencyTemplate other = new IdempotencyTemplate(new UnreliableStore(database.store()),
-				new TemplateSettings(null, false, List.of(this.listener)))) {
+				new Settings(null, false, List.of(this.listener)))) {
 			assertThat(other.admin().records()).isEmpty();
 			assertThatIllegalStateException().isThrownBy(() -> other.admin().evict(this.key, true, null))
 				.withMessageContaining("'unreliable' has no IdempotencyRecords");

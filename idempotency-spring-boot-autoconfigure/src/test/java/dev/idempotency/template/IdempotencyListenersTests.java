@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Test;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Intervention;
 import dev.idempotency.template.IdempotencyListener.Outcome;

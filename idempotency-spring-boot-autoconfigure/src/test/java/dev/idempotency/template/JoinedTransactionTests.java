@@ -17,6 +17,7 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
@@ -51,7 +52,7 @@ class JoinedTransactionTests {
 		jdbc = new JdbcTemplate(database.pool());
 		JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
 		outer = new TransactionTemplate(manager);
-		template = new IdempotencyTemplate(database.store(), new TemplateSettings(manager, false, List.of()));
+		template = new IdempotencyTemplate(database.store(), new Settings(manager, false, List.of()));
 	}
 
 	private IdempotentResult<String> run() {

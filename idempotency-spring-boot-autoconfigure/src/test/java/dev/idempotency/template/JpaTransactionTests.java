@@ -22,6 +22,7 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
@@ -60,7 +61,7 @@ class JpaTransactionTests {
 		JpaTransactionManager manager = new JpaTransactionManager(factory);
 		manager.setDataSource(database.pool());
 		entityManager = SharedEntityManagerCreator.createSharedEntityManager(factory);
-		template = new IdempotencyTemplate(database.store(), new TemplateSettings(manager, false, List.of()));
+		template = new IdempotencyTemplate(database.store(), new Settings(manager, false, List.of()));
 	}
 
 	@AfterAll

@@ -28,6 +28,8 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.IdempotentOperation.Handler;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.UnreliableStore;
@@ -57,7 +59,7 @@ class LeaseRenewalTests {
 	private final UnreliableStore store = new UnreliableStore(database.store());
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new TemplateSettings(null, false, List.of(this.listener)));
+			new Settings(null, false, List.of(this.listener)));
 
 	private final ExecutorService handlers = Executors.newCachedThreadPool();
 
@@ -71,7 +73,7 @@ class LeaseRenewalTests {
 		return new IdempotentOperation(key, "payments", "topic-0@7", Mode.LEASED, null, lease, TestDatabase.RETENTION);
 	}
 
-	private <E extends Exception> void run(Duration lease, OperationHandler<String, E> handler) throws E {
+	private <E extends Exception> void run(Duration lease, Handler<String, E> handler) throws E {
 		this.template.execute(operation(this.key, lease), ResultCodec.none(), handler);
 	}
 

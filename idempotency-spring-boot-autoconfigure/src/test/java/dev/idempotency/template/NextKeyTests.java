@@ -17,6 +17,9 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
 
@@ -32,7 +35,7 @@ class NextKeyTests {
 	private final InMemoryIdempotencyStore store = new InMemoryIdempotencyStore();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new TemplateSettings(null, false, List.of()));
+			new Settings(null, false, List.of()));
 
 	private final IdempotencyKey key = IdempotencyKey.of("ledger", "order-1");
 

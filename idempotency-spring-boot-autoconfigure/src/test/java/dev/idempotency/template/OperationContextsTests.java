@@ -10,7 +10,9 @@ import org.junit.jupiter.api.Test;
 import dev.idempotency.Mode;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.IdempotencyListener.Execution;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -28,7 +30,7 @@ class OperationContextsTests {
 	private final InMemoryIdempotencyStore store = new InMemoryIdempotencyStore();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new TemplateSettings(null, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, List.of(),
+			new Settings(null, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, List.of(),
 					List.of(new Context("first"), new ThrowingContext(), new SilentContext(), new Context("last"))));
 
 	@AfterEach

@@ -24,6 +24,7 @@ import dev.idempotency.Mode;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
@@ -52,7 +53,7 @@ class PendingSettlementTests {
 	private final UnreliableStore store = new UnreliableStore(database.store());
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new TemplateSettings(null, false, List.of(this.listener)));
+			new Settings(null, false, List.of(this.listener)));
 
 	private final AtomicInteger runs = new AtomicInteger();
 

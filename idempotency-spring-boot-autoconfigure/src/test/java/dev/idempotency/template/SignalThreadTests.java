@@ -21,6 +21,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TestRedis;
@@ -63,7 +64,7 @@ class SignalThreadTests {
 		store.before(StoreCall.COMPLETE, (claim) -> pass(this.events));
 		store.before(StoreCall.FAIL, (claim) -> pass(this.events));
 		try (IdempotencyTemplate template = new IdempotencyTemplate(store,
-				new TemplateSettings(null, false, List.of(this.listener)))) {
+				new Settings(null, false, List.of(this.listener)))) {
 			CompletableFuture<IdempotentResult<String>> answer = template.executeAsync(this.operation, new TextCodec(),
 					() -> this.handler);
 			this.events.execute(() -> this.handler.complete("paid"));
@@ -99,7 +100,7 @@ class SignalThreadTests {
 	@Test
 	void stageOnTheEventLoopOfTheRedisStoreIsCompleted() {
 		try (IdempotencyTemplate template = new IdempotencyTemplate(redis.store(),
-				new TemplateSettings(null, false, List.of(this.listener)));
+				new Settings(null, false, List.of(this.listener)));
 				RedisConnection connection = redis.factory().getConnection()) {
 			RedisClusterAsyncCommands<byte[], byte[]> commands = ((LettuceConnection) connection).getNativeConnection();
 			CompletableFuture<String> thread = new CompletableFuture<>();

@@ -26,8 +26,11 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
@@ -75,8 +78,8 @@ class StoreCircuitTests {
 	}
 
 	private IdempotencyTemplate template(IdempotencyStore someStore, JdbcTransactionManager manager, boolean failOpen) {
-		this.template = new IdempotencyTemplate(someStore, new TemplateSettings(manager, failOpen,
-				new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(this.listener)));
+		this.template = new IdempotencyTemplate(someStore, new Settings(manager, failOpen,
+				new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(this.listener), List.of()));
 		return this.template;
 	}
 

@@ -16,6 +16,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
@@ -44,7 +45,7 @@ class StoreOutageTests {
 	private final AtomicInteger runs = new AtomicInteger();
 
 	private IdempotencyTemplate template(boolean failOpen) {
-		return new IdempotencyTemplate(this.store, new TemplateSettings(null, failOpen, List.of(this.listener)));
+		return new IdempotencyTemplate(this.store, new Settings(null, failOpen, List.of(this.listener)));
 	}
 
 	private IdempotentResult<String> run(IdempotencyTemplate template) {

@@ -38,8 +38,10 @@ import dev.idempotency.jdbc.TableName;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.Servers;
@@ -116,8 +118,10 @@ class StoreRefusalTests {
 	}
 
 	private IdempotencyTemplate template(IdempotencyStore someStore, HikariDataSource dataSource, boolean failOpen) {
-		this.template = new IdempotencyTemplate(someStore, new TemplateSettings(new JdbcTransactionManager(dataSource),
-				failOpen, new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(this.listener)));
+		this.template = new IdempotencyTemplate(someStore,
+				new Settings(new JdbcTransactionManager(dataSource), failOpen,
+						new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(this.listener),
+						List.of()));
 		return this.template;
 	}
 

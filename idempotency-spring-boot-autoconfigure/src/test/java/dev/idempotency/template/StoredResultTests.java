@@ -17,7 +17,9 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.StoredResultUnreadableException;
+import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
@@ -42,7 +44,7 @@ class StoredResultTests {
 	private final RecordingListener listener = new RecordingListener();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
-			new TemplateSettings(null, false, List.of(this.listener)));
+			new Settings(null, false, List.of(this.listener)));
 
 	private final AtomicInteger runs = new AtomicInteger();
 
@@ -133,7 +135,7 @@ class StoredResultTests {
 	void resultsOfATransactionalBatchAreReadBack() {
 		CountingCodec codec = new CountingCodec("unreadable");
 		IdempotencyTemplate transactional = new IdempotencyTemplate(database.store(),
-				new TemplateSettings(new JdbcTransactionManager(database.pool()), false, List.of()));
+				new Settings(new JdbcTransactionManager(database.pool()), false, List.of()));
 		transactional.executeAll(
 				List.of(new BatchItem(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL), "lane")),
 				codec, (due) -> List.of("readable"));

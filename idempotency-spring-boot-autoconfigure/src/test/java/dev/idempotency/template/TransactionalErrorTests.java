@@ -30,6 +30,9 @@ import dev.idempotency.jdbc.TableName;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
@@ -65,7 +68,7 @@ class TransactionalErrorTests {
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(
 			new JdbcIdempotencyStore(this.pool, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT),
-			new TemplateSettings(this.manager, false, List.of(this.listener, this.failing)));
+			new Settings(this.manager, false, List.of(this.listener, this.failing)));
 
 	private final ExecutorService handlers = Executors.newSingleThreadExecutor();
 

@@ -16,8 +16,11 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.store.IdempotencyRecords.Selection;
+import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
+import dev.idempotency.template.IdempotencyAdmin.UnrecordedCompletion;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
@@ -42,7 +45,7 @@ class UnrecordedCompletionTests {
 	private final UnreliableStore store = new UnreliableStore(database.store());
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new TemplateSettings(null, false, List.of(this.listener)));
+			new Settings(null, false, List.of(this.listener)));
 
 	private final IdempotencyKey key = TestDatabase.newKey();
 

@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.store.Settlement;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.StoreCircuit;
 

@@ -14,8 +14,8 @@ import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.ResultCodec;
-import dev.idempotency.template.TemplateSettings;
 import dev.idempotency.template.TransactionBoundary;
 import dev.idempotency.test.TestDatabase;
 
@@ -29,7 +29,7 @@ class KafkaTransactionCompletionsTests {
 	private final IdempotencyStore store = new InMemoryIdempotencyStore();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new TemplateSettings(null, false, List.of()));
+			new Settings(null, false, List.of()));
 
 	@AfterEach
 	void close() {
