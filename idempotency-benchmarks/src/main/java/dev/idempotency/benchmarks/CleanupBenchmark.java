@@ -20,7 +20,6 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import dev.idempotency.autoconfigure.IdempotencyProperties;
 import dev.idempotency.benchmarks.CleanupLoad.Latencies;
 import dev.idempotency.cleanup.CleanupJob;
-import dev.idempotency.cleanup.CleanupSettings;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.TableName;
@@ -54,7 +53,7 @@ public final class CleanupBenchmark {
 		IdempotencyProperties.Cleanup cleanup = new Binder(new MapConfigurationPropertySource(properties))
 			.bindOrCreate("idempotency", IdempotencyProperties.class)
 			.cleanup();
-		CleanupSettings settings = new CleanupSettings(cleanup.interval(), cleanup.timeBudget(), cleanup.batchSize(),
+		CleanupJob.Settings settings = new CleanupJob.Settings(cleanup.interval(), cleanup.timeBudget(), cleanup.batchSize(),
 				cleanup.pause());
 		ExecutorService executor = Executors.newCachedThreadPool();
 		try (Servers servers = Servers.start(); HikariDataSource pool = new HikariDataSource()) {
@@ -89,7 +88,7 @@ public final class CleanupBenchmark {
 				+ jdbc.queryForObject("SELECT count(*) FROM idempotency_record WHERE expires_at <= now()", Long.class));
 	}
 
-	private static void measure(JdbcIdempotencyStore store, CleanupLoad load, CleanupSettings settings,
+	private static void measure(JdbcIdempotencyStore store, CleanupLoad load, CleanupJob.Settings settings,
 			ExecutorService executor) {
 		load.run(executor, Duration.ofSeconds(5));
 		List<Latencies> without = new ArrayList<>();

@@ -10,9 +10,9 @@ import org.springframework.util.unit.DataSize;
 
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.cleanup.CleanupSettings;
+import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jdbc.Layout;
-import dev.idempotency.outbox.OnRefused;
+import dev.idempotency.outbox.OutboxStore;
 
 /**
  * Properties of the library.
@@ -153,8 +153,8 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 			@DefaultValue("5m") Duration timeBudget, @DefaultValue("500") int batchSize,
 			@DefaultValue("50ms") Duration pause) {
 
-		CleanupSettings settings() {
-			return new CleanupSettings(this.interval, this.timeBudget, this.batchSize, this.pause);
+		CleanupJob.Settings settings() {
+			return new CleanupJob.Settings(this.interval, this.timeBudget, this.batchSize, this.pause);
 		}
 
 	}
@@ -192,7 +192,7 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 			@DefaultValue List<String> mdcKeys, @DefaultValue("1d") Duration retention,
 			@DefaultValue("500") int batchSize, @DefaultValue("1s") Duration pollInterval,
 			@DefaultValue("20s") Duration sendTimeout, @DefaultValue("10") int maxAttempts,
-			@DefaultValue("block-key") OnRefused onRefused, @DefaultValue("5s") Duration maxBackOff,
+			@DefaultValue("block-key") OutboxStore.OnRefused onRefused, @DefaultValue("5s") Duration maxBackOff,
 			@DefaultValue("10s") Duration stopTimeout, @DefaultValue("true") boolean listen) {
 
 	}

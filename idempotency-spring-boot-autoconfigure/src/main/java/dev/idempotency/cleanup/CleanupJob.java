@@ -4,14 +4,18 @@ import java.time.Duration;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
+import org.springframework.format.annotation.DurationFormat;
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.ExpiredRecords;
 import dev.idempotency.template.IdempotencyListener;
@@ -36,7 +40,7 @@ public final class CleanupJob implements SmartLifecycle {
 
 	private final ExpiredRecords records;
 
-	private final CleanupSettings settings;
+	private final Settings settings;
 
 	private final IdempotencyListener listener;
 
@@ -52,7 +56,7 @@ public final class CleanupJob implements SmartLifecycle {
 	 * @param settings the settings
 	 * @param listener the listener that is notified of each run
 	 */
-	public CleanupJob(ExpiredRecords records, CleanupSettings settings, IdempotencyListener listener) {
+	public CleanupJob(ExpiredRecords records, Settings settings, IdempotencyListener listener) {
 		this.records = records;
 		this.settings = settings;
 		this.listener = listener;
@@ -177,6 +181,61 @@ public final class CleanupJob implements SmartLifecycle {
 	@Override
 	public boolean isRunning() {
 		return this.running;
+	}
+
+	/**
+	 * The settings of a {@link CleanupJob}.
+	 *
+	 * @param interval the time between the end of a run and the next run, varied randomly
+	 * by up to a fifth
+	 * @param timeBudget how long a run may delete records; the next run deletes the
+	 * others
+	 * @param batchSize how many records a statement deletes at most
+	 * @param pause how long to pause before each statement
+	 */
+	public record Settings(Duration interval, Duration timeBudget, int batchSize, Duration pause) {
+
+		private static final double JITTER = 0.2;
+
+		public Settings {
+			check(interval.toMillis() > 0,
+					"The interval of the cleanup of expired idempotency records is " + text(interval) + ".",
+					"Set 'idempotency.cleanup.interval' to a millisecond or more, or 'idempotency.cleanup.enabled' to "
+							+ "'false'.");
+			check(timeBudget.toMillis() > 0,
+					"The time budget of the cleanup of expired idempotency records is " + text(timeBudget) + ".",
+					"Set 'idempotency.cleanup.time-budget' to a millisecond or more.");
+			check(batchSize > 0,
+					"The batch size of the cleanup of expired idempotency records is " + batchSize
+							+ ", so that it would never delete a record.",
+					"Set 'idempotency.cleanup.batch-size' to one or more.");
+			check(!pause.isNegative() && pause.compareTo(timeBudget) < 0,
+					"The cleanup of expired idempotency records pauses for " + text(pause) + ", but its time budget is "
+							+ text(timeBudget) + ".",
+					"Set 'idempotency.cleanup.pause' to zero or more and to less than 'idempotency.cleanup.time-budget'.");
+		}
+
+		private static void check(boolean condition, String message, String action) {
+			if (!condition) {
+				throw new IdempotencyConfigurationException(message, action);
+			}
+		}
+
+		private static String text(Duration duration) {
+			return DurationFormatterUtils.print(duration, DurationFormat.Style.COMPOSITE);
+		}
+
+		// Instances that start at the same time must not clean up at the same time.
+		Duration firstDelay() {
+			return Duration.ofMillis(ThreadLocalRandom.current().nextLong(this.interval.toMillis() + 1));
+		}
+
+		// The runs of several instances must not coincide later, either.
+		Duration nextDelay() {
+			double share = ThreadLocalRandom.current().nextDouble(1 - JITTER, 1 + JITTER);
+			return Duration.ofMillis(Math.round(this.interval.toMillis() * share));
+		}
+
 	}
 
 }

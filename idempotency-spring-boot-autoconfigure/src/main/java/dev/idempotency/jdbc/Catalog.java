@@ -9,6 +9,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.jdbc.RequiredTable.FoundColumn;
 
 /**
  * The schema of a database and the privileges of its user, read at start-up. The methods

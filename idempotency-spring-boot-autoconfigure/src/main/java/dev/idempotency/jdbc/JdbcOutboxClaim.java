@@ -18,17 +18,16 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.outbox.OnRefused;
-import dev.idempotency.outbox.OutboxClaim;
-import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
-import dev.idempotency.outbox.OutboxClaim.RelayFailure;
+import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.outbox.OutboxStore.ClaimedRow;
+import dev.idempotency.outbox.OutboxStore.RelayFailure;
 import dev.idempotency.store.Failure;
 
 /**
  * Locks lanes in a transaction of its own, reads the due messages in them, and records
  * the outcomes in the same transaction. If the process dies nothing is changed.
  */
-final class JdbcOutboxClaim implements OutboxClaim {
+final class JdbcOutboxClaim implements OutboxStore.Claim {
 
 	private static final Log logger = LogFactory.getLog(JdbcOutboxClaim.class);
 
@@ -49,7 +48,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 
 	private final boolean delete;
 
-	private final OnRefused onRefused;
+	private final OutboxStore.OnRefused onRefused;
 
 	private final int limit;
 
@@ -65,7 +64,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 	private boolean ended;
 
 	private JdbcOutboxClaim(Connection connection, OutboxSql sql, Dialect dialect, OutboxMarks marks, Duration timeout,
-			boolean delete, OnRefused onRefused) throws SQLException {
+			boolean delete, OutboxStore.OnRefused onRefused) throws SQLException {
 		this.connection = connection;
 		this.sql = sql;
 		this.dialect = dialect;
@@ -79,7 +78,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 	}
 
 	static JdbcOutboxClaim open(DataSource dataSource, OutboxSql sql, Dialect dialect, OutboxMarks marks,
-			Duration timeout, boolean delete, OnRefused onRefused, int rows, Set<String> without) {
+			Duration timeout, boolean delete, OutboxStore.OnRefused onRefused, int rows, Set<String> without) {
 		try {
 			Connection connection = dataSource.getConnection();
 			JdbcOutboxClaim claim = null;
@@ -181,7 +180,7 @@ final class JdbcOutboxClaim implements OutboxClaim {
 				ResultSet row = statement.executeQuery()) {
 			while (row.next()) {
 				UUID blocker = row.getObject("blocker", UUID.class);
-				if (blocker != null && this.onRefused == OnRefused.BLOCK_KEY) {
+				if (blocker != null && this.onRefused == OutboxStore.OnRefused.BLOCK_KEY) {
 					this.blocked.put(row.getObject("id", UUID.class), blocker);
 				}
 				else {

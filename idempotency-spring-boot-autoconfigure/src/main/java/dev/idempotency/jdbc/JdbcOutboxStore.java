@@ -23,8 +23,6 @@ import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreRefusedException;
-import dev.idempotency.outbox.OnRefused;
-import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.OutboxStore.DeadLetter;
@@ -69,7 +67,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private final boolean logged;
 
-	private final OnRefused onRefused;
+	private final OutboxStore.OnRefused onRefused;
 
 	private final Dialect dialect;
 
@@ -97,7 +95,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 */
 	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, TableName table, Duration timeout,
 			Duration retention, boolean logged) {
-		this(dataSource, manager, table, timeout, retention, logged, OnRefused.BLOCK_KEY);
+		this(dataSource, manager, table, timeout, retention, logged, OutboxStore.OnRefused.BLOCK_KEY);
 	}
 
 	/**
@@ -114,7 +112,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * and key
 	 */
 	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, TableName table, Duration timeout,
-			Duration retention, boolean logged, OnRefused onRefused) {
+			Duration retention, boolean logged, OutboxStore.OnRefused onRefused) {
 		if (retention.isNegative()) {
 			throw new IdempotencyConfigurationException("The outbox keeps published messages for " + retention + ".",
 					"Set 'idempotency.outbox.retention' to zero or more.");
@@ -213,7 +211,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	}
 
 	@Override
-	public OutboxClaim claim(int limit, Set<String> without) {
+	public OutboxStore.Claim claim(int limit, Set<String> without) {
 		unblock();
 		return JdbcOutboxClaim.open(this.dataSource, this.sql, this.dialect, this.marks, PATIENCE,
 				this.retention.isZero(), this.onRefused, limit, without);
@@ -228,7 +226,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 			return;
 		}
 		this.unblockDueAt = now + UNBLOCK_INTERVAL.toNanos();
-		String statement = (this.onRefused == OnRefused.SKIP) ? this.sql.unblockAll() : this.sql.unblock();
+		String statement = (this.onRefused == OutboxStore.OnRefused.SKIP) ? this.sql.unblockAll() : this.sql.unblock();
 		if (update(PATIENCE, statement, Parameters.of("limit", UNBLOCK_LIMIT)) > 0) {
 			// There may be more messages, and some that wait for those.
 			this.unblockDueAt = System.nanoTime();

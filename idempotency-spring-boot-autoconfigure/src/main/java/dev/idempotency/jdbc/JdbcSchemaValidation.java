@@ -9,6 +9,7 @@ import javax.sql.DataSource;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.jdbc.RequiredTable.FoundColumn;
 
 /**
  * Checks that the tables of the store and the outbox exist as the statements need them,

@@ -16,9 +16,9 @@ import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
-import dev.idempotency.outbox.OutboxHeader;
+import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 import dev.idempotency.outbox.OutboxStore.DeadLetter;
 import dev.idempotency.outbox.OutboxStore.Status;
 import dev.idempotency.outbox.UndecodableMessageException;
@@ -97,14 +97,14 @@ final class OutboxRowMapper {
 		return age.isNegative() ? Duration.ZERO : (age.compareTo(MAX_AGE) < 0) ? age : MAX_AGE;
 	}
 
-	private static @Nullable String headers(List<OutboxHeader> headers) {
+	private static @Nullable String headers(List<OutboxMessage.Header> headers) {
 		if (headers.isEmpty()) {
 			return null;
 		}
 		return headers.stream().map(OutboxRowMapper::header).collect(Collectors.joining("&"));
 	}
 
-	private static String header(OutboxHeader header) {
+	private static String header(OutboxMessage.Header header) {
 		String name = URLEncoder.encode(header.name(), StandardCharsets.UTF_8);
 		byte[] value = header.value();
 		// ISO 8859-1 maps each byte to a character: every value can be stored, and
@@ -115,16 +115,16 @@ final class OutboxRowMapper {
 				: name;
 	}
 
-	private static List<OutboxHeader> headers(@Nullable String text) {
+	private static List<OutboxMessage.Header> headers(@Nullable String text) {
 		return (text != null) ? Arrays.stream(text.split("&")).map(OutboxRowMapper::header).toList() : List.of();
 	}
 
-	private static OutboxHeader header(String text) {
+	private static OutboxMessage.Header header(String text) {
 		int end = text.indexOf('=');
 		String name = URLDecoder.decode((end < 0) ? text : text.substring(0, end), StandardCharsets.UTF_8);
 		byte[] value = (end < 0) ? null : URLDecoder.decode(text.substring(end + 1), StandardCharsets.ISO_8859_1)
 			.getBytes(StandardCharsets.ISO_8859_1);
-		return new OutboxHeader(name, value);
+		return new OutboxMessage.Header(name, value);
 	}
 
 	/**
@@ -143,7 +143,7 @@ final class OutboxRowMapper {
 		// Without its id, no failure can be recorded for a row.
 		ClaimedRow claimed() throws SQLException {
 			UUID id = Objects.requireNonNull(this.row.getObject("id", UUID.class));
-			List<OutboxHeader> headers = read("headers", List.of(),
+			List<OutboxMessage.Header> headers = read("headers", List.of(),
 					(column) -> OutboxRowMapper.headers(this.row.getString(column)));
 			OutboxRow message = new OutboxRow(id, text("topic"), bytes("message_key"), bytes("payload"), headers,
 					text("idempotency_key"), text("aggregatetype"), text("aggregateid"), text("type"));

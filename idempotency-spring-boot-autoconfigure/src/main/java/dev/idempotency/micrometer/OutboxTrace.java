@@ -8,7 +8,6 @@ import io.micrometer.observation.ObservationRegistry;
 import io.micrometer.observation.transport.SenderContext;
 
 import dev.idempotency.outbox.OutboxContext;
-import dev.idempotency.outbox.OutboxHeader;
 import dev.idempotency.outbox.OutboxMessage;
 
 /**
@@ -33,14 +32,14 @@ public final class OutboxTrace implements OutboxContext {
 	}
 
 	@Override
-	public List<OutboxHeader> headers(OutboxMessage message) {
+	public List<OutboxMessage.Header> headers(OutboxMessage message) {
 		Observation current = this.registry.getCurrentObservation();
 		if (current == null || current.isNoop() || message.hasHeader(TRACE_PARENT)) {
 			return List.of();
 		}
-		List<OutboxHeader> headers = new ArrayList<>();
-		SenderContext<List<OutboxHeader>> context = new SenderContext<>(
-				(carrier, name, value) -> headers.add(new OutboxHeader(name, value)));
+		List<OutboxMessage.Header> headers = new ArrayList<>();
+		SenderContext<List<OutboxMessage.Header>> context = new SenderContext<>(
+				(carrier, name, value) -> headers.add(new OutboxMessage.Header(name, value)));
 		context.setCarrier(headers);
 		context.setRemoteServiceName("Apache Kafka");
 		Observation.createNotStarted(NAME, () -> context, this.registry)

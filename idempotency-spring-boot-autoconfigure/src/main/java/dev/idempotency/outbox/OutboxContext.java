@@ -17,6 +17,6 @@ public interface OutboxContext {
 	 * @return the headers to add, none that the message
 	 * {@linkplain OutboxMessage#hasHeader has} already
 	 */
-	List<OutboxHeader> headers(OutboxMessage message);
+	List<OutboxMessage.Header> headers(OutboxMessage message);
 
 }

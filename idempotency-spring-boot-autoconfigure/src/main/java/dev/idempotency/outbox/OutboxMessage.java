@@ -2,6 +2,7 @@ package dev.idempotency.outbox;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 import org.jspecify.annotations.Nullable;
@@ -27,7 +28,7 @@ public final class OutboxMessage {
 
 	private final @Nullable Object payload;
 
-	private final List<OutboxHeader> headers;
+	private final List<Header> headers;
 
 	private final String aggregateType;
 
@@ -76,7 +77,7 @@ public final class OutboxMessage {
 		return this.payload;
 	}
 
-	public List<OutboxHeader> headers() {
+	public List<Header> headers() {
 		return this.headers;
 	}
 
@@ -130,7 +131,7 @@ public final class OutboxMessage {
 
 		private final String topic;
 
-		private final List<OutboxHeader> headers = new ArrayList<>();
+		private final List<Header> headers = new ArrayList<>();
 
 		private @Nullable Object key;
 
@@ -187,7 +188,7 @@ public final class OutboxMessage {
 			Assert.isTrue(!name.equals(OutboxRow.ID_HEADER),
 					() -> "The message to '" + this.topic + "' must not set the header '" + name
 							+ "', in which the relay sends the id of the row, as Debezium does. Use another name");
-			this.headers.add(new OutboxHeader(name, value));
+			this.headers.add(new Header(name, value));
 			return this;
 		}
 
@@ -262,6 +263,42 @@ public final class OutboxMessage {
 			Assert.isTrue(text.length() <= length, () -> "The " + name + " of a message has " + text.length()
 					+ " characters; use " + length + " at most");
 			return text;
+		}
+
+	}
+
+	/**
+	 * A header of a message.
+	 *
+	 * @param name name of the header
+	 * @param value value of the header
+	 */
+	public record Header(String name, byte @Nullable [] value) {
+
+		/**
+		 * Create a header with a text, encoded as UTF-8.
+		 * @param name name of the header
+		 * @param text the text
+		 */
+		public Header(String name, String text) {
+			this(name, text.getBytes(StandardCharsets.UTF_8));
+		}
+
+		@Override
+		public boolean equals(@Nullable Object other) {
+			return other instanceof Header header && this.name.equals(header.name)
+					&& Arrays.equals(this.value, header.value);
+		}
+
+		@Override
+		public int hashCode() {
+			return 31 * this.name.hashCode() + Arrays.hashCode(this.value);
+		}
+
+		// The value may be confidential.
+		@Override
+		public String toString() {
+			return this.name;
 		}
 
 	}

@@ -9,9 +9,9 @@ import java.util.stream.Collectors;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
-import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
-import dev.idempotency.outbox.OutboxClaim.RelayFailure;
 import dev.idempotency.outbox.OutboxListener.PublishOutcome;
+import dev.idempotency.outbox.OutboxStore.ClaimedRow;
+import dev.idempotency.outbox.OutboxStore.RelayFailure;
 
 /**
  * Publishes the messages of an outbox while the application runs. Any number of instances
@@ -98,7 +98,7 @@ public final class OutboxRelay extends OutboxLoop {
 		if (left.compareTo(Duration.ZERO) > 0) {
 			return left;
 		}
-		try (OutboxClaim claim = this.store.claim(this.outage.isOn() ? 1 : this.settings.batchSize(),
+		try (OutboxStore.Claim claim = this.store.claim(this.outage.isOn() ? 1 : this.settings.batchSize(),
 				this.topics.excluded())) {
 			List<ClaimedRow> rows = claim.rows();
 			if (rows.isEmpty()) {

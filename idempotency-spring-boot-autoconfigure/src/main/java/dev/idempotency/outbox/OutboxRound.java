@@ -20,9 +20,9 @@ import java.util.concurrent.TimeoutException;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
-import dev.idempotency.outbox.OutboxClaim.RelayFailure;
 import dev.idempotency.outbox.OutboxPublisher.FailureKind;
+import dev.idempotency.outbox.OutboxStore.ClaimedRow;
+import dev.idempotency.outbox.OutboxStore.RelayFailure;
 
 /**
  * Publishes the messages of one claim.

@@ -26,7 +26,8 @@ import dev.idempotency.store.Fingerprint;
  * @since 0.1.0
  */
 public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Nullable [] payload,
-		List<OutboxHeader> headers, String idempotencyKey, String aggregateType, String aggregateId, String type) {
+		List<OutboxMessage.Header> headers, String idempotencyKey, String aggregateType, String aggregateId,
+		String type) {
 
 	/**
 	 * The header with the id of the message. Debezium's outbox event router uses the same
@@ -57,12 +58,12 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 	 * Compute the fingerprint of type, key and payload.
 	 * @return the header {@value #FINGERPRINT_HEADER}
 	 */
-	OutboxHeader fingerprint() {
-		return new OutboxHeader(FINGERPRINT_HEADER, Fingerprint.text(content(), FINGERPRINT_BYTES));
+	OutboxMessage.Header fingerprint() {
+		return new OutboxMessage.Header(FINGERPRINT_HEADER, Fingerprint.text(content(), FINGERPRINT_BYTES));
 	}
 
-	OutboxRow withHeaders(List<OutboxHeader> added) {
-		List<OutboxHeader> extended = new ArrayList<>(this.headers);
+	OutboxRow withHeaders(List<OutboxMessage.Header> added) {
+		List<OutboxMessage.Header> extended = new ArrayList<>(this.headers);
 		extended.addAll(added);
 		return new OutboxRow(this.id, this.topic, this.key, this.payload, extended, this.idempotencyKey,
 				this.aggregateType, this.aggregateId, this.type);

@@ -6,6 +6,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 
+import org.jspecify.annotations.Nullable;
+
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.store.Failure;
 
@@ -39,14 +41,14 @@ public interface OutboxStore {
 	 * @param excludedTopics topics whose messages are not claimed
 	 * @return the claim
 	 */
-	OutboxClaim claim(int limit, Set<String> excludedTopics);
+	Claim claim(int limit, Set<String> excludedTopics);
 
 	/**
 	 * Claim messages of any topic.
 	 * @param limit approximate maximum number of messages
 	 * @return the claim
 	 */
-	default OutboxClaim claim(int limit) {
+	default Claim claim(int limit) {
 		return claim(limit, Set.of());
 	}
 
@@ -137,6 +139,96 @@ public interface OutboxStore {
 	 */
 	record DeadLetter(UUID id, String topic, String aggregateType, String aggregateId, String type,
 			String idempotencyKey, Instant createdAt, Instant deadSince, int attempts, Failure failure) {
+
+	}
+
+	/**
+	 * The treatment of messages whose topic and key are those of an earlier dead letter.
+	 */
+	enum OnRefused {
+
+		/**
+		 * They are blocked, without a time limit, until the dead letter is retried or
+		 * discarded.
+		 */
+		BLOCK_KEY,
+
+		/**
+		 * They are published. The dead letter loses its place in the order.
+		 */
+		SKIP
+
+	}
+
+	/**
+	 * Messages that are reserved for one relay while this claim is open.
+	 */
+	interface Claim extends AutoCloseable {
+
+		/**
+		 * The messages. Those with the same topic and key are in the order in which they
+		 * were sent.
+		 * @return the messages, empty if none is due
+		 */
+		List<ClaimedRow> rows();
+
+		/**
+		 * Record the outcomes and end the claim. Messages without an outcome stay
+		 * unchanged.
+		 * @param published messages that the broker has acknowledged
+		 * @param failures messages that the broker has refused
+		 */
+		void settle(List<ClaimedRow> published, List<RelayFailure> failures);
+
+		/**
+		 * End the claim. Without {@link #settle} all messages stay unchanged.
+		 */
+		@Override
+		void close();
+
+	}
+
+	/**
+	 * A message of a claim.
+	 *
+	 * @param row the message
+	 * @param attempts number of refusals so far
+	 * @param age time between sending and claiming the message, by the clock of the
+	 * database
+	 * @param claimedAt when the message was claimed, in {@link System#nanoTime()}
+	 * @param undecodable why the row cannot be decoded, {@code null} if it can. The row
+	 * then holds only the readable columns
+	 */
+	record ClaimedRow(OutboxRow row, int attempts, Duration age, long claimedAt,
+			@Nullable UndecodableMessageException undecodable) {
+
+		/**
+		 * Create a message whose row could be decoded.
+		 * @param row the message
+		 * @param attempts number of refusals so far
+		 * @param age time between sending and claiming the message
+		 * @param claimedAt when the message was claimed
+		 */
+		public ClaimedRow(OutboxRow row, int attempts, Duration age, long claimedAt) {
+			this(row, attempts, age, claimedAt, null);
+		}
+
+		Duration elapsed() {
+			return this.age.plusNanos(System.nanoTime() - this.claimedAt);
+		}
+
+	}
+
+	/**
+	 * A message that could not be published.
+	 *
+	 * @param claimed the message
+	 * @param attempts number of refusals, this one included
+	 * @param error the reason
+	 * @param retryAfter pause before the next attempt, {@code null} to make the message a
+	 * dead letter
+	 */
+	record RelayFailure(ClaimedRow claimed, int attempts, Throwable error, @Nullable Duration retryAfter) {
 
 	}
 

@@ -64,7 +64,7 @@ public final class TransactionalOutbox implements Outbox {
 
 	private OutboxRow row(OutboxMessage message) {
 		UUID id = TimeOrderedUuid.next();
-		List<OutboxHeader> added = senderHeaders(message);
+		List<OutboxMessage.Header> added = senderHeaders(message);
 		if (message.idempotencyKey() != null) {
 			return this.serializer.serialize(message, id, message.idempotencyKey()).withHeaders(added);
 		}
@@ -81,11 +81,11 @@ public final class TransactionalOutbox implements Outbox {
 		return row.withHeaders(added);
 	}
 
-	private List<OutboxHeader> senderHeaders(OutboxMessage message) {
-		List<OutboxHeader> headers = new ArrayList<>();
+	private List<OutboxMessage.Header> senderHeaders(OutboxMessage message) {
+		List<OutboxMessage.Header> headers = new ArrayList<>();
 		if (!message.hasHeader(OutboxRow.TIME_HEADER)) {
-			headers
-				.add(new OutboxHeader(OutboxRow.TIME_HEADER, Instant.now().truncatedTo(ChronoUnit.MILLIS).toString()));
+			headers.add(new OutboxMessage.Header(OutboxRow.TIME_HEADER,
+					Instant.now().truncatedTo(ChronoUnit.MILLIS).toString()));
 		}
 		this.contexts.forEach((context) -> headers.addAll(context.headers(message)));
 		return headers;

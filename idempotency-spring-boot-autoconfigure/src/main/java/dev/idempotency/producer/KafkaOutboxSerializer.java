@@ -29,7 +29,6 @@ import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.outbox.OutboxHeader;
 import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxSerializer;
@@ -117,11 +116,11 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 	}
 
 	// The relay adds these two headers itself.
-	private static List<OutboxHeader> stored(Headers headers) {
-		List<OutboxHeader> stored = new ArrayList<>();
+	private static List<OutboxMessage.Header> stored(Headers headers) {
+		List<OutboxMessage.Header> stored = new ArrayList<>();
 		for (Header header : headers) {
 			if (!header.key().equals(OutboxRow.KEY_HEADER) && !header.key().equals(OutboxRow.ID_HEADER)) {
-				stored.add(new OutboxHeader(header.key(), header.value()));
+				stored.add(new OutboxMessage.Header(header.key(), header.value()));
 			}
 		}
 		return stored;

@@ -8,7 +8,6 @@ import org.slf4j.MDC;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.outbox.OutboxContext;
-import dev.idempotency.outbox.OutboxHeader;
 import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxRow;
 
@@ -44,12 +43,12 @@ public final class OutboxMdc implements OutboxContext {
 	}
 
 	@Override
-	public List<OutboxHeader> headers(OutboxMessage message) {
-		List<OutboxHeader> headers = new ArrayList<>();
+	public List<OutboxMessage.Header> headers(OutboxMessage message) {
+		List<OutboxMessage.Header> headers = new ArrayList<>();
 		for (String key : this.keys) {
 			String value = MDC.get(key);
 			if (value != null && !message.hasHeader(key)) {
-				headers.add(new OutboxHeader(key, value));
+				headers.add(new OutboxMessage.Header(key, value));
 			}
 		}
 		return headers;

@@ -22,11 +22,10 @@ import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
-import dev.idempotency.outbox.OutboxClaim;
-import dev.idempotency.outbox.OutboxClaim.RelayFailure;
-import dev.idempotency.outbox.OutboxHeader;
+import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.outbox.OutboxStore.RelayFailure;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.template.IdempotencyTemplate;
@@ -159,15 +158,16 @@ final class EndpointApp implements AutoCloseable {
 
 	void send(UUID id) {
 		OutboxRow row = new OutboxRow(id, "payments", id.toString().getBytes(StandardCharsets.UTF_8),
-				RESULT.getBytes(StandardCharsets.UTF_8), List.of(new OutboxHeader("card", new byte[] { '4', '7' })),
-				"order-42", "payment", "42", "PaymentCharged");
+				RESULT.getBytes(StandardCharsets.UTF_8),
+				List.of(new OutboxMessage.Header("card", new byte[] { '4', '7' })), "order-42", "payment", "42",
+				"PaymentCharged");
 		new TransactionTemplate(this.context.getBean(PlatformTransactionManager.class))
 			.executeWithoutResult((status) -> outbox().insert(List.of(row)));
 	}
 
 	void deadLetter(UUID id) {
 		send(id);
-		try (OutboxClaim claim = outbox().claim(1000)) {
+		try (OutboxStore.Claim claim = outbox().claim(1000)) {
 			claim.settle(List.of(),
 					claim.rows()
 						.stream()

@@ -60,10 +60,10 @@ class CleanupJobTests {
 	}
 
 	private CleanupJob job(Duration interval) {
-		return job(new CleanupSettings(interval, Duration.ofMinutes(1), 10, Duration.ZERO));
+		return job(new CleanupJob.Settings(interval, Duration.ofMinutes(1), 10, Duration.ZERO));
 	}
 
-	private CleanupJob job(CleanupSettings settings) {
+	private CleanupJob job(CleanupJob.Settings settings) {
 		return new CleanupJob(new CountedBatches(), settings, new IdempotencyListener() {
 
 			@Override
@@ -175,7 +175,7 @@ class CleanupJobTests {
 	void runEndsWhenItsTimeBudgetIsSpent() {
 		expired(20);
 		CleanupJob hurried = job(
-				new CleanupSettings(Duration.ofHours(1), Duration.ofMillis(50), 1, Duration.ofMillis(20)));
+				new CleanupJob.Settings(Duration.ofHours(1), Duration.ofMillis(50), 1, Duration.ofMillis(20)));
 		assertThat(hurried.runOnce()).isBetween(1, 3);
 		assertThat(this.backlogs).singleElement().satisfies((age) -> assertThat(age).isPositive());
 		assertThat(this.job.runOnce()).isGreaterThanOrEqualTo(17);
@@ -185,7 +185,7 @@ class CleanupJobTests {
 	@Test
 	void jobPausesBeforeEachBatch() {
 		expired(25);
-		job(new CleanupSettings(Duration.ofHours(1), Duration.ofMinutes(1), 10, Duration.ofMillis(40))).runOnce();
+		job(new CleanupJob.Settings(Duration.ofHours(1), Duration.ofMinutes(1), 10, Duration.ofMillis(40))).runOnce();
 		assertThat(this.batches).containsExactly(10, 10, 5);
 		assertThat(this.runs).singleElement()
 			.satisfies((duration) -> assertThat(duration).isGreaterThanOrEqualTo(Duration.ofMillis(120)));
@@ -234,7 +234,7 @@ class CleanupJobTests {
 	void jobStopsWhilePausing() {
 		expired(1);
 		CleanupJob slow = job(
-				new CleanupSettings(Duration.ofMillis(1), Duration.ofHours(1), 10, Duration.ofMinutes(1)));
+				new CleanupJob.Settings(Duration.ofMillis(1), Duration.ofHours(1), 10, Duration.ofMinutes(1)));
 		slow.start();
 		await().atMost(Duration.ofSeconds(5))
 			.until(() -> database.pool().getHikariPoolMXBean().getActiveConnections() > 0);
@@ -246,7 +246,7 @@ class CleanupJobTests {
 
 	@Test
 	void intervalsVaryRandomly() {
-		CleanupSettings settings = new CleanupSettings(Duration.ofMinutes(10), Duration.ofMinutes(1), 10,
+		CleanupJob.Settings settings = new CleanupJob.Settings(Duration.ofMinutes(10), Duration.ofMinutes(1), 10,
 				Duration.ZERO);
 		// Two of a hundred may be equal by chance.
 		assertThat(Stream.generate(settings::firstDelay).limit(100).distinct()).hasSizeGreaterThan(90)
@@ -259,7 +259,7 @@ class CleanupJobTests {
 	@Test
 	void twoJobsPauseAsOftenAsOne() {
 		expired(40);
-		CleanupSettings settings = new CleanupSettings(Duration.ofHours(1), Duration.ofMinutes(1), 1,
+		CleanupJob.Settings settings = new CleanupJob.Settings(Duration.ofHours(1), Duration.ofMinutes(1), 1,
 				Duration.ofMillis(10));
 		long start = System.nanoTime();
 		List<CompletableFuture<Integer>> jobs = Stream.of(job(settings), job(settings))

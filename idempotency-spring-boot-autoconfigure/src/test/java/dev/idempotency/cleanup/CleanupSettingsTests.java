@@ -12,7 +12,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for {@link CleanupSettings}.
+ * Tests for {@link CleanupJob.Settings}.
  */
 @Tag("promise-12")
 class CleanupSettingsTests {
@@ -29,7 +29,7 @@ class CleanupSettingsTests {
 	void invalidSettingIsRefusedWithAnAction(Duration interval, Duration timeBudget, int batchSize, Duration pause,
 			String message, String property) {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> new CleanupSettings(interval, timeBudget, batchSize, pause))
+			.isThrownBy(() -> new CleanupJob.Settings(interval, timeBudget, batchSize, pause))
 			.withMessageEndingWith(message)
 			.satisfies((ex) -> assertThat(ex.action()).contains("'" + property + "'"));
 	}

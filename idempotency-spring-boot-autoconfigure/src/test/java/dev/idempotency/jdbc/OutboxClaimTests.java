@@ -21,8 +21,8 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.TestDatabase;
 
@@ -70,7 +70,7 @@ class OutboxClaimTests {
 	@Test
 	void claimOfOneMessageLocksOneLane() {
 		send(MESSAGES, 1);
-		try (OutboxClaim claim = this.store.claim(1)) {
+		try (OutboxStore.Claim claim = this.store.claim(1)) {
 			assertThat(claim.rows()).hasSize(1);
 			assertThat(freeLanes()).isEqualTo(OutboxSql.LANES - 1);
 		}
@@ -90,7 +90,7 @@ class OutboxClaimTests {
 			JdbcOutboxStore relay = new JdbcOutboxStore(pool, new JdbcTransactionManager(pool), TABLE,
 					Duration.ofSeconds(2), Duration.ofHours(1), false);
 			pool.getHikariPoolMXBean().softEvictConnections();
-			try (OutboxClaim claim = relay.claim(1)) {
+			try (OutboxStore.Claim claim = relay.claim(1)) {
 				assertThat(claim.rows()).hasSize(1);
 			}
 		}
@@ -99,7 +99,8 @@ class OutboxClaimTests {
 	@Test
 	void claimLeavesLanesForOtherRelays() {
 		send(MESSAGES, 1);
-		try (OutboxClaim claim = this.store.claim(MESSAGES); OutboxClaim other = this.store.claim(MESSAGES)) {
+		try (OutboxStore.Claim claim = this.store.claim(MESSAGES);
+				OutboxStore.Claim other = this.store.claim(MESSAGES)) {
 			assertThat(claim.rows()).isNotEmpty();
 			assertThat(other.rows()).isNotEmpty();
 		}
@@ -108,7 +109,7 @@ class OutboxClaimTests {
 	@Test
 	void largeMessagesAreClaimedInPortions() {
 		send(40, MEGABYTE);
-		try (OutboxClaim claim = this.store.claim(MESSAGES)) {
+		try (OutboxStore.Claim claim = this.store.claim(MESSAGES)) {
 			assertThat(claim.rows()).hasSizeBetween(10, 17);
 		}
 	}
@@ -116,7 +117,7 @@ class OutboxClaimTests {
 	@Test
 	void messageThatIsLargerThanAPortionIsClaimedAlone() {
 		send(2, 20 * MEGABYTE);
-		try (OutboxClaim claim = this.store.claim(MESSAGES)) {
+		try (OutboxStore.Claim claim = this.store.claim(MESSAGES)) {
 			assertThat(claim.rows()).hasSize(1);
 		}
 	}
@@ -124,7 +125,7 @@ class OutboxClaimTests {
 	@Test
 	void largeMessagesAreClaimedInPortionsWhenATopicIsLeftOut() {
 		send(40, MEGABYTE);
-		try (OutboxClaim claim = this.store.claim(MESSAGES, Set.of("other"))) {
+		try (OutboxStore.Claim claim = this.store.claim(MESSAGES, Set.of("other"))) {
 			assertThat(claim.rows()).hasSizeBetween(10, 17);
 		}
 	}
@@ -137,7 +138,7 @@ class OutboxClaimTests {
 		try (Connection only = this.database.pool().getConnection()) {
 			JdbcTemplate jdbc = new JdbcTemplate(new SingleConnectionDataSource(only, true));
 			jdbc.execute("SET idle_in_transaction_session_timeout = 0");
-			try (OutboxClaim claim = sharing(only).claim(1)) {
+			try (OutboxStore.Claim claim = sharing(only).claim(1)) {
 				assertThat(claim.rows()).hasSize(1);
 				assertThat(setting(jdbc, "idle_in_transaction_session_timeout")).isEqualTo("3min");
 			}
@@ -166,7 +167,7 @@ class OutboxClaimTests {
 		try (Connection only = this.database.pool().getConnection()) {
 			only.setAutoCommit(false);
 			WatchedConnection watched = new WatchedConnection(only);
-			try (OutboxClaim claim = sharing(watched.proxy()).claim(1)) {
+			try (OutboxStore.Claim claim = sharing(watched.proxy()).claim(1)) {
 				assertThat(claim.rows()).hasSize(1);
 				claim.settle(claim.rows(), List.of());
 			}
@@ -183,7 +184,7 @@ class OutboxClaimTests {
 		try (Connection only = this.database.pool().getConnection()) {
 			JdbcTemplate jdbc = new JdbcTemplate(new SingleConnectionDataSource(only, true));
 			jdbc.execute("SET default_transaction_isolation = 'repeatable read'");
-			try (OutboxClaim claim = sharing(only).claim(1)) {
+			try (OutboxStore.Claim claim = sharing(only).claim(1)) {
 				assertThat(claim.rows()).hasSize(1);
 				assertThat(setting(jdbc, "transaction_isolation")).isEqualTo("read committed");
 				assertThat(setting(jdbc, "default_transaction_isolation")).isEqualTo("repeatable read");

@@ -24,12 +24,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.outbox.OutboxClaim;
-import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
-import dev.idempotency.outbox.OutboxClaim.RelayFailure;
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.outbox.OutboxStore.ClaimedRow;
+import dev.idempotency.outbox.OutboxStore.RelayFailure;
 import dev.idempotency.outbox.RelaySettings;
 import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.Logs;
@@ -157,7 +157,7 @@ class OutboxLockTests {
 	void lockedMessageDoesNotDelayOtherMessages() throws SQLException {
 		JdbcOutboxStore store = store(Duration.ofHours(1));
 		ClaimedRow refused;
-		try (OutboxClaim claim = store.claim(500)) {
+		try (OutboxStore.Claim claim = store.claim(500)) {
 			refused = claim.rows().get(0);
 			claim.settle(List.of(), List.of(new RelayFailure(refused, 1, new IllegalStateException("no"), null)));
 		}
@@ -197,7 +197,7 @@ class OutboxLockTests {
 	}
 
 	private static List<ClaimedRow> claimed(JdbcOutboxStore store) {
-		try (OutboxClaim claim = store.claim(500)) {
+		try (OutboxStore.Claim claim = store.claim(500)) {
 			List<ClaimedRow> rows = claim.rows();
 			claim.settle(List.of(), List.of());
 			return rows;

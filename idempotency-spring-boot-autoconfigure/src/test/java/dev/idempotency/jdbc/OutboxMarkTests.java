@@ -16,11 +16,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-import dev.idempotency.outbox.OnRefused;
-import dev.idempotency.outbox.OutboxClaim;
-import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
-import dev.idempotency.outbox.OutboxClaim.RelayFailure;
 import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.outbox.OutboxStore.ClaimedRow;
+import dev.idempotency.outbox.OutboxStore.RelayFailure;
 import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.TestDatabase;
 
@@ -55,20 +54,20 @@ class OutboxMarkTests {
 		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
 	}
 
-	private OutboxClaim claim(OutboxMarks relay) {
+	private OutboxStore.Claim claim(OutboxMarks relay) {
 		this.nanos += Duration.ofSeconds(1).toNanos();
 		return JdbcOutboxClaim.open(this.database.pool(), this.sql, this.dialect, relay, Duration.ofSeconds(10), false,
-				OnRefused.BLOCK_KEY, 1000, Set.of());
+				OutboxStore.OnRefused.BLOCK_KEY, 1000, Set.of());
 	}
 
 	private List<String> publish(OutboxMarks relay) {
-		try (OutboxClaim claim = claim(relay)) {
+		try (OutboxStore.Claim claim = claim(relay)) {
 			claim.settle(claim.rows(), List.of());
 			return ids(claim);
 		}
 	}
 
-	private static List<String> ids(OutboxClaim claim) {
+	private static List<String> ids(OutboxStore.Claim claim) {
 		return claim.rows().stream().map((claimed) -> claimed.row().idempotencyKey()).toList();
 	}
 
@@ -205,7 +204,7 @@ class OutboxMarkTests {
 		sendMany();
 		publishAll();
 		update(this.sql.retry(), Parameters.of("id", bad));
-		try (OutboxClaim claim = claim(this.others)) {
+		try (OutboxStore.Claim claim = claim(this.others)) {
 			claim.settle(List.of(), List
 				.of(new RelayFailure(claim.rows().get(0), 1, new IllegalStateException("no"), Duration.ofHours(1))));
 		}
@@ -218,7 +217,7 @@ class OutboxMarkTests {
 
 	private UUID refuse(String key, String id) throws SQLException {
 		send(key, id);
-		try (OutboxClaim claim = claim(this.marks)) {
+		try (OutboxStore.Claim claim = claim(this.marks)) {
 			ClaimedRow row = claim.rows().get(0);
 			claim.settle(List.of(), List.of(new RelayFailure(row, 1, new IllegalStateException("no"), null)));
 			return row.row().id();

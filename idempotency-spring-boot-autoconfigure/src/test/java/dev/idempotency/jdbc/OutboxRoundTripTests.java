@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.Servers;
 
@@ -85,7 +85,7 @@ class OutboxRoundTripTests {
 		// A new relay finds its marks before its first round.
 		store.claim(1).close();
 		assertThat(trips(() -> {
-			try (OutboxClaim claim = store.claim(1000)) {
+			try (OutboxStore.Claim claim = store.claim(1000)) {
 				assertThat(claim.rows()).hasSizeGreaterThan(10);
 				claim.settle(claim.rows(), List.of());
 			}

@@ -20,10 +20,10 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.outbox.OutboxClaim;
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.RelaySettings;
 import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.TestDatabase;
@@ -186,7 +186,7 @@ class OutboxSnapshotTests {
 
 	private static long microsOfAClaim(JdbcOutboxStore store) {
 		long start = System.nanoTime();
-		try (OutboxClaim claim = store.claim(500)) {
+		try (OutboxStore.Claim claim = store.claim(500)) {
 			assertThat(claim.rows()).isEmpty();
 		}
 		return (System.nanoTime() - start) / 1000;

@@ -32,12 +32,11 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.outbox.OnRefused;
-import dev.idempotency.outbox.OutboxClaim;
-import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
-import dev.idempotency.outbox.OutboxClaim.RelayFailure;
 import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 import dev.idempotency.outbox.OutboxStore.DeadLetter;
+import dev.idempotency.outbox.OutboxStore.RelayFailure;
 import dev.idempotency.outbox.OutboxStore.Status;
 import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.Servers;
@@ -109,29 +108,29 @@ class OutboxStoreTests {
 				List.of(), payload, "payment", "1", "charged");
 	}
 
-	private static List<String> payloads(OutboxClaim claim) {
+	private static List<String> payloads(OutboxStore.Claim claim) {
 		return claim.rows().stream().map((claimed) -> claimed.row().idempotencyKey()).toList();
 	}
 
-	private static Set<Integer> keys(OutboxClaim claim) {
+	private static Set<Integer> keys(OutboxStore.Claim claim) {
 		return payloads(claim).stream().map((payload) -> Integer.parseInt(payload) % 100).collect(Collectors.toSet());
 	}
 
 	private List<String> claimable() {
-		try (OutboxClaim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
 			return payloads(claim);
 		}
 	}
 
 	private void fail(ClaimedRow claimed, Duration retryAfter) {
-		try (OutboxClaim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
 			claim.settle(List.of(), List
 				.of(new RelayFailure(claimed, claimed.attempts() + 1, new IllegalStateException("no"), retryAfter)));
 		}
 	}
 
 	private ClaimedRow first() {
-		try (OutboxClaim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
 			return claim.rows().get(0);
 		}
 	}
@@ -157,7 +156,7 @@ class OutboxStoreTests {
 		insert(IntStream.range(0, 200)
 			.mapToObj((i) -> row("k" + i % 100, String.valueOf(i)))
 			.toArray(OutboxRow[]::new));
-		try (OutboxClaim first = this.store.claim(ALL); OutboxClaim second = this.store.claim(ALL)) {
+		try (OutboxStore.Claim first = this.store.claim(ALL); OutboxStore.Claim second = this.store.claim(ALL)) {
 			// H2 also locks the other lanes, so that the second claim is empty.
 			assertThat(Collections.disjoint(keys(first), keys(second))).isTrue();
 			assertThat(payloads(first)).hasSize(2 * keys(first).size());
@@ -175,7 +174,7 @@ class OutboxStoreTests {
 	@Test
 	void keyIsNotClaimedTwiceAtTheSameTime() {
 		insert(row("a", "1"), row("a", "2"));
-		try (OutboxClaim claim = this.store.claim(1)) {
+		try (OutboxStore.Claim claim = this.store.claim(1)) {
 			assertThat(payloads(claim)).containsExactly("1");
 			assertThat(claimable()).isEmpty();
 		}
@@ -185,7 +184,7 @@ class OutboxStoreTests {
 	@Test
 	void publishedMessageIsNotClaimedAgain() {
 		insert(row("a", "1"), row("a", "2"));
-		try (OutboxClaim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
 			claim.settle(claim.rows().subList(0, 1), List.of());
 		}
 		assertThat(claimable()).containsExactly("2");
@@ -201,7 +200,7 @@ class OutboxStoreTests {
 			DataSource dataSource = new SingleConnectionDataSource(only, true);
 			JdbcOutboxStore sharing = new JdbcOutboxStore(dataSource, new JdbcTransactionManager(dataSource), TABLE,
 					Duration.ofSeconds(2), Duration.ZERO, false);
-			try (OutboxClaim claim = sharing.claim(ALL)) {
+			try (OutboxStore.Claim claim = sharing.claim(ALL)) {
 				// On PostgreSQL only the isolation of the transaction changes.
 				assertThat(only.getTransactionIsolation())
 					.isEqualTo(this.database.equals("h2") ? Connection.TRANSACTION_READ_COMMITTED : before);
@@ -215,7 +214,7 @@ class OutboxStoreTests {
 	@Test
 	void publishedMessageIsDeletedWhenTheRetentionIsZero() {
 		insert(row("a", "1"));
-		try (OutboxClaim claim = store(Duration.ZERO, false).claim(ALL)) {
+		try (OutboxStore.Claim claim = store(Duration.ZERO, false).claim(ALL)) {
 			claim.settle(claim.rows(), List.of());
 		}
 		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM idempotency_outbox", Integer.class)).isZero();
@@ -286,7 +285,7 @@ class OutboxStoreTests {
 
 	private JdbcOutboxStore skipping() {
 		return new JdbcOutboxStore(this.pool, new JdbcTransactionManager(this.pool), TABLE, Duration.ofSeconds(2),
-				Duration.ofHours(1), false, OnRefused.SKIP);
+				Duration.ofHours(1), false, OutboxStore.OnRefused.SKIP);
 	}
 
 	@Test
@@ -298,7 +297,7 @@ class OutboxStoreTests {
 		insert(row("a", "4"), row(null, "5"));
 		this.jdbc.update("UPDATE idempotency_outbox SET created_at = CURRENT_TIMESTAMP - INTERVAL '1' HOUR WHERE "
 				+ "idempotency_key = '3'");
-		try (OutboxClaim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
 			assertThat(payloads(claim)).containsExactlyInAnyOrder("2", "5");
 			claim.settle(List.of(), List.of());
 		}
@@ -351,7 +350,7 @@ class OutboxStoreTests {
 		assertThat(claimable()).isEmpty();
 		JdbcOutboxStore skipping = skipping();
 		Awaitility.await().untilAsserted(() -> {
-			try (OutboxClaim claim = skipping.claim(ALL)) {
+			try (OutboxStore.Claim claim = skipping.claim(ALL)) {
 				assertThat(payloads(claim)).containsExactly("2");
 			}
 		});
@@ -360,7 +359,7 @@ class OutboxStoreTests {
 	@Test
 	void deadLettersOfATopicAreRetriedAndDiscardedInTheirOrder() {
 		insert(row("a", "1"), row("b", "2"), row("c", "3"), row("d", "4"), row("d", "5"));
-		try (OutboxClaim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
 			claim.settle(List.of(),
 					claim.rows()
 						.stream()
@@ -391,7 +390,7 @@ class OutboxStoreTests {
 		OutboxRow bad = row("a", "1");
 		insert(bad, row("a", "2"));
 		fail(first(), null);
-		try (OutboxClaim claim = skipping().claim(ALL)) {
+		try (OutboxStore.Claim claim = skipping().claim(ALL)) {
 			assertThat(payloads(claim)).containsExactly("2");
 		}
 		assertThat(this.store.status().deadLetters()).isEqualTo(1);
@@ -428,7 +427,7 @@ class OutboxStoreTests {
 	@Test
 	void cleanupDeletesMessagesAfterTheirRetention() {
 		insert(row("a", "1"), row("b", "2"), row("c", "3"));
-		try (OutboxClaim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
 			claim.settle(claim.rows().subList(0, 2), List.of());
 		}
 		this.jdbc.update("UPDATE idempotency_outbox SET published_at = CURRENT_TIMESTAMP - INTERVAL '2' HOUR WHERE "

@@ -17,7 +17,6 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.cleanup.CleanupJob;
-import dev.idempotency.cleanup.CleanupSettings;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord.State;
@@ -244,7 +243,7 @@ class PartitionDropTests {
 		JdbcIdempotencyStore frequent = new JdbcIdempotencyStore(this.database.pool(), TableName.of(TestDatabase.TABLE),
 				TestDatabase.TIMEOUT, Layout.PARTITIONED, Duration.ofMillis(10));
 		CleanupJob job = new CleanupJob(frequent,
-				new CleanupSettings(Duration.ofMinutes(1), Duration.ofMillis(30), 1, Duration.ZERO),
+				new CleanupJob.Settings(Duration.ofMinutes(1), Duration.ofMillis(30), 1, Duration.ZERO),
 				new IdempotencyListener() {
 				});
 		completed();

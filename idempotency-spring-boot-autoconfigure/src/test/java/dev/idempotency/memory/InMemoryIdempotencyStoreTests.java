@@ -11,7 +11,6 @@ import org.junit.jupiter.api.Test;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.cleanup.CleanupJob;
-import dev.idempotency.cleanup.CleanupSettings;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.template.IdempotencyListener;
@@ -80,7 +79,7 @@ class InMemoryIdempotencyStoreTests {
 	void cleanupDeletesExpiredKeysInBatches() {
 		List<String> events = new ArrayList<>();
 		CleanupJob job = new CleanupJob(this.store,
-				new CleanupSettings(Duration.ofHours(1), Duration.ofMinutes(1), 2, Duration.ZERO),
+				new CleanupJob.Settings(Duration.ofHours(1), Duration.ofMinutes(1), 2, Duration.ZERO),
 				new IdempotencyListener() {
 
 					@Override

@@ -175,7 +175,7 @@ class DebeziumTests {
 	@Test
 	void headersOfTheApplicationArriveInOneHeader() {
 		Published record = record("json", "headers");
-		assertThat(record.headers()).extracting(OutboxHeader::name)
+		assertThat(record.headers()).extracting(OutboxMessage.Header::name)
 			.containsExactlyInAnyOrder(OutboxRow.ID_HEADER, OutboxRow.KEY_HEADER, Published.HEADERS);
 		assertThat(record.header(Published.HEADERS))
 			.startsWith("bytes+%26+%3D=%00%FF%26%3D%25%0A&nothing&text=gr%C3%BCn&text=");
@@ -215,11 +215,11 @@ class DebeziumTests {
 			assertThat(jdbc.queryForObject("SELECT published_at IS NOT NULL FROM idempotency_outbox WHERE topic = ?",
 					Boolean.class, topic))
 				.isTrue();
-			try (OutboxClaim claim = relay.getBean(OutboxStore.class).claim(100)) {
+			try (OutboxStore.Claim claim = relay.getBean(OutboxStore.class).claim(100)) {
 				assertThat(claim.rows()).isEmpty();
 			}
 			send(relay, OutboxMessage.to(topic("claim", "relay")).key("k").payload("x").build());
-			try (OutboxClaim claim = debezium.getBean(OutboxStore.class).claim(100)) {
+			try (OutboxStore.Claim claim = debezium.getBean(OutboxStore.class).claim(100)) {
 				assertThat(claim.rows()).hasSize(1);
 			}
 		}

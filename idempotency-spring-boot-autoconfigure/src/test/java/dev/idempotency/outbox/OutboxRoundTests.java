@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 
 import org.junit.jupiter.api.Test;
 
-import dev.idempotency.outbox.OutboxClaim.ClaimedRow;
+import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

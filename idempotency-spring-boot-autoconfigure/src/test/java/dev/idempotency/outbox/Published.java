@@ -24,7 +24,7 @@ import dev.idempotency.test.Servers;
  * @param value its value
  * @param headers its headers, in their order
  */
-record Published(@Nullable String key, @Nullable String value, List<OutboxHeader> headers) {
+record Published(@Nullable String key, @Nullable String value, List<OutboxMessage.Header> headers) {
 
 	/**
 	 * The header in which the router puts the application's headers.
@@ -55,7 +55,7 @@ record Published(@Nullable String key, @Nullable String value, List<OutboxHeader
 	private static Published of(ConsumerRecord<byte[], byte[]> record) {
 		return new Published(text(record.key()), text(record.value()),
 				Arrays.stream(record.headers().toArray())
-					.map((header) -> new OutboxHeader(header.key(), header.value()))
+					.map((header) -> new OutboxMessage.Header(header.key(), header.value()))
 					.toList());
 	}
 
@@ -88,7 +88,7 @@ record Published(@Nullable String key, @Nullable String value, List<OutboxHeader
 					.toList());
 	}
 
-	private static Stream<OutboxHeader> application(OutboxHeader header) {
+	private static Stream<OutboxMessage.Header> application(OutboxMessage.Header header) {
 		return switch (header.name()) {
 			case OutboxRow.ID_HEADER, OutboxRow.KEY_HEADER -> Stream.empty();
 			case HEADERS -> (header.value() != null)
@@ -98,11 +98,11 @@ record Published(@Nullable String key, @Nullable String value, List<OutboxHeader
 		};
 	}
 
-	private static OutboxHeader part(String text) {
+	private static OutboxMessage.Header part(String text) {
 		String[] parts = text.split("=", 2);
 		byte[] value = (parts.length == 2)
 				? URLDecoder.decode(parts[1], StandardCharsets.ISO_8859_1).getBytes(StandardCharsets.ISO_8859_1) : null;
-		return new OutboxHeader(URLDecoder.decode(parts[0], StandardCharsets.UTF_8), value);
+		return new OutboxMessage.Header(URLDecoder.decode(parts[0], StandardCharsets.UTF_8), value);
 	}
 
 }
