@@ -1,25 +1,34 @@
 package dev.idempotency.listener;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.IntStream;
 
 import org.aopalliance.intercept.MethodInvocation;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.kafka.KafkaException;
 import org.springframework.kafka.listener.BatchListenerFailedException;
+import org.springframework.kafka.support.Acknowledgment;
+import org.springframework.util.Assert;
 
 import dev.idempotency.OperationNotAcknowledgedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.Delivery.NackedException;
+import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.listener.error.ExceptionCauses;
 import dev.idempotency.listener.error.PartialBatchException;
-import dev.idempotency.listener.error.RejectedRecordException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.BatchHandler;
 import dev.idempotency.template.BatchHandler.BatchItem;
@@ -72,6 +81,21 @@ final class BatchInvocation implements BatchHandler<Object> {
 		this.deferring = deferring;
 	}
 
+	/**
+	 * Check that each list among the arguments has one element per delivered record.
+	 * @param arguments the arguments
+	 * @param delivered the number of delivered records
+	 */
+	static void check(@Nullable Object[] arguments, int delivered) {
+		for (Object argument : arguments) {
+			int size = (argument instanceof List<?> list) ? list.size()
+					: (argument instanceof ConsumerRecords<?, ?> records) ? records.count() : delivered;
+			Assert.state(size == delivered,
+					() -> "A batch listener received " + delivered + " records, but an argument with " + size
+							+ " elements. Configure filters and converters to keep the number of records");
+		}
+	}
+
 	// The claim would be that of the original record, and this record could block the
 	// acknowledgment of the original.
 	@Override
@@ -88,7 +112,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 				: null;
 		this.due = due;
 		this.acknowledgment = own;
-		@Nullable Object[] arguments = BatchArguments.keep(this.invocation.getArguments(), due, records.size(), own);
+		@Nullable Object[] arguments = keep(this.invocation.getArguments(), due, records.size(), own);
 		this.returned = ((ProxyMethodInvocation) this.invocation).invocableClone(arguments).proceed();
 		if (own != null && own.nacked() >= 0) {
 			// Kept here, because transactional mode calls the method again with a new
@@ -102,6 +126,45 @@ final class BatchInvocation implements BatchHandler<Object> {
 				.failure("topic " + first.topic() + ", partition " + first.partition() + ", offset " + first.offset());
 		}
 		return (this.returned instanceof List<?> list) ? (List<@Nullable Object>) list : null;
+	}
+
+	// Replaces the acknowledgment, and keeps only the records that are due.
+	private static @Nullable Object[] keep(@Nullable Object[] arguments, List<Integer> kept, int delivered,
+			@Nullable Acknowledgment acknowledgment) {
+		@Nullable Object[] filtered = arguments.clone();
+		for (int i = 0; i < arguments.length; i++) {
+			if (arguments[i] instanceof Acknowledgment && acknowledgment != null) {
+				filtered[i] = acknowledgment;
+			}
+			else {
+				// Lists are always copied, because the method may change them.
+				filtered[i] = keep(arguments[i], kept, delivered);
+			}
+		}
+		return filtered;
+	}
+
+	private static @Nullable Object keep(@Nullable Object argument, List<Integer> kept, int delivered) {
+		if (argument instanceof List<?> list) {
+			List<@Nullable Object> some = new ArrayList<>(kept.size());
+			kept.forEach((index) -> some.add(list.get(index)));
+			return some;
+		}
+		return (argument instanceof ConsumerRecords<?, ?> records && kept.size() < delivered) ? records(records, kept)
+				: argument;
+	}
+
+	private static <K, V> ConsumerRecords<K, V> records(ConsumerRecords<K, V> records, List<Integer> kept) {
+		Set<Integer> indexes = new HashSet<>(kept);
+		Map<TopicPartition, List<ConsumerRecord<K, V>>> some = new LinkedHashMap<>();
+		int index = 0;
+		for (ConsumerRecord<K, V> record : records) {
+			if (indexes.contains(index++)) {
+				some.computeIfAbsent(new TopicPartition(record.topic(), record.partition()), (key) -> new ArrayList<>())
+					.add(record);
+			}
+		}
+		return new ConsumerRecords<>(some, Map.of());
 	}
 
 	@Override
@@ -145,7 +208,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 	}
 
 	@Override
-	public void defer(List<Integer> items, List<? extends PendingCompletion> pending) {
+	public void defer(List<Integer> items, List<PendingCompletion> pending) {
 		this.delivery.defer(items,
 				items.stream().map((item) -> Objects.requireNonNull(this.items.get(item).operation()).key()).toList(),
 				pending);
@@ -233,7 +296,8 @@ final class BatchInvocation implements BatchHandler<Object> {
 		// The error handler commits the offsets of the records before the failed one.
 		this.delivery.complete(this.delivery.records().subList(0, index));
 		ConsumerRecord<?, ?> record = this.delivery.records().get(index);
-		return (failure instanceof OperationRejectedException rejected) ? new RejectedRecordException(rejected, record)
+		return (failure instanceof OperationRejectedException rejected)
+				? BlockedRecordHandling.rejected(rejected, record)
 				: new BatchListenerFailedException(String.valueOf(failure.getMessage()), failure, record);
 	}
 

@@ -47,7 +47,7 @@ final class ContainerProtection {
 
 	private final TopicRetentions retentions;
 
-	private final StoredScopes storedScopes;
+	private final ListenerScopes listenerScopes;
 
 	private final ManualAcknowledgments acknowledgments;
 
@@ -57,15 +57,13 @@ final class ContainerProtection {
 
 	private final Map<String, Map<Method, ListenerScope>> mainScopes = new ConcurrentHashMap<>();
 
-	private final ScopeConflicts conflicts = new ScopeConflicts();
-
 	ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
-			TopicRetentions retentions, StoredScopes storedScopes, ManualAcknowledgments acknowledgments) {
+			TopicRetentions retentions, ListenerScopes listenerScopes, ManualAcknowledgments acknowledgments) {
 		this.acknowledgments = acknowledgments;
 		this.settings = settings;
 		this.installations = installations;
 		this.retentions = retentions;
-		this.storedScopes = storedScopes;
+		this.listenerScopes = listenerScopes;
 	}
 
 	/**
@@ -98,7 +96,7 @@ final class ContainerProtection {
 		MessageListenerContainer main = main(container, endpoint, registry);
 		Map<Method, ProtectedListener> listeners = new HashMap<>();
 		List<ListenerScope> scopes = new ArrayList<>();
-		List<ScopeConflicts.Reader> readers = new ArrayList<>();
+		List<ListenerScopes.Reader> readers = new ArrayList<>();
 		for (Method candidate : methods(endpoint)) {
 			Idempotent annotation = annotation(candidate, targetClass);
 			if (annotation == null) {
@@ -124,18 +122,18 @@ final class ContainerProtection {
 			}
 			if (main == container) {
 				mainScopes(endpoint.getId()).put(method, scope);
-				readers.add(new ScopeConflicts.Reader(listenerSettings.name(), scope, container,
+				readers.add(new ListenerScopes.Reader(listenerSettings.name(), scope, container,
 						() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
 			}
 			warn(method, shape, scope, listenerSettings);
 			scopes.add(scope);
 			listeners.put(method, shape.protect(listenerSettings));
-			this.storedScopes.add(scope, listenerSettings.template().store());
+			this.listenerScopes.add(scope, listenerSettings.template().store());
 			this.retentions.add(listenerSettings.name(), container.getContainerProperties(),
 					listenerSettings.retention());
 		}
 		ListenerChecks.checkNotMixed(methods(endpoint), targetClass);
-		this.conflicts.check(readers);
+		this.listenerScopes.check(readers);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container,
 				new ProtectedListeners(targetClass, listeners, scopes, this.acknowledgments.create(container)));
 	}
@@ -154,7 +152,7 @@ final class ContainerProtection {
 	}
 
 	private void warn(Method method, ListenerShape shape, ListenerScope scope, ListenerSettings settings) {
-		this.conflicts.warnIfShared(scope, method, settings.name());
+		this.listenerScopes.warnIfShared(scope, method, settings.name());
 		if (shape.async() != null) {
 			logger.warn("The idempotent listener " + settings.name() + " is asynchronous. Spring Kafka acknowledges a "
 					+ "record whose processing fails before it retries the record, so a crash in between loses it. "

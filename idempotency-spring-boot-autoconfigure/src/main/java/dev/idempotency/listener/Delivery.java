@@ -305,7 +305,7 @@ final class Delivery {
 	 * @param keys the keys of their operations
 	 * @param pending their completions
 	 */
-	void defer(List<Integer> indexes, List<IdempotencyKey> keys, List<? extends PendingCompletion> pending) {
+	void defer(List<Integer> indexes, List<IdempotencyKey> keys, List<PendingCompletion> pending) {
 		Map<Integer, UnacknowledgedRecord> more = new LinkedHashMap<>(this.unacknowledged);
 		for (int i = 0; i < indexes.size(); i++) {
 			ConsumerRecord<?, ?> record = this.records.get(indexes.get(i));

@@ -15,7 +15,7 @@ import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListe
 import org.springframework.kafka.listener.adapter.AsyncRepliesAware;
 import org.springframework.kafka.support.Acknowledgment;
 
-import dev.idempotency.listener.error.BlockedAwareErrorHandler;
+import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.listener.error.KafkaTransactionCompletions;
 
 /**
@@ -67,7 +67,7 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 			KafkaTransactionCompletions.begin();
 		}
 		Delivery previous = Delivery.bind(delivery);
-		BlockedAwareErrorHandler.setBlocked(null);
+		BlockedRecordHandling.setBlocked(null);
 		try {
 			listener.accept(delivery.acknowledgment());
 			delivery.rethrowIfBlocked();
@@ -81,7 +81,7 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 			Delivery.unbind(delivery, previous);
 			// The container asks the error handler of a batch whether it seeks by itself.
 			if (this instanceof Records) {
-				BlockedAwareErrorHandler.setBlocked(delivery.blocked());
+				BlockedRecordHandling.setBlocked(delivery.blocked());
 			}
 		}
 	}

@@ -73,8 +73,8 @@ public final class IdempotentListenerConfiguration {
 	}
 
 	@Bean
-	StoredScopes idempotentStoredScopes() {
-		return new StoredScopes();
+	ListenerScopes idempotentListenerScopes() {
+		return new ListenerScopes();
 	}
 
 	@Bean
@@ -85,9 +85,9 @@ public final class IdempotentListenerConfiguration {
 	@Bean
 	@Lazy
 	ContainerProtection idempotentContainerProtection(ListenerSettingsFactory settings,
-			ContainerInstallations installations, TopicRetentions retentions, StoredScopes storedScopes,
+			ContainerInstallations installations, TopicRetentions retentions, ListenerScopes scopes,
 			ManualAcknowledgments acknowledgments) {
-		return new ContainerProtection(settings, installations, retentions, storedScopes, acknowledgments);
+		return new ContainerProtection(settings, installations, retentions, scopes, acknowledgments);
 	}
 
 	@Bean

@@ -50,7 +50,7 @@ final class ProtectedBatchListener implements ProtectedListener {
 	public @Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {
 		List<? extends ConsumerRecord<?, ?>> records = delivery.freeze();
 		@Nullable Object[] arguments = invocation.getArguments();
-		BatchArguments.check(arguments, records.size());
+		BatchInvocation.check(arguments, records.size());
 		if (records.isEmpty()) {
 			return invocation.proceed();
 		}

@@ -74,7 +74,7 @@ public interface BatchHandler<T> {
 	 * @param items the indexes of the items
 	 * @param pending the completion of each item
 	 */
-	default void defer(List<Integer> items, List<? extends PendingCompletion> pending) {
+	default void defer(List<Integer> items, List<PendingCompletion> pending) {
 		pending.forEach(PendingCompletion::complete);
 	}
 

@@ -192,7 +192,7 @@ final class BatchRun<T> {
 		return this.plan.isFailed() ? count : this.handler.completed(count);
 	}
 
-	void defer(List<Integer> items, List<? extends PendingCompletion> pending) {
+	void defer(List<Integer> items, List<PendingCompletion> pending) {
 		this.handler.defer(items, pending);
 	}
 

@@ -310,7 +310,7 @@ final class LeasedBatch<T> {
 		mine.stream().filter((index) -> claim(index).execution().ownershipLost()).forEach(this::lost);
 		List<OwnedClaim> claims = claims(mine);
 		mine.forEach(this.owned::remove);
-		receiver.defer(new DeferredCompletion(this.settlements, claims, results, this.run.deferReport()));
+		receiver.defer(new PendingCompletion(this.settlements, claims, results, this.run.deferReport()));
 	}
 
 	// A loss of ownership shows when the completion is recorded.
@@ -325,7 +325,7 @@ final class LeasedBatch<T> {
 			}
 			byte @Nullable [] result = this.run.write(index, values.get(i));
 			mine.add(index);
-			pending.add(new DeferredCompletion(this.settlements, claims(List.of(index)),
+			pending.add(new PendingCompletion(this.settlements, claims(List.of(index)),
 					Collections.singletonList(result), this.run.deferReport(index)));
 			this.owned.remove(index);
 		}

@@ -99,8 +99,8 @@ final class LeasedProtocol {
 					// The output of this execution must not be committed.
 					throw Settlements.logged(owned.lost());
 				}
-				deferral.defer(new DeferredCompletion(this.settlements, List.of(owned),
-						Collections.singletonList(bytes), invocation.deferReport()));
+				deferral.defer(new PendingCompletion(this.settlements, List.of(owned), Collections.singletonList(bytes),
+						invocation.deferReport()));
 				deferred = true;
 			}
 			else {

@@ -1,51 +1,73 @@
 package dev.idempotency.template;
 
+import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.template.IdempotencyListener.Outcome;
 
 /**
  * A completion that waits for the outcome of the caller's transaction, or for an
  * acknowledgment. Its lease is renewed until then. The receiver calls exactly one of
  * {@link #complete()}, {@link #release()} and {@link #abandon()}, once; only a release
- * may follow an abandonment, when the outcome of the transaction becomes known.
+ * may follow an abandonment, when the outcome of the transaction becomes known. It
+ * reports its outcome to an observer, once.
  *
  * @since 0.1.0
  */
-public interface PendingCompletion {
+public final class PendingCompletion {
+
+	private static final Log logger = LogFactory.getLog(PendingCompletion.class);
+
+	private final Settlements settlements;
+
+	private final List<OwnedClaim> claims;
+
+	private final List<byte @Nullable []> results;
+
+	// The completions that this one joins. Each reports its own outcome.
+	private final List<PendingCompletion> joined;
+
+	private @Nullable Consumer<Outcome> observer;
+
+	PendingCompletion(Settlements settlements, List<OwnedClaim> claims, List<byte @Nullable []> results,
+			Consumer<Outcome> observer) {
+		this.settlements = settlements;
+		this.claims = claims;
+		this.results = results;
+		this.joined = List.of();
+		this.observer = observer;
+	}
+
+	private PendingCompletion(List<PendingCompletion> joined) {
+		this.settlements = joined.get(0).settlements;
+		this.claims = joined.stream().flatMap((completion) -> completion.claims.stream()).toList();
+		this.results = joined.stream().flatMap((completion) -> completion.results.stream()).toList();
+		this.joined = joined;
+	}
 
 	/**
-	 * Record the operations as completed, because the transaction has committed. If the
-	 * store is unavailable, the lease is kept and the completion is retried until the
-	 * store records it or this process ends. An operation that another owner has taken
-	 * over is logged.
-	 * @return {@link Settlement#LOST} if another owner has taken one of them over
+	 * Join completions of one template, so that the store records or releases all of them
+	 * with one call.
+	 * @param completions the completions, at least one
+	 * @return the joined completion
 	 */
-	Settlement complete();
+	public static PendingCompletion all(List<PendingCompletion> completions) {
+		return (completions.size() == 1) ? completions.get(0) : new PendingCompletion(completions);
+	}
 
-	/**
-	 * Release the keys, because the transaction has been rolled back. The operations can
-	 * be run again at once.
-	 */
-	void release();
-
-	/**
-	 * Stop renewing the leases, because the outcome of the transaction is unknown. The
-	 * keys are free when their leases have expired.
-	 */
-	void abandon();
-
-	/**
-	 * Return the outcome of the completion.
-	 * @return {@link Settlement#SETTLED} if it is recorded, {@link Settlement#LOST} if
-	 * another owner has taken one of the operations over, {@code null} while neither is
-	 * known: before {@link #complete()}, and while the store is unavailable
-	 */
-	@Nullable Settlement outcome();
+	List<OwnedClaim> claims() {
+		return this.claims;
+	}
 
 	/**
 	 * Look up the completion that duplicates of an operation replay when the operation is
@@ -55,17 +77,105 @@ public interface PendingCompletion {
 	 * @return its completion, {@code null} if this one does not contain the key with
 	 * exactly this fingerprint
 	 */
-	Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint);
+	public Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
+		for (int i = 0; i < this.claims.size(); i++) {
+			OwnedClaim claim = this.claims.get(i);
+			ClaimRequest request = claim.request();
+			if (!claim.execution().ownershipLost() && request.key().equals(key)
+					&& Arrays.equals(request.fingerprint(), fingerprint)) {
+				return new Claim.Completed(this.results.get(i));
+			}
+		}
+		return null;
+	}
 
 	/**
-	 * Join completions of one template, so that the store records or releases all of them
-	 * with one call.
-	 * @param completions the completions, at least one
-	 * @return the joined completion
+	 * Record the operations as completed, because the transaction has committed. If the
+	 * store is unavailable, the lease is kept and the completion is retried until the
+	 * store records it or this process ends. An operation that another owner has taken
+	 * over is logged.
+	 * @return {@link Settlement#LOST} if another owner has taken one of them over
 	 */
-	static PendingCompletion all(List<? extends PendingCompletion> completions) {
-		return (completions.size() == 1) ? completions.get(0)
-				: new DeferredCompletion(completions.stream().map(DeferredCompletion.class::cast).toList());
+	public Settlement complete() {
+		Settlement settlement = record();
+		this.joined.forEach((part) -> part.report(part.outcome()));
+		report(settlement);
+		return settlement;
+	}
+
+	private Settlement record() {
+		try {
+			List<Settlement> answers = this.settlements.complete(this, this.claims, this.results);
+			for (int i = 0; i < answers.size(); i++) {
+				if (answers.get(i) == Settlement.LOST) {
+					Settlements.logged(this.claims.get(i).lost());
+				}
+			}
+			return answers.contains(Settlement.LOST) ? Settlement.LOST : Settlement.SETTLED;
+		}
+		catch (OperationBlockedException ex) {
+			logger.debug("The completion is pending and is retried", ex);
+			return Settlement.SETTLED;
+		}
+	}
+
+	private void report(@Nullable Settlement settlement) {
+		report((settlement == Settlement.LOST) ? Outcome.LOST : Outcome.PROCESSED);
+	}
+
+	/**
+	 * Release the keys, because the transaction has been rolled back. The operations can
+	 * be run again at once.
+	 */
+	public void release() {
+		this.settlements.release(this, this.claims);
+		reportFailure();
+	}
+
+	/**
+	 * Stop renewing the leases, because the outcome of the transaction is unknown. The
+	 * keys are free when their leases have expired.
+	 */
+	public void abandon() {
+		this.claims.forEach(this.settlements::leave);
+		reportFailure();
+	}
+
+	private void reportFailure() {
+		this.joined.forEach((part) -> part.report(Outcome.FAILED));
+		report(Outcome.FAILED);
+	}
+
+	private void report(Outcome outcome) {
+		Consumer<Outcome> current = this.observer;
+		this.observer = null;
+		if (current != null) {
+			current.accept(outcome);
+		}
+	}
+
+	/**
+	 * Return the outcome of the completion.
+	 * @return {@link Settlement#SETTLED} if it is recorded, {@link Settlement#LOST} if
+	 * another owner has taken one of the operations over, {@code null} while neither is
+	 * known: before {@link #complete()}, and while the store is unavailable
+	 */
+	public @Nullable Settlement outcome() {
+		Settlement outcome = Settlement.SETTLED;
+		for (OwnedClaim claim : this.claims) {
+			Settlement settled = claim.settlement();
+			if (settled == null) {
+				return null;
+			}
+			outcome = (settled == Settlement.LOST) ? settled : outcome;
+		}
+		return outcome;
+	}
+
+	@Override
+	public String toString() {
+		return (this.claims.size() == 1) ? this.claims.get(0).operation().toString() : this.claims.size()
+				+ " operations of a batch, the first of which is " + this.claims.get(0).operation();
 	}
 
 }

@@ -12,10 +12,8 @@ import org.springframework.transaction.support.ResourceHolderSupport;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
-import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.Claim;
-import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
@@ -33,8 +31,10 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 
 	private final List<PendingCompletion> pending = new ArrayList<>();
 
-	// The number of completions at each savepoint.
-	private final Map<Object, Integer> savepoints = new IdentityHashMap<>();
+	// Each prevents the commit, also if the caller has caught the exception.
+	private final List<OwnershipLostException> losses = new ArrayList<>();
+
+	private final Map<Object, Savepoint> savepoints = new IdentityHashMap<>();
 
 	private TransactionCompletions(AsyncSettlements settlements) {
 		this.settlements = settlements;
@@ -93,7 +93,7 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 	 * @param loss the exception that the caller receives
 	 */
 	void lost(OwnershipLostException loss) {
-		this.pending.add(new LostOperation(loss));
+		this.losses.add(loss);
 	}
 
 	/**
@@ -124,14 +124,15 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 
 	@Override
 	public void savepoint(Object savepoint) {
-		this.savepoints.put(savepoint, this.pending.size());
+		this.savepoints.put(savepoint, new Savepoint(this.pending.size(), this.losses.size()));
 	}
 
 	// An unknown savepoint is older than the first completion.
 	@Override
 	public void savepointRollback(Object savepoint) {
-		int from = this.savepoints.getOrDefault(savepoint, 0);
-		List<PendingCompletion> undone = this.pending.subList(from, this.pending.size());
+		Savepoint from = this.savepoints.getOrDefault(savepoint, new Savepoint(0, 0));
+		this.losses.subList(from.losses(), this.losses.size()).clear();
+		List<PendingCompletion> undone = this.pending.subList(from.pending(), this.pending.size());
 		end(List.copyOf(undone), false);
 		undone.clear();
 	}
@@ -139,19 +140,15 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 	@Override
 	public void beforeCommit(boolean readOnly) {
 		for (PendingCompletion completion : this.pending) {
-			if (completion instanceof LostOperation lost) {
-				throw lost.reason();
-			}
-			for (OwnedClaim claim : claims(completion)) {
+			for (OwnedClaim claim : completion.claims()) {
 				if (claim.execution().ownershipLost()) {
 					throw Settlements.logged(claim.lost());
 				}
 			}
 		}
-	}
-
-	private static List<OwnedClaim> claims(PendingCompletion completion) {
-		return (completion instanceof DeferredCompletion deferred) ? deferred.claims() : List.of();
+		if (!this.losses.isEmpty()) {
+			throw this.losses.get(0);
+		}
 	}
 
 	@Override
@@ -172,7 +169,7 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 	// If it waited for another one, all threads of an exhausted
 	// pool would wait for each other until their leases expire.
 	private void end(List<PendingCompletion> completions, boolean committed) {
-		List<OwnedClaim> claims = completions.stream().flatMap((completion) -> claims(completion).stream()).toList();
+		List<OwnedClaim> claims = completions.stream().flatMap((completion) -> completion.claims().stream()).toList();
 		this.settlements.settle(claims, committed, () -> completions.forEach((one) -> end(one, committed)));
 	}
 
@@ -193,34 +190,12 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 	}
 
 	/**
-	 * An operation that another owner has taken over while its handler was running.
+	 * The state at a savepoint.
 	 *
-	 * @param reason the exception that the caller has received
+	 * @param pending the number of completions
+	 * @param losses the number of losses
 	 */
-	private record LostOperation(OwnershipLostException reason) implements PendingCompletion {
-
-		@Override
-		public Settlement complete() {
-			return Settlement.LOST;
-		}
-
-		@Override
-		public void release() {
-		}
-
-		@Override
-		public void abandon() {
-		}
-
-		@Override
-		public Settlement outcome() {
-			return Settlement.LOST;
-		}
-
-		@Override
-		public Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
-			return null;
-		}
+	private record Savepoint(int pending, int losses) {
 
 	}
 

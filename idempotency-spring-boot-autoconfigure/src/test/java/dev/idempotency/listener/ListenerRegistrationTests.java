@@ -30,7 +30,7 @@ import org.springframework.messaging.handler.annotation.support.DefaultMessageHa
 import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.listener.error.BlockedAwareErrorHandler;
+import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.test.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -120,7 +120,7 @@ class ListenerRegistrationTests {
 		this.runner.withUserConfiguration(Other.class, Listener.class, Handler.class).run((context) -> {
 			assertThat(container(context, "other").getCommonErrorHandler())
 				.isSameAs(context.getBean(CommonErrorHandler.class));
-			assertThat(container(context, "id").getCommonErrorHandler()).isInstanceOf(BlockedAwareErrorHandler.class);
+			assertThat(context.getBean(BlockedRecordHandling.class).isInstalled(container(context, "id"))).isTrue();
 		});
 	}
 

@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link TopicRetentions}, {@link StoredScopes} and {@link DurationSetting}:
+ * Tests for {@link TopicRetentions}, {@link ListenerScopes} and {@link DurationSetting}:
  * settings that may be intended cause a warning.
  */
 @Tag("promise-12")

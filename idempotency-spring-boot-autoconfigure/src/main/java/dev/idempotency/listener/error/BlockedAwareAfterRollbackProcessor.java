@@ -53,7 +53,7 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 	public void process(List<ConsumerRecord<K, V>> records, Consumer<K, V> consumer, MessageListenerContainer container,
 			Exception exception, boolean recoverable, EOSMode eosMode) {
 		KafkaTransactionCompletions.resolve(exception);
-		OperationBlockedException blocked = ExceptionCauses.find(OperationBlockedException.class, exception);
+		OperationBlockedException blocked = OperationBlockedException.in(exception);
 		if (blocked == null) {
 			records.stream().limit(1).forEach(this.failed);
 			this.delegate.process(records, consumer, container, exception, recoverable, eosMode);

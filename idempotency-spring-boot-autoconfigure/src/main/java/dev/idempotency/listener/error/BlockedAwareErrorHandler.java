@@ -29,7 +29,7 @@ import dev.idempotency.OperationBlockedException;
  * without limit. The delegate handles every other failure, with its back-off, attempts
  * and recoverer.
  */
-public final class BlockedAwareErrorHandler implements CommonErrorHandler {
+final class BlockedAwareErrorHandler implements CommonErrorHandler {
 
 	private static final LogAccessor logger = new LogAccessor(LogFactory.getLog(BlockedAwareErrorHandler.class));
 
@@ -61,7 +61,7 @@ public final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	 * @param exception the exception that the listener throws for a blocked record,
 	 * {@code null} when the delivery begins or the record is not blocked
 	 */
-	public static void setBlocked(@Nullable RuntimeException exception) {
+	static void setBlocked(@Nullable RuntimeException exception) {
 		if (exception != null || BLOCKED.get() != null) {
 			BLOCKED.set(exception);
 		}
@@ -78,7 +78,7 @@ public final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	@Override
 	public boolean handleOne(Exception thrownException, ConsumerRecord<?, ?> record, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
-		OperationBlockedException blocked = ExceptionCauses.find(OperationBlockedException.class, thrownException);
+		OperationBlockedException blocked = OperationBlockedException.in(thrownException);
 		if (blocked == null) {
 			this.failed.accept(record);
 			return this.delegate.handleOne(thrownException, record, consumer, container);
@@ -91,7 +91,7 @@ public final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	public void handleRemaining(Exception thrownException, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
 		setBlocked(null);
-		OperationBlockedException blocked = ExceptionCauses.find(OperationBlockedException.class, thrownException);
+		OperationBlockedException blocked = OperationBlockedException.in(thrownException);
 		if (blocked == null) {
 			records.stream().limit(1).forEach(this.failed);
 			this.delegate.handleRemaining(thrownException, records, consumer, container);

@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 import org.springframework.kafka.listener.AfterRollbackProcessor;
+import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.kafka.listener.CommonErrorHandler;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.ExceptionClassifier;
@@ -16,6 +17,7 @@ import org.springframework.transaction.ConfigurableTransactionManager;
 import dev.idempotency.IdempotencyFingerprintException;
 import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.IdempotencyKeyReusedException;
+import dev.idempotency.OperationRejectedException;
 import dev.idempotency.StoredResultUnreadableException;
 
 /**
@@ -79,6 +81,28 @@ public final class BlockedRecordHandling implements DisposableBean {
 	}
 
 	/**
+	 * Note whether the record of the current delivery is blocked, before the container
+	 * calls its error handler on the same thread.
+	 * @param exception the exception that the listener throws for a blocked record,
+	 * {@code null} when the delivery begins or the record is not blocked
+	 */
+	public static void setBlocked(@Nullable RuntimeException exception) {
+		BlockedAwareErrorHandler.setBlocked(exception);
+	}
+
+	/**
+	 * Create the exception that makes the error handler of a batch recover a rejected
+	 * record without a retry. All records before it in the batch are processed.
+	 * @param reason the reason of the rejection
+	 * @param record the record
+	 * @return the exception
+	 */
+	public static BatchListenerFailedException rejected(OperationRejectedException reason,
+			ConsumerRecord<?, ?> record) {
+		return new RejectedRecordException(reason, record);
+	}
+
+	/**
 	 * Return whether a container has the decorators.
 	 * @param container the container
 	 * @return whether the application has not replaced one of them
@@ -99,6 +123,15 @@ public final class BlockedRecordHandling implements DisposableBean {
 	@Override
 	public void destroy() {
 		this.pauses.stop();
+	}
+
+	@SuppressWarnings("serial")
+	private static final class RejectedRecordException extends BatchListenerFailedException {
+
+		RejectedRecordException(OperationRejectedException reason, ConsumerRecord<?, ?> record) {
+			super(String.valueOf(reason.getMessage()), reason, record);
+		}
+
 	}
 
 }

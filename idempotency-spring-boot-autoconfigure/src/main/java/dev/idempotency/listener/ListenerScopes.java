@@ -6,7 +6,10 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -21,10 +24,12 @@ import org.springframework.kafka.support.TopicPartitionOffset;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.listener.key.ListenerScope;
+import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyStore;
 
 /**
- * Finds listeners that share a scope by mistake, so that a record that one of them has
- * processed is a duplicate for the other:
+ * The scopes of all listeners. Listeners that share a scope by mistake are refused or
+ * reported, because a record that one of them has processed is a duplicate for the other:
  * <ul>
  * <li>Two {@code @KafkaHandler} methods of one class have the same name.</li>
  * <li>Two listeners read the same manually assigned partition in one group. Kafka
@@ -32,14 +37,28 @@ import dev.idempotency.listener.key.ListenerScope;
  * assigned partition to each of its consumers.</li>
  * <li>Two methods have the same explicit scope.</li>
  * </ul>
+ * After the start, stored scopes of a consumer group that no listener uses are reported:
+ * if a topic or a handler method is renamed, the keys of the old scope do not protect the
+ * new one. This check reads the store's overview for operators once, which covers at most
+ * {@value IdempotencyRecords#WINDOW} records. A failure of the check is ignored.
  */
-final class ScopeConflicts {
+final class ListenerScopes extends BackgroundCheck {
 
-	private static final Log logger = LogFactory.getLog(ScopeConflicts.class);
+	private static final Log logger = LogFactory.getLog(ListenerScopes.class);
+
+	private static final int MAX_NAMES = 10;
+
+	private final List<ListenerScope> scopes = new CopyOnWriteArrayList<>();
+
+	private volatile @Nullable IdempotencyStore store;
 
 	private final List<Reader> readers = new ArrayList<>();
 
 	private final Map<String, Owner> owners = new ConcurrentHashMap<>();
+
+	ListenerScopes() {
+		super("idempotency-stored-scopes");
+	}
 
 	/**
 	 * Check the default scopes of a main endpoint whose container is about to be
@@ -112,6 +131,49 @@ final class ScopeConflicts {
 						+ "of @Idempotent on each, unless they perform the same operation");
 			}
 		}
+	}
+
+	void add(ListenerScope scope, IdempotencyStore scopeStore) {
+		this.scopes.add(scope);
+		this.store = scopeStore;
+	}
+
+	@Override
+	@Nullable Runnable prepare() {
+		IdempotencyStore used = this.store;
+		return (used != null) ? () -> compare(used) : null;
+	}
+
+	private void compare(IdempotencyStore used) {
+		try {
+			used.records().map(IdempotencyRecords::overview).ifPresent((overview) -> {
+				Map<String, Set<String>> unused = new TreeMap<>();
+				overview.scopes().forEach((scope) -> collect(scope.name(), unused));
+				unused.forEach((group, names) -> warnIfUnused(used, group, names));
+			});
+		}
+		catch (RuntimeException ex) {
+			logger.debug("The stored scopes could not be read and are not compared with the scopes in use", ex);
+		}
+	}
+
+	private void collect(String name, Map<String, Set<String>> unused) {
+		if (this.scopes.stream().noneMatch((scope) -> scope.includes(name))) {
+			String group = ListenerScope.group(name);
+			if (group != null && this.scopes.stream().anyMatch((scope) -> scope.isOfGroup(group))) {
+				unused.computeIfAbsent(group, (key) -> new TreeSet<>()).add(name);
+			}
+		}
+	}
+
+	private static void warnIfUnused(IdempotencyStore used, String group, Set<String> names) {
+		logger.warn("The store '" + used.name() + "' has keys of the consumer group '" + group
+				+ "' in scopes that no listener of this application uses: "
+				+ names.stream().limit(MAX_NAMES).map((name) -> "'" + name + "'").toList()
+				+ ((names.size() > MAX_NAMES) ? " and " + (names.size() - MAX_NAMES) + " more" : "")
+				+ ". A record that was completed in one of these scopes takes effect again in another scope. If a topic "
+				+ "or a @KafkaHandler method was renamed, set 'scope' of @Idempotent to the old scope. If the listener "
+				+ "was removed or belongs to another application, ignore this warning");
 	}
 
 	/**
