@@ -73,6 +73,18 @@ class IdempotencyKeyTests {
 	}
 
 	@Test
+	void identifierOfALongScopeIsTheSameInEveryRelease() {
+		String scope = "s".repeat(300);
+		assertThat(IdempotencyKey.of(scope, "a").id())
+			.isEqualTo(UUID.fromString("c73f39d8-3d49-a362-da72-f315116ac1d6"));
+	}
+
+	@Test
+	void differentKeysHaveDifferentHashCodes() {
+		assertThat(IdempotencyKey.of("a", "b")).doesNotHaveSameHashCodeAs(IdempotencyKey.of("a", "c"));
+	}
+
+	@Test
 	void equalScopeAndValueAreTheSameKey() {
 		assertThat(IdempotencyKey.of("a", "b")).isEqualTo(IdempotencyKey.of("a", "b"))
 			.hasSameHashCodeAs(IdempotencyKey.of("a", "b"));

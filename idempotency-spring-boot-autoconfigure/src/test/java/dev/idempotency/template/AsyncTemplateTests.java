@@ -164,6 +164,7 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-2")
+	@Tag("slow")
 	void leaseIsRenewedUntilTheStageCompletes() {
 		CompletableFuture<IdempotentResult<String>> answer = run(shortOperation(), this.handler);
 		long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
@@ -226,6 +227,7 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-11")
+	@Tag("slow")
 	void resultIsNotCompletedUntilTheStoreHasRecordedTheCompletion() {
 		this.store.fail(StoreCall.COMPLETE);
 		CompletableFuture<IdempotentResult<String>> answer = run();
@@ -241,6 +243,7 @@ class AsyncTemplateTests {
 	@Test
 	@Tag("promise-4")
 	@Tag("promise-11")
+	@Tag("slow")
 	void resultFailsWhenAnotherOwnerHasTakenTheKeyOverBeforeTheCompletion() {
 		this.store.fail(StoreCall.COMPLETE);
 		CompletableFuture<IdempotentResult<String>> answer = run();
@@ -255,6 +258,7 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-11")
+	@Tag("slow")
 	void failureIsReportedAtOnceAndRecordedLaterWhenTheStoreIsUnavailable() {
 		this.store.fail(StoreCall.FAIL);
 		CompletableFuture<IdempotentResult<String>> answer = run();
@@ -267,6 +271,7 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-7")
+	@Tag("slow")
 	void stageThatCompletesAfterTheCloseLeavesTheKeyToItsLease() {
 		CompletableFuture<IdempotentResult<String>> answer = run(shortOperation(), this.handler);
 		this.template.close();
@@ -350,6 +355,7 @@ class AsyncTemplateTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void callerContinuesOnAThreadThatDoesNotSettleClaims() {
 		CompletableFuture<String> thread = run().thenApply((executed) -> Thread.currentThread().getName());
 		this.handler.complete("paid");

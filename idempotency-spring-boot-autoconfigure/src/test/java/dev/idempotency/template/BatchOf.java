@@ -59,7 +59,7 @@ final class BatchOf {
 
 	static TestDatabase createDatabase() {
 		TestDatabase database = TestDatabase.create();
-		database.jdbc().execute("CREATE TABLE effect (scope text, value text)");
+		database.jdbc().execute("CREATE TABLE effect (scope varchar(100), letter varchar(100))");
 		return database;
 	}
 
@@ -160,7 +160,7 @@ final class BatchOf {
 	 */
 	List<String> effects() {
 		return this.database.jdbc()
-			.queryForList("SELECT value FROM effect WHERE scope = ? ORDER BY value", String.class, this.scope);
+			.queryForList("SELECT letter FROM effect WHERE scope = ? ORDER BY letter", String.class, this.scope);
 	}
 
 	List<String> runs() {

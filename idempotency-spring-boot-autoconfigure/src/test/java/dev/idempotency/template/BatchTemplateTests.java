@@ -78,6 +78,7 @@ class BatchTemplateTests {
 
 	@Test
 	@Tag("promise-11")
+	@Tag("slow")
 	void failureIsRecordedLaterWhenTheStoreThrowsAnError() {
 		BatchOf batch = batch(Mode.LEASED);
 		batch.store().breakOnce(StoreCall.FAIL);
@@ -121,6 +122,7 @@ class BatchTemplateTests {
 	@ParameterizedTest
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
 	@Tag("promise-2")
+	@Tag("slow")
 	void keyOfAnOpenTransactionBlocksOnlyItsLane(Mode mode) throws SQLException {
 		BatchOf batch = batch(mode);
 		try (Connection connection = database.pool().getConnection()) {

@@ -222,6 +222,7 @@ class CallerTransactionTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void operationIsRejectedInATransactionWhoseOutcomeCannotBeObserved() {
 		DefaultKafkaProducerFactory<String, String> producers = new DefaultKafkaProducerFactory<>(
 				Map.of(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, Servers.kafka().getBrokersAsString()),

@@ -116,6 +116,7 @@ class DeferredCompletionTests {
 
 	@Test
 	@Tag("promise-2")
+	@Tag("slow")
 	void keyIsLeftToItsLeaseWhenTheOutcomeIsUnknown() {
 		run(LEASE);
 		pending().abandon();
@@ -126,6 +127,7 @@ class DeferredCompletionTests {
 
 	@Test
 	@Tag("promise-2")
+	@Tag("slow")
 	void leaseIsRenewedUntilTheTransactionHasEnded() {
 		run(LEASE);
 		long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
@@ -139,6 +141,7 @@ class DeferredCompletionTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void releasedLeaseIsNotRenewed() {
 		run(LEASE);
 		await().until(() -> !this.store.renewals().isEmpty());
@@ -148,6 +151,7 @@ class DeferredCompletionTests {
 
 	@Test
 	@Tag("promise-11")
+	@Tag("slow")
 	void deferredCompletionIsRecordedLaterWhenTheStoreIsUnavailable() {
 		run();
 		this.store.fail(StoreCall.COMPLETE);
@@ -171,6 +175,7 @@ class DeferredCompletionTests {
 
 	@Test
 	@Tag("promise-11")
+	@Tag("slow")
 	void releaseIsRetriedWhenTheStoreThrowsAnError() {
 		run();
 		this.store.breakOnce(StoreCall.RELEASE);

@@ -51,7 +51,7 @@ final class EffectOperation {
 
 	static TestDatabase createDatabase() {
 		TestDatabase database = TestDatabase.create();
-		database.jdbc().execute("CREATE TABLE effect (value text UNIQUE DEFERRABLE INITIALLY DEFERRED)");
+		database.jdbc().execute("CREATE TABLE effect (name varchar(100))");
 		return database;
 	}
 
@@ -93,7 +93,7 @@ final class EffectOperation {
 
 	long effects() {
 		return this.database.jdbc()
-			.queryForObject("SELECT count(*) FROM effect WHERE value = ?", Long.class, this.value);
+			.queryForObject("SELECT count(*) FROM effect WHERE name = ?", Long.class, this.value);
 	}
 
 	Optional<IdempotencyRecord> record() {

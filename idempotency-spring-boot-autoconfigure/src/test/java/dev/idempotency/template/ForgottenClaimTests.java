@@ -151,6 +151,7 @@ class ForgottenClaimTests {
 	@Test
 	@Tag("promise-3")
 	@Tag("promise-11")
+	@Tag("slow")
 	void pendingCompletionOfAForgottenKeyIsRecordedWhenTheStoreIsBack() {
 		this.store.fail(StoreCall.COMPLETE);
 		CompletableFuture<IdempotentResult<String>> answer = this.template.executeAsync(this.operation, new TextCodec(),
@@ -164,6 +165,7 @@ class ForgottenClaimTests {
 
 	@Test
 	@Tag("promise-1")
+	@Tag("slow")
 	void claimThatWasRestoredAfterItsHandlerHadFailedIsReleased() throws InterruptedException {
 		IdempotentOperation renewedSoon = new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null,
 				Duration.ofSeconds(10), TestDatabase.RETENTION);

@@ -48,7 +48,7 @@ class JoinedTransactionTests {
 
 	@BeforeAll
 	static void createDatabase() {
-		database.jdbc().execute("CREATE TABLE effect (value text)");
+		database.jdbc().execute("CREATE TABLE effect (name varchar(100))");
 		jdbc = new JdbcTemplate(database.pool());
 		JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
 		outer = new TransactionTemplate(manager);
@@ -72,7 +72,7 @@ class JoinedTransactionTests {
 	}
 
 	private long effects() {
-		return database.jdbc().queryForObject("SELECT count(*) FROM effect WHERE value = ?", Long.class, this.value);
+		return database.jdbc().queryForObject("SELECT count(*) FROM effect WHERE name = ?", Long.class, this.value);
 	}
 
 	@Test

@@ -52,7 +52,7 @@ class JpaTransactionTests {
 	@BeforeAll
 	static void createDatabase() {
 		database = TestDatabase.create();
-		database.jdbc().execute("CREATE TABLE effect (value text PRIMARY KEY)");
+		database.jdbc().execute("CREATE TABLE effect (name varchar(100) PRIMARY KEY)");
 		FACTORY.setDataSource(database.pool());
 		FACTORY.setJpaVendorAdapter(new HibernateJpaVendorAdapter());
 		FACTORY.setManagedTypes(PersistenceManagedTypes.of(Effect.class.getName()));
@@ -86,7 +86,7 @@ class JpaTransactionTests {
 	}
 
 	private long effects() {
-		return database.jdbc().queryForObject("SELECT count(*) FROM effect WHERE value = ?", Long.class, this.value);
+		return database.jdbc().queryForObject("SELECT count(*) FROM effect WHERE name = ?", Long.class, this.value);
 	}
 
 	@Test
@@ -136,13 +136,13 @@ class JpaTransactionTests {
 	static class Effect {
 
 		@Id
-		private String value;
+		private String name;
 
 		Effect() {
 		}
 
-		Effect(String value) {
-			this.value = value;
+		Effect(String name) {
+			this.name = name;
 		}
 
 	}

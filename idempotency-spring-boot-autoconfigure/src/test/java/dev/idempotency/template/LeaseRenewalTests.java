@@ -84,6 +84,7 @@ class LeaseRenewalTests {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-7")
+	@Tag("slow")
 	void handlerThatRunsForTwoLeasesKeepsItsClaim() {
 		run(LEASE, () -> {
 			long end = System.nanoTime() + LEASE.multipliedBy(2).toNanos();
@@ -141,6 +142,7 @@ class LeaseRenewalTests {
 
 	@Test
 	@Tag("promise-4")
+	@Tag("slow")
 	void lostLeaseIsNotRenewedAnyMore() {
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(SHORT, () -> {
 			IdempotentExecution execution = IdempotentExecution.current();
@@ -186,6 +188,7 @@ class LeaseRenewalTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void renewalEndsWithTheHandler() {
 		run(SHORT, () -> {
 			await().until(() -> !this.store.renewals().isEmpty());
@@ -195,6 +198,7 @@ class LeaseRenewalTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void renewalEndsWithAHandlerThatFails() {
 		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> run(SHORT, () -> {
 			await().until(() -> !this.store.renewals().isEmpty());
@@ -260,6 +264,7 @@ class LeaseRenewalTests {
 
 	@Test
 	@Tag("promise-2")
+	@Tag("slow")
 	void slowSettlementDoesNotPreventTheRenewalOfOtherLeases() throws InterruptedException {
 		this.store.fail(StoreCall.FAIL);
 		assertThatExceptionOfType(IllegalStateException.class)
@@ -285,6 +290,7 @@ class LeaseRenewalTests {
 
 	@Test
 	@Tag("promise-2")
+	@Tag("slow")
 	void leaseLivesWhileItsCompletionIsUnderWay() {
 		this.store.before(StoreCall.COMPLETE, (claim) -> {
 			int renewals = this.store.renewals().size();
@@ -297,6 +303,7 @@ class LeaseRenewalTests {
 
 	@Test
 	@Tag("promise-2")
+	@Tag("slow")
 	void keyThatCannotBeRenewedDoesNotPreventTheRenewalOfOthers() throws Exception {
 		this.store.renewOneByOne();
 		List<IdempotencyKey> keys = IntStream.range(0, 6).mapToObj((i) -> TestDatabase.newKey()).toList();
@@ -364,6 +371,7 @@ class LeaseRenewalTests {
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-4")
+	@Tag("slow")
 	void lateAnswerToAClaimDoesNotTakeTheLeaseOfItsSuccessor() throws Exception {
 		CountDownLatch claimed = new CountDownLatch(1);
 		CountDownLatch answered = new CountDownLatch(1);
@@ -402,6 +410,7 @@ class LeaseRenewalTests {
 
 	@Test
 	@Tag("promise-2")
+	@Tag("slow")
 	void leasesAreRenewedUntilTheLastSettlementOfTheApplication() {
 		CountDownLatch closing = new CountDownLatch(1);
 		AtomicBoolean free = new AtomicBoolean(true);

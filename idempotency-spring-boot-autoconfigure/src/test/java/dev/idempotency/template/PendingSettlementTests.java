@@ -92,6 +92,7 @@ class PendingSettlementTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void completionIsRecordedWhenTheStoreIsBack() {
 		this.store.fail(StoreCall.COMPLETE);
 		runUnavailable();
@@ -120,6 +121,7 @@ class PendingSettlementTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void failureIsRecordedLaterWhenTheStoreThrowsAnError() {
 		this.store.breakOnce(StoreCall.FAIL);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(this::runHandlerThatFails);
@@ -151,6 +153,7 @@ class PendingSettlementTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void failureIsRecordedWhenTheStoreIsBack() {
 		this.store.fail(StoreCall.FAIL);
 		runFailing();
@@ -169,6 +172,7 @@ class PendingSettlementTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void claimIsReleasedLaterWhenItsAnswerWasLost() {
 		this.store.loseAnswers(StoreCall.CLAIM);
 		runUnavailable();
@@ -199,6 +203,7 @@ class PendingSettlementTests {
 
 	@Test
 	@Tag("promise-4")
+	@Tag("slow")
 	void pendingCompletionChangesNothingWhenAnotherOwnerHasTheKey() {
 		this.store.fail(StoreCall.COMPLETE);
 		runUnavailable();
@@ -212,6 +217,7 @@ class PendingSettlementTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void unreadableRecordDoesNotPreventTheSettlementOfOthers() {
 		List<IdempotencyKey> keys = sixOfWhichHalfFail(() -> {
 			throw new IdempotencyRecordUnreadableException("Not a record", null);
@@ -221,6 +227,7 @@ class PendingSettlementTests {
 
 	@Test
 	@Tag("promise-4")
+	@Tag("slow")
 	void failureOfAZombieDoesNotReplaceTheCompletionOfTheOwner() throws Exception {
 		this.store.fail(StoreCall.COMPLETE, StoreCall.FAIL);
 		CountDownLatch end = new CountDownLatch(1);
@@ -265,6 +272,7 @@ class PendingSettlementTests {
 
 	@Test
 	@Tag("promise-2")
+	@Tag("slow")
 	void leaseIsRenewedWhileACompletionIsPending() {
 		this.store.fail(StoreCall.COMPLETE);
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
@@ -278,6 +286,7 @@ class PendingSettlementTests {
 
 	@Test
 	@Tag("promise-2")
+	@Tag("slow")
 	void pendingCompletionIsRecordedAtTheFirstSuccessOfAnyOtherCall() {
 		this.store.fail(StoreCall.COMPLETE);
 		runUnavailable();
@@ -291,6 +300,7 @@ class PendingSettlementTests {
 
 	@Test
 	@Tag("promise-2")
+	@Tag("slow")
 	void pendingCompletionIsRecordedAfterTheFirstRenewalThatSucceeds() {
 		this.store.fail(StoreCall.COMPLETE, StoreCall.RENEW);
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)

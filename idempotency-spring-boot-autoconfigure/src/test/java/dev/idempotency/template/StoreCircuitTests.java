@@ -125,6 +125,7 @@ class StoreCircuitTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void everyUnprotectedRunIsCounted() {
 		IdempotencyTemplate template = deadTemplate(true);
 		try (Logs logs = Logs.ofThisThread()) {
@@ -197,7 +198,7 @@ class StoreCircuitTests {
 	}
 
 	private IdempotencyTemplate transactionalTemplateWithOpenCircuit() {
-		database.jdbc().execute("CREATE TABLE IF NOT EXISTS effect (value text)");
+		database.jdbc().execute("CREATE TABLE IF NOT EXISTS effect (name varchar(100))");
 		this.breaker.transitionToForcedOpenState();
 		return template(database.store(), new JdbcTransactionManager(database.pool()), true);
 	}
@@ -212,7 +213,7 @@ class StoreCircuitTests {
 	}
 
 	private long effects(String value) {
-		return database.jdbc().queryForObject("SELECT count(*) FROM effect WHERE value = ?", Long.class, value);
+		return database.jdbc().queryForObject("SELECT count(*) FROM effect WHERE name = ?", Long.class, value);
 	}
 
 	@Test
@@ -300,6 +301,7 @@ class StoreCircuitTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void settlementThatIsAlwaysRefusedDoesNotKeepTheCircuitOpen() {
 		IdempotencyTemplate template = template(this.store, null, false);
 		this.store.fail(StoreCall.COMPLETE);
@@ -345,6 +347,7 @@ class StoreCircuitTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void outageAndItsEndAreLoggedOnceEach() {
 		IdempotencyTemplate template = template(this.store, null, false);
 		try (Logs logs = Logs.ofThisThread()) {

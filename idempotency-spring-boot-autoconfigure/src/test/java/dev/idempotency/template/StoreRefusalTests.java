@@ -1,12 +1,7 @@
 package dev.idempotency.template;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.sql.SQLTransientConnectionException;
 import java.util.List;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Stream;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
@@ -21,17 +16,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.junit.jupiter.params.provider.MethodSource;
-import org.springframework.dao.DataAccessResourceFailureException;
-import org.springframework.dao.InvalidDataAccessResourceUsageException;
-import org.springframework.dao.QueryTimeoutException;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreRefusedException;
-import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.TableName;
@@ -40,14 +30,12 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
-import dev.idempotency.test.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -57,6 +45,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * own.
  */
 @Tag("promise-14")
+@Tag("postgresql")
 class StoreRefusalTests {
 
 	private static final int TIMES = 12;
@@ -269,84 +258,6 @@ class StoreRefusalTests {
 	}
 
 	@Test
-	void refusedCompletionOfABatchDoesNotPreventTheOthers() {
-		BatchOf batch = new BatchOf(database, Mode.LEASED, false);
-		batch.store().before(StoreCall.COMPLETE, (claim) -> {
-			if (claim.key().value().equals("x")) {
-				throw new IdempotencyStoreRefusedException("The result is too large", null);
-			}
-		});
-		assertThat(BatchOf.text(batch.run("a x"))).isEqualTo("- -");
-		assertThat(BatchOf.text(batch.run("a x"))).isEqualTo("[a] -");
-		batch.store().recover();
-		assertThat(BatchOf.text(batch.run("a x"))).isEqualTo("[a] [x]");
-		assertThat(batch.runs()).containsExactly("a x");
-		batch.template().close();
-	}
-
-	// Such as a store that sends one command for each key.
-	@Test
-	void recordBehindARefusedOneIsReleasedWhenTheBatchHadClaimedIt() {
-		BatchOf batch = new BatchOf(database, Mode.LEASED, false);
-		AtomicInteger asked = new AtomicInteger();
-		batch.store().before(StoreCall.CLAIM, (claim) -> {
-			if (!claim.key().value().equals("x")) {
-				database.store().claim(claim);
-			}
-			if (asked.incrementAndGet() > 1) {
-				throw new IdempotencyStoreRefusedException("A node of the cluster refused the command", null);
-			}
-		});
-		assertThat(BatchOf.text(batch.run("x b"))).isEqualTo("- -");
-		batch.store().recover();
-		assertThat(BatchOf.text(batch.run("x b"))).isEqualTo("x b");
-		batch.template().close();
-	}
-
-	static Stream<RuntimeException> programmingErrors() {
-		return Stream.of(new IllegalArgumentException("x"), new NullPointerException("x"),
-				new InvalidDataAccessResourceUsageException("x"));
-	}
-
-	@ParameterizedTest
-	@MethodSource("programmingErrors")
-	void unknownErrorOfAStoreIsARefusal(RuntimeException error) {
-		UnreliableStore unreliable = new UnreliableStore(store);
-		template(unreliable, pool, false);
-		unreliable.before(StoreCall.CLAIM, (claim) -> {
-			throw error;
-		});
-		for (int i = 0; i < TIMES; i++) {
-			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
-				.isThrownBy(() -> run(TestDatabase.newKey(), Mode.LEASED))
-				.withCause(error);
-		}
-		assertThatTheCircuitIsClosed();
-	}
-
-	static Stream<RuntimeException> outages() {
-		return Stream.of(new DataAccessResourceFailureException("x"), new QueryTimeoutException("x"),
-				new UncheckedIOException(new IOException("x")), new IllegalStateException(new TimeoutException("x")),
-				new IllegalStateException(new SQLTransientConnectionException("x")));
-	}
-
-	@ParameterizedTest
-	@MethodSource("outages")
-	@Tag("promise-11")
-	void connectionErrorOfAStoreIsAnOutage(RuntimeException error) {
-		UnreliableStore unreliable = new UnreliableStore(store);
-		template(unreliable, pool, false);
-		unreliable.before(StoreCall.CLAIM, (claim) -> {
-			throw error;
-		});
-		for (int i = 0; i < TIMES; i++) {
-			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-				.isThrownBy(() -> run(TestDatabase.newKey(), Mode.LEASED));
-		}
-		assertThat(this.breaker.getState()).isEqualTo(CircuitBreaker.State.OPEN);
-	}
-
-	@Test
 	void refusalIsLoggedOnceAMinuteWithItsCause() {
 		template(store, pool, false);
 		grant("SELECT");
@@ -357,21 +268,6 @@ class StoreRefusalTests {
 			assertThat(logs.messages("WARN")).singleElement()
 				.asString()
 				.contains("refused", "topic-0@7", "permission denied for table");
-		}
-	}
-
-	@Test
-	void textOfAnErrorAboutDataIsNotLogged() {
-		UnreliableStore unreliable = new UnreliableStore(store);
-		template(unreliable, pool, false);
-		unreliable.before(StoreCall.CLAIM, (claim) -> {
-			throw new IdempotencyStoreRefusedException("The database refused the statement (SQL state 22001)", "22001",
-					new java.sql.SQLException("Value 'payload' is too long", "22001"));
-		});
-		try (Logs logs = Logs.ofThisThread()) {
-			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
-				.isThrownBy(() -> run(TestDatabase.newKey(), Mode.LEASED));
-			assertThat(logs.messages("WARN")).singleElement().asString().contains("22001").doesNotContain("payload");
 		}
 	}
 

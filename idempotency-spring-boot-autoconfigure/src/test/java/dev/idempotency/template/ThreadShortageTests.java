@@ -86,6 +86,7 @@ class ThreadShortageTests {
 	}
 
 	@Test
+	@Tag("slow")
 	void periodicTaskStartsAtTheNextRequestWhenNoThreadCouldBeStarted() {
 		AtomicInteger done = new AtomicInteger();
 		PeriodicTask task = new PeriodicTask(done::incrementAndGet, new FailingThreads(2));

@@ -71,7 +71,8 @@ class TransactionalFailureTests {
 	}
 
 	private void runWithFailingCommit() {
-		this.operation.<RuntimeException>run((jdbc) -> this.operation.writeEffect());
+		database.jdbc().execute("CREATE TABLE IF NOT EXISTS checked (name text UNIQUE DEFERRABLE INITIALLY DEFERRED)");
+		this.operation.<RuntimeException>run((jdbc) -> jdbc.update("INSERT INTO checked VALUES ('a'), ('a')"));
 	}
 
 	private void runInAKilledSession() {
@@ -121,6 +122,7 @@ class TransactionalFailureTests {
 	}
 
 	@Test
+	@Tag("postgresql")
 	void failedCommitIsAFailureOfTheHandler() {
 		assertThatException().isThrownBy(this::runWithFailingCommit).isNotInstanceOf(OperationBlockedException.class);
 		assertThat(this.operation.outcomes()).containsExactly(Outcome.FAILED);
@@ -130,6 +132,7 @@ class TransactionalFailureTests {
 
 	@Test
 	@Tag("promise-7")
+	@Tag("postgresql")
 	void killedSessionLeavesNoEffectAndNoCompletion() {
 		assertThatException().isThrownBy(this::runInAKilledSession);
 		assertThat(this.operation.effects()).isZero();
@@ -138,6 +141,7 @@ class TransactionalFailureTests {
 
 	@Test
 	@Tag("promise-7")
+	@Tag("postgresql")
 	void operationRunsAgainAfterItsSessionWasKilled() {
 		assertThatException().isThrownBy(this::runInAKilledSession);
 		assertThat(this.operation.run().duplicate()).isFalse();
@@ -146,6 +150,7 @@ class TransactionalFailureTests {
 
 	@Test
 	@Tag("promise-1")
+	@Tag("postgresql")
 	void databaseErrorThatTheHandlerSwallowedIsAFailureAndNoOutage() {
 		assertThatExceptionOfType(UnexpectedRollbackException.class)
 			.isThrownBy(() -> this.operation.<RuntimeException>run(TransactionalFailureTests::swallow));
@@ -159,6 +164,7 @@ class TransactionalFailureTests {
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-15")
+	@Tag("postgresql")
 	void databaseErrorThatAHandlerWithoutAResultSwallowedIsAFailure() {
 		assertThatExceptionOfType(UnexpectedRollbackException.class)
 			.isThrownBy(() -> this.operation.<RuntimeException>runWithoutResult(TransactionalFailureTests::swallow));

@@ -1,5 +1,6 @@
 package dev.idempotency.template;
 
+import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -97,8 +98,8 @@ class TransactionalTemplateTests {
 		DefaultTransactionDefinition serializable = new DefaultTransactionDefinition();
 		serializable.setIsolationLevel(TransactionDefinition.ISOLATION_SERIALIZABLE);
 		IdempotentResult<String> first = this.operation.<RuntimeException>run(serializable,
-				(jdbc) -> assertThat(jdbc.queryForObject("SHOW transaction_isolation", String.class))
-					.isEqualTo("serializable"));
+				(jdbc) -> assertThat(jdbc.execute(Connection::getTransactionIsolation))
+					.isEqualTo(Connection.TRANSACTION_SERIALIZABLE));
 		assertThat(first.duplicate()).isFalse();
 	}
 

@@ -198,6 +198,10 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	 * Remove the database with all its connections.
 	 */
 	public void drop() {
+		if (this.url.startsWith("jdbc:h2:")) {
+			this.pool.close();
+			return;
+		}
 		Servers.jdbc(Servers.postgres().url("postgres"))
 			.execute("DROP DATABASE " + this.url.substring(this.url.lastIndexOf('/') + 1) + " WITH (FORCE)");
 	}

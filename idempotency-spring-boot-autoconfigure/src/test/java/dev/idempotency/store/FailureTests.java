@@ -1,10 +1,8 @@
-package dev.idempotency.template;
+package dev.idempotency.store;
 
 import java.io.IOException;
 
 import org.junit.jupiter.api.Test;
-
-import dev.idempotency.store.Failure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -21,6 +19,19 @@ class FailureTests {
 	@Test
 	void errorWithoutMessageHasNone() {
 		assertThat(Failure.of(new IOException()).message()).isNull();
+	}
+
+	@Test
+	void errorWhoseMessageCannotBeReadHasNone() {
+		RuntimeException error = new RuntimeException() {
+
+			@Override
+			public String getMessage() {
+				throw new IllegalStateException("unreadable");
+			}
+
+		};
+		assertThat(Failure.of(error)).isEqualTo(new Failure(error.getClass().getName(), null));
 	}
 
 	@Test

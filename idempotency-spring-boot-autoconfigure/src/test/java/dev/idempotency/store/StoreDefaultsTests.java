@@ -1,0 +1,117 @@
+package dev.idempotency.store;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for a store that implements only the methods without a default implementation.
+ */
+class StoreDefaultsTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final TransactionalIdempotencyStore store = (TransactionalIdempotencyStore) Proxy.newProxyInstance(
+			StoreDefaultsTests.class.getClassLoader(), new Class<?>[] { TransactionalIdempotencyStore.class },
+			StoreDefaultsTests::call);
+
+	private final TransactionTemplate transaction = new TransactionTemplate(
+			new JdbcTransactionManager(database.pool()));
+
+	private final ClaimRequest first = TestDatabase.request(TestDatabase.newKey());
+
+	private final ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
+
+	private static Object call(Object proxy, Method method, Object[] arguments) throws Throwable {
+		try {
+			return method.isDefault() ? InvocationHandler.invokeDefault(proxy, method, arguments)
+					: method.invoke(database.store(), arguments);
+		}
+		catch (InvocationTargetException ex) {
+			throw ex.getTargetException();
+		}
+	}
+
+	private State state(ClaimRequest claim) {
+		return database.record(claim.key()).state();
+	}
+
+	@Test
+	void storeSupportsLeasesAndEachIsolationLevel() {
+		assertThat(this.store.supportsLeases()).isTrue();
+		assertThat(this.store.isolationProblem(TransactionDefinition.ISOLATION_SERIALIZABLE)).isNull();
+		assertThat(this.store.records()).isEmpty();
+	}
+
+	@Test
+	void keysAreClaimedAndTheirResultsStoredInATransaction() {
+		byte[] result = "result".getBytes(StandardCharsets.UTF_8);
+		this.transaction.executeWithoutResult((status) -> {
+			assertThat(this.store.claimAllInTransaction(List.of(this.first, this.second), false))
+				.containsExactly(new Claim.Acquired(1, 1), new Claim.Acquired(1, 1));
+			this.store.storeResults(List.of(new Completion(this.first, result), new Completion(this.second, null)));
+			this.store.requireCommittable();
+		});
+		assertThat(this.store.claim(TestDatabase.request(this.first.key())))
+			.isInstanceOfSatisfying(Claim.Completed.class, (first) -> assertThat(first.result()).isEqualTo(result));
+		assertThat(this.store.claim(TestDatabase.request(this.second.key())))
+			.isInstanceOfSatisfying(Claim.Completed.class, (second) -> assertThat(second.result()).isNull());
+	}
+
+	@Test
+	void failuresAreNotedAfterATransaction() {
+		assertThat(this.store.noteFailures(List.of(this.first, this.second), new Failure("type", "message")))
+			.containsExactly(Settlement.SETTLED, Settlement.SETTLED);
+		assertThat(state(this.first)).isEqualTo(State.FAILED);
+		assertThat(state(this.second)).isEqualTo(State.FAILED);
+	}
+
+	@Test
+	void leasedKeysAreClaimedAndSettledOneByOne() {
+		List<ClaimRequest> both = List.of(this.first, this.second);
+		assertThat(this.store.claimAll(both)).containsExactly(new Claim.Acquired(1, 1), new Claim.Acquired(1, 1));
+		assertThat(this.store.renewAll(both)).containsExactly(Settlement.SETTLED, Settlement.SETTLED);
+		assertThat(this.store.failAll(both, new Failure("type", null))).containsExactly(Settlement.SETTLED,
+				Settlement.SETTLED);
+		assertThat(state(this.second)).isEqualTo(State.FAILED);
+		this.store.claimAll(both);
+		assertThat(this.store.releaseAll(both)).containsExactly(Settlement.SETTLED, Settlement.SETTLED);
+		this.store.claimAll(both);
+		assertThat(this.store.completeAll(List.of(new Completion(this.first, null), new Completion(this.second, null))))
+			.containsExactly(Settlement.SETTLED, Settlement.SETTLED);
+		assertThat(state(this.first)).isEqualTo(State.COMPLETED);
+		assertThat(state(this.second)).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	void firstErrorOfARenewalIsReportedAfterAllLeases() {
+		UnreliableStore unreliable = new UnreliableStore(database.store());
+		unreliable.before(StoreCall.RENEW, (claim) -> {
+			throw new IllegalStateException(claim.key().value());
+		});
+		assertThatExceptionOfType(IllegalStateException.class)
+			.isThrownBy(() -> unreliable.renewAll(List.of(this.first, this.second)))
+			.withMessage(this.first.key().value());
+	}
+
+}
