@@ -34,6 +34,26 @@ public final class TestApp {
 	private static final String JPA = "org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration,"
 			+ "org.springframework.boot.data.jpa.autoconfigure.DataJpaRepositoriesAutoConfiguration";
 
+	// What no test looks at, in applications without a web server.
+	private static final String UNUSED = Stream
+		.of("health.autoconfigure.actuate.endpoint.AvailabilityProbes",
+				"health.autoconfigure.application.AvailabilityHealthContributor",
+				"health.autoconfigure.application.DiskSpaceHealthContributor",
+				"health.autoconfigure.application.SslHealthContributor",
+				"http.converter.autoconfigure.HttpMessageConverters", "jdbc.autoconfigure.DataSourceInitialization",
+				"jdbc.autoconfigure.metrics.DataSourcePoolMetrics", "micrometer.metrics.autoconfigure.jvm.JvmMetrics",
+				"micrometer.metrics.autoconfigure.logging.logback.LogbackMetrics",
+				"micrometer.metrics.autoconfigure.ssl.SslMetrics",
+				"micrometer.metrics.autoconfigure.startup.StartupTimeMetricsListener",
+				"micrometer.metrics.autoconfigure.system.SystemMetrics",
+				"micrometer.metrics.autoconfigure.task.TaskExecutorMetrics", "netty.autoconfigure.Netty")
+		.map((name) -> ",org.springframework.boot." + name + "AutoConfiguration")
+		.collect(Collectors.joining());
+
+	private static final String EXCLUDE = "spring.autoconfigure.exclude";
+
+	private static final SharedMetadata METADATA = new SharedMetadata();
+
 	// It lives for seconds: starting soon is worth more than running fast.
 	static final List<String> FORK_OPTIONS = List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
 			"-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote");
@@ -49,8 +69,7 @@ public final class TestApp {
 	private TestApp(Class<?>... configuration) {
 		this.configuration = configuration;
 		with("spring.main.banner-mode", "off");
-		with("spring.autoconfigure.exclude",
-				JPA + ",org.springframework.boot.data.redis.autoconfigure." + "DataRedisAutoConfiguration");
+		with(EXCLUDE, JPA + ",org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration" + UNUSED);
 		with(BROKERS, Servers.kafka().getBrokersAsString());
 		with("spring.kafka.consumer.auto-offset-reset", "earliest");
 		with("spring.kafka.consumer.properties.fetch.max.wait.ms", 200);
@@ -88,7 +107,7 @@ public final class TestApp {
 	 * @return this
 	 */
 	public TestApp without(Stream<Class<?>> classes) {
-		return with("spring.autoconfigure.exclude", this.properties.get("spring.autoconfigure.exclude")
+		return with(EXCLUDE, this.properties.get(EXCLUDE)
 				+ classes.map((type) -> "," + type.getName()).collect(Collectors.joining()));
 	}
 
@@ -98,7 +117,7 @@ public final class TestApp {
 	 * @return this
 	 */
 	public TestApp redis(RedisServer server) {
-		with("spring.autoconfigure.exclude", JPA);
+		with(EXCLUDE, JPA + UNUSED);
 		with("spring.data.redis.host", server.host());
 		with("spring.data.redis.port", server.port());
 		return with("idempotency.store.type", "redis");
@@ -110,7 +129,7 @@ public final class TestApp {
 	 */
 	public TestApp web() {
 		this.type = WebApplicationType.SERVLET;
-		return with("server.port", 0);
+		return with(EXCLUDE, this.properties.get(EXCLUDE).toString().replace(UNUSED, "")).with("server.port", 0);
 	}
 
 	/**
@@ -126,6 +145,7 @@ public final class TestApp {
 		System.arraycopy(this.configuration, 0, sources, 1, this.configuration.length);
 		return new SpringApplicationBuilder(sources).web(this.type)
 			.registerShutdownHook(false)
+			.initializers(METADATA)
 			.properties(this.properties)
 			// The shared broker sets a system property,
 			// which takes precedence over these.
