@@ -48,7 +48,7 @@ class JoinedTransactionTests {
 
 	@BeforeAll
 	static void createDatabase() {
-		database.jdbc().execute("CREATE TABLE effect (name varchar(100))");
+		database.jdbc().execute("CREATE TABLE IF NOT EXISTS effect (name varchar(100))");
 		jdbc = new JdbcTemplate(database.pool());
 		JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
 		outer = new TransactionTemplate(manager);

@@ -33,6 +33,7 @@ import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.UnreliableStore;
 
@@ -184,16 +185,17 @@ class StoreCircuitTests {
 	@Test
 	@Tag("promise-15")
 	void unprotectedBatchOfTransactionalModeIsRolledBackAsAWhole() {
+		String value = Servers.unique("batch");
 		IdempotencyTemplate template = transactionalTemplateWithOpenCircuit();
 		List<BatchItem> items = List
 			.of(new BatchItem(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL), 0));
 		BatchResult<String> executed = template.executeAll(items, ResultCodec.none(),
-				(due) -> List.of(failAfterEffect("batch")));
+				(due) -> List.of(failAfterEffect(value)));
 		assertThat(executed.failure()).isInstanceOf(IllegalStateException.class);
-		assertThat(effects("batch")).isZero();
-		executed = template.executeAll(items, ResultCodec.none(), (due) -> List.of(effect("batch")));
-		assertThat(executed.results()).containsExactly(new IdempotentResult<>("batch", false));
-		assertThat(effects("batch")).isOne();
+		assertThat(effects(value)).isZero();
+		executed = template.executeAll(items, ResultCodec.none(), (due) -> List.of(effect(value)));
+		assertThat(executed.results()).containsExactly(new IdempotentResult<>(value, false));
+		assertThat(effects(value)).isOne();
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED, Outcome.UNPROTECTED);
 	}
 

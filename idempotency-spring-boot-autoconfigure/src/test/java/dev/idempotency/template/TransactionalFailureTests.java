@@ -3,12 +3,11 @@ package dev.idempotency.template;
 import java.io.IOException;
 import java.util.List;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -38,22 +37,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 @Tag("promise-5")
 class TransactionalFailureTests {
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = EffectOperation.createDatabase();
 
 	@Parameter
 	private PlatformTransactionManager manager;
 
 	private EffectOperation operation;
-
-	@BeforeAll
-	static void createDatabase() {
-		database = EffectOperation.createDatabase();
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
-	}
 
 	static List<Named<PlatformTransactionManager>> managers() {
 		return EffectOperation.managers(database.pool());

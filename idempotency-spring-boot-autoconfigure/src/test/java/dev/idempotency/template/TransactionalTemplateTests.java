@@ -10,12 +10,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -41,22 +40,13 @@ import static org.awaitility.Awaitility.await;
 @Tag("promise-5")
 class TransactionalTemplateTests {
 
-	private static TestDatabase database;
+	@RegisterExtension
+	static TestDatabase database = EffectOperation.createDatabase();
 
 	@Parameter
 	private PlatformTransactionManager manager;
 
 	private EffectOperation operation;
-
-	@BeforeAll
-	static void createDatabase() {
-		database = EffectOperation.createDatabase();
-	}
-
-	@AfterAll
-	static void closeDatabase() {
-		database.close();
-	}
 
 	static List<Named<PlatformTransactionManager>> managers() {
 		return EffectOperation.managers(database.pool());

@@ -123,6 +123,10 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 		return this.url;
 	}
 
+	private boolean isH2() {
+		return this.url.startsWith("jdbc:h2:");
+	}
+
 	public HikariDataSource pool() {
 		return this.pool;
 	}
@@ -198,7 +202,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	 * Remove the database with all its connections.
 	 */
 	public void drop() {
-		if (this.url.startsWith("jdbc:h2:")) {
+		if (isH2()) {
 			this.pool.close();
 			return;
 		}
@@ -206,10 +210,13 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 			.execute("DROP DATABASE " + this.url.substring(this.url.lastIndexOf('/') + 1) + " WITH (FORCE)");
 	}
 
-	// As an extension it lives as long as its test class.
+	// As an extension it lives as long as its test class. A mutation run executes each
+	// test as if its class had no others, so an H2 database lives as long as the JVM.
 	@Override
 	public void afterAll(ExtensionContext context) {
-		close();
+		if (!isH2()) {
+			close();
+		}
 	}
 
 	@Override
