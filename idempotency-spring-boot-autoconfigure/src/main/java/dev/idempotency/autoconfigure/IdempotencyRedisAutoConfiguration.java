@@ -22,6 +22,7 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.data.redis.autoconfigure.ClientResourcesBuilderCustomizer;
+import org.springframework.context.Lifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
@@ -38,7 +39,6 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.autoconfigure.IdempotencyProperties.OnEvictionPolicy;
 import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 import dev.idempotency.redis.RedisIdempotencyStore;
-import dev.idempotency.redis.RedisServerCheck;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyListener;
 
@@ -56,6 +56,10 @@ import dev.idempotency.template.IdempotencyListener;
 @EnableConfigurationProperties(IdempotencyProperties.class)
 public final class IdempotencyRedisAutoConfiguration {
 
+	// After the connection factories, which have the phase 0, and before the listener
+	// containers, which have Integer.MAX_VALUE - 100.
+	private static final int CHECK_PHASE = Integer.MAX_VALUE / 2;
+
 	// The application may declare its Redis store as an IdempotencyStore, so only the
 	// object shows whether there are servers to check.
 	@Bean
@@ -63,11 +67,11 @@ public final class IdempotencyRedisAutoConfiguration {
 	LifecycleGroup redisIdempotencyServerCheck(ObjectProvider<IdempotencyStore> stores,
 			IdempotencyProperties properties, ObjectProvider<IdempotencyListener> listeners) {
 		IdempotencyListener listener = IdempotencyListener.all(listeners.orderedStream().toList());
-		List<RedisServerCheck> checks = (stores.getIfUnique() instanceof RedisIdempotencyStore store)
-				? List.of(new RedisServerCheck(store, properties.redis().onEvictionPolicy() == OnEvictionPolicy.REFUSE,
+		List<Lifecycle> checks = (stores.getIfUnique() instanceof RedisIdempotencyStore store)
+				? List.of(store.serverCheck(properties.redis().onEvictionPolicy() == OnEvictionPolicy.REFUSE,
 						(evictable) -> listener.evictionChecked(store.name(), evictable)))
 				: List.of();
-		return new LifecycleGroup(RedisServerCheck.PHASE, checks);
+		return new LifecycleGroup(CHECK_PHASE, checks);
 	}
 
 	/**

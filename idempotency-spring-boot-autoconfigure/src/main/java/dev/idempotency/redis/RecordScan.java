@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.redis.Replies.ScannedRecord;
 import dev.idempotency.store.IdempotencyRecords;
 
@@ -80,9 +81,9 @@ final class RecordScan {
 	 * @return the position of the next step, {@code null} if all keys have been scanned
 	 */
 	@Nullable String scan(@Nullable String after, Predicate<ScannedRecord> visitor) throws ExecutionException, TimeoutException {
-		// A prefix cannot contain a brace, see KeyNames.
+		// A prefix cannot contain a brace, see RecordScripts.
 		ScanArgs arguments = ScanArgs.Builder.limit(STEP)
-			.match(escape(this.scripts.keys().prefix()) + "{*", StandardCharsets.US_ASCII);
+			.match(escape(this.scripts.prefix()) + "{*", StandardCharsets.US_ASCII);
 		List<String> nodes = nodes();
 		int node = 0;
 		ScanCursor cursor = ScanCursor.INITIAL;
@@ -115,15 +116,24 @@ final class RecordScan {
 		}
 	}
 
-	// A server without a cluster is a node without a name.
+	// A server without a cluster is a node without a name. The ReadFrom setting of the
+	// client is ignored: a cursor is valid on one node, and a replica may lag behind.
 	private List<String> nodes() {
 		StatefulRedisClusterConnection<byte[], byte[]> cluster = cluster();
-		return (cluster != null) ? cluster.getPartitions()
+		if (cluster == null) {
+			return List.of("");
+		}
+		List<String> masters = cluster.getPartitions()
 			.stream()
 			.filter((node) -> node.is(RedisClusterNode.NodeFlag.UPSTREAM))
 			.map(RedisClusterNode::getNodeId)
 			.sorted()
-			.toList() : List.of("");
+			.toList();
+		if (masters.isEmpty()) {
+			throw new IdempotencyStoreUnavailableException("The topology of the Redis cluster contains no master",
+					null);
+		}
+		return masters;
 	}
 
 	private RedisKeyAsyncCommands<byte[], byte[]> commands(String node) throws ExecutionException, TimeoutException {

@@ -1,9 +1,13 @@
 package dev.idempotency.redis;
 
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
+import java.util.UUID;
+import java.util.regex.Pattern;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.redis.ScriptCall.Script;
 import dev.idempotency.store.Claim;
@@ -25,9 +29,14 @@ import dev.idempotency.store.IdempotencyStore.Completion;
  * failure. In place of the lease end, a completed record has a zero and the time of
  * completion. Older versions leave the lease end there, and ignore this number.
  *
- * @param keys the names of the keys
+ * @param prefix common prefix of the names of the Redis keys
  */
-record RecordScripts(KeyNames keys) {
+record RecordScripts(String prefix) {
+
+	// A brace would make the prefix the hash tag, and put all keys on one cluster node.
+	private static final Pattern PREFIX = Pattern.compile("[!-z|~]{1,200}");
+
+	private static final HexFormat HEX = HexFormat.of();
 
 	static final byte RESULT = 'R';
 
@@ -176,8 +185,22 @@ record RecordScripts(KeyNames keys) {
 			return 'DONE'
 			""");
 
+	RecordScripts {
+		if (!PREFIX.matcher(prefix).matches()) {
+			throw new IdempotencyConfigurationException("'idempotency.redis.key-prefix' is '" + prefix + "'.",
+					"Set 'idempotency.redis.key-prefix' to 1 to 200 printable ASCII characters without spaces and "
+							+ "braces.");
+		}
+	}
+
 	private static Script script(String body) {
 		return Script.of(PROLOGUE + CLOCK + body);
+	}
+
+	String name(IdempotencyKey key) {
+		UUID id = key.id();
+		return this.prefix + '{' + HEX.toHexDigits(id.getMostSignificantBits())
+				+ HEX.toHexDigits(id.getLeastSignificantBits()) + '}';
 	}
 
 	ScriptCall claim(ClaimRequest request) {
@@ -226,7 +249,7 @@ record RecordScripts(KeyNames keys) {
 	}
 
 	private ScriptCall call(Script script, IdempotencyKey key, byte[]... arguments) {
-		return new ScriptCall(script, this.keys.bytes(key), arguments);
+		return new ScriptCall(script, name(key).getBytes(StandardCharsets.US_ASCII), arguments);
 	}
 
 	private static byte[] token(ClaimRequest claim) {

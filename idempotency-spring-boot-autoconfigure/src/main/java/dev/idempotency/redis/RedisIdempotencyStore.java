@@ -3,11 +3,13 @@ package dev.idempotency.redis;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import org.jspecify.annotations.Nullable;
+import org.springframework.context.Lifecycle;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -67,7 +69,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 			throw new IdempotencyConfigurationException("'idempotency.redis.replicas' is " + replicas + ".",
 					"Set 'idempotency.redis.replicas' to the number of replicas that must confirm a completion, or to 0.");
 		}
-		this.scripts = new RecordScripts(new KeyNames(keyPrefix));
+		this.scripts = new RecordScripts(keyPrefix);
 		this.connections = new LettuceConnections(factory, timeout);
 		this.records = new RedisRecords(this.connections, this.scripts, timeout);
 		this.replicated = (replicas > 0) ? new ReplicatedConnection(factory, replicas, timeout) : null;
@@ -161,12 +163,33 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	}
 
 	/**
-	 * The findings of {@link RedisServerCheck}: servers that may evict keys, or that
-	 * refuse a command that the store needs.
+	 * The findings of the {@linkplain #serverCheck server check}: servers that may evict
+	 * keys, or that refuse a command that the store needs.
 	 */
 	@Override
 	public Optional<String> warning() {
 		return Optional.ofNullable(this.warning);
+	}
+
+	/**
+	 * Create a check that the servers allow the commands that the store needs and do not
+	 * evict keys. Once started, it runs every five minutes, and soon after each new
+	 * connection, for example after a failover.
+	 * <p>
+	 * At the start, a refused command fails the start with an
+	 * {@link IdempotencyConfigurationException}. If eviction is to be refused, a policy
+	 * that evicts keys or cannot be read also fails the start. Later, findings are
+	 * logged, reported to the callback and returned by {@link #warning()}; consumption
+	 * continues. A server that is unavailable at the start is checked later.
+	 * @param refuseEviction whether the start fails if a server may evict keys or refuses
+	 * to show its memory policy
+	 * @param evictionCallback called after each check with whether a server may evict
+	 * keys
+	 * @return the check, to be started after the connection factory and before the
+	 * listener containers
+	 */
+	public Lifecycle serverCheck(boolean refuseEviction, Consumer<Boolean> evictionCallback) {
+		return new RedisServerCheck(this, refuseEviction, evictionCallback);
 	}
 
 	void warn(@Nullable String warning) {
@@ -179,12 +202,12 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	 * @return the findings
 	 */
 	ServerFindings inspect(@Nullable Duration limit) {
-		KeyNames keys = this.scripts.keys();
+		String keyPrefix = this.scripts.prefix();
 		ReplicatedConnection replicated = this.replicated;
 		return this.connections.onSharedConnection((limit != null) ? limit : this.timeout, (commands, deadline) -> {
 			RedisClusterAsyncCommands<byte[], byte[]> probing = (replicated != null)
-					? replicated.commands(ServerFindings.probe(keys), deadline) : commands;
-			return ServerFindings.read(probing, commands, keys, replicated != null, deadline);
+					? replicated.commands(ServerFindings.probe(keyPrefix), deadline) : commands;
+			return ServerFindings.read(probing, commands, keyPrefix, replicated != null, deadline);
 		});
 	}
 

@@ -19,25 +19,10 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 
 /**
- * Checks that the servers of a {@link RedisIdempotencyStore} allow the commands that the
- * store needs and do not evict keys. The check runs at the start, every five minutes, and
- * soon after each new connection, for example after a failover.
- * <p>
- * At the start, a refused command fails the start with an
- * {@link IdempotencyConfigurationException}. If eviction is to be refused, a policy that
- * evicts keys or cannot be read also fails the start. Later, findings are logged,
- * reported to a callback and returned by {@link RedisIdempotencyStore#warning()};
- * consumption continues. A server that is unavailable at the start is checked later.
- *
- * @since 0.1.0
+ * Checks the servers of a {@link RedisIdempotencyStore}, see
+ * {@link RedisIdempotencyStore#serverCheck}.
  */
-public final class RedisServerCheck implements Lifecycle {
-
-	/**
-	 * The phase of the check: after the connection factories, which have the phase 0, and
-	 * before the listener containers, which have {@code Integer.MAX_VALUE - 100}.
-	 */
-	public static final int PHASE = Integer.MAX_VALUE / 2;
+final class RedisServerCheck implements Lifecycle {
 
 	private static final Log logger = LogFactory.getLog(RedisServerCheck.class);
 
@@ -63,15 +48,7 @@ public final class RedisServerCheck implements Lifecycle {
 
 	private volatile @Nullable ScheduledExecutorService executor;
 
-	/**
-	 * Create a check.
-	 * @param store the store whose servers are checked
-	 * @param refuseEviction whether the start fails if a server may evict keys or refuses
-	 * to show its memory policy
-	 * @param evictionCallback called after each check with whether a server may evict
-	 * keys
-	 */
-	public RedisServerCheck(RedisIdempotencyStore store, boolean refuseEviction, Consumer<Boolean> evictionCallback) {
+	RedisServerCheck(RedisIdempotencyStore store, boolean refuseEviction, Consumer<Boolean> evictionCallback) {
 		this(store, refuseEviction, evictionCallback, INTERVAL);
 	}
 
@@ -83,11 +60,6 @@ public final class RedisServerCheck implements Lifecycle {
 		this.interval = interval;
 	}
 
-	/**
-	 * Check the servers, and start the periodic checks.
-	 * @throws IdempotencyConfigurationException if a server refuses a command that the
-	 * store needs, or if eviction is refused and a server may evict keys
-	 */
 	@Override
 	public void start() {
 		try {
@@ -183,9 +155,6 @@ public final class RedisServerCheck implements Lifecycle {
 		}
 	}
 
-	/**
-	 * Stop the periodic checks.
-	 */
 	@Override
 	public void stop() {
 		ScheduledExecutorService scheduler = this.executor;
@@ -195,10 +164,6 @@ public final class RedisServerCheck implements Lifecycle {
 		}
 	}
 
-	/**
-	 * Whether the periodic checks run.
-	 * @return whether they have been started and not stopped
-	 */
 	@Override
 	public boolean isRunning() {
 		return this.executor != null;

@@ -60,27 +60,27 @@ record ServerFindings(List<String> refused, Map<String, String> evicting, boolea
 	 * renamed.
 	 * @param probing connection for the required commands
 	 * @param commands connection for the memory policies
-	 * @param keys names of the keys
+	 * @param keyPrefix common prefix of the keys
 	 * @param replicated whether replicas confirm completions
 	 * @param deadline when to stop
 	 * @return the findings
 	 */
 	static ServerFindings read(RedisClusterAsyncCommands<byte[], byte[]> probing,
-			RedisClusterAsyncCommands<byte[], byte[]> commands, KeyNames keys, boolean replicated, Deadline deadline)
+			RedisClusterAsyncCommands<byte[], byte[]> commands, String keyPrefix, boolean replicated, Deadline deadline)
 			throws ExecutionException, TimeoutException {
-		List<String> refused = refused(send(probing, probe(keys), replicated), deadline);
+		List<String> refused = refused(send(probing, probe(keyPrefix), replicated), deadline);
 		Map<String, String> evicting = new TreeMap<>();
 		boolean policyHidden = false;
 		for (Map.Entry<String, Future<String>> info : sendInfo(commands).entrySet()) {
 			policyHidden |= !readPolicy(info.getKey(), info.getValue(), deadline, evicting);
 		}
-		return new ServerFindings(refused, evicting, policyHidden, keys.prefix(),
-				"~" + keys.prefix() + "* +evalsha +eval +get +set +pttl +time +info" + (replicated ? " +wait" : ""));
+		return new ServerFindings(refused, evicting, policyHidden, keyPrefix,
+				"~" + keyPrefix + "* +evalsha +eval +get +set +pttl +time +info" + (replicated ? " +wait" : ""));
 	}
 
 	// No record has this name: those have 32 hexadecimal digits.
-	static byte[] probe(KeyNames keys) {
-		return (keys.prefix() + "{check}").getBytes(StandardCharsets.US_ASCII);
+	static byte[] probe(String keyPrefix) {
+		return (keyPrefix + "{check}").getBytes(StandardCharsets.US_ASCII);
 	}
 
 	private static Map<String, Future<?>> send(RedisClusterAsyncCommands<byte[], byte[]> commands, byte[] key,

@@ -77,7 +77,8 @@ public interface IdempotencyRecords {
 	 * @param after the {@link Page#next() end} of an earlier page, {@code null} for the
 	 * first page; it stays valid when the records of that page have been deleted
 	 * @return the records; a page that is not {@link Page#complete() complete} names its
-	 * end
+	 * end. Two pages may contain the same record if the server of the store returns it
+	 * twice, as {@code SCAN} of Redis may do
 	 * @throws IllegalArgumentException if {@code after} is not the end of a page
 	 */
 	Page evictable(Selection selection, boolean force, int limit, @Nullable String after);

@@ -4,8 +4,12 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
 import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
+import io.lettuce.core.cluster.models.partitions.Partitions;
 import org.junit.jupiter.api.Test;
 
+import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyRecords.Overview;
@@ -16,6 +20,9 @@ import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TestRedis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for a server with more records than a call may read.
@@ -60,6 +67,20 @@ class RecordScanTests {
 		finally {
 			server.stop();
 		}
+	}
+
+	@Test
+	@SuppressWarnings("unchecked")
+	void scanOfAClusterWithoutAMasterReportsAnUnavailableStore() {
+		RedisAdvancedClusterAsyncCommands<byte[], byte[]> commands = mock();
+		StatefulRedisClusterConnection<byte[], byte[]> connection = mock();
+		given(commands.getStatefulConnection()).willReturn(connection);
+		given(connection.getPartitions()).willReturn(new Partitions());
+		RecordScan scan = new RecordScan(commands, new RecordScripts(TestRedis.PREFIX),
+				Deadline.after(TestRedis.TIMEOUT), TestRedis.TIMEOUT);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> scan.scan((scanned) -> true))
+			.withMessage("The topology of the Redis cluster contains no master");
 	}
 
 	// Every copy has the same key in its value.

@@ -12,14 +12,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for {@link KeyNames}.
+ * Tests for the names of the keys in {@link RecordScripts}.
  */
-class KeyNamesTests {
+class RecordScriptsTests {
 
 	@Test
 	void nameConsistsOfThePrefixAndTheIdAsHashTag() {
 		IdempotencyKey key = IdempotencyKey.of("scope", "key");
-		assertThat(new KeyNames("shop:idempotency:").name(key))
+		assertThat(new RecordScripts("shop:idempotency:").name(key))
 			.isEqualTo("shop:idempotency:{" + key.id().toString().replace("-", "") + "}");
 	}
 
@@ -27,16 +27,16 @@ class KeyNamesTests {
 	@ValueSource(strings = { "", "a b", "a{b", "a}b", "\u00e9", "a\n", "\t" })
 	@Tag("promise-12")
 	void invalidPrefixIsRefused(String prefix) {
-		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> new KeyNames(prefix))
+		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> new RecordScripts(prefix))
 			.withMessage("'idempotency.redis.key-prefix' is '" + prefix + "'.")
 			.satisfies((ex) -> assertThat(ex.action()).startsWith("Set 'idempotency.redis.key-prefix' to"));
 	}
 
 	@Test
 	void prefixHas200CharactersAtMost() {
-		assertThat(new KeyNames("x".repeat(200)).prefix()).hasSize(200);
+		assertThat(new RecordScripts("x".repeat(200)).prefix()).hasSize(200);
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> new KeyNames("x".repeat(201)));
+			.isThrownBy(() -> new RecordScripts("x".repeat(201)));
 	}
 
 }
