@@ -2,15 +2,14 @@ package dev.idempotency.listener;
 
 import java.lang.reflect.Method;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -179,12 +178,7 @@ final class ContainerProtection {
 		if (container.getTopicPattern() != null) {
 			return "topics matching '" + container.getTopicPattern() + "'";
 		}
-		String[] topics = container.getTopics();
-		TopicPartitionOffset[] partitions = container.getTopicPartitions();
-		if (topics == null && partitions != null) {
-			topics = Stream.of(partitions).map(TopicPartitionOffset::getTopic).distinct().toArray(String[]::new);
-		}
-		return "topics " + Arrays.toString(topics);
+		return "topics " + new LinkedHashSet<>(ListenerScope.topics(container));
 	}
 
 	private static List<Method> methods(MethodKafkaListenerEndpoint<?, ?> endpoint) {

@@ -15,20 +15,15 @@ import dev.idempotency.template.IdempotencyTemplate;
 
 /**
  * Chooses the mode of a listener method, and rejects modes that cannot work.
+ *
+ * @param template the template
+ * @param foreignTransactions names the transaction manager of a method if it is not that
+ * of the store
  */
-final class ModeChoice {
+record ModeChoice(IdempotencyTemplate template,
+		BiFunction<TransactionAttribute, Class<?>, @Nullable String> foreignTransactions) {
 
 	private static final Log logger = LogFactory.getLog(ModeChoice.class);
-
-	private final IdempotencyTemplate template;
-
-	private final BiFunction<TransactionAttribute, Class<?>, @Nullable String> foreignTransactions;
-
-	ModeChoice(IdempotencyTemplate template,
-			BiFunction<TransactionAttribute, Class<?>, @Nullable String> foreignTransactions) {
-		this.template = template;
-		this.foreignTransactions = foreignTransactions;
-	}
 
 	/**
 	 * Choose the mode.

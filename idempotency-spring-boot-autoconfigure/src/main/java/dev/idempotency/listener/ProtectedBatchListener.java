@@ -24,27 +24,14 @@ import dev.idempotency.template.IdempotencyListener.Outcome;
  * <li>Runs the method for the records that are due. The order within a partition is kept.
  * <li>Reports the result to the container, and replays the stored results of duplicates.
  * </ol>
+ *
+ * @param settings the settings of the method
+ * @param check fails a method that returns without acknowledging its records,
+ * {@code null} if it may do so
+ * @param deferring whether the completion of a record waits for its acknowledgment
  */
-final class ProtectedBatchListener implements ProtectedListener {
-
-	private final ListenerSettings settings;
-
-	private final @Nullable AcknowledgmentCheck check;
-
-	private final boolean deferring;
-
-	/**
-	 * Create a listener.
-	 * @param settings the settings of the method
-	 * @param check fails a method that returns without acknowledging its records,
-	 * {@code null} if it may do so
-	 * @param deferring whether the completion of a record waits for its acknowledgment
-	 */
-	ProtectedBatchListener(ListenerSettings settings, @Nullable AcknowledgmentCheck check, boolean deferring) {
-		this.check = check;
-		this.deferring = deferring;
-		this.settings = settings;
-	}
+record ProtectedBatchListener(ListenerSettings settings, @Nullable AcknowledgmentCheck check,
+		boolean deferring) implements ProtectedListener {
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {

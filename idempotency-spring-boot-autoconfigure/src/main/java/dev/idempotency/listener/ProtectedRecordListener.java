@@ -30,29 +30,15 @@ import dev.idempotency.template.IdempotentResult;
  * the record then. It would also acknowledge a record whose result fails. The result
  * therefore does not fail while another owner processes the operation: it waits until
  * that owner has completed, or until the method has run again.
+ *
+ * @param settings the settings of the method
+ * @param async the kind of asynchronous result, {@code null} if the method is done when
+ * it returns
+ * @param check fails a method that returns without acknowledging its record, {@code null}
+ * if it may do so
  */
-final class ProtectedRecordListener implements ProtectedListener {
-
-	private final ListenerSettings settings;
-
-	private final @Nullable AsyncResult async;
-
-	private final @Nullable AcknowledgmentCheck check;
-
-	/**
-	 * Create a listener.
-	 * @param settings the settings of the method
-	 * @param async the kind of asynchronous result, {@code null} if the method is done
-	 * when it returns
-	 * @param check fails a method that returns without acknowledging its record,
-	 * {@code null} if it may do so
-	 */
-	ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult async,
-			@Nullable AcknowledgmentCheck check) {
-		this.settings = settings;
-		this.async = async;
-		this.check = check;
-	}
+record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult async,
+		@Nullable AcknowledgmentCheck check) implements ProtectedListener {
 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {

@@ -2,9 +2,9 @@ package dev.idempotency.listener;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -20,13 +20,13 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.common.KafkaFuture;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.kafka.core.KafkaAdmin;
 import org.springframework.kafka.listener.ContainerProperties;
-import org.springframework.kafka.support.TopicPartitionOffset;
+
+import dev.idempotency.listener.key.ListenerScope;
 
 /**
  * Warns about topics that keep their records longer than a listener remembers their keys.
@@ -106,21 +106,10 @@ final class TopicRetentions extends BackgroundCheck {
 
 	private static Collection<String> topics(ContainerProperties container, Admin client)
 			throws InterruptedException, ExecutionException, TimeoutException {
-		String[] topics = container.getTopics();
-		if (topics != null) {
-			return List.of(topics);
-		}
-		TopicPartitionOffset[] partitions = container.getTopicPartitions();
-		if (partitions != null) {
-			return Arrays.stream(partitions)
-				.map(TopicPartitionOffset::getTopicPartition)
-				.map(TopicPartition::topic)
-				.distinct()
-				.toList();
-		}
 		Pattern pattern = container.getTopicPattern();
 		return (pattern != null)
-				? await(client.listTopics().names()).stream().filter(pattern.asMatchPredicate()).toList() : List.of();
+				? await(client.listTopics().names()).stream().filter(pattern.asMatchPredicate()).toList()
+				: new LinkedHashSet<>(ListenerScope.topics(container));
 	}
 
 	private static <T> T await(KafkaFuture<T> future)

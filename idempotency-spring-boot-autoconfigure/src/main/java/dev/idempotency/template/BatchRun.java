@@ -25,6 +25,7 @@ import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.OperationContext.OpenContext;
 
 /**
  * One delivery of a batch: runs its handler, and reports the outcome of each operation to
@@ -48,7 +49,7 @@ final class BatchRun<T> {
 
 	private final IdempotencyListener listener;
 
-	private final OperationContext.@Nullable OpenContext context;
+	private final OpenContext context;
 
 	private final long start = System.nanoTime();
 
@@ -66,7 +67,7 @@ final class BatchRun<T> {
 	private @Nullable BatchResult<T> result;
 
 	BatchRun(List<BatchItem> items, Mode mode, ResultCodec<T> codec, BatchHandler<T> handler, StoredResults results,
-			IdempotencyListener listener, OperationContext context) {
+			IdempotencyListener listener, OperationContexts contexts) {
 		List<IdempotentOperation> operations = items.stream()
 			.map(BatchItem::operation)
 			.filter(Objects::nonNull)
@@ -80,7 +81,8 @@ final class BatchRun<T> {
 		this.results = results;
 		this.listener = listener;
 		// The operations of a listener have the same scope.
-		this.context = operations.isEmpty() ? null : context.beginBatch(operations.get(0).key().scope());
+		this.context = operations.isEmpty() ? OperationContexts.NONE
+				: contexts.beginBatch(operations.get(0).key().scope());
 	}
 
 	BatchPlan<T> plan() {
@@ -316,9 +318,7 @@ final class BatchRun<T> {
 	 * Leave the context of the batch on the thread that began it.
 	 */
 	void leaveContext() {
-		if (this.context != null) {
-			this.context.close();
-		}
+		this.context.close();
 	}
 
 }

@@ -46,7 +46,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final IdempotencyListener listener;
 
-	private final OperationContext context;
+	private final OperationContexts contexts;
 
 	private final LocalCompletions cache;
 
@@ -74,7 +74,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.leasesSupported = store.supportsLeases();
 		this.failOpen = settings.failOpen();
 		this.listener = IdempotencyListener.all(settings.listeners());
-		this.context = new OperationContexts(settings.contexts());
+		this.contexts = new OperationContexts(settings.contexts());
 		this.cache = new LocalCompletions(settings.cache());
 		StoreCalls calls = new StoreCalls(store.name(), this.listener, settings.circuit(), settings.failOpen());
 		this.leases = new Leases(store, calls, Threads.named("leases"));
@@ -160,7 +160,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			TransactionBoundary boundary, Handler<T, E> handler) throws E {
-		Invocation<T, E> invocation = new Invocation<>(operation, handler, this.listener, this.context);
+		Invocation<T, E> invocation = new Invocation<>(operation, handler, this.listener, this.contexts);
 		try {
 			IdempotentResult<T> result = execute(invocation, codec, boundary);
 			invocation.ended(result);
@@ -275,7 +275,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		Assert.isTrue(operation.mode() == Mode.LEASED,
 				"A transaction ends when its method returns. Use leased mode for an asynchronous operation");
 		Invocation<CompletionStage<T>, E> invocation = new Invocation<>(operation, handler, this.listener,
-				this.context);
+				this.contexts);
 		CompletableFuture<IdempotentResult<T>> execution;
 		try {
 			execution = executeAsync(invocation, codec, mayFailOpen);
@@ -351,7 +351,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public <T> BatchResult<T> executeAll(List<BatchItem> items, Mode mode, ResultCodec<T> codec,
 			TransactionBoundary boundary, BatchHandler<T> handler) {
-		BatchRun<T> run = new BatchRun<>(items, mode, codec, handler, this.results, this.listener, this.context);
+		BatchRun<T> run = new BatchRun<>(items, mode, codec, handler, this.results, this.listener, this.contexts);
 		try {
 			executeAll(run, boundary);
 			return run.end();

@@ -17,6 +17,7 @@ import dev.idempotency.OwnershipLostException;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentOperation.Handler;
+import dev.idempotency.template.OperationContext.OpenContext;
 
 /**
  * One delivery of an operation: runs its handler, and reports its outcome to the listener
@@ -33,7 +34,7 @@ final class Invocation<T, E extends Throwable> {
 
 	private final IdempotencyListener listener;
 
-	private final OperationContext.@Nullable OpenContext context;
+	private final OpenContext context;
 
 	private final long start = System.nanoTime();
 
@@ -50,11 +51,11 @@ final class Invocation<T, E extends Throwable> {
 	private boolean deferred;
 
 	Invocation(IdempotentOperation operation, Handler<T, E> handler, IdempotencyListener listener,
-			OperationContext context) {
+			OperationContexts contexts) {
 		this.operation = operation;
 		this.handler = handler;
 		this.listener = listener;
-		this.context = context.begin(operation);
+		this.context = contexts.begin(operation);
 	}
 
 	IdempotentOperation operation() {
@@ -139,18 +140,14 @@ final class Invocation<T, E extends Throwable> {
 				this.unprotected ? Outcome.UNPROTECTED : this.outcome, Duration.ofNanos(System.nanoTime() - this.start),
 				this.attempt);
 		this.listener.executed(execution);
-		if (this.context != null) {
-			this.context.ended(execution);
-		}
+		this.context.ended(execution);
 	}
 
 	/**
 	 * Leave the context of the operation on the thread that began it.
 	 */
 	void leaveContext() {
-		if (this.context != null) {
-			this.context.close();
-		}
+		this.context.close();
 	}
 
 	static Outcome outcome(Throwable error) {

@@ -278,19 +278,12 @@ final class LeasedBatch<T> {
 	}
 
 	private void complete(List<Integer> done, List<@Nullable T> values) {
-		List<Integer> mine = new ArrayList<>(done.size());
-		List<byte @Nullable []> stored = new ArrayList<>(done.size());
-		for (int i = 0; i < done.size(); i++) {
-			int index = done.get(i);
-			if (this.owned.containsKey(index)) {
-				mine.add(index);
-				stored.add(this.run.write(index, values.get(i)));
-			}
-			this.plan.done(index, values.get(i));
-		}
-		if (mine.isEmpty()) {
+		Map<Integer, byte @Nullable []> results = done(done, values);
+		if (results.isEmpty()) {
 			return;
 		}
+		List<Integer> mine = List.copyOf(results.keySet());
+		List<byte @Nullable []> stored = new ArrayList<>(results.values());
 		if (this.deferral != null) {
 			defer(this.deferral, mine, stored);
 			return;
@@ -315,23 +308,29 @@ final class LeasedBatch<T> {
 
 	// A loss of ownership shows when the completion is recorded.
 	private void deferEach(List<Integer> done, List<@Nullable T> values) {
-		List<Integer> mine = new ArrayList<>(done.size());
-		List<PendingCompletion> pending = new ArrayList<>(done.size());
-		for (int i = 0; i < done.size(); i++) {
-			int index = done.get(i);
-			this.plan.done(index, values.get(i));
-			if (!this.owned.containsKey(index)) {
-				continue;
-			}
-			byte @Nullable [] result = this.run.write(index, values.get(i));
-			mine.add(index);
+		Map<Integer, byte @Nullable []> results = done(done, values);
+		List<PendingCompletion> pending = new ArrayList<>(results.size());
+		results.forEach((index, result) -> {
 			pending.add(new PendingCompletion(this.settlements, claims(List.of(index)),
 					Collections.singletonList(result), this.run.deferReport(index)));
 			this.owned.remove(index);
+		});
+		if (!pending.isEmpty()) {
+			this.run.defer(List.copyOf(results.keySet()), pending);
 		}
-		if (!mine.isEmpty()) {
-			this.run.defer(mine, pending);
+	}
+
+	// Returns the results to be stored, by the index of their item.
+	private Map<Integer, byte @Nullable []> done(List<Integer> done, List<@Nullable T> values) {
+		Map<Integer, byte @Nullable []> results = new LinkedHashMap<>();
+		for (int i = 0; i < done.size(); i++) {
+			int index = done.get(i);
+			if (this.owned.containsKey(index)) {
+				results.put(index, this.run.write(index, values.get(i)));
+			}
+			this.plan.done(index, values.get(i));
 		}
+		return results;
 	}
 
 	private void fail(List<Integer> failed, Throwable error) {

@@ -10,11 +10,17 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.template.IdempotencyListener.Execution;
+import dev.idempotency.template.OperationContext.OpenContext;
 
 /**
  * Calls all {@link OperationContext contexts}, and logs and drops their exceptions.
  */
-final class OperationContexts implements OperationContext {
+final class OperationContexts {
+
+	/**
+	 * The context of a delivery for which no context is open.
+	 */
+	static final OpenContext NONE = new AllOpen(List.of());
 
 	private static final Log logger = LogFactory.getLog(OperationContexts.class);
 
@@ -24,17 +30,15 @@ final class OperationContexts implements OperationContext {
 		this.contexts = contexts;
 	}
 
-	@Override
-	public @Nullable OpenContext begin(IdempotentOperation operation) {
-		return this.contexts.isEmpty() ? null : open((context) -> context.begin(operation));
+	OpenContext begin(IdempotentOperation operation) {
+		return this.contexts.isEmpty() ? NONE : open((context) -> context.begin(operation));
 	}
 
-	@Override
-	public @Nullable OpenContext beginBatch(String scope) {
-		return this.contexts.isEmpty() ? null : open((context) -> context.beginBatch(scope));
+	OpenContext beginBatch(String scope) {
+		return this.contexts.isEmpty() ? NONE : open((context) -> context.beginBatch(scope));
 	}
 
-	private @Nullable OpenContext open(Function<OperationContext, @Nullable OpenContext> opening) {
+	private OpenContext open(Function<OperationContext, @Nullable OpenContext> opening) {
 		List<OpenContext> opened = new ArrayList<>(this.contexts.size());
 		for (OperationContext context : this.contexts) {
 			try {
@@ -47,7 +51,7 @@ final class OperationContexts implements OperationContext {
 				failed(context, ex);
 			}
 		}
-		return opened.isEmpty() ? null : new AllOpen(opened);
+		return opened.isEmpty() ? NONE : new AllOpen(opened);
 	}
 
 	private static void failed(Object context, RuntimeException error) {
@@ -71,7 +75,9 @@ final class OperationContexts implements OperationContext {
 
 		@Override
 		public void ended(Execution execution) {
-			this.contexts.forEach((open) -> call(open, (each) -> each.ended(execution)));
+			for (OpenContext open : this.contexts) {
+				call(open, (each) -> each.ended(execution));
+			}
 		}
 
 		private static void call(OpenContext open, Consumer<OpenContext> callback) {

@@ -42,28 +42,18 @@ import dev.idempotency.IdempotencyConfigurationException;
  * Members of interfaces, abstract classes and {@link Object} are not checked, because the
  * class of the value may have more members. Members of concrete classes are checked: if a
  * subclass has more members, the method must declare the subclass.
+ *
+ * @param method the listener method
+ * @param targetClass the class of the listener
+ * @param parameters the parameters of the method
+ * @param batch whether the method receives batches
  */
-final class DeclaredTypes {
+record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters parameters, boolean batch) {
 
 	private static final Properties PROPERTIES = new Properties();
 
 	private static final Class<?>[] TEXTS = { CharSequence.class, Number.class, UUID.class, Enum.class, Boolean.class,
 			Character.class, TemporalAccessor.class };
-
-	private final Method method;
-
-	private final Class<?> targetClass;
-
-	private final ListenerParameters parameters;
-
-	private final boolean batch;
-
-	DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters parameters, boolean batch) {
-		this.method = method;
-		this.targetClass = targetClass;
-		this.parameters = parameters;
-		this.batch = batch;
-	}
 
 	/**
 	 * Check that the members that an expression names exist.

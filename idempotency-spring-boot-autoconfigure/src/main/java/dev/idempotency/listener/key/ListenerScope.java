@@ -92,9 +92,9 @@ public final class ListenerScope {
 					"Set 'scope' of @Idempotent, or 'groupId' of @KafkaListener.");
 		}
 		String suffix = deadLetter ? "#" + DEAD_LETTER : (handler != null) ? "#" + handler : "";
-		List<String> mainTopics = topics(main);
+		List<String> mainTopics = topics(main.getContainerProperties());
 		ListenerScope scope = new ListenerScope(explicit, group, suffix,
-				(main != container) ? mainTopics(mainTopics, topics(container)) : Map.of(),
+				(main != container) ? mainTopics(mainTopics, topics(container.getContainerProperties())) : Map.of(),
 				new LinkedHashSet<>(mainTopics), main.getContainerProperties().getTopicPattern(), deadLetter);
 		scope.check(where);
 		return scope;
@@ -110,8 +110,12 @@ public final class ListenerScope {
 		return result;
 	}
 
-	private static List<String> topics(MessageListenerContainer container) {
-		ContainerProperties properties = container.getContainerProperties();
+	/**
+	 * Return the topics of a container that does not subscribe to a pattern.
+	 * @param properties the properties of the container
+	 * @return the topics, or the topics of the assigned partitions
+	 */
+	public static List<String> topics(ContainerProperties properties) {
 		String[] topics = properties.getTopics();
 		TopicPartitionOffset[] partitions = properties.getTopicPartitions();
 		if (partitions != null) {
