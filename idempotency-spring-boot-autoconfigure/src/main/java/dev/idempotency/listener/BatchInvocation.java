@@ -27,8 +27,6 @@ import dev.idempotency.OperationNotAcknowledgedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.Delivery.NackedException;
 import dev.idempotency.listener.error.BlockedRecordHandling;
-import dev.idempotency.listener.error.ExceptionCauses;
-import dev.idempotency.listener.error.PartialBatchException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.BatchHandler;
 import dev.idempotency.template.BatchHandler.BatchItem;
@@ -175,7 +173,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 		if (error instanceof OperationNotAcknowledgedException && this.acknowledgment != null) {
 			return this.acknowledgment.acknowledged() + 1;
 		}
-		BatchListenerFailedException failed = ExceptionCauses.find(BatchListenerFailedException.class, error);
+		BatchListenerFailedException failed = BlockedRecordHandling.namedFailure(error);
 		if (failed == null) {
 			return -1;
 		}
@@ -250,20 +248,14 @@ final class BatchInvocation implements BatchHandler<Object> {
 		return this.returned;
 	}
 
-	private PartialBatchException partial(BatchResult<Object> result) {
+	private RuntimeException partial(BatchResult<Object> result) {
 		boolean committable = isCommittable(result);
 		if (this.acknowledgment != null) {
 			this.acknowledgment.partiallyCompleted();
 		}
-		PartialBatchException partial = new PartialBatchException(result.blocked().values().iterator().next(),
+		RuntimeException partial = BlockedRecordHandling.partial(this.delivery.records(),
+				(index) -> index < result.results().size() && result.results().get(index) != null, result.blocked(),
 				committable);
-		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
-		for (int i = 0; i < records.size(); i++) {
-			if (i >= result.results().size() || result.results().get(i) == null) {
-				partial.addUnprocessed(records.get(i));
-			}
-		}
-		result.blocked().forEach((index, reason) -> partial.addBlocked(records.get(index), reason));
 		Throwable failure = result.failure();
 		if (failure != null && !(failure instanceof NackedException)) {
 			logger
@@ -305,7 +297,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 	// batch. In a transaction, it would commit the offsets of the records before the
 	// failed one, although their output is rolled back.
 	private static Throwable withoutIndex(Throwable failure) {
-		BatchListenerFailedException indexed = ExceptionCauses.find(BatchListenerFailedException.class, failure);
+		BatchListenerFailedException indexed = BlockedRecordHandling.namedFailure(failure);
 		if (indexed == null) {
 			return failure;
 		}

@@ -16,7 +16,6 @@ import org.springframework.kafka.listener.adapter.AsyncRepliesAware;
 import org.springframework.kafka.support.Acknowledgment;
 
 import dev.idempotency.listener.error.BlockedRecordHandling;
-import dev.idempotency.listener.error.KafkaTransactionCompletions;
 
 /**
  * Decorates the message listener of a container and binds each {@link Delivery} to the
@@ -63,11 +62,8 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 	final void deliver(List<? extends ConsumerRecord<?, ?>> records, @Nullable Acknowledgment acknowledgment,
 			java.util.function.Consumer<@Nullable Acknowledgment> listener) {
 		Delivery delivery = new Delivery(this.listeners, records, acknowledgment);
-		if (this.transactional) {
-			KafkaTransactionCompletions.begin();
-		}
+		BlockedRecordHandling.beginDelivery(this.transactional);
 		Delivery previous = Delivery.bind(delivery);
-		BlockedRecordHandling.setBlocked(null);
 		try {
 			listener.accept(delivery.acknowledgment());
 			delivery.rethrowIfBlocked();

@@ -20,7 +20,7 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.listener.error.KafkaTransactionCompletions;
+import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.listener.key.ListenerExpressions;
 import dev.idempotency.listener.key.ListenerScope;
 import dev.idempotency.listener.key.OperationResolver;
@@ -116,7 +116,7 @@ public final class ListenerSettingsFactory {
 	private static TransactionBoundary boundary(@Nullable TransactionAttribute attribute, ListenerShape shape,
 			Mode mode) {
 		if (shape.kafkaTransaction()) {
-			return TransactionBoundary.deferred(KafkaTransactionCompletions::hold);
+			return TransactionBoundary.deferred(BlockedRecordHandling::holdUntilCommit);
 		}
 		if (mode == Mode.LEASED && shape.acknowledging() && !shape.batch() && shape.async() == null) {
 			return TransactionBoundary.deferred(Delivery.UNTIL_ACKNOWLEDGED);

@@ -32,14 +32,13 @@ import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.listener.BatchApp.Batches;
-import dev.idempotency.listener.error.PartialBatchException;
 import dev.idempotency.store.ClaimRequest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link PartialBatchException}: a record in progress elsewhere blocks the
+ * Tests for batches with blocked records: a record in progress elsewhere blocks the
  * records after it in its partition, and no record is skipped.
  */
 @Tag("promise-1")

@@ -25,7 +25,6 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.listener.MessageListenerContainer;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.listener.error.KafkaTransactionCompletions;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.test.Kafka;
@@ -36,7 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link KafkaTransactionCompletions} and the after-rollback processor, on a
+ * Tests for the completions of Kafka transactions and the after-rollback processor, on a
  * real broker.
  */
 @Execution(ExecutionMode.CONCURRENT)

@@ -1,6 +1,9 @@
 package dev.idempotency.listener.error;
 
+import java.util.List;
+import java.util.SortedMap;
 import java.util.function.Consumer;
+import java.util.function.IntPredicate;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
@@ -17,8 +20,10 @@ import org.springframework.transaction.ConfigurableTransactionManager;
 import dev.idempotency.IdempotencyFingerprintException;
 import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.IdempotencyKeyReusedException;
+import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.StoredResultUnreadableException;
+import dev.idempotency.template.PendingCompletion;
 
 /**
  * Decorates the error handler and the after-rollback processor of containers, so that
@@ -81,13 +86,56 @@ public final class BlockedRecordHandling implements DisposableBean {
 	}
 
 	/**
+	 * Prepare the current thread for a delivery. Completions that an earlier delivery has
+	 * left behind are abandoned, for example because its producer was fenced.
+	 * @param transactional whether the container has a Kafka transaction
+	 */
+	public static void beginDelivery(boolean transactional) {
+		if (transactional) {
+			KafkaTransactionCompletions.begin();
+		}
+		BlockedAwareErrorHandler.setBlocked(null);
+	}
+
+	/**
 	 * Note whether the record of the current delivery is blocked, before the container
 	 * calls its error handler on the same thread.
 	 * @param exception the exception that the listener throws for a blocked record,
-	 * {@code null} when the delivery begins or the record is not blocked
+	 * {@code null} if the record is not blocked
 	 */
 	public static void setBlocked(@Nullable RuntimeException exception) {
 		BlockedAwareErrorHandler.setBlocked(exception);
+	}
+
+	/**
+	 * Keep a completion until the Kafka transaction of the current thread ends.
+	 * @param pending the completion
+	 */
+	public static void holdUntilCommit(PendingCompletion pending) {
+		KafkaTransactionCompletions.hold(pending);
+	}
+
+	/**
+	 * Find the exception with which a batch listener names the record that failed.
+	 * @param error the exception of the listener
+	 * @return the exception, {@code null} if the listener names no record
+	 */
+	public static @Nullable BatchListenerFailedException namedFailure(Throwable error) {
+		return ExceptionCauses.find(BatchListenerFailedException.class, error);
+	}
+
+	/**
+	 * Create the exception that reports a batch with blocked records. In each partition,
+	 * the records from the first unprocessed one are redelivered.
+	 * @param records the records of the batch
+	 * @param processed whether the record at an index is processed
+	 * @param blocked the reasons of the blocked records by their index, at least one
+	 * @param committable whether the offsets of the processed records may be committed
+	 * @return the exception
+	 */
+	public static RuntimeException partial(List<? extends ConsumerRecord<?, ?>> records, IntPredicate processed,
+			SortedMap<Integer, OperationBlockedException> blocked, boolean committable) {
+		return new PartialBatchException(blocked.values().iterator().next(), records, processed, blocked, committable);
 	}
 
 	/**

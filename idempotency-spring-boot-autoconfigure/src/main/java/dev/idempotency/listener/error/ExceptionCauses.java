@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finds an exception by its type among the nested causes of another one.
  */
-public final class ExceptionCauses {
+final class ExceptionCauses {
 
 	// Causes may form a cycle.
 	private static final int MAX_DEPTH = 50;
@@ -20,7 +20,7 @@ public final class ExceptionCauses {
 	 * @param error the exception to search, itself included
 	 * @return the exception, {@code null} if there is none
 	 */
-	public static <T extends Throwable> @Nullable T find(Class<T> type, @Nullable Throwable error) {
+	static <T extends Throwable> @Nullable T find(Class<T> type, @Nullable Throwable error) {
 		Throwable cause = error;
 		for (int depth = 0; cause != null && depth < MAX_DEPTH; depth++, cause = cause.getCause()) {
 			if (type.isInstance(cause)) {

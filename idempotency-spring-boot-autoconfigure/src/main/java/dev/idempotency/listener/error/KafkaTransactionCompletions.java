@@ -25,7 +25,7 @@ import dev.idempotency.template.PendingCompletion;
  * outcome of the transaction is unknown. The lease is then no longer renewed. The
  * after-rollback processor receives the reason and may release the key.
  */
-public final class KafkaTransactionCompletions implements TransactionExecutionListener {
+final class KafkaTransactionCompletions implements TransactionExecutionListener {
 
 	static final KafkaTransactionCompletions LISTENER = new KafkaTransactionCompletions();
 
@@ -40,7 +40,7 @@ public final class KafkaTransactionCompletions implements TransactionExecutionLi
 	 * Keep a completion until the transaction of the current thread ends.
 	 * @param pending the completion
 	 */
-	public static void hold(PendingCompletion pending) {
+	static void hold(PendingCompletion pending) {
 		State state = STATE.get();
 		// An idempotent method may call another one. All of them share one outcome.
 		state.pending.add(pending);
@@ -53,7 +53,7 @@ public final class KafkaTransactionCompletions implements TransactionExecutionLi
 	 * Prepare the current thread for a delivery. Abandons completions that an earlier
 	 * delivery has left behind, for example because its producer was fenced.
 	 */
-	public static void begin() {
+	static void begin() {
 		State state = STATE.get();
 		TransactionExecution current = state.open.peekFirst();
 		state.open.clear();

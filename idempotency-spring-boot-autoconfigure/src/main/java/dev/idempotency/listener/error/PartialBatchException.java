@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntPredicate;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
@@ -19,40 +20,29 @@ import dev.idempotency.OperationBlockedException;
  * partition, all records before the first unprocessed one are processed.
  */
 @SuppressWarnings("serial")
-public final class PartialBatchException extends RuntimeException {
+final class PartialBatchException extends RuntimeException {
 
+	// The first unprocessed record of each partition.
 	private final transient Map<TopicPartition, Long> unprocessed = new HashMap<>();
 
 	private final transient Map<TopicPartition, BlockedRecord> blocked = new LinkedHashMap<>();
 
 	private final boolean committable;
 
-	/**
-	 * Create an exception.
-	 * @param cause the reason of the first blocked record
-	 * @param committable whether the offsets of the processed records may be committed
-	 */
-	public PartialBatchException(OperationBlockedException cause, boolean committable) {
+	PartialBatchException(OperationBlockedException cause, List<? extends ConsumerRecord<?, ?>> records,
+			IntPredicate processed, Map<Integer, OperationBlockedException> blocked, boolean committable) {
 		super(cause.getMessage(), cause, false, false);
 		this.committable = committable;
-	}
-
-	/**
-	 * Add a record that is redelivered. Records must be added in the order of the batch:
-	 * the first one of each partition counts.
-	 * @param record the record
-	 */
-	public void addUnprocessed(ConsumerRecord<?, ?> record) {
-		this.unprocessed.putIfAbsent(partition(record), record.offset());
-	}
-
-	/**
-	 * Add a blocked record, whose partition is paused.
-	 * @param record the record
-	 * @param reason why it is blocked
-	 */
-	public void addBlocked(ConsumerRecord<?, ?> record, OperationBlockedException reason) {
-		this.blocked.putIfAbsent(partition(record), new BlockedRecord(record.offset(), reason));
+		for (int i = 0; i < records.size(); i++) {
+			ConsumerRecord<?, ?> record = records.get(i);
+			if (!processed.test(i)) {
+				this.unprocessed.putIfAbsent(partition(record), record.offset());
+			}
+		}
+		blocked.forEach((index, reason) -> {
+			ConsumerRecord<?, ?> record = records.get(index);
+			this.blocked.putIfAbsent(partition(record), new BlockedRecord(record.offset(), reason));
+		});
 	}
 
 	static @Nullable PartialBatchException in(@Nullable Throwable error) {
