@@ -67,15 +67,15 @@ public final class OutboxEndpoint {
 	 * @return the list, {@code null} if there is no such view
 	 */
 	@ReadOperation
-	public @Nullable SetAsideList view(@Selector String view, @Nullable Integer limit) {
+	public @Nullable DeadLetterList view(@Selector String view, @Nullable Integer limit) {
 		return view(view, limit, this.showValues.isShown(true));
 	}
 
-	@Nullable SetAsideList view(String view, @Nullable Integer limit, boolean values) {
+	@Nullable DeadLetterList view(String view, @Nullable Integer limit, boolean values) {
 		if (!view.equals("set-aside")) {
 			return null;
 		}
-		return SetAsideList.of(this.admin.store().deadLetters(size(limit)), values);
+		return DeadLetterList.of(this.admin.store().deadLetters(size(limit)), values);
 	}
 
 	/**
@@ -158,11 +158,11 @@ public final class OutboxEndpoint {
 	 *
 	 * @param messages the messages
 	 */
-	public record SetAsideList(List<SetAsideDescriptor> messages) {
+	public record DeadLetterList(List<DeadLetterDescriptor> messages) {
 
-		static SetAsideList of(List<DeadLetter> messages, boolean values) {
-			return new SetAsideList(
-					messages.stream().map((message) -> SetAsideDescriptor.of(message, values)).toList());
+		static DeadLetterList of(List<DeadLetter> messages, boolean values) {
+			return new DeadLetterList(
+					messages.stream().map((message) -> DeadLetterDescriptor.of(message, values)).toList());
 		}
 
 	}
@@ -181,13 +181,13 @@ public final class OutboxEndpoint {
 	 * @param attempts the number of refusals by the broker
 	 * @param error the error of the last refusal
 	 */
-	public record SetAsideDescriptor(UUID id, String topic, String aggregateType, String aggregateId, String type,
+	public record DeadLetterDescriptor(UUID id, String topic, String aggregateType, String aggregateId, String type,
 			String idempotencyKey, Instant createdAt, Instant setAsideAt, int attempts, ErrorDescriptor error) {
 
-		static SetAsideDescriptor of(DeadLetter message, boolean values) {
-			return new SetAsideDescriptor(message.id(), message.topic(), message.aggregateType(), message.aggregateId(),
-					message.type(), message.idempotencyKey(), message.createdAt(), message.deadSince(),
-					message.attempts(), ErrorDescriptor.of(message.failure(), values));
+		static DeadLetterDescriptor of(DeadLetter message, boolean values) {
+			return new DeadLetterDescriptor(message.id(), message.topic(), message.aggregateType(),
+					message.aggregateId(), message.type(), message.idempotencyKey(), message.createdAt(),
+					message.deadSince(), message.attempts(), ErrorDescriptor.of(message.failure(), values));
 		}
 
 	}

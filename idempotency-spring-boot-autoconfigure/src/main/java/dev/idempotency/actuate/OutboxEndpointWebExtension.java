@@ -13,9 +13,9 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.EndpointWebExtension;
 
+import dev.idempotency.actuate.OutboxEndpoint.DeadLetterList;
 import dev.idempotency.actuate.OutboxEndpoint.MessagesChanged;
 import dev.idempotency.actuate.OutboxEndpoint.OutboxOverview;
-import dev.idempotency.actuate.OutboxEndpoint.SetAsideList;
 import dev.idempotency.store.IdempotencyRecords.Change;
 
 /**
@@ -25,7 +25,7 @@ import dev.idempotency.store.IdempotencyRecords.Change;
  * @since 0.1.0
  */
 @EndpointWebExtension(endpoint = OutboxEndpoint.class)
-@RegisterReflectionForBinding({ OutboxOverview.class, SetAsideList.class, MessagesChanged.class,
+@RegisterReflectionForBinding({ OutboxOverview.class, DeadLetterList.class, MessagesChanged.class,
 		WebResponses.Problem.class })
 public final class OutboxEndpointWebExtension {
 

@@ -18,7 +18,7 @@ import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.Show;
 import tools.jackson.databind.JsonNode;
 
-import dev.idempotency.actuate.OutboxEndpoint.SetAsideList;
+import dev.idempotency.actuate.OutboxEndpoint.DeadLetterList;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.TestDatabase;
 
@@ -113,7 +113,7 @@ class OutboxEndpointTests {
 		writer.deadLetter(this.id);
 		OutboxEndpointWebExtension extension = new OutboxEndpointWebExtension(
 				writer.context().getBean(OutboxEndpoint.class), Show.WHEN_AUTHORIZED, Set.of());
-		SetAsideList list = (SetAsideList) extension.view(new User(name), "set-aside", 1).getBody();
+		DeadLetterList list = (DeadLetterList) extension.view(new User(name), "set-aside", 1).getBody();
 		assertThat(list.messages()).singleElement()
 			.satisfies((message) -> assertThat(message.error().message()).isEqualTo(shown ? "card 4711" : null));
 	}
@@ -139,7 +139,7 @@ class OutboxEndpointTests {
 	void writeOperationsAreNotAllowedByDefault(String action) {
 		writer.deadLetter(this.id);
 		assertThat(reader.post("outbox/" + action, body(this.id)).statusCode()).isEqualTo(405);
-		assertThat(shown(reader).path("id").asString()).as("still set aside").isEqualTo(this.id.toString());
+		assertThat(shown(reader).path("id").asString()).as("still a dead letter").isEqualTo(this.id.toString());
 	}
 
 	@Test

@@ -31,8 +31,8 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.actuate.OutboxEndpoint;
+import dev.idempotency.actuate.OutboxEndpoint.DeadLetterDescriptor;
 import dev.idempotency.actuate.OutboxEndpoint.MessagesChanged;
-import dev.idempotency.actuate.OutboxEndpoint.SetAsideDescriptor;
 import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Logs;
@@ -92,7 +92,7 @@ class PoisonTests {
 			.executeWithoutResult((status) -> application.getBean(Outbox.class).send(List.of(messages)));
 	}
 
-	private static @Nullable SetAsideDescriptor shown(String topic, String name) {
+	private static @Nullable DeadLetterDescriptor shown(String topic, String name) {
 		return endpoint.view("set-aside", null)
 			.messages()
 			.stream()
@@ -123,7 +123,7 @@ class PoisonTests {
 				message(topic, "b", "second", "2"));
 		await().untilAsserted(() -> assertThat(blocked(topic)).isEqualTo(2));
 		assertThat(events.to(topic)).hasSize(5).doesNotContain("first PUBLISHED", "third PUBLISHED");
-		SetAsideDescriptor shown = shown(topic, "poison");
+		DeadLetterDescriptor shown = shown(topic, "poison");
 		assertThat(change("discard", shown.id()).outcome()).isEqualTo(Change.DONE);
 		await().untilAsserted(() -> assertThat(events.to(topic)).contains("third PUBLISHED", "fourth PUBLISHED"));
 		List<String> ofTopic = events.to(topic);
@@ -187,7 +187,7 @@ class PoisonTests {
 		String topic = topicOfSmallMessages();
 		send(message(topic, "a", "poison", LARGE));
 		await().untilAsserted(() -> assertThat(events.to(topic)).contains("poison DEAD_LETTER"));
-		SetAsideDescriptor shown = shown(topic, "poison");
+		DeadLetterDescriptor shown = shown(topic, "poison");
 		try (Admin admin = Admin.create(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString()))) {
 			admin
 				.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.TOPIC, topic),
@@ -229,7 +229,7 @@ class PoisonTests {
 			send(message(topic, "b", "neighbour", "2"), message(topic, sameLane(topic, lane), "same lane", "3"));
 			await().untilAsserted(() -> assertThat(events.to(topic)).containsExactlyInAnyOrder("headers DEAD_LETTER",
 					"lane DEAD_LETTER", "neighbour PUBLISHED", "same lane PUBLISHED"));
-			SetAsideDescriptor shown = shown(topic, "headers");
+			DeadLetterDescriptor shown = shown(topic, "headers");
 			assertThat(shown.attempts()).isOne();
 			assertThat(shown.error().type()).isEqualTo(UndecodableMessageException.class.getName());
 			assertThat(logs.messages("ERROR")).anyMatch((line) -> line.contains("to " + topic + " cannot be decoded"))
@@ -271,7 +271,7 @@ class PoisonTests {
 		await().untilAsserted(() -> assertThat(events.to(invalid)).contains("poison DEAD_LETTER"));
 		assertThat(events.to(invalid)).containsExactly("poison REFUSED", "poison REFUSED", "poison DEAD_LETTER");
 		assertThat(events.events).containsSubsequence(topic + " other PUBLISHED", invalid + " poison DEAD_LETTER");
-		SetAsideDescriptor shown = shown(invalid, "poison");
+		DeadLetterDescriptor shown = shown(invalid, "poison");
 		assertThat(shown.error().type()).isEqualTo(InvalidTopicException.class.getName());
 		assertThat(change("discard", shown.id()).outcome()).isEqualTo(Change.DONE);
 		assertThat(rows(shown.id())).isZero();
