@@ -18,6 +18,8 @@ import javax.tools.ToolProvider;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.boot.SpringApplicationAotProcessor;
 import tools.jackson.databind.JsonNode;
 
@@ -27,9 +29,10 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for the service with ahead-of-time processing, on the JVM.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class AheadOfTimeTests {
 
-	private static final Duration TIMEOUT = Duration.ofMinutes(1);
+	private static final Duration TIMEOUT = Duration.ofMinutes(2);
 
 	@TempDir
 	private Path directory;
@@ -91,7 +94,7 @@ class AheadOfTimeTests {
 		paths.add(System.getProperty("java.class.path"));
 		return (main, arguments) -> {
 			List<String> command = new ArrayList<>(List.of(System.getProperty("java.home") + "/bin/java", "-cp",
-					String.join(File.pathSeparator, paths), "-XX:TieredStopAtLevel=1"));
+					String.join(File.pathSeparator, paths), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
 			command.addAll(options);
 			command.add(main.getName());
 			command.addAll(List.of(arguments));
