@@ -3,6 +3,7 @@ package dev.idempotency.jdbc;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 
 import org.jspecify.annotations.Nullable;
@@ -29,12 +30,12 @@ final class H2Dialect implements Dialect {
 
 	@Override
 	public OutboxSql outbox(TableName table) {
-		return new H2OutboxSql(table);
+		return new Outbox(table);
 	}
 
 	@Override
 	public Catalog catalog() {
-		return new H2Catalog();
+		return new Schema();
 	}
 
 	// H2 has no lock that a transaction can try to take without waiting.
@@ -90,6 +91,125 @@ final class H2Dialect implements Dialect {
 	@Override
 	public boolean isAborted(Connection connection) {
 		return false;
+	}
+
+	/**
+	 * The catalog of H2. It checks no privileges, because H2 is supported for tests only.
+	 */
+	private static final class Schema extends Catalog {
+
+		// Unquoted names are in upper case or in lower case, depending on the settings
+		// of H2.
+		private static final String COLUMNS = """
+				SELECT LOWER(TABLE_NAME), LOWER(COLUMN_NAME), DATA_TYPE, IS_NULLABLE = 'NO',
+				  COLUMN_DEFAULT IS NOT NULL OR IS_IDENTITY = 'YES' OR IS_GENERATED = 'ALWAYS'
+				FROM INFORMATION_SCHEMA.COLUMNS WHERE LOWER(TABLE_SCHEMA) = LOWER(:schema) AND LOWER(TABLE_NAME) = ANY (:names)""";
+
+		Schema() {
+			super(COLUMNS);
+		}
+
+		@Override
+		List<String> migrations() {
+			return List.of("dev/idempotency/jdbc/h2");
+		}
+
+		@Override
+		@Nullable String schema(Connection connection, TableName table) throws SQLException {
+			return connection.getSchema();
+		}
+
+		@Override
+		void requireLayout(Connection connection, TableName table) {
+		}
+
+		@Override
+		void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables,
+				List<String> functions) {
+		}
+
+		@Override
+		void requireMigration(Connection connection, TableName table, List<String> scripts) {
+		}
+
+		@Override
+		boolean hasOtherOwner(Connection connection, TableName table) {
+			return false;
+		}
+
+		@Override
+		String databaseIdentity(Connection connection) throws SQLException {
+			return SqlStatement.of("SELECT CURRENT_CATALOG || COALESCE(DATABASE_PATH(), '')")
+				.first(connection, Parameters.none(), (row) -> row.getString(1))
+				.orElseThrow();
+		}
+
+	}
+
+	/**
+	 * The statements of an outbox in H2.
+	 */
+	private static final class Outbox extends OutboxSql {
+
+		private static final String SAME_KEY = "TRUE";
+
+		private static final String SOME = """
+				SELECT TRUE FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT 1""";
+
+		private static final String ROWS = """
+				SELECT %3$s FROM %1$s o WHERE o.lane = ANY(:lanes) AND %2$s ORDER BY o.position LIMIT :limit""";
+
+		private static final String OTHERS = "NOT (o.topic = ANY(:topics)) AND ";
+
+		private static final String DELETE = """
+				SELECT COUNT(*), MAX(published_at) FROM OLD TABLE (DELETE FROM %1$s WHERE id IN (
+				  SELECT id FROM %1$s WHERE published_at <= DATEADD(MILLISECOND, -CAST(:patience AS BIGINT), CURRENT_TIMESTAMP)
+				    AND published_at >= COALESCE(CAST(:reached AS TIMESTAMP WITH TIME ZONE), published_at)
+				  ORDER BY published_at FETCH FIRST :limit ROWS ONLY FOR UPDATE SKIP LOCKED))""";
+
+		private static final String BACKLOG = """
+				SELECT DATEDIFF(MILLISECOND, published_at, CURRENT_TIMESTAMP)
+				FROM %1$s WHERE published_at IS NOT NULL ORDER BY published_at FETCH FIRST ROW ONLY""";
+
+		Outbox(TableName table) {
+			super(table, "h2-outbox", claims(table, ""), claims(table, OTHERS), DELETE, BACKLOG);
+		}
+
+		// H2 is supported for tests only: the statement may read all pending messages.
+		private static Claims claims(TableName table, String others) {
+			String due = others + due(table, SAME_KEY);
+			String rows = ROWS.formatted(table, due, columns(table, SAME_KEY));
+			return new Claims(lockLanes(table, "", SOME.formatted(table, due)), rows);
+		}
+
+		@Override
+		int limit(int all, int lanes) {
+			return all;
+		}
+
+		@Override
+		String now() {
+			return "CURRENT_TIMESTAMP";
+		}
+
+		@Override
+		String later() {
+			return "DATEADD(MILLISECOND, CAST(:delay AS BIGINT), CURRENT_TIMESTAMP)";
+		}
+
+		@Override
+		String unblock() {
+			return unblock("SELECT b.id FROM " + table()
+					+ " b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "
+					+ table() + " f WHERE f.id = b.blocked_by AND f.set_aside_at IS NOT NULL) "
+					+ "ORDER BY b.position LIMIT :limit");
+		}
+
+		@Override
+		@Nullable String notifyRelays() {
+			return null;
+		}
+
 	}
 
 }
