@@ -9,6 +9,8 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -36,6 +38,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for handlers that run for several leases, in a process that is frozen or killed.
  */
+@Execution(ExecutionMode.CONCURRENT)
 @ResourceLock("processes")
 @Order(1)
 class LongHandlerTests {

@@ -16,7 +16,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for a process that is killed repeatedly under load.
  */
 @Tag("storm")
-@ResourceLock("processes")
+@ResourceLock("storms")
 @Order(1)
 class KillTests {
 

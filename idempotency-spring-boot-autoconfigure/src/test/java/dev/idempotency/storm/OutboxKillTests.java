@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for an outbox whose processes and broker are killed under load.
  */
 @Tag("storm")
-@ResourceLock("processes")
+@ResourceLock("storms")
 @Tag("promise-1")
 @Tag("promise-5")
 @Order(1)

@@ -23,7 +23,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * duration and adds tests of leased mode.
  */
 @Tag("storm")
-@ResourceLock("processes")
+@ResourceLock("storms")
 @Order(1)
 class RebalanceStormTests {
 
