@@ -183,6 +183,12 @@ final class BatchPlan<T> {
 		this.results.set(index, new IdempotentResult<>(result, false));
 	}
 
+	void done(List<Integer> items, List<@Nullable T> values) {
+		for (int i = 0; i < items.size(); i++) {
+			done(items.get(i), values.get(i));
+		}
+	}
+
 	/**
 	 * Block an item whose execution is not recorded.
 	 * @param index the index of the item
@@ -191,6 +197,10 @@ final class BatchPlan<T> {
 	void undone(int index, OperationBlockedException reason) {
 		this.results.set(index, null);
 		item(index).block(reason);
+	}
+
+	void undone(List<Integer> items, OperationBlockedException why) {
+		items.forEach((index) -> undone(index, why));
 	}
 
 	/**

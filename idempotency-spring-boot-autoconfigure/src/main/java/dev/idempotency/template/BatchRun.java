@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -127,13 +128,16 @@ final class BatchRun<T> {
 	/**
 	 * Run the handler.
 	 * @param due the indexes of the items that it processes
-	 * @param executions their executions
+	 * @param executions returns the execution of an item, {@code null} if it is not
+	 * protected
 	 * @return a result for each of them
 	 * @throws Throwable if the handler throws an exception
 	 */
-	List<@Nullable T> run(List<Integer> due, List<@Nullable IdempotentExecution> executions) throws Throwable {
+	List<@Nullable T> run(List<Integer> due, IntFunction<@Nullable IdempotentExecution> executions) throws Throwable {
 		this.started = true;
-		List<@Nullable IdempotentExecution> previous = Holder.bind(Collections.unmodifiableList(executions));
+		List<@Nullable IdempotentExecution> current = new ArrayList<>(due.size());
+		due.forEach((index) -> current.add(executions.apply(index)));
+		List<@Nullable IdempotentExecution> previous = Holder.bind(Collections.unmodifiableList(current));
 		try {
 			return checked(this.handler.handle(due), due);
 		}
@@ -153,15 +157,12 @@ final class BatchRun<T> {
 		}
 		try {
 			this.started = true;
-			List<@Nullable T> values = checked(this.handler.handle(due), due);
-			for (int i = 0; i < due.size(); i++) {
-				this.plan.done(due.get(i), values.get(i));
-			}
+			this.plan.done(due, checked(this.handler.handle(due), due));
 		}
 		catch (Throwable ex) {
 			int position = failedAt(due, ex);
-			for (int i = 0; i < position; i++) {
-				this.plan.done(due.get(i), null);
+			if (position > 0) {
+				this.plan.done(due.subList(0, position), noResults(position));
 			}
 			this.plan.fail((position < 0) ? -1 : due.get(position), ex);
 		}

@@ -215,7 +215,7 @@ final class LeasedBatch<T> {
 	private void run(List<Integer> due) {
 		List<@Nullable T> values;
 		try {
-			values = this.run.run(due, executions(due));
+			values = this.run.run(due, this::execution);
 		}
 		catch (Throwable ex) {
 			failed(due, ex);
@@ -236,13 +236,9 @@ final class LeasedBatch<T> {
 		}
 	}
 
-	private List<@Nullable IdempotentExecution> executions(List<Integer> due) {
-		List<@Nullable IdempotentExecution> executions = new ArrayList<>(due.size());
-		for (int index : due) {
-			OwnedClaim claim = this.owned.get(index);
-			executions.add((claim != null) ? claim.execution() : null);
-		}
-		return executions;
+	private @Nullable IdempotentExecution execution(int index) {
+		OwnedClaim claim = this.owned.get(index);
+		return (claim != null) ? claim.execution() : null;
 	}
 
 	private void failed(List<Integer> due, Throwable error) {
@@ -251,7 +247,7 @@ final class LeasedBatch<T> {
 		if (position < 0) {
 			if (blocked != null) {
 				release(due);
-				due.forEach((index) -> this.plan.undone(index, blocked));
+				this.plan.undone(due, blocked);
 			}
 			else {
 				fail(due, error);
@@ -292,7 +288,7 @@ final class LeasedBatch<T> {
 			lost(mine, this.settlements.complete(this.run.subject(mine), claims(mine), stored));
 		}
 		catch (OperationBlockedException ex) {
-			mine.forEach((index) -> this.plan.undone(index, ex));
+			this.plan.undone(mine, ex);
 		}
 	}
 

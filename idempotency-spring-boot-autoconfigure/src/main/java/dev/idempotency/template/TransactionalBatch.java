@@ -1,6 +1,5 @@
 package dev.idempotency.template;
 
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -164,7 +163,7 @@ final class TransactionalBatch<T> {
 		Map<Integer, Completion> completions;
 		boolean withoutEffect;
 		try {
-			values = this.run.run(due, executions(due));
+			values = this.run.run(due, this::execution);
 			completions = completions(due, values);
 			withoutEffect = Transactions.isRollbackOnly(transaction, this.boundary);
 			if (!withoutEffect) {
@@ -183,26 +182,20 @@ final class TransactionalBatch<T> {
 				completeWithoutEffect(due, completions);
 			}
 			catch (OperationBlockedException ex) {
-				undone(due, ex);
+				this.plan.undone(due, ex);
 				return false;
 			}
 		}
 		completions
 			.forEach((index, completion) -> this.cache.add(this.plan.item(index).operation(), completion.result()));
-		for (int i = 0; i < due.size(); i++) {
-			this.plan.done(due.get(i), values.get(i));
-		}
+		this.plan.done(due, values);
 		return false;
 	}
 
-	private List<@Nullable IdempotentExecution> executions(List<Integer> due) {
-		List<@Nullable IdempotentExecution> executions = new ArrayList<>(due.size());
-		for (int index : due) {
-			Item item = this.plan.item(index);
-			executions.add((item.claim() instanceof Claim.Acquired acquired)
-					? new ClaimedExecution(item.operation().key(), acquired) : null);
-		}
-		return executions;
+	private @Nullable IdempotentExecution execution(int index) {
+		Item item = this.plan.item(index);
+		return (item.claim() instanceof Claim.Acquired acquired)
+				? new ClaimedExecution(item.operation().key(), acquired) : null;
 	}
 
 	private Map<Integer, Completion> completions(List<Integer> due, List<@Nullable T> values) {
@@ -271,20 +264,16 @@ final class TransactionalBatch<T> {
 		}
 		catch (OperationBlockedException ex) {
 			ex.addSuppressed(error);
-			undone(due, ex);
+			this.plan.undone(due, ex);
 			return false;
 		}
 		if (blocked != null) {
-			undone(due, blocked);
+			this.plan.undone(due, blocked);
 			return false;
 		}
 		this.plan.unclaim();
 		this.plan.fail((position < 0) ? -1 : due.get(position), error);
 		return position > 0;
-	}
-
-	private void undone(List<Integer> due, OperationBlockedException reason) {
-		due.forEach((index) -> this.plan.undone(index, reason));
 	}
 
 	private void noteFailures(List<Integer> failed, Throwable error, boolean inDoubt) {
