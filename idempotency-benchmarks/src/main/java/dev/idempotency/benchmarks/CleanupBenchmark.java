@@ -22,7 +22,6 @@ import dev.idempotency.benchmarks.CleanupLoad.Latencies;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
-import dev.idempotency.jdbc.TableName;
 import dev.idempotency.template.IdempotencyListener;
 
 /**
@@ -31,7 +30,7 @@ import dev.idempotency.template.IdempotencyListener;
  */
 public final class CleanupBenchmark {
 
-	private static final TableName TABLE = TableName.of("idempotency_record");
+	private static final String TABLE = "idempotency_record";
 
 	private static final int THREADS = 4;
 

@@ -16,7 +16,6 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.jdbc.JdbcOutboxStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
-import dev.idempotency.jdbc.TableName;
 import dev.idempotency.outbox.Outbox;
 import dev.idempotency.outbox.RelaySettings;
 import dev.idempotency.outbox.TransactionalOutbox;
@@ -33,7 +32,7 @@ final class OutboxSetUp {
 
 	static final int KEYS = 1000;
 
-	private static final TableName TABLE = TableName.of("idempotency_outbox");
+	private static final String TABLE = "idempotency_outbox";
 
 	private static final int PARTITIONS = 6;
 

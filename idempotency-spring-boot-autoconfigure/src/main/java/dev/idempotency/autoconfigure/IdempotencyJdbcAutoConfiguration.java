@@ -23,7 +23,6 @@ import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
 import dev.idempotency.jdbc.Layout;
-import dev.idempotency.jdbc.TableName;
 import dev.idempotency.store.IdempotencyStore;
 
 /**
@@ -57,7 +56,7 @@ public final class IdempotencyJdbcAutoConfiguration {
 		// Checked before the database is changed.
 		StoreCandidates.requireOne(beanFactory);
 		Jdbc jdbc = properties.jdbc();
-		TableName table = TableName.of(jdbc.table());
+		String table = jdbc.table();
 		DataSource dataSource = Database.find(beanFactory, dataSources, jdbc.dataSource());
 		prepare(beanFactory, dataSource, table, properties);
 		PlatformTransactionManager manager = JdbcTransactionManagers.find(beanFactory, dataSource,
@@ -75,7 +74,7 @@ public final class IdempotencyJdbcAutoConfiguration {
 		return store;
 	}
 
-	private static void prepare(ConfigurableListableBeanFactory beanFactory, DataSource dataSource, TableName table,
+	private static void prepare(ConfigurableListableBeanFactory beanFactory, DataSource dataSource, String table,
 			IdempotencyProperties properties) {
 		Jdbc jdbc = properties.jdbc();
 		if (jdbc.schema() == Schema.MIGRATE) {

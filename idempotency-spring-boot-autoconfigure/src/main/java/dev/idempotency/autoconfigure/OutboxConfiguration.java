@@ -39,7 +39,6 @@ import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jdbc.JdbcOutboxStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
-import dev.idempotency.jdbc.TableName;
 import dev.idempotency.outbox.Outbox;
 import dev.idempotency.outbox.OutboxContext;
 import dev.idempotency.outbox.OutboxListener;
@@ -82,7 +81,7 @@ class OutboxConfiguration {
 					"Set 'spring.datasource.url', or set 'idempotency.outbox.enabled' to 'false'.");
 		}
 		DataSource dataSource = Database.find(beanFactory, dataSources, jdbc.dataSource());
-		TableName table = TableName.of(properties.outbox().table());
+		String table = properties.outbox().table();
 		if (jdbc.schema() == Schema.MIGRATE) {
 			JdbcSchemaMigration.migrateOutbox(dataSource, Database.migrations(beanFactory, dataSource), table);
 		}

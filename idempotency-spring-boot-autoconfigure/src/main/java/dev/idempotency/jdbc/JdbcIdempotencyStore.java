@@ -73,24 +73,24 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	/**
 	 * Create a store in a single table.
 	 * @param dataSource the database, the same object that the transaction manager has
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @param timeout how long a call may take once it has a connection; half of it may be
 	 * spent waiting for a lock
 	 */
-	public JdbcIdempotencyStore(DataSource dataSource, TableName table, Duration timeout) {
+	public JdbcIdempotencyStore(DataSource dataSource, String table, Duration timeout) {
 		this(dataSource, table, timeout, Layout.SINGLE, Duration.ZERO);
 	}
 
 	/**
 	 * Create a store.
 	 * @param dataSource the database, the same object that the transaction manager has
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @param timeout how long a call may take once it has a connection; half of it may be
 	 * spent waiting for a lock
 	 * @param layout how the records are kept
 	 * @param partitionInterval how long records are added to a partition
 	 */
-	public JdbcIdempotencyStore(DataSource dataSource, TableName table, Duration timeout, Layout layout,
+	public JdbcIdempotencyStore(DataSource dataSource, String table, Duration timeout, Layout layout,
 			Duration partitionInterval) {
 		this(dataSource, table, timeout, layout, partitionInterval, null);
 	}
@@ -98,7 +98,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	/**
 	 * Create a store that renews leases with separate connections.
 	 * @param dataSource the database, the same object that the transaction manager has
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @param timeout how long a call may take once it has a connection; half of it may be
 	 * spent waiting for a lock
 	 * @param layout how the records are kept
@@ -107,18 +107,18 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	 * {@code null} to renew leases with connections of the first {@link DataSource};
 	 * closed with the store if it can be closed
 	 */
-	public JdbcIdempotencyStore(DataSource dataSource, TableName table, Duration timeout, Layout layout,
+	public JdbcIdempotencyStore(DataSource dataSource, String table, Duration timeout, Layout layout,
 			Duration partitionInterval, @Nullable DataSource renewals) {
 		if (timeout.compareTo(MIN_TIMEOUT) < 0) {
 			throw new IdempotencyConfigurationException("The time-out of the idempotency store is " + timeout + ".",
 					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
 		}
 		this.dataSource = dataSource;
-		this.table = table;
+		this.table = TableName.of(table);
 		this.timeout = timeout;
 		Dialect dialect = DatabaseInspection.dialect(dataSource, layout);
 		String isolation = DatabaseInspection.isolation(dataSource, dialect);
-		TableName qualified = DatabaseInspection.qualified(dataSource, dialect, table);
+		TableName qualified = DatabaseInspection.qualified(dataSource, dialect, this.table);
 		this.executor = new JdbcExecutor(dataSource, dialect, isolation);
 		this.sql = dialect.records(qualified, timeout.dividedBy(2));
 		this.claims = new JdbcClaims(this.sql, dialect);

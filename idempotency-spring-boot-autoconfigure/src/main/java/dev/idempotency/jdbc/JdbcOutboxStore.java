@@ -86,14 +86,14 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * and key.
 	 * @param dataSource the database, the same object that the transaction manager has
 	 * @param manager the manager of the transactions in which messages are sent
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @param timeout how long a statement may take that the application waits for
 	 * @param retention how long a message is kept after its publication; zero deletes it
 	 * at once
 	 * @param logged whether change data capture (Debezium) publishes the rows, so that no
 	 * relay is needed
 	 */
-	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, TableName table, Duration timeout,
+	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, String table, Duration timeout,
 			Duration retention, boolean logged) {
 		this(dataSource, manager, table, timeout, retention, logged, OutboxStore.OnRefused.BLOCK_KEY);
 	}
@@ -102,7 +102,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * Create an outbox.
 	 * @param dataSource the database, the same object that the transaction manager has
 	 * @param manager the manager of the transactions in which messages are sent
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @param timeout how long a statement may take that the application waits for
 	 * @param retention how long a message is kept after its publication; zero deletes it
 	 * at once
@@ -111,7 +111,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * @param onRefused whether a dead letter blocks later messages with the same topic
 	 * and key
 	 */
-	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, TableName table, Duration timeout,
+	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, String table, Duration timeout,
 			Duration retention, boolean logged, OutboxStore.OnRefused onRefused) {
 		if (retention.isNegative()) {
 			throw new IdempotencyConfigurationException("The outbox keeps published messages for " + retention + ".",
@@ -126,14 +126,14 @@ public final class JdbcOutboxStore implements OutboxStore {
 		}
 		this.dataSource = dataSource;
 		this.manager = manager;
-		this.table = table;
+		this.table = TableName.of(table);
 		this.timeout = timeout;
 		this.retention = retention;
 		this.logged = logged;
 		this.onRefused = onRefused;
 		this.dialect = DatabaseInspection.dialect(dataSource, Layout.SINGLE);
 		this.executor = new JdbcExecutor(dataSource, this.dialect);
-		this.qualified = DatabaseInspection.qualified(dataSource, this.dialect, table);
+		this.qualified = DatabaseInspection.qualified(dataSource, this.dialect, this.table);
 		this.sql = this.dialect.outbox(this.qualified);
 		this.insert = OutboxRowMapper.insert(this.qualified, logged);
 	}

@@ -32,35 +32,35 @@ public final class JdbcSchemaMigration {
 	/**
 	 * Bring the schema of a single table up to date.
 	 * @param dataSource the database
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 */
-	public static void migrate(DataSource dataSource, TableName table) {
+	public static void migrate(DataSource dataSource, String table) {
 		migrate(dataSource, table, Layout.SINGLE);
 	}
 
 	/**
 	 * Bring the schema up to date.
 	 * @param dataSource the database
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @param layout how the records are kept
 	 * @throws IdempotencyConfigurationException if the table exists and is not
 	 * partitioned, but the layout is
 	 */
-	public static void migrate(DataSource dataSource, TableName table, Layout layout) {
+	public static void migrate(DataSource dataSource, String table, Layout layout) {
 		migrate(dataSource, table, layout, false);
 	}
 
 	/**
 	 * Bring the schema up to date.
 	 * @param dataSource the database
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @param layout how the records are kept
 	 * @param convert whether a single table, even an empty one, may be converted to a
 	 * partitioned one, which cannot be undone
 	 * @throws IdempotencyConfigurationException if a single table would have to be
 	 * converted and may not
 	 */
-	public static void migrate(DataSource dataSource, TableName table, Layout layout, boolean convert) {
+	public static void migrate(DataSource dataSource, String table, Layout layout, boolean convert) {
 		migrate(dataSource, dataSource, table, layout, convert);
 	}
 
@@ -70,14 +70,19 @@ public final class JdbcSchemaMigration {
 	 * whose name has no schema
 	 * @param migrations the database with a user who may create tables; a table that only
 	 * the user of the store owns is migrated by that user
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @param layout how the records are kept
 	 * @param convert whether a single table, even an empty one, may be converted to a
 	 * partitioned one, which cannot be undone
 	 * @throws IdempotencyConfigurationException if a single table would have to be
 	 * converted and may not, or if the user may not run the migrations
 	 */
-	public static void migrate(DataSource dataSource, DataSource migrations, TableName table, Layout layout,
+	public static void migrate(DataSource dataSource, DataSource migrations, String table, Layout layout,
+			boolean convert) {
+		migrate(dataSource, migrations, TableName.of(table), layout, convert);
+	}
+
+	private static void migrate(DataSource dataSource, DataSource migrations, TableName table, Layout layout,
 			boolean convert) {
 		Dialect dialect = DatabaseInspection.dialect(dataSource, layout);
 		Catalog catalog = dialect.catalog();
@@ -95,9 +100,9 @@ public final class JdbcSchemaMigration {
 	/**
 	 * Bring the schema of an outbox up to date.
 	 * @param dataSource the database
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 */
-	public static void migrateOutbox(DataSource dataSource, TableName table) {
+	public static void migrateOutbox(DataSource dataSource, String table) {
 		migrateOutbox(dataSource, dataSource, table);
 	}
 
@@ -107,9 +112,13 @@ public final class JdbcSchemaMigration {
 	 * whose name has no schema
 	 * @param migrations the database with a user who may create tables; a table that only
 	 * the user of the outbox owns is migrated by that user
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 */
-	public static void migrateOutbox(DataSource dataSource, DataSource migrations, TableName table) {
+	public static void migrateOutbox(DataSource dataSource, DataSource migrations, String table) {
+		migrateOutbox(dataSource, migrations, TableName.of(table));
+	}
+
+	private static void migrateOutbox(DataSource dataSource, DataSource migrations, TableName table) {
 		Dialect dialect = DatabaseInspection.dialect(dataSource, Layout.SINGLE);
 		migrate(dataSource, migrations, dialect.catalog(), DatabaseInspection.qualified(dataSource, dialect, table),
 				RequiredTable.ofOutbox(table, false), List.of(dialect.outbox(table).migrations()));

@@ -27,11 +27,11 @@ public final class JdbcSchemaValidation {
 	 * additional columns need no value, and that the user of the {@link DataSource} has
 	 * the privileges.
 	 * @param dataSource the database
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @throws IdempotencyConfigurationException if anything is missing or different
 	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
 	 */
-	public static void validate(DataSource dataSource, TableName table) {
+	public static void validate(DataSource dataSource, String table) {
 		validate(dataSource, table, Layout.SINGLE);
 	}
 
@@ -40,26 +40,26 @@ public final class JdbcSchemaValidation {
 	 * record, that additional columns need no value, and that the user of the
 	 * {@link DataSource} has the privileges.
 	 * @param dataSource the database
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @param layout how the records are kept
 	 * @throws IdempotencyConfigurationException if anything is missing or different
 	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
 	 */
-	public static void validate(DataSource dataSource, TableName table, Layout layout) {
-		check(dataSource, table, layout, true);
+	public static void validate(DataSource dataSource, String table, Layout layout) {
+		check(dataSource, TableName.of(table), layout, true);
 	}
 
 	/**
 	 * Make sure that the table exists with its layout, and that the user of the
 	 * {@link DataSource} has the privileges.
 	 * @param dataSource the database
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @param layout how the records are kept
 	 * @throws IdempotencyConfigurationException if the table or a privilege is missing
 	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
 	 */
-	public static void requirePrivileges(DataSource dataSource, TableName table, Layout layout) {
-		check(dataSource, table, layout, false);
+	public static void requirePrivileges(DataSource dataSource, String table, Layout layout) {
+		check(dataSource, TableName.of(table), layout, false);
 	}
 
 	/**
@@ -69,11 +69,12 @@ public final class JdbcSchemaValidation {
 	 * @throws IdempotencyConfigurationException if a privilege is missing
 	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
 	 */
-	public static void requireMaintenance(DataSource dataSource, TableName table) {
+	public static void requireMaintenance(DataSource dataSource, String table) {
+		TableName name = TableName.of(table);
 		DatabaseInspection.ask(dataSource, (connection) -> {
 			Dialect dialect = DatabaseInspection.dialect(connection, Layout.PARTITIONED);
-			dialect.catalog().requireMaintenance(connection, DatabaseInspection.qualified(connection, dialect, table));
-			return table;
+			dialect.catalog().requireMaintenance(connection, DatabaseInspection.qualified(connection, dialect, name));
+			return name;
 		});
 	}
 
@@ -82,11 +83,11 @@ public final class JdbcSchemaValidation {
 	 * message, that additional columns need no value, that no lane is missing, and that
 	 * the user of the {@link DataSource} has the privileges.
 	 * @param dataSource the database
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @throws IdempotencyConfigurationException if anything is missing or different
 	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
 	 */
-	public static void validateOutbox(DataSource dataSource, TableName table) {
+	public static void validateOutbox(DataSource dataSource, String table) {
 		validateOutbox(dataSource, table, false);
 	}
 
@@ -95,28 +96,28 @@ public final class JdbcSchemaValidation {
 	 * message, that additional columns need no value, that no lane is missing, and that
 	 * the user of the {@link DataSource} has the privileges.
 	 * @param dataSource the database
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @param onlySends whether other instances publish and delete the messages, so that
 	 * the user only needs the privileges to send
 	 * @throws IdempotencyConfigurationException if anything is missing or different
 	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
 	 */
-	public static void validateOutbox(DataSource dataSource, TableName table, boolean onlySends) {
-		checkOutbox(dataSource, table, onlySends, true);
+	public static void validateOutbox(DataSource dataSource, String table, boolean onlySends) {
+		checkOutbox(dataSource, TableName.of(table), onlySends, true);
 	}
 
 	/**
 	 * Make sure that the tables of an outbox exist, that no lane is missing, and that the
 	 * user of the {@link DataSource} has the privileges.
 	 * @param dataSource the database
-	 * @param table the name of the table
+	 * @param table the name of the table, with or without a schema
 	 * @param onlySends whether other instances publish and delete the messages, so that
 	 * the user only needs the privileges to send
 	 * @throws IdempotencyConfigurationException if a table or a privilege is missing
 	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
 	 */
-	public static void requireOutboxPrivileges(DataSource dataSource, TableName table, boolean onlySends) {
-		checkOutbox(dataSource, table, onlySends, false);
+	public static void requireOutboxPrivileges(DataSource dataSource, String table, boolean onlySends) {
+		checkOutbox(dataSource, TableName.of(table), onlySends, false);
 	}
 
 	/**

@@ -16,9 +16,8 @@ import dev.idempotency.IdempotencyConfigurationException;
  * @param schema the schema, in double quotes if its case matters; {@code null} for the
  * schema in which the database finds the table at start-up
  * @param table the table
- * @since 0.1.0
  */
-public record TableName(@Nullable String schema, String table) {
+record TableName(@Nullable String schema, String table) {
 
 	// 40 characters leave room for the name of the history table within 63.
 	private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,39}");
@@ -27,7 +26,7 @@ public record TableName(@Nullable String schema, String table) {
 	// contains it.
 	private static final Pattern QUOTED = Pattern.compile("\"[^\"'%$\\\\{}\\x00-\\x1f]{1,63}\"");
 
-	public TableName {
+	TableName {
 		String name = (schema != null) ? schema + "." + table : table;
 		check(table, name);
 		// Flyway quotes both names, which the database reads in lower case
@@ -45,7 +44,7 @@ public record TableName(@Nullable String schema, String table) {
 	 * @return the parsed name
 	 * @throws IdempotencyConfigurationException if a part is not a plain identifier
 	 */
-	public static TableName of(String name) {
+	static TableName of(String name) {
 		int dot = name.indexOf('.');
 		if (name.indexOf('"') >= 0) {
 			check(name, name);

@@ -16,7 +16,6 @@ import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
-import dev.idempotency.jdbc.TableName;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
@@ -116,7 +115,7 @@ class IdempotencyAutoConfigurationTests {
 
 		@Bean
 		IdempotencyStore usersStore(DataSource dataSource) {
-			return new JdbcIdempotencyStore(dataSource, TableName.of("users"), Duration.ofSeconds(1));
+			return new JdbcIdempotencyStore(dataSource, "users", Duration.ofSeconds(1));
 		}
 
 	}
@@ -126,7 +125,7 @@ class IdempotencyAutoConfigurationTests {
 
 		@Bean
 		IdempotencyStore secondStore(DataSource dataSource) {
-			return new JdbcIdempotencyStore(dataSource, TableName.of("second"), Duration.ofSeconds(1));
+			return new JdbcIdempotencyStore(dataSource, "second", Duration.ofSeconds(1));
 		}
 
 	}

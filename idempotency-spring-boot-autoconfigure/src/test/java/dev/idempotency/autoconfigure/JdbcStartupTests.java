@@ -35,7 +35,6 @@ import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreTransacti
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.Layout;
-import dev.idempotency.jdbc.TableName;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.test.Contexts;
@@ -58,9 +57,9 @@ class JdbcStartupTests {
 
 	private static final String LOGIN = Servers.unique("login");
 
-	private static final TableName TABLE = TableName.of("idempotency_record");
+	private static final String TABLE = "idempotency_record";
 
-	private static final TableName OUTBOX = TableName.of("idempotency_outbox");
+	private static final String OUTBOX = "idempotency_outbox";
 
 	private static final String TABLE_ACTION = "Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in "
 			+ "'dev/idempotency/jdbc/postgresql' yourself.";

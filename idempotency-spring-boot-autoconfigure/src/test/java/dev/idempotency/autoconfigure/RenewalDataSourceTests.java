@@ -30,7 +30,6 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.Layout;
-import dev.idempotency.jdbc.TableName;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord.State;
@@ -167,9 +166,8 @@ class RenewalDataSourceTests {
 				}
 
 			} : pool;
-			JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, TableName.of(TestDatabase.TABLE),
-					TestDatabase.TIMEOUT, Layout.SINGLE, Duration.ZERO,
-					RenewalDataSource.forPool(used, Duration.ofSeconds(1)));
+			JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, TestDatabase.TABLE, TestDatabase.TIMEOUT,
+					Layout.SINGLE, Duration.ZERO, RenewalDataSource.forPool(used, Duration.ofSeconds(1)));
 			ClaimRequest request = TestDatabase.request(this.key);
 			assertThat(store.claim(request)).isInstanceOf(Claim.Acquired.class);
 			assertThat(store.renew(request)).isEqualTo(Settlement.SETTLED);

@@ -31,7 +31,6 @@ import org.springframework.mock.env.MockEnvironment;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
-import dev.idempotency.jdbc.TableName;
 import dev.idempotency.redis.RedisIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
@@ -227,7 +226,7 @@ class StoreChoiceTests {
 
 		@Bean
 		JdbcIdempotencyStore jdbcIdempotencyStore(DataSource dataSource) {
-			return new JdbcIdempotencyStore(dataSource, TableName.of("users"), Duration.ofSeconds(1));
+			return new JdbcIdempotencyStore(dataSource, "users", Duration.ofSeconds(1));
 		}
 
 	}

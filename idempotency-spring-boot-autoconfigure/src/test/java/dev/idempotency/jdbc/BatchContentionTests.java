@@ -71,7 +71,7 @@ class BatchContentionTests {
 
 	// The time-out is so long that the server detects a deadlock before it.
 	private static JdbcIdempotencyStore patientStore() {
-		return new JdbcIdempotencyStore(database.pool(), TableName.of(TestDatabase.TABLE), PATIENCE);
+		return new JdbcIdempotencyStore(database.pool(), TestDatabase.TABLE, PATIENCE);
 	}
 
 	@ParameterizedTest

@@ -49,8 +49,7 @@ class BatchPlanTests {
 	}
 
 	private static void run(SingleConnectionDataSource session) {
-		JdbcIdempotencyStore store = new JdbcIdempotencyStore(session, TableName.of(TestDatabase.TABLE),
-				TestDatabase.TIMEOUT);
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(session, TestDatabase.TABLE, TestDatabase.TIMEOUT);
 		Failure failure = new Failure("x", null);
 		List<ClaimRequest> requests = Stream.generate(() -> TestDatabase.request(TestDatabase.newKey()))
 			.limit(10)

@@ -46,7 +46,7 @@ class BatchStatementTests {
 		DataSource counted = ProxyDataSourceBuilder.create(database.pool())
 			.afterQuery((execution, queries) -> STATEMENTS.addAndGet(queries.size()))
 			.build();
-		store = new JdbcIdempotencyStore(counted, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT);
+		store = new JdbcIdempotencyStore(counted, TestDatabase.TABLE, TestDatabase.TIMEOUT);
 		transactions = new TransactionTemplate(new JdbcTransactionManager(counted));
 	}
 

@@ -53,7 +53,7 @@ class DefaultIsolationTests {
 		config.setTransactionIsolation(isolation);
 		config.setAutoCommit(autoCommit);
 		this.pool = new HikariDataSource(config);
-		return new JdbcIdempotencyStore(this.pool, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT, layout,
+		return new JdbcIdempotencyStore(this.pool, TestDatabase.TABLE, TestDatabase.TIMEOUT, layout,
 				TestDatabase.PARTITION_INTERVAL);
 	}
 
@@ -98,8 +98,7 @@ class DefaultIsolationTests {
 		config.setConnectionInitSql("SELECT 1");
 		config.setConnectionTestQuery("SELECT 1");
 		this.pool = new HikariDataSource(config);
-		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, TableName.of(TestDatabase.TABLE),
-				TestDatabase.TIMEOUT);
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, TestDatabase.TABLE, TestDatabase.TIMEOUT);
 		for (int i = 0; i < 3; i++) {
 			await().pollDelay(Duration.ofMillis(600)).until(() -> true);
 			assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));

@@ -109,7 +109,7 @@ class ExpiredRecordsTests {
 	void tableOfTheSameNameInAnotherSchemaHasItsOwnTurn() {
 		database.jdbc().execute("CREATE SCHEMA other");
 		try (HikariDataSource pool = Servers.pool(database.url() + "?currentSchema=other")) {
-			TableName table = TableName.of(TestDatabase.TABLE);
+			String table = TestDatabase.TABLE;
 			JdbcSchemaMigration.migrate(pool, table);
 			JdbcIdempotencyStore other = new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT);
 			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
@@ -133,8 +133,7 @@ class ExpiredRecordsTests {
 		expired(1);
 		try (HikariDataSource pool = Servers
 			.pool(database.url() + "?options=-c%20idle_in_transaction_session_timeout=100")) {
-			JdbcIdempotencyStore store = new JdbcIdempotencyStore(pool, TableName.of(TestDatabase.TABLE),
-					TestDatabase.TIMEOUT);
+			JdbcIdempotencyStore store = new JdbcIdempotencyStore(pool, TestDatabase.TABLE, TestDatabase.TIMEOUT);
 			assertThat(store.deleteExpired(100, Duration.ofMillis(400))).isOne();
 		}
 	}

@@ -69,8 +69,8 @@ class H2ClaimTests {
 		config.setAutoCommit(false);
 		ClaimRequest request = TestDatabase.request(this.key);
 		try (HikariDataSource pool = new HikariDataSource(config)) {
-			assertThat(new JdbcIdempotencyStore(pool, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT)
-				.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
+			assertThat(new JdbcIdempotencyStore(pool, TestDatabase.TABLE, TestDatabase.TIMEOUT).claim(request))
+				.isEqualTo(new Claim.Acquired(1, 1));
 		}
 		assertThat(this.database.store().complete(request, null)).isEqualTo(Settlement.SETTLED);
 	}

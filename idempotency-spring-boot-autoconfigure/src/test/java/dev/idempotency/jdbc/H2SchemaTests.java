@@ -40,7 +40,7 @@ class H2SchemaTests {
 	void storeWorksOnAMigratedTable(String name, String settings) {
 		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2") + settings)) {
 			new JdbcTemplate(pool).execute("CREATE SCHEMA ops");
-			assertThat(claim(pool, TableName.of(name))).isEqualTo(new Claim.Acquired(1, 1));
+			assertThat(claim(pool, name)).isEqualTo(new Claim.Acquired(1, 1));
 		}
 	}
 
@@ -49,7 +49,7 @@ class H2SchemaTests {
 	@Test
 	void tableIsUsableAfterItsCreatingConnectionIsClosed() {
 		String url = "mem:" + Servers.unique("h2") + ";DB_CLOSE_DELAY=-1";
-		TableName table = TableName.of("records");
+		String table = "records";
 		try (HikariDataSource pool = pool(url)) {
 			claim(pool, table);
 		}
@@ -63,7 +63,7 @@ class H2SchemaTests {
 	@Tag("promise-3")
 	void recordsInAFileSurviveARestart() {
 		IdempotencyKey key = TestDatabase.newKey();
-		TableName table = TableName.of("records");
+		String table = "records";
 		try (HikariDataSource pool = pool("file:" + this.directory.resolve("db"))) {
 			claim(pool, table);
 			new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT).claim(TestDatabase.request(key));
@@ -79,7 +79,7 @@ class H2SchemaTests {
 	void missingTableIsInvalid() {
 		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2"))) {
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)
-				.isThrownBy(() -> JdbcSchemaValidation.validate(pool, TableName.of("records")));
+				.isThrownBy(() -> JdbcSchemaValidation.validate(pool, "records"));
 		}
 	}
 
@@ -89,12 +89,12 @@ class H2SchemaTests {
 		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2"))) {
 			new JdbcTemplate(pool).execute("CREATE TABLE records (something integer)");
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)
-				.isThrownBy(() -> JdbcSchemaMigration.migrate(pool, TableName.of("records")))
+				.isThrownBy(() -> JdbcSchemaMigration.migrate(pool, "records"))
 				.withMessageContaining("already exists");
 		}
 	}
 
-	private static Claim claim(HikariDataSource pool, TableName table) {
+	private static Claim claim(HikariDataSource pool, String table) {
 		JdbcSchemaMigration.migrate(pool, table);
 		JdbcSchemaValidation.validate(pool, table);
 		return new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT)

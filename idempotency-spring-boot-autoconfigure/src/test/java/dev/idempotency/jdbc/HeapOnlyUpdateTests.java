@@ -26,8 +26,7 @@ class HeapOnlyUpdateTests {
 		try (TestDatabase database = TestDatabase.create()) {
 			SingleConnectionDataSource session = new SingleConnectionDataSource(database.pool().getJdbcUrl(),
 					Servers.postgres().username(), Servers.postgres().password(), true);
-			JdbcIdempotencyStore store = new JdbcIdempotencyStore(session, TableName.of(TestDatabase.TABLE),
-					TestDatabase.TIMEOUT);
+			JdbcIdempotencyStore store = new JdbcIdempotencyStore(session, TestDatabase.TABLE, TestDatabase.TIMEOUT);
 			for (int i = 0; i < ROUNDS; i++) {
 				ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 				store.claim(request);

@@ -41,7 +41,7 @@ class JdbcExecutorTests {
 		this.connection.setAutoCommit(false);
 		this.watched = new WatchedConnection(this.connection);
 		this.store = new JdbcIdempotencyStore(new SingleConnectionDataSource(this.watched.proxy(), true),
-				TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT);
+				TestDatabase.TABLE, TestDatabase.TIMEOUT);
 		this.watched.unlimited().clear();
 	}
 

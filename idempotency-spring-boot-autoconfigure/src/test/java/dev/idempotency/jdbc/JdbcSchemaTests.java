@@ -48,8 +48,8 @@ class JdbcSchemaTests {
 	@ValueSource(strings = { "records", "ops.records", "Ops.Records" })
 	void storeWorksOnAMigratedTable(String name) {
 		this.jdbc.execute("CREATE SCHEMA ops");
-		JdbcSchemaMigration.migrate(this.pool, TableName.of(name));
-		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, TableName.of(name), TestDatabase.TIMEOUT);
+		JdbcSchemaMigration.migrate(this.pool, name);
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, name, TestDatabase.TIMEOUT);
 		assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
 	}
 
@@ -59,7 +59,7 @@ class JdbcSchemaTests {
 		this.jdbc
 			.execute("CREATE DATABASE " + name + " ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
 		try (HikariDataSource latin = Servers.pool(Servers.postgres().url(name))) {
-			TableName table = TableName.of("records");
+			String table = "records";
 			JdbcSchemaMigration.migrate(latin, table);
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)
 				.isThrownBy(() -> JdbcSchemaValidation.validate(latin, table))
@@ -70,16 +70,16 @@ class JdbcSchemaTests {
 	@Test
 	void tableAndItsHistoryAreInTheNamedSchema() {
 		this.jdbc.execute("CREATE SCHEMA ops");
-		JdbcSchemaMigration.migrate(this.pool, TableName.of("ops.records"));
+		JdbcSchemaMigration.migrate(this.pool, "ops.records");
 		assertThat(tables()).containsExactly("ops.records", "ops.records_schema_history");
 	}
 
 	@Test
 	void repeatedMigrationKeepsTheRecords() {
-		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
-		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, TableName.of("records"), TestDatabase.TIMEOUT);
+		JdbcSchemaMigration.migrate(this.pool, "records");
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, "records", TestDatabase.TIMEOUT);
 		store.claim(TestDatabase.request(TestDatabase.newKey()));
-		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		JdbcSchemaMigration.migrate(this.pool, "records");
 		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM records", Long.class)).isOne();
 	}
 
@@ -87,27 +87,27 @@ class JdbcSchemaTests {
 	@Tag("promise-13")
 	void historyOfTheApplicationIsUnchanged() {
 		this.jdbc.execute("CREATE TABLE flyway_schema_history (version text)");
-		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		JdbcSchemaMigration.migrate(this.pool, "records");
 		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM flyway_schema_history", Long.class)).isZero();
 	}
 
 	@Test
 	void migratedTableIsValid() {
-		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
-		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")));
+		JdbcSchemaMigration.migrate(this.pool, "records");
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, "records"));
 	}
 
 	@Test
 	@Tag("promise-12")
 	void missingTableIsInvalid() {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")));
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, "records"));
 	}
 
 	// Not every pool rolls back a returned connection.
 	@Test
 	void noLaneIsLockedAfterValidation() {
-		TableName table = TableName.of("box");
+		String table = "box";
 		JdbcSchemaMigration.migrateOutbox(this.pool, table);
 		SingleConnectionDataSource pooled = new SingleConnectionDataSource(this.pool.getJdbcUrl(),
 				Servers.postgres().username(), Servers.postgres().password(), true);
@@ -135,10 +135,10 @@ class JdbcSchemaTests {
 					""")
 	@Tag("promise-12")
 	void tableThatCannotStoreARecordIsInvalid(String change, String problem) {
-		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		JdbcSchemaMigration.migrate(this.pool, "records");
 		this.jdbc.execute(change);
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")))
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, "records"))
 			.withMessage("The table 'records' cannot be used: " + problem + ".");
 	}
 
@@ -153,10 +153,10 @@ class JdbcSchemaTests {
 					""")
 	@Tag("promise-12")
 	void outboxThatCannotStoreAMessageIsInvalid(String change, String problem) {
-		JdbcSchemaMigration.migrateOutbox(this.pool, TableName.of("box"));
+		JdbcSchemaMigration.migrateOutbox(this.pool, "box");
 		this.jdbc.execute(change);
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(this.pool, TableName.of("box")))
+			.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(this.pool, "box"))
 			.withMessageStartingWith("The table 'box")
 			.withMessageEndingWith("' cannot be used: " + problem + ".");
 	}
@@ -164,49 +164,49 @@ class JdbcSchemaTests {
 	@Test
 	@Tag("promise-13")
 	void tableWithAdditionalColumnsThatNeedNoValueIsValid() {
-		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		JdbcSchemaMigration.migrate(this.pool, "records");
 		this.jdbc.execute("ALTER TABLE records ADD COLUMN note text, ADD COLUMN tenant text NOT NULL DEFAULT 'none', "
 				+ "ADD COLUMN number bigint GENERATED BY DEFAULT AS IDENTITY");
-		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")));
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, "records"));
 	}
 
 	@Test
 	@Tag("promise-13")
 	void tableWithAnAdditionalColumnThatATriggerSetsIsValid() {
-		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		JdbcSchemaMigration.migrate(this.pool, "records");
 		this.jdbc.execute("ALTER TABLE records ADD COLUMN tenant text NOT NULL");
 		this.jdbc.execute("CREATE FUNCTION tenant() RETURNS trigger LANGUAGE plpgsql AS "
 				+ "$$ BEGIN NEW.tenant := current_user; RETURN NEW; END $$");
 		this.jdbc.execute("CREATE TRIGGER tenant BEFORE INSERT ON records FOR EACH ROW EXECUTE FUNCTION tenant()");
-		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, TableName.of("records"), TestDatabase.TIMEOUT);
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, "records", TestDatabase.TIMEOUT);
 		assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
-		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TableName.of("records")));
+		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, "records"));
 	}
 
 	@Test
 	void nameInAnotherCaseIsTheSameTable() {
-		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
-		JdbcSchemaMigration.migrate(this.pool, TableName.of("RECORDS"));
-		JdbcSchemaValidation.validate(this.pool, TableName.of("Records"));
+		JdbcSchemaMigration.migrate(this.pool, "records");
+		JdbcSchemaMigration.migrate(this.pool, "RECORDS");
+		JdbcSchemaValidation.validate(this.pool, "Records");
 		assertThat(tables()).containsExactly("public.records", "public.records_schema_history");
 	}
 
 	// An earlier version used the case of the name for the name of the history.
 	@Test
 	void historyInAnotherCaseIsUnchanged() {
-		JdbcSchemaMigration.migrate(this.pool, TableName.of("records"));
+		JdbcSchemaMigration.migrate(this.pool, "records");
 		this.jdbc.execute("ALTER TABLE records_schema_history RENAME TO \"RECORDS_schema_history\"");
 		for (String index : List.of("pk", "s_idx")) {
 			this.jdbc.execute("ALTER INDEX records_schema_history_" + index + " RENAME TO \"RECORDS_schema_history_"
 					+ index + "\"");
 		}
-		assertThatNoException().isThrownBy(() -> JdbcSchemaMigration.migrate(this.pool, TableName.of("RECORDS")));
+		assertThatNoException().isThrownBy(() -> JdbcSchemaMigration.migrate(this.pool, "RECORDS"));
 	}
 
 	@ParameterizedTest
 	@EnumSource
 	void tableThatWasCreatedByHandIsMigrated(Layout layout) {
-		TableName table = TableName.of("records");
+		String table = "records";
 		JdbcSchemaMigration.migrate(this.pool, table, layout);
 		List<String> versions = versions("records_schema_history");
 		this.jdbc.execute("DROP TABLE records_schema_history");
@@ -217,7 +217,7 @@ class JdbcSchemaTests {
 
 	@Test
 	void outboxThatWasCreatedByHandIsMigrated() {
-		TableName table = TableName.of("box");
+		String table = "box";
 		JdbcSchemaMigration.migrateOutbox(this.pool, table);
 		this.jdbc.execute("DROP TABLE box_schema_history");
 		JdbcSchemaMigration.migrateOutbox(this.pool, table);
@@ -227,7 +227,7 @@ class JdbcSchemaTests {
 	@ParameterizedTest
 	@EnumSource
 	void scriptsThatWereNotRunByHandAreRun(Layout layout) {
-		TableName table = TableName.of("records");
+		String table = "records";
 		JdbcSchemaMigration.migrate(this.pool, table);
 		this.jdbc.execute("ALTER TABLE records DROP COLUMN completed_at");
 		this.jdbc.execute("DROP TABLE records_schema_history");

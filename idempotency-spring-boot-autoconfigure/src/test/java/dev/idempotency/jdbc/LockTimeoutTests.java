@@ -117,7 +117,7 @@ class LockTimeoutTests {
 			SingleConnectionDataSource dataSource = new SingleConnectionDataSource(connection, true);
 			return new Session(new JdbcTemplate(dataSource),
 					new TransactionTemplate(new JdbcTransactionManager(dataSource)),
-					new JdbcIdempotencyStore(dataSource, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT));
+					new JdbcIdempotencyStore(dataSource, TestDatabase.TABLE, TestDatabase.TIMEOUT));
 		}
 
 		String lockTimeout() {

@@ -45,21 +45,21 @@ class MigrationRaceTests {
 
 	@RepeatedTest(3)
 	void concurrentInstancesCreateOneTable() throws Exception {
-		TableName table = TableName.of(this.schema + ".records");
+		String table = this.schema + ".records";
 		atOnce(() -> JdbcSchemaMigration.migrate(DATABASE, table));
 		JdbcSchemaValidation.validate(DATABASE, table);
 	}
 
 	@RepeatedTest(3)
 	void concurrentInstancesCreateOnePartitionedTable() throws Exception {
-		TableName table = TableName.of(this.schema + ".records");
+		String table = this.schema + ".records";
 		atOnce(() -> JdbcSchemaMigration.migrate(DATABASE, table, Layout.PARTITIONED));
 		JdbcSchemaValidation.validate(DATABASE, table, Layout.PARTITIONED);
 	}
 
 	@RepeatedTest(3)
 	void concurrentInstancesCreateOneOutbox() throws Exception {
-		TableName table = TableName.of(this.schema + ".outbox");
+		String table = this.schema + ".outbox";
 		atOnce(() -> JdbcSchemaMigration.migrateOutbox(DATABASE, table));
 		JdbcSchemaValidation.validateOutbox(DATABASE, table);
 	}

@@ -41,7 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("promise-1")
 class OutboxFrozenTests {
 
-	private static final TableName TABLE = TableName.of("idempotency_outbox");
+	private static final String TABLE = "idempotency_outbox";
 
 	// The messages that the broker receives.
 	private static final int LARGE = 1_000_000;

@@ -51,7 +51,7 @@ class OutboxLockTests {
 
 	private final String role = Servers.unique("relay_user_");
 
-	private final TableName table = TableName.of(Servers.unique("outbox_"));
+	private final String table = Servers.unique("outbox_");
 
 	private final List<String> sent = new CopyOnWriteArrayList<>();
 

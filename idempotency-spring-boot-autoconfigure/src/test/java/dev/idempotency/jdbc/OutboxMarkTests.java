@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("promise-1")
 class OutboxMarkTests {
 
-	private static final TableName TABLE = TableName.of("idempotency_outbox");
+	private static final String TABLE = "idempotency_outbox";
 
 	private static final int MESSAGES = 100;
 
@@ -41,7 +41,7 @@ class OutboxMarkTests {
 
 	private final Dialect dialect = new PostgresDialect(Layout.SINGLE);
 
-	private final OutboxSql sql = this.dialect.outbox(TABLE);
+	private final OutboxSql sql = this.dialect.outbox(TableName.of(TABLE));
 
 	private long nanos;
 
@@ -91,7 +91,8 @@ class OutboxMarkTests {
 	}
 
 	private void insert(Connection connection, OutboxRow row) throws SQLException {
-		try (PreparedStatement statement = connection.prepareStatement(OutboxRowMapper.insert(TABLE, false))) {
+		try (PreparedStatement statement = connection
+			.prepareStatement(OutboxRowMapper.insert(TableName.of(TABLE), false))) {
 			OutboxRowMapper.bind(statement, row);
 			statement.executeUpdate();
 		}

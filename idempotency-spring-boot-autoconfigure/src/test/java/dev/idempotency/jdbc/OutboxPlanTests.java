@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class OutboxPlanTests {
 
-	private static final TableName TABLE = TableName.of("idempotency_outbox");
+	private static final String TABLE = "idempotency_outbox";
 
 	private static final int ROWS = 20_000;
 
@@ -43,7 +43,7 @@ class OutboxPlanTests {
 	@RegisterExtension
 	TestDatabase database = TestDatabase.create();
 
-	private final OutboxSql sql = new PostgresOutboxSql(TABLE);
+	private final OutboxSql sql = new PostgresOutboxSql(TableName.of(TABLE));
 
 	private long nanos;
 

@@ -27,7 +27,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class OutboxRoundTripTests {
 
-	private static final TableName TABLE = TableName.of("idempotency_outbox");
+	private static final String TABLE = "idempotency_outbox";
 
 	private static final AtomicInteger TRIPS = new AtomicInteger();
 

@@ -37,7 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("promise-1")
 class OutboxSnapshotTests {
 
-	private static final TableName TABLE = TableName.of("idempotency_outbox");
+	private static final String TABLE = "idempotency_outbox";
 
 	private static final int ROWS = Integer.getInteger("test.snapshot.rows", 5000);
 

@@ -52,7 +52,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 @MethodSource("databases")
 class OutboxStoreTests {
 
-	private static final TableName TABLE = TableName.of("idempotency_outbox");
+	private static final String TABLE = "idempotency_outbox";
 
 	private static final int ALL = 1000;
 

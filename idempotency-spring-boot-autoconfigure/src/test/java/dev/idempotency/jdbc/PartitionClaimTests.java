@@ -68,8 +68,8 @@ class PartitionClaimTests {
 	}
 
 	private static JdbcIdempotencyStore store(DataSource dataSource) {
-		return new JdbcIdempotencyStore(dataSource, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT,
-				Layout.PARTITIONED, TestDatabase.PARTITION_INTERVAL);
+		return new JdbcIdempotencyStore(dataSource, TestDatabase.TABLE, TestDatabase.TIMEOUT, Layout.PARTITIONED,
+				TestDatabase.PARTITION_INTERVAL);
 	}
 
 	@Test

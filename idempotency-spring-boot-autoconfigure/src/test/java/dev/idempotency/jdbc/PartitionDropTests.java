@@ -240,7 +240,7 @@ class PartitionDropTests {
 	@Test
 	@Tag("promise-15")
 	void partitionsAreMaintainedWhenTheBacklogNeverEnds() {
-		JdbcIdempotencyStore frequent = new JdbcIdempotencyStore(this.database.pool(), TableName.of(TestDatabase.TABLE),
+		JdbcIdempotencyStore frequent = new JdbcIdempotencyStore(this.database.pool(), TestDatabase.TABLE,
 				TestDatabase.TIMEOUT, Layout.PARTITIONED, Duration.ofMillis(10));
 		CleanupJob job = new CleanupJob(frequent,
 				new CleanupJob.Settings(Duration.ofMinutes(1), Duration.ofMillis(30), 1, Duration.ZERO),

@@ -37,7 +37,7 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
  */
 class PartitionSchemaTests {
 
-	private static final TableName TABLE = TableName.of("records");
+	private static final String TABLE = "records";
 
 	private HikariDataSource pool;
 
@@ -63,7 +63,7 @@ class PartitionSchemaTests {
 		JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED, true);
 	}
 
-	private JdbcIdempotencyStore store(TableName table, Layout layout) {
+	private JdbcIdempotencyStore store(String table, Layout layout) {
 		return new JdbcIdempotencyStore(this.pool, table, TestDatabase.TIMEOUT, layout,
 				TestDatabase.PARTITION_INTERVAL);
 	}
@@ -132,7 +132,7 @@ class PartitionSchemaTests {
 	@ValueSource(strings = { "records", "ops.records", "Ops.Records" })
 	void storeWorksOnATableOfAnyName(String name) {
 		this.jdbc.execute("CREATE SCHEMA ops");
-		TableName table = TableName.of(name);
+		String table = name;
 		JdbcSchemaMigration.migrate(this.pool, table, Layout.PARTITIONED);
 		JdbcSchemaValidation.validate(this.pool, table, Layout.PARTITIONED);
 		JdbcIdempotencyStore store = store(table, Layout.PARTITIONED);
@@ -148,7 +148,7 @@ class PartitionSchemaTests {
 			.containsExactly(partition(table, 1), partition(table, 2), partition(table, 3));
 	}
 
-	private static String partition(TableName table, int number) {
+	private static String partition(String table, int number) {
 		return table.toString().toLowerCase() + "_p" + number;
 	}
 

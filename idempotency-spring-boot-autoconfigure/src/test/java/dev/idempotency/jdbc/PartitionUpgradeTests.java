@@ -43,7 +43,7 @@ import static org.awaitility.Awaitility.await;
 @Tag("promise-15")
 class PartitionUpgradeTests {
 
-	private static final TableName TABLE = TableName.of("records");
+	private static final String TABLE = "records";
 
 	private static final String FOLDER = "dev/idempotency/jdbc/";
 
@@ -90,7 +90,7 @@ class PartitionUpgradeTests {
 		Flyway.configure()
 			.dataSource(this.pool)
 			.locations("filesystem:" + this.scripts)
-			.table(TABLE.historyTable())
+			.table(TABLE + "_schema_history")
 			.placeholders(Map.of("table", "public.records", "name", "records"))
 			.baselineOnMigrate(true)
 			.baselineVersion("0")
@@ -153,7 +153,7 @@ class PartitionUpgradeTests {
 	@Test
 	void tableWithoutTheHistoryOfTheFirstVersionIsMigrated() throws IOException {
 		createWithTheFirstVersion();
-		this.jdbc.execute("DROP TABLE " + TABLE.historyTable());
+		this.jdbc.execute("DROP TABLE " + TABLE + "_schema_history");
 		JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED);
 		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED));
 		claimAndCompleteWithTheFirstVersion();

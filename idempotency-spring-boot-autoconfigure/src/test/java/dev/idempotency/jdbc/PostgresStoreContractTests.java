@@ -31,8 +31,8 @@ class PostgresStoreContractTests extends TransactionalIdempotencyStoreContract {
 		database.pool().copyStateTo(config);
 		config.setMaximumPoolSize(1);
 		config.addDataSourceProperty("options", "-c default_transaction_read_only=on");
-		return Optional.of(new JdbcIdempotencyStore(new HikariDataSource(config), TableName.of(TestDatabase.TABLE),
-				TestDatabase.TIMEOUT));
+		return Optional
+			.of(new JdbcIdempotencyStore(new HikariDataSource(config), TestDatabase.TABLE, TestDatabase.TIMEOUT));
 	}
 
 	@Override

@@ -60,7 +60,7 @@ class RenewAllTests {
 			.afterQuery((execution, queries) -> this.statements.addAndGet(
 					(int) queries.stream().filter((query) -> query.getQuery().contains(TestDatabase.TABLE)).count()))
 			.build();
-		this.store = new JdbcIdempotencyStore(counted, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT);
+		this.store = new JdbcIdempotencyStore(counted, TestDatabase.TABLE, TestDatabase.TIMEOUT);
 		List.of(this.first, this.second, this.third).forEach((request) -> {
 			this.database.store().claim(request);
 			this.database.endLease(request.key());

@@ -56,7 +56,7 @@ class SearchPathTests {
 
 	// Each tenant has a schema with a table of the same name.
 	private JdbcIdempotencyStore store(Layout layout) {
-		TableName table = TableName.of("records_" + layout.name().toLowerCase(Locale.ROOT));
+		String table = "records_" + layout.name().toLowerCase(Locale.ROOT);
 		for (String tenant : List.of("Tenant-b", "tenant_a")) {
 			new JdbcTemplate(pool).execute("CREATE SCHEMA IF NOT EXISTS \"" + tenant + "\"");
 			this.dataSource.tenant = tenant;
@@ -94,7 +94,7 @@ class SearchPathTests {
 	void schemaWithAnUnusualNameIsSupported() {
 		store(Layout.PARTITIONED);
 		this.dataSource.tenant = "Tenant-b";
-		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.dataSource, TableName.of("records_partitioned"),
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.dataSource, "records_partitioned",
 				TestDatabase.TIMEOUT, Layout.PARTITIONED, Duration.ofMillis(10));
 		this.dataSource.tenant = "tenant_a";
 		assertThat(store.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
@@ -108,7 +108,7 @@ class SearchPathTests {
 	void schemaWithAColonInItsNameIsSupported() {
 		new JdbcTemplate(pool).execute("CREATE SCHEMA \"tenant:c\"");
 		this.dataSource.tenant = "tenant:c";
-		TableName table = TableName.of("records");
+		String table = "records";
 		JdbcSchemaMigration.migrate(this.dataSource, table);
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT);
 		ClaimRequest owner = TestDatabase.request(this.key);
@@ -120,11 +120,10 @@ class SearchPathTests {
 	void existingTableIsFoundInTheSearchPath() {
 		JdbcTemplate jdbc = new JdbcTemplate(pool);
 		this.dataSource.tenant = "public";
-		JdbcSchemaMigration.migrate(this.dataSource, TableName.of("shared"));
+		JdbcSchemaMigration.migrate(this.dataSource, "shared");
 		jdbc.execute("CREATE SCHEMA IF NOT EXISTS tenant_a");
 		this.dataSource.tenant = "tenant_a";
-		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.dataSource, TableName.of("shared"),
-				TestDatabase.TIMEOUT);
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.dataSource, "shared", TestDatabase.TIMEOUT);
 		assertThat(store.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
 		assertThat(jdbc.queryForObject("SELECT count(*) FROM public.shared", Integer.class)).isOne();
 	}
@@ -132,7 +131,7 @@ class SearchPathTests {
 	@ParameterizedTest
 	@EnumSource
 	void migrationUsesTheTableThatTheDatabaseFinds(Layout layout) {
-		TableName table = TableName.of("found_" + layout.name().toLowerCase(Locale.ROOT));
+		String table = "found_" + layout.name().toLowerCase(Locale.ROOT);
 		this.dataSource.tenant = "public";
 		JdbcSchemaMigration.migrate(this.dataSource, table);
 		JdbcIdempotencyStore before = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT);
@@ -147,14 +146,13 @@ class SearchPathTests {
 		JdbcIdempotencyStore after = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
 				TestDatabase.PARTITION_INTERVAL);
 		assertThat(after.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Completed.class);
-		assertThat(new JdbcTemplate(pool).queryForObject("SELECT to_regclass(?)", String.class,
-				"tenant_a." + table.table()))
+		assertThat(new JdbcTemplate(pool).queryForObject("SELECT to_regclass(?)", String.class, "tenant_a." + table))
 			.isNull();
 	}
 
 	@Test
 	void migrationUsesTheOutboxThatTheDatabaseFinds() {
-		TableName table = TableName.of("found_outbox");
+		String table = "found_outbox";
 		this.dataSource.tenant = "public";
 		JdbcSchemaMigration.migrateOutbox(this.dataSource, table);
 		new JdbcTemplate(pool).execute("CREATE SCHEMA IF NOT EXISTS tenant_a");

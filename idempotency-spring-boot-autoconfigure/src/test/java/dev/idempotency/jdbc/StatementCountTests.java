@@ -48,8 +48,7 @@ class StatementCountTests {
 			.afterQuery((execution, queries) -> STATEMENTS.addAndGet(queries.size()))
 			.build();
 		JdbcTransactionManager manager = new JdbcTransactionManager(counted);
-		template = new IdempotencyTemplate(
-				new JdbcIdempotencyStore(counted, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT),
+		template = new IdempotencyTemplate(new JdbcIdempotencyStore(counted, TestDatabase.TABLE, TestDatabase.TIMEOUT),
 				new Settings(manager, false, List.of()));
 		transactions = new TransactionTemplate(manager);
 		jdbc = new JdbcTemplate(counted);

@@ -50,7 +50,7 @@ class StoreUnavailableTests {
 		gone.pool().copyStateTo(config);
 		config.setConnectionTimeout(250);
 		gonePool = new HikariDataSource(config);
-		goneStore = new JdbcIdempotencyStore(gonePool, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT);
+		goneStore = new JdbcIdempotencyStore(gonePool, TestDatabase.TABLE, TestDatabase.TIMEOUT);
 		goneStore.claim(REQUEST);
 		gone.drop();
 		gone.close();
@@ -105,7 +105,7 @@ class StoreUnavailableTests {
 	}
 
 	private static JdbcIdempotencyStore quickStore() {
-		return new JdbcIdempotencyStore(database.pool(), TableName.of(TestDatabase.TABLE), Duration.ofMillis(250));
+		return new JdbcIdempotencyStore(database.pool(), TestDatabase.TABLE, Duration.ofMillis(250));
 	}
 
 	private static void whileTableIsLocked(Runnable action) {

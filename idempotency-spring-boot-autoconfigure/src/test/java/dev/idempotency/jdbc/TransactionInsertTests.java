@@ -107,8 +107,7 @@ class TransactionInsertTests {
 	}
 
 	private Optional<Claim.Acquired> insertWaiting(Duration timeout) {
-		JdbcIdempotencyStore store = new JdbcIdempotencyStore(database.pool(), TableName.of(TestDatabase.TABLE),
-				timeout);
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(database.pool(), TestDatabase.TABLE, timeout);
 		return transactions.execute((status) -> store.insert(TestDatabase.request(this.key)));
 	}
 

@@ -27,7 +27,6 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
-import dev.idempotency.jdbc.TableName;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.test.Kafka;
@@ -227,8 +226,7 @@ class AsyncLifecycleTests {
 
 		@Bean
 		static UnreliableStore unreliableStore(DataSource dataSource) {
-			return new UnreliableStore(
-					new JdbcIdempotencyStore(dataSource, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT));
+			return new UnreliableStore(new JdbcIdempotencyStore(dataSource, TestDatabase.TABLE, TestDatabase.TIMEOUT));
 		}
 
 		CompletableFuture<Void> signal(String value) {

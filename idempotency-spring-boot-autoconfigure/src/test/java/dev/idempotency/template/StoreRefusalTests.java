@@ -24,7 +24,6 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.Mode;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
-import dev.idempotency.jdbc.TableName;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
@@ -78,7 +77,7 @@ class StoreRefusalTests {
 		config.setPassword("secret");
 		pool = new HikariDataSource(config);
 		grant("SELECT");
-		store = new JdbcIdempotencyStore(pool, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT);
+		store = new JdbcIdempotencyStore(pool, TestDatabase.TABLE, TestDatabase.TIMEOUT);
 	}
 
 	@AfterAll

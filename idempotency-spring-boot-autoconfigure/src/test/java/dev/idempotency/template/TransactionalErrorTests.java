@@ -26,7 +26,6 @@ import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
-import dev.idempotency.jdbc.TableName;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
@@ -67,7 +66,7 @@ class TransactionalErrorTests {
 	private final FailingListener failing = new FailingListener();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(
-			new JdbcIdempotencyStore(this.pool, TableName.of(TestDatabase.TABLE), TestDatabase.TIMEOUT),
+			new JdbcIdempotencyStore(this.pool, TestDatabase.TABLE, TestDatabase.TIMEOUT),
 			new Settings(this.manager, false, List.of(this.listener, this.failing)));
 
 	private final ExecutorService handlers = Executors.newSingleThreadExecutor();

@@ -17,7 +17,6 @@ import dev.idempotency.Mode;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.Layout;
-import dev.idempotency.jdbc.TableName;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
@@ -50,8 +49,8 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 		this.url = url;
 		this.pool = pool;
 		this.jdbc = jdbc;
-		JdbcSchemaMigration.migrate(this.pool, TableName.of(TABLE), layout);
-		this.store = new JdbcIdempotencyStore(this.pool, TableName.of(TABLE), TIMEOUT, layout, PARTITION_INTERVAL);
+		JdbcSchemaMigration.migrate(this.pool, TABLE, layout);
+		this.store = new JdbcIdempotencyStore(this.pool, TABLE, TIMEOUT, layout, PARTITION_INTERVAL);
 	}
 
 	/**
