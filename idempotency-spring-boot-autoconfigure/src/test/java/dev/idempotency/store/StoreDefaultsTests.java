@@ -16,9 +16,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -33,7 +31,9 @@ class StoreDefaultsTests {
 
 	private final TransactionalIdempotencyStore store = (TransactionalIdempotencyStore) Proxy.newProxyInstance(
 			StoreDefaultsTests.class.getClassLoader(), new Class<?>[] { TransactionalIdempotencyStore.class },
-			StoreDefaultsTests::call);
+			this::call);
+
+	private boolean renewalFails;
 
 	private final TransactionTemplate transaction = new TransactionTemplate(
 			new JdbcTransactionManager(database.pool()));
@@ -42,7 +42,10 @@ class StoreDefaultsTests {
 
 	private final ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
 
-	private static Object call(Object proxy, Method method, Object[] arguments) throws Throwable {
+	private Object call(Object proxy, Method method, Object[] arguments) throws Throwable {
+		if (this.renewalFails && method.getName().equals("renew")) {
+			throw new IllegalStateException(((ClaimRequest) arguments[0]).key().value());
+		}
 		try {
 			return method.isDefault() ? InvocationHandler.invokeDefault(proxy, method, arguments)
 					: method.invoke(database.store(), arguments);
@@ -105,12 +108,9 @@ class StoreDefaultsTests {
 
 	@Test
 	void firstErrorOfARenewalIsReportedAfterAllLeases() {
-		UnreliableStore unreliable = new UnreliableStore(database.store());
-		unreliable.before(StoreCall.RENEW, (claim) -> {
-			throw new IllegalStateException(claim.key().value());
-		});
+		this.renewalFails = true;
 		assertThatExceptionOfType(IllegalStateException.class)
-			.isThrownBy(() -> unreliable.renewAll(List.of(this.first, this.second)))
+			.isThrownBy(() -> this.store.renewAll(List.of(this.first, this.second)))
 			.withMessage(this.first.key().value());
 	}
 

@@ -45,6 +45,8 @@ class DeclaredTypesTests {
 			payment | T(java.util.UUID).fromString(#payload.idd) | the property 'idd'
 			payment | payload.id                                | names 'payload' without a variable
 			payment | hashCode()                                | calls 'hashCode' without a variable
+			payment | id == '1'                                 | names 'id' without a variable
+			payment | 'text'.foo                                | the property 'foo'
 			record  | #payload.paymentIdd                       | the property 'paymentIdd'
 			record  | #record.value().paymentIdd                | the property 'paymentIdd'
 			message | #payload.paymentIdd                       | the property 'paymentIdd'
@@ -89,6 +91,7 @@ class DeclaredTypesTests {
 			payment | #headers['x'].trim()
 			payment | #payload.id.format('%s %s', #tenant, 1, 2)
 			payment | #payload.kind.name()
+			payment | #payload.id.formatted()
 			record  | #payload.id + #record.value().id + #record.offset
 			message | #payload.id + #message.headers.id
 			bean    | #payload.key + #payload.value.id

@@ -4,6 +4,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Type;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -328,6 +329,21 @@ class OperationResolverTests {
 		assertThat(key("operators", "7")).isEqualTo("9");
 	}
 
+	@ParameterizedTest
+	@CsvSource({ "2026-01-02,2026-01-03,false", "2026-01-03,2026-01-02,true" })
+	void expressionMayComparePropertiesThatAreNoNumbers(LocalDate due, LocalDate paid, String late) {
+		assertThat(key("comparison", new Payment(due), paid)).isEqualTo(late);
+	}
+
+	@Test
+	void operatorThatDoesNotExistIsNamedByItsCode() {
+		this.policy = MissingKeyPolicy.REJECT;
+		assertThatExceptionOfType(IdempotencyKeyMissingException.class)
+			.isThrownBy(() -> resolve("difference", new Payment(LocalDate.EPOCH)))
+			.havingCause()
+			.withMessageContaining("OPERATOR_NOT_SUPPORTED_BETWEEN_TYPES");
+	}
+
 	@Test
 	void placeholdersOfExpressionsAreResolved() {
 		assertThat(key("placeholder", Map.of("id", "42"))).isEqualTo("42");
@@ -447,6 +463,14 @@ class OperationResolverTests {
 		void operators(String value) {
 		}
 
+		@Idempotent(key = "#payload.due > #paid")
+		void comparison(@Payload Payment payment, LocalDate paid) {
+		}
+
+		@Idempotent(key = "#payload.due - 1")
+		void difference(Payment payment) {
+		}
+
 		@Idempotent(key = "#payload[${id}]")
 		void placeholder(Map<String, String> value) {
 		}
@@ -486,6 +510,10 @@ class OperationResolverTests {
 		@Idempotent(key = "'a' + #first")
 		void separatedBefore(String first) {
 		}
+
+	}
+
+	record Payment(LocalDate due) {
 
 	}
 
