@@ -202,8 +202,16 @@ final class BatchOf {
 		private final int index;
 
 		IndexFailure(int index) {
-			super("no. " + index);
+			this(index, null);
+		}
+
+		IndexFailure(int index, @Nullable Throwable cause) {
+			super("no. " + index, cause);
 			this.index = index;
+		}
+
+		int index() {
+			return this.index;
 		}
 
 	}

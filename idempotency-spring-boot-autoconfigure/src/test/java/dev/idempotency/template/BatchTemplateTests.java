@@ -13,6 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -21,6 +22,7 @@ import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Fingerprint;
@@ -122,7 +124,6 @@ class BatchTemplateTests {
 	@ParameterizedTest
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
 	@Tag("promise-2")
-	@Tag("slow")
 	void keyOfAnOpenTransactionBlocksOnlyItsLane(Mode mode) throws SQLException {
 		BatchOf batch = batch(mode);
 		try (Connection connection = database.pool().getConnection()) {
@@ -268,6 +269,66 @@ class BatchTemplateTests {
 		open.store().fail(StoreCall.CLAIM);
 		assertThat(BatchOf.text(open.run("a a b"))).isEqualTo("a [a] b");
 		assertThat(open.outcomes()).containsExactly(Outcome.UNPROTECTED, Outcome.DUPLICATE, Outcome.UNPROTECTED);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	void itemAtWhichTheHandlerIsBlockedIsRedelivered(Mode mode) {
+		BatchOf batch = batch(mode);
+		OperationInProgressException blocked = new OperationInProgressException("nested", Duration.ofMillis(1));
+		BatchResult<String> executed = batch.run("a b c | x",
+				(seen) -> seen.contains("b") ? new IndexFailure(seen.indexOf("b"), blocked) : null);
+		assertThat(executed.failure()).isNull();
+		assertThat(executed.blocked()).containsOnlyKeys(1);
+		assertThat(executed.results().get(0)).isNotNull();
+		assertThat(batch.record("a").state()).isEqualTo(State.COMPLETED);
+		assertThat(database.store().find(batch.key("b")).filter((one) -> one.failure() != null)).isEmpty();
+		assertThat(batch.run("b c | x").results()).doesNotContainNull();
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	void batchWhoseHandlerIsBlockedIsRedelivered(Mode mode) {
+		BatchOf batch = batch(mode);
+		BatchResult<String> executed = batch.run("a b",
+				(seen) -> new OperationInProgressException("nested", Duration.ofMillis(1)));
+		assertThat(executed.failure()).isNull();
+		assertThat(executed.blocked()).containsOnlyKeys(0, 1);
+		assertThat(BatchOf.text(batch.run("a b"))).isEqualTo("a b");
+	}
+
+	@Test
+	@Tag("promise-11")
+	void itemsBeforeAFailureAreDoneWithoutProtection() {
+		BatchOf open = new BatchOf(database, Mode.LEASED, true);
+		open.store().fail(StoreCall.CLAIM);
+		BatchResult<String> executed = open.run("a b c", (seen) -> new IndexFailure(1));
+		assertThat(BatchOf.text(executed)).isEqualTo("null - -");
+		assertThat(executed.failedAt()).isEqualTo(1);
+		assertThat(open.outcomes()).containsExactly(Outcome.UNPROTECTED, Outcome.FAILED);
+	}
+
+	@Test
+	@Tag("promise-11")
+	void failureAtAnUnknownItemFailsABatchWithoutProtection() {
+		BatchOf open = new BatchOf(database, Mode.LEASED, true);
+		open.store().fail(StoreCall.CLAIM);
+		BatchResult<String> executed = open.run("a b", (seen) -> new IllegalStateException("handler"));
+		assertThat(executed.failedAt()).isEqualTo(-1);
+		assertThat(executed.failure()).hasMessage("handler");
+		assertThat(open.outcomes()).containsExactly(Outcome.FAILED, Outcome.FAILED);
+	}
+
+	@Test
+	@Tag("promise-3")
+	void batchWhoseHandlerRequestsARollbackIsCompletedWithoutEffect() {
+		BatchOf batch = batch(Mode.TRANSACTIONAL);
+		TransactionBoundary withoutEffect = TransactionBoundary.of(new DefaultTransactionDefinition(), () -> true);
+		assertThat(BatchOf.text(batch.run("a - b", withoutEffect, (seen) -> null))).isEqualTo("a - b");
+		assertThat(batch.effects()).isEmpty();
+		assertThat(BatchOf.text(batch.run("a b"))).isEqualTo("[a] [b]");
+		assertThat(BatchOf.text(batch.run("-", withoutEffect, (seen) -> null))).isEqualTo("-");
+		assertThat(batch.effects()).isEmpty();
 	}
 
 	@ParameterizedTest

@@ -1,7 +1,12 @@
 package dev.idempotency.template;
 
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 import org.junit.jupiter.api.Test;
 
@@ -60,6 +65,39 @@ class IdempotencyListenersTests {
 		this.listeners.intervened(Intervention.EVICT, true);
 		assertThat(this.first.interventions()).containsExactly("EVICT done");
 		assertThat(this.last.interventions()).containsExactly("EVICT done");
+	}
+
+	@Test
+	void everyListenerIsNotifiedOfEachEventDespiteAnError() throws Exception {
+		List<String> events = new ArrayList<>();
+		IdempotencyListener recording = listener(events, false);
+		IdempotencyListeners all = new IdempotencyListeners(List.of(recording, listener(events, true), recording));
+		for (Method event : IdempotencyListener.class.getMethods()) {
+			if (Modifier.isStatic(event.getModifiers())) {
+				continue;
+			}
+			events.clear();
+			event.invoke(all, Stream.of(event.getParameterTypes()).map(IdempotencyListenersTests::argument).toArray());
+			assertThat(events).as(event.getName()).hasSize(3).containsOnly(event.getName());
+		}
+	}
+
+	private static IdempotencyListener listener(List<String> events, boolean throwing) {
+		return (IdempotencyListener) Proxy.newProxyInstance(IdempotencyListener.class.getClassLoader(),
+				new Class<?>[] { IdempotencyListener.class }, (proxy, method, arguments) -> {
+					if (method.getDeclaringClass() == Object.class) {
+						return "listener";
+					}
+					events.add(method.getName());
+					if (throwing) {
+						throw new IllegalStateException("listener");
+					}
+					return null;
+				});
+	}
+
+	private static Object argument(Class<?> type) {
+		return type.isPrimitive() ? ((type == boolean.class) ? (Object) true : 1) : null;
 	}
 
 	private static final class ThrowingListener implements IdempotencyListener {

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.jdbc.support.JdbcTransactionManager;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyReusedException;
@@ -24,6 +25,7 @@ import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -67,6 +69,23 @@ class LeasedTemplateTests {
 			}
 			return "zombie";
 		}).result();
+	}
+
+	@Test
+	void modesDependOnTheStoreAndTheTransactionManager() {
+		UnreliableStore leased = new UnreliableStore(database.store());
+		JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
+		try (IdempotencyTemplate both = new IdempotencyTemplate(database.store(),
+				new Settings(manager, false, List.of()));
+				IdempotencyTemplate one = new IdempotencyTemplate(leased, new Settings(manager, false, List.of()));
+				IdempotencyTemplate none = new IdempotencyTemplate(database.store(),
+						new Settings(null, false, List.of()))) {
+			assertThat(both.store()).isSameAs(database.store());
+			assertThat(both.supportsTransactions()).isTrue();
+			assertThat(both.supportsLeases()).isTrue();
+			assertThat(one.supportsTransactions()).isFalse();
+			assertThat(none.supportsTransactions()).isFalse();
+		}
 	}
 
 	@Test

@@ -13,10 +13,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecordUnreadableException;
@@ -179,6 +181,20 @@ class StoreCircuitTests {
 			.isThrownBy(() -> template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL),
 					ResultCodec.none(), () -> failAfterEffect("record")));
 		assertThat(effects("record")).isZero();
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.UNPROTECTED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void unprotectedRunOfTransactionalModeIsCommittedUnlessItsHandlerRequestsARollback(boolean rollback) {
+		String value = Servers.unique("record");
+		IdempotencyTemplate template = transactionalTemplateWithOpenCircuit();
+		TransactionBoundary boundary = TransactionBoundary.of(new DefaultTransactionDefinition(), () -> rollback);
+		assertThat(template
+			.<String, RuntimeException>execute(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL),
+					ResultCodec.none(), boundary, () -> effect(value))
+			.result()).isEqualTo(value);
+		assertThat(effects(value)).isEqualTo(rollback ? 0 : 1);
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.UNPROTECTED);
 	}
 
