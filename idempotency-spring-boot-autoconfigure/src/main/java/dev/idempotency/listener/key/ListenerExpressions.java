@@ -17,13 +17,7 @@ import dev.idempotency.Idempotent;
  */
 public final class ListenerExpressions {
 
-	private final Method method;
-
-	private final String listener;
-
 	private final ListenerParameters parameters;
-
-	private final DeclaredTypes types;
 
 	private final @Nullable RecordExpression key;
 
@@ -46,27 +40,26 @@ public final class ListenerExpressions {
 	 */
 	public ListenerExpressions(Idempotent annotation, StringValueResolver placeholders, Method method,
 			Class<?> targetClass, String listener, boolean batch, boolean deadLetter) {
-		this.method = method;
-		this.listener = listener;
 		this.parameters = new ListenerParameters(method);
-		this.types = new DeclaredTypes(method, targetClass, this.parameters, batch);
-		this.key = deadLetter ? null : parse(placeholders.resolveStringValue(annotation.key()), "key");
+		DeclaredTypes types = new DeclaredTypes(method, targetClass, this.parameters, batch);
+		this.key = deadLetter ? null : parse(placeholders.resolveStringValue(annotation.key()), "key", listener, types);
 		this.fingerprint = deadLetter ? null
-				: parse(placeholders.resolveStringValue(annotation.fingerprint()), "fingerprint");
-		this.condition = parse(placeholders.resolveStringValue(annotation.condition()), "condition");
+				: parse(placeholders.resolveStringValue(annotation.fingerprint()), "fingerprint", listener, types);
+		this.condition = parse(placeholders.resolveStringValue(annotation.condition()), "condition", listener, types);
 	}
 
-	private @Nullable RecordExpression parse(@Nullable String text, String attribute) {
+	private static @Nullable RecordExpression parse(@Nullable String text, String attribute, String listener,
+			DeclaredTypes types) {
 		if (text == null || text.isEmpty()) {
 			return null;
 		}
 		try {
-			RecordExpression expression = RecordExpression.parse(text, attribute, this.listener, this.parameters);
-			expression.check(this.types, attribute, this.listener);
+			RecordExpression expression = RecordExpression.parse(text, attribute, listener, types.parameters());
+			expression.check(types, attribute, listener);
 			return expression;
 		}
 		catch (IdempotencyConfigurationException ex) {
-			if (AnnotatedElementUtils.hasAnnotation(this.method, Idempotent.class)) {
+			if (AnnotatedElementUtils.hasAnnotation(types.method(), Idempotent.class)) {
 				throw ex;
 			}
 			throw new IdempotencyConfigurationException(String.valueOf(ex.getMessage()), ex.action()
