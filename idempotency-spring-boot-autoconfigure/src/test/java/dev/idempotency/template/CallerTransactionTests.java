@@ -8,12 +8,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -39,12 +37,9 @@ import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
-import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
-import dev.idempotency.test.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -55,35 +50,13 @@ import static org.awaitility.Awaitility.await;
  * Tests for leased mode in a Spring transaction of the caller, whose outcome decides.
  */
 @Tag("promise-1")
-class CallerTransactionTests {
+class CallerTransactionTests extends AbstractLeasedTests {
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
-	private final IdempotencyKey key = TestDatabase.newKey();
-
-	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
-
-	private final RecordingListener listener = new RecordingListener();
-
-	private final UnreliableStore store = new UnreliableStore(database.store());
-
-	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new Settings(null, false, List.of(this.listener)));
-
-	private final AtomicInteger runs = new AtomicInteger();
-
-	@AfterEach
-	void close() {
-		this.template.close();
-	}
-
-	private IdempotentResult<String> run() {
-		return this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
-	}
-
-	private State state() {
-		return database.record(this.key).state();
+	CallerTransactionTests() {
+		super(database);
 	}
 
 	private static TransactionTemplate transaction(int propagation) {

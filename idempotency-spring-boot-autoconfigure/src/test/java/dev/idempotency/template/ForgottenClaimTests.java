@@ -5,9 +5,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -22,11 +20,8 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
-import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
-import dev.idempotency.test.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -37,28 +32,13 @@ import static org.awaitility.Awaitility.await;
  * Tests for claims that the store forgets while the handler is running, as after an
  * eviction or a failover.
  */
-class ForgottenClaimTests {
+class ForgottenClaimTests extends AbstractLeasedTests {
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
-	private final IdempotencyKey key = TestDatabase.newKey();
-
-	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
-
-	private final RecordingListener listener = new RecordingListener();
-
-	private final UnreliableStore store = new UnreliableStore(database.store());
-
-	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new Settings(null, false, List.of(this.listener)));
-
-	private final AtomicInteger runs = new AtomicInteger();
-
-	@AfterEach
-	void close() {
-		this.store.recover();
-		this.template.close();
+	ForgottenClaimTests() {
+		super(database);
 	}
 
 	private static void forget(IdempotencyKey someKey) {
@@ -71,10 +51,6 @@ class ForgottenClaimTests {
 			forget(this.key);
 			return "run " + this.runs.incrementAndGet();
 		});
-	}
-
-	private State state() {
-		return database.record(this.key).state();
 	}
 
 	@Test

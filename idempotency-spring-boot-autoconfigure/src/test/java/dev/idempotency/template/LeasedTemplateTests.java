@@ -2,7 +2,6 @@ package dev.idempotency.template;
 
 import java.io.IOException;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -10,7 +9,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
-import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
@@ -22,7 +20,6 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
 import dev.idempotency.test.UnreliableStore;
@@ -34,24 +31,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 /**
  * Tests for {@link IdempotencyTemplate} in {@link Mode#LEASED}.
  */
-class LeasedTemplateTests {
+class LeasedTemplateTests extends AbstractLeasedTests {
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
-	private final IdempotencyKey key = TestDatabase.newKey();
-
-	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
-
-	private final RecordingListener listener = new RecordingListener();
-
-	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
-			new Settings(null, false, List.of(this.listener)));
-
-	private final AtomicInteger runs = new AtomicInteger();
-
-	private IdempotentResult<String> run() {
-		return this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
+	LeasedTemplateTests() {
+		super(database);
 	}
 
 	private void runFailing() throws IOException {

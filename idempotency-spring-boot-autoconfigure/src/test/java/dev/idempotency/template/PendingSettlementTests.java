@@ -8,7 +8,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 
 import org.junit.jupiter.api.AfterEach;
@@ -24,11 +23,8 @@ import dev.idempotency.Mode;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
-import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
-import dev.idempotency.test.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -39,34 +35,20 @@ import static org.awaitility.Awaitility.await;
  * available again, although the record is not redelivered to this process.
  */
 @Tag("promise-11")
-class PendingSettlementTests {
+class PendingSettlementTests extends AbstractLeasedTests {
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
-	private final IdempotencyKey key = TestDatabase.newKey();
-
-	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
-
-	private final RecordingListener listener = new RecordingListener();
-
-	private final UnreliableStore store = new UnreliableStore(database.store());
-
-	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new Settings(null, false, List.of(this.listener)));
-
-	private final AtomicInteger runs = new AtomicInteger();
-
 	private final ExecutorService handlers = Executors.newCachedThreadPool();
 
-	@AfterEach
-	void close() {
-		this.handlers.shutdownNow();
-		this.template.close();
+	PendingSettlementTests() {
+		super(database);
 	}
 
-	private void run() {
-		this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
+	@AfterEach
+	void stopHandlers() {
+		this.handlers.shutdownNow();
 	}
 
 	private void runUnavailable() {
@@ -81,10 +63,6 @@ class PendingSettlementTests {
 		this.template.execute(this.operation, new TextCodec(), () -> {
 			throw new IllegalStateException("handler");
 		});
-	}
-
-	private State state() {
-		return state(this.key);
 	}
 
 	private static State state(IdempotencyKey someKey) {

@@ -14,14 +14,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.BeanUtils;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
-import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Logs;
-import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
 
@@ -32,24 +30,13 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
  * Tests for the results that {@link IdempotencyTemplate} replays.
  */
 @Tag("promise-8")
-class StoredResultTests {
+class StoredResultTests extends AbstractLeasedTests {
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
-	private final IdempotencyKey key = TestDatabase.newKey();
-
-	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
-
-	private final RecordingListener listener = new RecordingListener();
-
-	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
-			new Settings(null, false, List.of(this.listener)));
-
-	private final AtomicInteger runs = new AtomicInteger();
-
-	private IdempotentResult<String> run() {
-		return this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
+	StoredResultTests() {
+		super(database);
 	}
 
 	@Test

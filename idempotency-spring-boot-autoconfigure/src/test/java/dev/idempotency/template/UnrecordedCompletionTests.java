@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -20,11 +19,8 @@ import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
 import dev.idempotency.template.IdempotencyAdmin.UnrecordedCompletion;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
-import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
-import dev.idempotency.test.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -35,26 +31,13 @@ import static org.awaitility.Awaitility.await;
  * settled.
  */
 @Tag("promise-6")
-class UnrecordedCompletionTests {
+class UnrecordedCompletionTests extends AbstractLeasedTests {
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
-	private final RecordingListener listener = new RecordingListener();
-
-	private final UnreliableStore store = new UnreliableStore(database.store());
-
-	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new Settings(null, false, List.of(this.listener)));
-
-	private final IdempotencyKey key = TestDatabase.newKey();
-
-	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
-
-	@AfterEach
-	void close() {
-		this.store.recover();
-		this.template.close();
+	UnrecordedCompletionTests() {
+		super(database);
 	}
 
 	private List<IdempotencyKey> pending() {

@@ -1,0 +1,57 @@
+package dev.idempotency.template;
+
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.junit.jupiter.api.AfterEach;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Mode;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.test.RecordingListener;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+import dev.idempotency.test.UnreliableStore;
+
+/**
+ * One operation in leased mode whose handler counts its runs, with a store whose calls
+ * may fail.
+ */
+abstract class AbstractLeasedTests {
+
+	final IdempotencyKey key = TestDatabase.newKey();
+
+	final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
+
+	final RecordingListener listener = new RecordingListener();
+
+	final AtomicInteger runs = new AtomicInteger();
+
+	final UnreliableStore store;
+
+	final IdempotencyTemplate template;
+
+	private final TestDatabase records;
+
+	AbstractLeasedTests(TestDatabase database) {
+		this.records = database;
+		this.store = new UnreliableStore(database.store());
+		this.template = new IdempotencyTemplate(this.store, new Settings(null, false, List.of(this.listener)));
+	}
+
+	@AfterEach
+	void closeTemplate() {
+		this.store.recover();
+		this.template.close();
+	}
+
+	IdempotentResult<String> run() {
+		return this.template.execute(this.operation, new TextCodec(), () -> "run " + this.runs.incrementAndGet());
+	}
+
+	State state() {
+		return this.records.record(this.key).state();
+	}
+
+}
