@@ -17,8 +17,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.jdbc.JdbcOutboxStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.outbox.Outbox;
-import dev.idempotency.outbox.RelaySettings;
-import dev.idempotency.outbox.TransactionalOutbox;
+import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.producer.KafkaOutboxPublisher;
 import dev.idempotency.producer.KafkaOutboxSerializer;
 
@@ -27,7 +26,7 @@ import dev.idempotency.producer.KafkaOutboxSerializer;
  */
 final class OutboxSetUp {
 
-	static final RelaySettings SETTINGS = new RelaySettings(500, Duration.ofSeconds(1), Duration.ofSeconds(20), 10,
+	static final OutboxRelay.Settings SETTINGS = new OutboxRelay.Settings(500, Duration.ofSeconds(1), Duration.ofSeconds(20), 10,
 			Duration.ofSeconds(5), Duration.ZERO);
 
 	static final int KEYS = 1000;
@@ -81,7 +80,7 @@ final class OutboxSetUp {
 	}
 
 	Outbox outbox(JdbcOutboxStore store, Runnable committed) {
-		return new TransactionalOutbox(store, new KafkaOutboxSerializer(this.producers), List.of(), committed);
+		return Outbox.of(store, new KafkaOutboxSerializer(this.producers), List.of(), committed);
 	}
 
 	KafkaOutboxPublisher publisher() {

@@ -49,8 +49,6 @@ import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxSerializer;
 import dev.idempotency.outbox.OutboxStore;
-import dev.idempotency.outbox.RelaySettings;
-import dev.idempotency.outbox.TransactionalOutbox;
 import dev.idempotency.producer.KafkaOutboxPublisher;
 import dev.idempotency.producer.KafkaOutboxSerializer;
 import dev.idempotency.slf4j.OutboxMdc;
@@ -167,7 +165,7 @@ class OutboxConfiguration {
 	@ConditionalOnMissingBean
 	Outbox idempotencyOutbox(OutboxStore store, OutboxSerializer serializer, ObjectProvider<OutboxContext> contexts,
 			ObjectProvider<OutboxRelay> relay, ObjectProvider<OutboxNotifier> notifier) {
-		return new TransactionalOutbox(store, serializer, contexts.orderedStream().toList(),
+		return Outbox.of(store, serializer, contexts.orderedStream().toList(),
 				IdempotencyOutboxAutoConfiguration.wakeUp(relay, notifier));
 	}
 
@@ -238,8 +236,8 @@ class OutboxConfiguration {
 		OutboxRelay idempotencyOutboxRelay(OutboxStore store, OutboxPublisher publisher,
 				IdempotencyProperties properties, ObjectProvider<OutboxListener> listeners) {
 			IdempotencyProperties.Outbox outbox = properties.outbox();
-			RelaySettings settings = new RelaySettings(outbox.batchSize(), outbox.pollInterval(), outbox.sendTimeout(),
-					outbox.maxAttempts(), outbox.maxBackOff(), outbox.stopTimeout());
+			OutboxRelay.Settings settings = new OutboxRelay.Settings(outbox.batchSize(), outbox.pollInterval(),
+					outbox.sendTimeout(), outbox.maxAttempts(), outbox.maxBackOff(), outbox.stopTimeout());
 			return new OutboxRelay(store, publisher, settings, listeners.orderedStream().toList());
 		}
 

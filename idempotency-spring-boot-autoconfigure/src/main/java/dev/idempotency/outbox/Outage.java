@@ -1,6 +1,7 @@
 package dev.idempotency.outbox;
 
 import java.time.Duration;
+import java.util.function.IntFunction;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -16,7 +17,7 @@ final class Outage {
 
 	private final String outbox;
 
-	private final RelaySettings settings;
+	private final IntFunction<Duration> backOff;
 
 	private int failures;
 
@@ -24,9 +25,14 @@ final class Outage {
 
 	private long retryAt;
 
-	Outage(String outbox, RelaySettings settings) {
+	/**
+	 * Create an outage that has not begun.
+	 * @param outbox the name of the table
+	 * @param backOff the pause after a number of failures
+	 */
+	Outage(String outbox, IntFunction<Duration> backOff) {
 		this.outbox = outbox;
-		this.settings = settings;
+		this.backOff = backOff;
 	}
 
 	boolean isOn() {
@@ -74,7 +80,7 @@ final class Outage {
 	 * @return its length
 	 */
 	Duration pause() {
-		Duration pause = this.settings.backOff(this.failures);
+		Duration pause = this.backOff.apply(this.failures);
 		this.retryAt = System.nanoTime() + pause.toNanos();
 		return pause;
 	}

@@ -84,4 +84,16 @@ public interface Outbox {
 		send(OutboxMessage.to(topic).key(key).payload(payload).build());
 	}
 
+	/**
+	 * Create an outbox that stores its messages in an {@link OutboxStore}.
+	 * @param store the store of the messages
+	 * @param serializer serializes the messages
+	 * @param contexts describe the sender of a message in headers
+	 * @param wakeUp wakes the relay after the commit of a transaction with messages
+	 * @return the outbox
+	 */
+	static Outbox of(OutboxStore store, OutboxSerializer serializer, List<OutboxContext> contexts, Runnable wakeUp) {
+		return new TransactionalOutbox(store, serializer, contexts, wakeUp);
+	}
+
 }

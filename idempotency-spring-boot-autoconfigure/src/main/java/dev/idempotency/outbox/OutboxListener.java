@@ -43,8 +43,8 @@ public interface OutboxListener {
 		REFUSED,
 
 		/**
-		 * The broker has refused the message {@link RelaySettings#maxAttempts()} times,
-		 * or its row cannot be decoded. The message is a dead letter.
+		 * The broker has refused the message {@link OutboxRelay.Settings#maxAttempts()}
+		 * times, or its row cannot be decoded. The message is a dead letter.
 		 */
 		DEAD_LETTER,
 

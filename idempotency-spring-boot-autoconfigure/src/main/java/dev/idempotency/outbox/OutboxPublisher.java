@@ -15,7 +15,7 @@ public interface OutboxPublisher {
 	 * failure completes the result.
 	 * @param row the message
 	 * @return a result that completes when the broker and its replicas have the message,
-	 * or exceptionally, within {@link RelaySettings#sendTimeout()}
+	 * or exceptionally, within {@link OutboxRelay.Settings#sendTimeout()}
 	 */
 	CompletionStage<?> publish(OutboxRow row);
 

@@ -9,6 +9,7 @@ import java.util.stream.Collectors;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.outbox.OutboxListener.PublishOutcome;
 import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 import dev.idempotency.outbox.OutboxStore.RelayFailure;
@@ -23,7 +24,7 @@ import dev.idempotency.outbox.OutboxStore.RelayFailure;
  * <li>While the broker or the database is unavailable, rounds become rare and try one
  * message each.</li>
  * <li>A relay that is stopped publishes the messages that were sent before, for
- * {@link RelaySettings#stopTimeout()} at most, and waits for the answers to messages in
+ * {@link Settings#stopTimeout()} at most, and waits for the answers to messages in
  * flight.</li>
  * </ol>
  *
@@ -40,7 +41,7 @@ public final class OutboxRelay extends OutboxLoop {
 
 	private final OutboxPublisher publisher;
 
-	private final RelaySettings settings;
+	private final Settings settings;
 
 	private final OutboxListener listener;
 
@@ -55,7 +56,7 @@ public final class OutboxRelay extends OutboxLoop {
 	 * @param settings the settings
 	 * @param listeners the listeners to notify
 	 */
-	public OutboxRelay(OutboxStore store, OutboxPublisher publisher, RelaySettings settings,
+	public OutboxRelay(OutboxStore store, OutboxPublisher publisher, Settings settings,
 			List<OutboxListener> listeners) {
 		super("idempotency-outbox-relay", settings.stopTimeout().plus(settings.sendTimeout()).plus(GRACE));
 		this.store = store;
@@ -63,7 +64,7 @@ public final class OutboxRelay extends OutboxLoop {
 		this.settings = settings;
 		this.listener = new OutboxListeners(listeners);
 		this.topics = new UnavailableTopics(store.table(), System::nanoTime);
-		this.outage = new Outage(store.table(), settings);
+		this.outage = new Outage(store.table(), settings::backOff);
 	}
 
 	/**
@@ -179,6 +180,54 @@ public final class OutboxRelay extends OutboxLoop {
 
 	private void report(OutboxRound.Ack ack, PublishOutcome outcome) {
 		this.listener.attempted(ack.claimed().row(), outcome, ack.elapsed());
+	}
+
+	/**
+	 * The settings of a relay.
+	 *
+	 * @param batchSize approximate number of messages that the relay claims at once, 1 to
+	 * 10000
+	 * @param pollInterval longest time between two claims
+	 * @param sendTimeout time-out for the publication of a message, 100 ms to 2 minutes
+	 * @param maxAttempts number of refusals after which a message becomes a dead letter
+	 * @param maxBackOff longest pause between two attempts, during an outage and after a
+	 * refusal; 250 ms or more
+	 * @param stopTimeout how long a relay that is stopped publishes messages that were
+	 * sent before; with zero it only waits for the answers to messages in flight
+	 */
+	public record Settings(int batchSize, Duration pollInterval, Duration sendTimeout, int maxAttempts,
+			Duration maxBackOff, Duration stopTimeout) {
+
+		private static final Duration MIN_BACK_OFF = Duration.ofMillis(250);
+
+		// The database ends the transaction of a claim after three minutes.
+		private static final Duration MAX_SEND_TIMEOUT = Duration.ofMinutes(2);
+
+		private static final int MAX_DOUBLINGS = 16;
+
+		public Settings {
+			check(batchSize >= 1 && batchSize <= 10_000, "batch-size", batchSize, "1 to 10000");
+			check(pollInterval.toMillis() > 0, "poll-interval", pollInterval, "a millisecond or more");
+			check(sendTimeout.toMillis() >= 100 && sendTimeout.compareTo(MAX_SEND_TIMEOUT) <= 0, "send-timeout",
+					sendTimeout, "100 ms to 2 minutes");
+			check(maxAttempts > 0, "max-attempts", maxAttempts, "1 or more");
+			check(maxBackOff.compareTo(MIN_BACK_OFF) >= 0, "max-back-off", maxBackOff, "250 ms or more");
+			check(!stopTimeout.isNegative(), "stop-timeout", stopTimeout, "zero or more");
+		}
+
+		private static void check(boolean condition, String property, Object value, String range) {
+			if (!condition) {
+				throw new IdempotencyConfigurationException("'idempotency.outbox." + property + "' is " + value + ".",
+						"Set 'idempotency.outbox." + property + "' to " + range + ".");
+			}
+		}
+
+		// Doubles with each failure.
+		Duration backOff(int failures) {
+			Duration doubled = MIN_BACK_OFF.multipliedBy(1L << Math.min(Math.max(failures, 0), MAX_DOUBLINGS));
+			return (doubled.compareTo(this.maxBackOff) < 0) ? doubled : this.maxBackOff;
+		}
+
 	}
 
 }

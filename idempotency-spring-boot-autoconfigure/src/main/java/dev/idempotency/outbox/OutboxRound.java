@@ -44,7 +44,7 @@ final class OutboxRound {
 
 	private final OutboxPublisher publisher;
 
-	private final RelaySettings settings;
+	private final OutboxRelay.Settings settings;
 
 	private final UnavailableTopics topics;
 
@@ -68,7 +68,7 @@ final class OutboxRound {
 
 	private boolean anyMessageSent;
 
-	OutboxRound(OutboxPublisher publisher, RelaySettings settings, UnavailableTopics topics) {
+	OutboxRound(OutboxPublisher publisher, OutboxRelay.Settings settings, UnavailableTopics topics) {
 		this.publisher = publisher;
 		this.settings = settings;
 		this.topics = topics;

@@ -123,8 +123,8 @@ public interface OutboxStore {
 
 	/**
 	 * A message that the relay has given up, because the broker has refused it
-	 * {@link RelaySettings#maxAttempts()} times or because its row cannot be decoded. An
-	 * operator retries or discards it.
+	 * {@link OutboxRelay.Settings#maxAttempts()} times or because its row cannot be
+	 * decoded. An operator retries or discards it.
 	 *
 	 * @param id id of the message
 	 * @param topic topic of the message

@@ -16,10 +16,8 @@ import dev.idempotency.IdempotentExecution;
 
 /**
  * The {@link Outbox} that stores its messages in an {@link OutboxStore}.
- *
- * @since 0.1.0
  */
-public final class TransactionalOutbox implements Outbox {
+final class TransactionalOutbox implements Outbox {
 
 	private static final Log logger = LogFactory.getLog(TransactionalOutbox.class);
 
@@ -31,15 +29,7 @@ public final class TransactionalOutbox implements Outbox {
 
 	private final Runnable wakeUp;
 
-	/**
-	 * Create an outbox.
-	 * @param store the store of the messages
-	 * @param serializer serializes the messages
-	 * @param contexts describe the sender of a message in headers
-	 * @param wakeUp wakes the relay after the commit of a transaction with messages
-	 */
-	public TransactionalOutbox(OutboxStore store, OutboxSerializer serializer, List<OutboxContext> contexts,
-			Runnable wakeUp) {
+	TransactionalOutbox(OutboxStore store, OutboxSerializer serializer, List<OutboxContext> contexts, Runnable wakeUp) {
 		this.store = store;
 		this.serializer = serializer;
 		this.contexts = List.copyOf(contexts);

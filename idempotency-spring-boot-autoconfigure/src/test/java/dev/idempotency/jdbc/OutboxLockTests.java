@@ -30,7 +30,6 @@ import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 import dev.idempotency.outbox.OutboxStore.RelayFailure;
-import dev.idempotency.outbox.RelaySettings;
 import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;
@@ -92,7 +91,7 @@ class OutboxLockTests {
 	}
 
 	private OutboxRelay relay(JdbcOutboxStore store) {
-		return new OutboxRelay(store, new Recorder(), new RelaySettings(500, Duration.ofMillis(50),
+		return new OutboxRelay(store, new Recorder(), new OutboxRelay.Settings(500, Duration.ofMillis(50),
 				Duration.ofSeconds(2), 10, Duration.ofMillis(250), Duration.ofSeconds(1)), List.of());
 	}
 

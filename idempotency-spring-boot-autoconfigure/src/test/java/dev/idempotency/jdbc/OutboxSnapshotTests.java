@@ -24,7 +24,6 @@ import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore;
-import dev.idempotency.outbox.RelaySettings;
 import dev.idempotency.outbox.TimeOrderedUuid;
 import dev.idempotency.test.TestDatabase;
 
@@ -89,7 +88,7 @@ class OutboxSnapshotTests {
 	}
 
 	private OutboxRelay relay(JdbcOutboxStore store) {
-		return new OutboxRelay(store, new Recorder(), new RelaySettings(500, Duration.ofMillis(20),
+		return new OutboxRelay(store, new Recorder(), new OutboxRelay.Settings(500, Duration.ofMillis(20),
 				Duration.ofSeconds(20), 10, Duration.ofSeconds(1), Duration.ofSeconds(1)), List.of());
 	}
 

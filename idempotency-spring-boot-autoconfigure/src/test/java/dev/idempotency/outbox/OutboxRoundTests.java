@@ -28,7 +28,7 @@ class OutboxRoundTests {
 
 	@Test
 	void durationOfAMessageEndsWithItsOwnAcknowledgement() throws InterruptedException {
-		RelaySettings settings = new RelaySettings(10, Duration.ofSeconds(1), Duration.ofSeconds(5), 3,
+		OutboxRelay.Settings settings = new OutboxRelay.Settings(10, Duration.ofSeconds(1), Duration.ofSeconds(5), 3,
 				Duration.ofSeconds(5), Duration.ofSeconds(10));
 		OutboxRound round = new OutboxRound(new Publisher(), settings,
 				new UnavailableTopics("outbox", System::nanoTime));

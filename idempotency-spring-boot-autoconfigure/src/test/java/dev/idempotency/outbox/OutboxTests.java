@@ -237,8 +237,8 @@ class OutboxTests {
 
 	@Test
 	void commitSucceedsWhenTheRelayCannotBeWoken() {
-		Outbox ending = new TransactionalOutbox(context.getBean(OutboxStore.class),
-				context.getBean(OutboxSerializer.class), List.of(), () -> {
+		Outbox ending = Outbox.of(context.getBean(OutboxStore.class), context.getBean(OutboxSerializer.class),
+				List.of(), () -> {
 					throw new IllegalStateException("The context is being closed");
 				});
 		new TransactionTemplate(context.getBean(PlatformTransactionManager.class))

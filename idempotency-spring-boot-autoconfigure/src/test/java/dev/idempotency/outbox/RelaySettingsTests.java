@@ -12,13 +12,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for {@link RelaySettings}.
+ * Tests for {@link OutboxRelay.Settings}.
  */
 class RelaySettingsTests {
 
-	private static RelaySettings settings(String sendTimeout) {
-		return new RelaySettings(500, Duration.ofSeconds(1), Duration.parse(sendTimeout), 10, Duration.ofSeconds(5),
-				Duration.ofSeconds(10));
+	private static OutboxRelay.Settings settings(String sendTimeout) {
+		return new OutboxRelay.Settings(500, Duration.ofSeconds(1), Duration.parse(sendTimeout), 10,
+				Duration.ofSeconds(5), Duration.ofSeconds(10));
 	}
 
 	// The database ends the transaction of a round after three minutes.
