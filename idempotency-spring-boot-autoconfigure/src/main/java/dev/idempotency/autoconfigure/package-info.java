@@ -1,5 +1,6 @@
 /**
- * Auto-configuration: the properties, one class per concern and the failure analyzers.
+ * Auto-configuration: the properties, one class for each store and each technology, and
+ * the failure analyzers.
  */
 @NullMarked
 package dev.idempotency.autoconfigure;

@@ -202,8 +202,6 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 
 		BYTES("bytea", "BINARY VARYING"),
 
-		BOOLEAN("boolean", "BOOLEAN"),
-
 		TIME("timestamp with time zone", "TIMESTAMP WITH TIME ZONE");
 
 		private final String postgres;
