@@ -243,7 +243,6 @@ class AsyncTemplateTests {
 	@Test
 	@Tag("promise-4")
 	@Tag("promise-11")
-	@Tag("slow")
 	void resultFailsWhenAnotherOwnerHasTakenTheKeyOverBeforeTheCompletion() {
 		this.store.fail(StoreCall.COMPLETE);
 		CompletableFuture<IdempotentResult<String>> answer = run();
@@ -258,7 +257,6 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-11")
-	@Tag("slow")
 	void failureIsReportedAtOnceAndRecordedLaterWhenTheStoreIsUnavailable() {
 		this.store.fail(StoreCall.FAIL);
 		CompletableFuture<IdempotentResult<String>> answer = run();
@@ -355,7 +353,6 @@ class AsyncTemplateTests {
 	}
 
 	@Test
-	@Tag("slow")
 	void callerContinuesOnAThreadThatDoesNotSettleClaims() {
 		CompletableFuture<String> thread = run().thenApply((executed) -> Thread.currentThread().getName());
 		this.handler.complete("paid");

@@ -36,6 +36,7 @@ import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
@@ -80,7 +81,6 @@ class BatchTemplateTests {
 
 	@Test
 	@Tag("promise-11")
-	@Tag("slow")
 	void failureIsRecordedLaterWhenTheStoreThrowsAnError() {
 		BatchOf batch = batch(Mode.LEASED);
 		batch.store().breakOnce(StoreCall.FAIL);
@@ -329,6 +329,23 @@ class BatchTemplateTests {
 		assertThat(BatchOf.text(batch.run("a b"))).isEqualTo("[a] [b]");
 		assertThat(BatchOf.text(batch.run("-", withoutEffect, (seen) -> null))).isEqualTo("-");
 		assertThat(batch.effects()).isEmpty();
+	}
+
+	@Test
+	void operationsOfAnotherModeThanTheirBatchAreRejected() {
+		BatchOf batch = batch(Mode.LEASED);
+		assertThatIllegalArgumentException()
+			.isThrownBy(() -> batch.template()
+				.executeAll(batch.items("a"), Mode.TRANSACTIONAL, ResultCodec.none(), TransactionBoundary.DEFAULT,
+						(due) -> null))
+			.withMessageContaining("must have its mode");
+	}
+
+	@Test
+	void modeThatTheTemplateDoesNotSupportIsRejected() {
+		BatchOf leased = batch(Mode.LEASED);
+		assertThatIllegalStateException().isThrownBy(() -> leased.template()
+			.execute(TestDatabase.operation(leased.key("a"), Mode.TRANSACTIONAL), ResultCodec.none(), () -> null));
 	}
 
 	@ParameterizedTest

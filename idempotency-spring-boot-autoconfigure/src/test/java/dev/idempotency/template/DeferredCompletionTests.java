@@ -151,7 +151,6 @@ class DeferredCompletionTests {
 
 	@Test
 	@Tag("promise-11")
-	@Tag("slow")
 	void deferredCompletionIsRecordedLaterWhenTheStoreIsUnavailable() {
 		run();
 		this.store.fail(StoreCall.COMPLETE);
@@ -175,7 +174,6 @@ class DeferredCompletionTests {
 
 	@Test
 	@Tag("promise-11")
-	@Tag("slow")
 	void releaseIsRetriedWhenTheStoreThrowsAnError() {
 		run();
 		this.store.breakOnce(StoreCall.RELEASE);

@@ -127,7 +127,6 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 	@Test
 	@Tag("promise-3")
 	@Tag("promise-11")
-	@Tag("slow")
 	void pendingCompletionOfAForgottenKeyIsRecordedWhenTheStoreIsBack() {
 		this.store.fail(StoreCall.COMPLETE);
 		CompletableFuture<IdempotentResult<String>> answer = this.template.executeAsync(this.operation, new TextCodec(),

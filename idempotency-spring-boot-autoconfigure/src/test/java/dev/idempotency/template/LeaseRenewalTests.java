@@ -142,7 +142,6 @@ class LeaseRenewalTests {
 
 	@Test
 	@Tag("promise-4")
-	@Tag("slow")
 	void lostLeaseIsNotRenewedAnyMore() {
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(SHORT, () -> {
 			IdempotentExecution execution = IdempotentExecution.current();
@@ -188,7 +187,6 @@ class LeaseRenewalTests {
 	}
 
 	@Test
-	@Tag("slow")
 	void renewalEndsWithTheHandler() {
 		run(SHORT, () -> {
 			await().until(() -> !this.store.renewals().isEmpty());
@@ -198,7 +196,6 @@ class LeaseRenewalTests {
 	}
 
 	@Test
-	@Tag("slow")
 	void renewalEndsWithAHandlerThatFails() {
 		assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> run(SHORT, () -> {
 			await().until(() -> !this.store.renewals().isEmpty());

@@ -70,7 +70,6 @@ class PendingSettlementTests extends AbstractLeasedTests {
 	}
 
 	@Test
-	@Tag("slow")
 	void completionIsRecordedWhenTheStoreIsBack() {
 		this.store.fail(StoreCall.COMPLETE);
 		runUnavailable();
@@ -99,7 +98,6 @@ class PendingSettlementTests extends AbstractLeasedTests {
 	}
 
 	@Test
-	@Tag("slow")
 	void failureIsRecordedLaterWhenTheStoreThrowsAnError() {
 		this.store.breakOnce(StoreCall.FAIL);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(this::runHandlerThatFails);
@@ -131,7 +129,6 @@ class PendingSettlementTests extends AbstractLeasedTests {
 	}
 
 	@Test
-	@Tag("slow")
 	void failureIsRecordedWhenTheStoreIsBack() {
 		this.store.fail(StoreCall.FAIL);
 		runFailing();
@@ -150,7 +147,6 @@ class PendingSettlementTests extends AbstractLeasedTests {
 	}
 
 	@Test
-	@Tag("slow")
 	void claimIsReleasedLaterWhenItsAnswerWasLost() {
 		this.store.loseAnswers(StoreCall.CLAIM);
 		runUnavailable();
@@ -181,7 +177,6 @@ class PendingSettlementTests extends AbstractLeasedTests {
 
 	@Test
 	@Tag("promise-4")
-	@Tag("slow")
 	void pendingCompletionChangesNothingWhenAnotherOwnerHasTheKey() {
 		this.store.fail(StoreCall.COMPLETE);
 		runUnavailable();
@@ -195,7 +190,6 @@ class PendingSettlementTests extends AbstractLeasedTests {
 	}
 
 	@Test
-	@Tag("slow")
 	void unreadableRecordDoesNotPreventTheSettlementOfOthers() {
 		List<IdempotencyKey> keys = sixOfWhichHalfFail(() -> {
 			throw new IdempotencyRecordUnreadableException("Not a record", null);
@@ -205,7 +199,6 @@ class PendingSettlementTests extends AbstractLeasedTests {
 
 	@Test
 	@Tag("promise-4")
-	@Tag("slow")
 	void failureOfAZombieDoesNotReplaceTheCompletionOfTheOwner() throws Exception {
 		this.store.fail(StoreCall.COMPLETE, StoreCall.FAIL);
 		CountDownLatch end = new CountDownLatch(1);

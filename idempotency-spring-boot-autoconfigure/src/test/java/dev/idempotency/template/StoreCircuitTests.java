@@ -365,7 +365,6 @@ class StoreCircuitTests {
 	}
 
 	@Test
-	@Tag("slow")
 	void outageAndItsEndAreLoggedOnceEach() {
 		IdempotencyTemplate template = template(this.store, null, false);
 		try (Logs logs = Logs.ofThisThread()) {
