@@ -52,8 +52,8 @@ public final class CleanupBenchmark {
 		IdempotencyProperties.Cleanup cleanup = new Binder(new MapConfigurationPropertySource(properties))
 			.bindOrCreate("idempotency", IdempotencyProperties.class)
 			.cleanup();
-		CleanupJob.Settings settings = new CleanupJob.Settings(cleanup.interval(), cleanup.timeBudget(), cleanup.batchSize(),
-				cleanup.pause());
+		CleanupJob.Settings settings = new CleanupJob.Settings(cleanup.interval(), cleanup.timeBudget(),
+				cleanup.batchSize(), cleanup.pause());
 		ExecutorService executor = Executors.newCachedThreadPool();
 		try (Servers servers = Servers.start(); HikariDataSource pool = new HikariDataSource()) {
 			Machine.describe(servers).lines().forEach((name, value) -> System.out.println("- " + name + ": " + value));

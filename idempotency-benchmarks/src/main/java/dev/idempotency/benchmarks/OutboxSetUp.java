@@ -26,8 +26,8 @@ import dev.idempotency.producer.KafkaOutboxSerializer;
  */
 final class OutboxSetUp {
 
-	static final OutboxRelay.Settings SETTINGS = new OutboxRelay.Settings(500, Duration.ofSeconds(1), Duration.ofSeconds(20), 10,
-			Duration.ofSeconds(5), Duration.ZERO);
+	static final OutboxRelay.Settings SETTINGS = new OutboxRelay.Settings(500, Duration.ofSeconds(1),
+			Duration.ofSeconds(20), 10, Duration.ofSeconds(5), Duration.ZERO);
 
 	static final int KEYS = 1000;
 
