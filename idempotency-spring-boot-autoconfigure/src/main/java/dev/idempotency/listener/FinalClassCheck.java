@@ -27,7 +27,8 @@ final class FinalClassCheck implements BeanPostProcessor {
 	@Override
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {
 		Class<?> type = bean.getClass();
-		if (Modifier.isFinal(type.getModifiers()) && !isProxiedByInterfaces(type)) {
+		if (Modifier.isFinal(type.getModifiers()) && IdempotentAdvisor.isCandidate(type)
+				&& !isProxiedByInterfaces(type)) {
 			for (Method method : ReflectionUtils.getUniqueDeclaredMethods(type)) {
 				if (method.getDeclaringClass() != Object.class && IdempotentAdvisor.isMarked(method, type)) {
 					throw refusal(method, type);

@@ -3,6 +3,7 @@ package dev.idempotency.listener;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
 import java.util.Arrays;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
@@ -25,6 +26,8 @@ import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.listener.ConsumerSeekAware;
 import org.springframework.kafka.support.KafkaUtils;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ConcurrentReferenceHashMap;
 import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.Idempotent;
@@ -43,6 +46,8 @@ import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 
 	private static final Log logger = LogFactory.getLog(IdempotentAdvisor.class);
+
+	private static final Map<Class<?>, Boolean> CANDIDATES = new ConcurrentReferenceHashMap<>();
 
 	private final transient IdempotentPointcut pointcut = new IdempotentPointcut();
 
@@ -85,6 +90,29 @@ final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 	@Override
 	public Advice getAdvice() {
 		return this.advice;
+	}
+
+	/**
+	 * Whether a class can have a method that is {@linkplain #isMarked marked}. The search
+	 * runs once for a class, because two advisors ask for each bean of the application.
+	 * @param type the class
+	 * @return {@code false} if it has no such method
+	 */
+	static boolean isCandidate(Class<?> type) {
+		return CANDIDATES.computeIfAbsent(type, IdempotentAdvisor::declares);
+	}
+
+	private static boolean declares(Class<?> type) {
+		if (!AnnotationUtils.isCandidateClass(type, Idempotent.class)) {
+			return false;
+		}
+		return AnnotatedElementUtils.hasAnnotation(type, Idempotent.class) || declaresMethod(type)
+				|| ClassUtils.getAllInterfacesForClassAsSet(type).stream().anyMatch(IdempotentAdvisor::declaresMethod);
+	}
+
+	private static boolean declaresMethod(Class<?> type) {
+		return Stream.of(ReflectionUtils.getAllDeclaredMethods(type))
+			.anyMatch((method) -> AnnotatedElementUtils.isAnnotated(method, Idempotent.class));
 	}
 
 	static boolean isMarked(Method method, Class<?> targetClass) {
@@ -159,7 +187,7 @@ final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 		private volatile boolean matched;
 
 		IdempotentPointcut() {
-			setClassFilter((type) -> AnnotationUtils.isCandidateClass(type, Idempotent.class));
+			setClassFilter(IdempotentAdvisor::isCandidate);
 		}
 
 		@Override

@@ -11,14 +11,11 @@ import org.springframework.aop.ClassFilter;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
 import org.springframework.core.Ordered;
-import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.transaction.NoTransactionException;
 import org.springframework.transaction.interceptor.TransactionAspectSupport;
 import org.springframework.transaction.support.DefaultTransactionStatus;
-
-import dev.idempotency.Idempotent;
 
 /**
  * Records whether a transactional listener method has set its own transaction to
@@ -33,7 +30,7 @@ final class RollbackOnlyAdvisor extends StaticMethodMatcherPointcutAdvisor {
 
 	RollbackOnlyAdvisor() {
 		setAdvice((MethodInterceptor) RollbackOnlyAdvisor::invoke);
-		setClassFilter((ClassFilter) (type) -> AnnotationUtils.isCandidateClass(type, Idempotent.class));
+		setClassFilter((ClassFilter) IdempotentAdvisor::isCandidate);
 		// Inside the transaction advisor, which has
 		// the same order and is registered earlier.
 		setOrder(Ordered.LOWEST_PRECEDENCE);

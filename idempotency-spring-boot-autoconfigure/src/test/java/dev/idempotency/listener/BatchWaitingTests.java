@@ -10,6 +10,7 @@ import java.util.stream.Stream;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -41,6 +42,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for batches with blocked records: a record in progress elsewhere blocks the
  * records after it in its partition, and no record is skipped.
  */
+@Order(3)
 @Tag("promise-1")
 @Execution(ExecutionMode.CONCURRENT)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

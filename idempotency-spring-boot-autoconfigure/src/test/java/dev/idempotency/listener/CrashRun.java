@@ -73,8 +73,10 @@ final class CrashRun implements AutoCloseable {
 			.database(this.database)
 			.with("topic", this.topic)
 			.with("lease", LEASE.toSeconds() + "s")
-			.with("spring.kafka.consumer.properties.session.timeout.ms", 1500)
-			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 500);
+			// Long enough that a slow machine does not end the session of the first
+			// process.
+			.with("spring.kafka.consumer.properties.session.timeout.ms", 5000)
+			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000);
 	}
 
 	String topic(String point) {

@@ -52,7 +52,7 @@ enum CrashShape {
 			// The transactions of the killed producer
 			// must not stay open for the default minute.
 			return super.configure(app).with("spring.kafka.producer.transaction-id-prefix", "${random.uuid}-")
-				.with("spring.kafka.producer.properties.transaction.timeout.ms", 5000);
+				.with("spring.kafka.producer.properties.transaction.timeout.ms", 10_000);
 		}
 
 	};

@@ -89,7 +89,7 @@ class KafkaTransactionCrashListeners implements TransactionExecutionListener {
 
 	@Override
 	public void afterCommit(TransactionExecution transaction, @Nullable Throwable commitFailure) {
-		if ("leased-after-commit".equals(this.committing.get())) {
+		if (commitFailure == null && "leased-after-commit".equals(this.committing.get())) {
 			this.crash.reach("leased-after-commit");
 		}
 	}

@@ -12,6 +12,7 @@ import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -42,6 +43,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for listeners without the annotation: all their calls are the same with and
  * without the library.
  */
+@Order(3)
 @Tag("promise-13")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TraceComparisonTests {

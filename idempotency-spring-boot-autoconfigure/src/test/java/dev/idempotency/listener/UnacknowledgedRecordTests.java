@@ -14,6 +14,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -43,6 +44,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for {@link ContainerAcknowledgments} and {@link AcknowledgmentCheck}: a record
  * that its method has not acknowledged is not completed.
  */
+@Order(3)
 @Tag("promise-1")
 @Tag("promise-15")
 @Execution(ExecutionMode.CONCURRENT)

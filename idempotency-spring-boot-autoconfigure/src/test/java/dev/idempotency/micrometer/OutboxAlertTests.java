@@ -5,6 +5,7 @@ import java.time.Duration;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -21,6 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for the conditions under which the alert rules of the outbox fire.
  */
+@Order(3)
 class OutboxAlertTests {
 
 	// The shortest outage for which an alert must fire.
