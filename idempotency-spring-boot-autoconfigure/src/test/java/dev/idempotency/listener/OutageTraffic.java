@@ -57,7 +57,7 @@ final class OutageTraffic implements AutoCloseable {
 	OutageTraffic(TestApp app, IntFunction<String> keys) {
 		this.keys = keys;
 		this.context = app.with("topic", this.topic)
-			.with("spring.kafka.consumer.properties.max.poll.interval.ms", 10_000)
+			.with("spring.kafka.consumer.properties.max.poll.interval.ms", 15_000)
 			.run();
 		this.listeners = TestApp.target(this.context, OutageListeners.class);
 		await().atMost(PATIENCE).until(() -> containers().allMatch(OutageTraffic::isComplete));

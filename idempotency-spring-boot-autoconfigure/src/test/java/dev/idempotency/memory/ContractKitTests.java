@@ -174,6 +174,8 @@ class ContractKitTests {
 		// printed nor tried first the next time.
 		LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
 			.selectors(DiscoverySelectors.selectClass(Subject.class))
+			// The subject is static, and the tests around use the threads already.
+			.configurationParameter("junit.jupiter.execution.parallel.enabled", "false")
 			.configurationParameter("jqwik.failures.after.default", "RANDOM_SEED")
 			.configurationParameter("jqwik.reporting.usejunitplatform", "true")
 			// The shortest sequence that fails is of no interest here.
