@@ -3,7 +3,6 @@ package dev.idempotency.template;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 import org.jspecify.annotations.Nullable;
@@ -41,14 +40,10 @@ final class LocalCompletions {
 	}
 
 	/**
-	 * Remove a key before its record changes: a duplicate that adds it from now on may
+	 * Remove keys before their records change: a duplicate that adds one from now on may
 	 * have read the record in its earlier state.
-	 * @param key the key
+	 * @param keys the keys
 	 */
-	void remove(IdempotencyKey key) {
-		removeAll(Set.of(key));
-	}
-
 	void removeAll(Collection<IdempotencyKey> keys) {
 		long now = System.nanoTime();
 		this.removed.values().removeIf((since) -> now - since > MEMORY.toNanos());

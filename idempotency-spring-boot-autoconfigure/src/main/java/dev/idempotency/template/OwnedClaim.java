@@ -240,7 +240,6 @@ final class OwnedClaim {
 	}
 
 	OwnershipLostException lost(@Nullable Throwable cause) {
-		this.execution.loseOwnership();
 		return new OwnershipLostException("The lease of " + this.operation.lease()
 				+ " expired while the handler was running, and another owner has the key now: " + this.operation
 				+ ". This execution is not recorded. If the process or the store paused for longer than the lease, "

@@ -2,6 +2,7 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -203,7 +204,7 @@ final class Settlements implements AutoCloseable {
 			return settle(call, subject, claims);
 		}
 		catch (OperationBlockedException ex) {
-			return claims.stream().map((claim) -> Settlement.SETTLED).toList();
+			return Collections.nCopies(claims.size(), Settlement.SETTLED);
 		}
 	}
 

@@ -28,6 +28,7 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
@@ -275,6 +276,21 @@ class AsyncTemplateTests {
 		this.template.close();
 		this.handler.complete("too late");
 		await().until(this::isFree);
+		assertThat(answer).isNotDone();
+		assertThat(this.store.completions()).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-7")
+	void stageThatCompletesAfterTheCloseIsLoggedAndSettlesNothing() {
+		CompletableFuture<IdempotentResult<String>> answer = run();
+		this.template.close();
+		try (Logs logs = Logs.ofThisThread()) {
+			this.handler.complete("too late");
+			assertThat(logs.messages("WARN")).singleElement()
+				.asString()
+				.contains("ended after the application was closed", "topic-0@7");
+		}
 		assertThat(answer).isNotDone();
 		assertThat(this.store.completions()).isEmpty();
 	}

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OwnershipLostException;
@@ -136,14 +137,35 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 		this.store.recover();
 		assertThat(answer.join().result()).isEqualTo("paid");
 		assertThat(state()).isEqualTo(State.COMPLETED);
+		assertThat(this.listener.completions()).containsExactly("failed " + this.key.value(),
+				"SETTLED " + this.key.value());
+	}
+
+	@Test
+	@Tag("promise-4")
+	void forgottenKeyThatAnotherOwnerClaimsBeforeItIsRestoredIsLost() {
+		this.store.beforeRestore((claim) -> database.store().claim(TestDatabase.request(this.key)));
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(this::runAndForget);
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+	}
+
+	@Test
+	@Tag("promise-3")
+	@Tag("promise-11")
+	void completionIsPendingWhenTheStoreForgetsTheRestoredClaimToo() {
+		this.store.before(StoreCall.COMPLETE,
+				(claim) -> database.store().records().orElseThrow().evict(this.key, true));
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(this::run)
+			.withMessageContainingAll("has lost a claim that was just restored", "eviction policy");
+		this.store.recover();
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", true));
 	}
 
 	@Test
 	@Tag("promise-1")
-	@Tag("slow")
 	void claimThatWasRestoredAfterItsHandlerHadFailedIsReleased() throws InterruptedException {
 		IdempotentOperation renewedSoon = new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null,
-				Duration.ofSeconds(10), TestDatabase.RETENTION);
+				Duration.ofSeconds(1), TestDatabase.RETENTION);
 		CountDownLatch restoring = new CountDownLatch(1);
 		CountDownLatch failed = new CountDownLatch(1);
 		this.store.beforeRestore((claim) -> {

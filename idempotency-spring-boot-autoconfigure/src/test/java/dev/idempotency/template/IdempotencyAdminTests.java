@@ -83,7 +83,10 @@ class IdempotencyAdminTests {
 	@Test
 	void duplicateThatReadTheRecordBeforeItsEvictionDoesNotCacheIt() {
 		database.store().complete(claim(), null);
-		this.cache.beforeAdd = () -> this.admin.evict(this.key, false, null);
+		this.cache.beforeAdd = () -> {
+			this.admin.evict(this.key, false, null);
+			this.admin.evict(TestDatabase.newKey(), false, null);
+		};
 		assertThat(run(Mode.LEASED).duplicate()).isTrue();
 		this.cache.beforeAdd = null;
 		assertThat(run(Mode.LEASED).duplicate()).isFalse();

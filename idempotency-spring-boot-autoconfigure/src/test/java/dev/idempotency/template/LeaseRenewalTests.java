@@ -8,6 +8,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 
 import org.junit.jupiter.api.AfterEach;
@@ -178,6 +180,61 @@ class LeaseRenewalTests {
 		assertThat(this.store.renewers()).hasSize(1);
 		assertThat(this.listener.storeCalls()).contains("unreliable RENEW");
 		assertThat(this.listener.outcomes()).hasSize(count).containsOnly(Outcome.PROCESSED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void leaseThatCannotBeRenewedIsRenewedSeparatelyUntilItCan() {
+		IdempotencyKey held = TestDatabase.newKey();
+		AtomicInteger refusals = new AtomicInteger();
+		this.store.before(StoreCall.RENEW, (claim) -> {
+			if (claim.key().equals(held)) {
+				refusals.incrementAndGet();
+				throw new OperationInProgressException("Held", Duration.ofSeconds(1));
+			}
+		});
+		this.template.execute(operation(held, SHORT), ResultCodec.none(), () -> {
+			run(SHORT, () -> {
+				await().until(() -> refusals.get() > renewedWith(held, 0));
+				int together = this.store.renewals().size();
+				await().until(() -> this.store.renewals().size() > together + 1);
+				assertThat(renewedWith(held, together)).isZero();
+				this.store.recover();
+				await().until(() -> renewedWith(held, together) > 0);
+				return null;
+			});
+			return null;
+		});
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.PROCESSED);
+	}
+
+	private long renewedWith(IdempotencyKey someKey, int from) {
+		return this.store.renewedKeys().stream().skip(from).filter((keys) -> keys.contains(someKey)).count();
+	}
+
+	@Test
+	void longLeaseIsNotRenewedAtEachCheckOfAShortOne() {
+		this.template.execute(operation(TestDatabase.newKey(), TestDatabase.LEASE), ResultCodec.none(), () -> {
+			run(SHORT, () -> {
+				await().until(() -> this.store.renewals().size() >= 2);
+				return null;
+			});
+			return null;
+		});
+		assertThat(this.store.renewals()).containsOnly(1);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void executionShowsTheLossOfItsKeyAfterItsCompletion() {
+		AtomicReference<IdempotentExecution> execution = new AtomicReference<>();
+		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(TestDatabase.LEASE, () -> {
+			execution.set(IdempotentExecution.current());
+			database.endLease(this.key);
+			assertThat(isFree(this.key)).isTrue();
+			return null;
+		}));
+		assertThat(execution.get().ownershipLost()).isTrue();
 	}
 
 	@Test

@@ -2,11 +2,13 @@ package dev.idempotency.template;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
 import dev.idempotency.IdempotencyKeyReusedException;
@@ -14,6 +16,7 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OwnershipLostException;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
@@ -71,6 +74,28 @@ class LeasedTemplateTests extends AbstractLeasedTests {
 			assertThat(both.supportsLeases()).isTrue();
 			assertThat(one.supportsTransactions()).isFalse();
 			assertThat(none.supportsTransactions()).isFalse();
+		}
+	}
+
+	@Test
+	void leasedModeIsRejectedWhenTheDatabaseDependsOnTheThread() {
+		AbstractRoutingDataSource routing = new AbstractRoutingDataSource() {
+
+			@Override
+			protected Object determineCurrentLookupKey() {
+				return "only";
+			}
+
+		};
+		routing.setTargetDataSources(Map.of("only", database.pool()));
+		routing.afterPropertiesSet();
+		try (IdempotencyTemplate transactional = new IdempotencyTemplate(
+				new JdbcIdempotencyStore(routing, TestDatabase.TABLE, TestDatabase.TIMEOUT),
+				new Settings(null, false, List.of()))) {
+			assertThat(transactional.supportsLeases()).isFalse();
+			assertThatIllegalStateException()
+				.isThrownBy(() -> transactional.execute(this.operation, new TextCodec(), () -> "paid"))
+				.withMessageContaining("depends on the thread");
 		}
 	}
 

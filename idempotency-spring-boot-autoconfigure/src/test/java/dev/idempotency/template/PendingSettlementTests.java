@@ -1,7 +1,9 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -20,9 +22,11 @@ import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.Logs;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
 
@@ -279,6 +283,164 @@ class PendingSettlementTests extends AbstractLeasedTests {
 		awaitCompletions(4);
 		this.store.recover();
 		await().atMost(Duration.ofSeconds(1)).until(() -> state() == State.COMPLETED);
+	}
+
+	// Each redelivery doubles the time to the next periodic retry, here to 16 seconds.
+	private void redeliverUntilTheNextRetryIsFarAway() {
+		for (int i = 0; i < 5; i++) {
+			runUnavailable();
+		}
+	}
+
+	private IdempotentOperation completedOperation() {
+		IdempotentOperation other = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
+		this.template.execute(other, new TextCodec(), () -> "other");
+		return other;
+	}
+
+	@Test
+	@Tag("promise-2")
+	void pendingCompletionIsRecordedSoonAfterAnotherCallSucceeds() {
+		IdempotentOperation other = completedOperation();
+		this.store.fail(StoreCall.COMPLETE);
+		runUnavailable();
+		redeliverUntilTheNextRetryIsFarAway();
+		this.store.recover();
+		this.template.execute(other, new TextCodec(), () -> "not run");
+		await().until(() -> state() == State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void pendingCompletionIsRecordedSoonAfterTheNextSuccessWhenARetryHasFailed() {
+		IdempotentOperation other = completedOperation();
+		this.store.fail(StoreCall.COMPLETE);
+		runUnavailable();
+		int completions = this.store.completions().size();
+		this.template.execute(other, new TextCodec(), () -> "not run");
+		awaitCompletions(completions + 1);
+		redeliverUntilTheNextRetryIsFarAway();
+		this.store.recover();
+		this.template.execute(other, new TextCodec(), () -> "not run");
+		await().until(() -> state() == State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void pendingCompletionKeepsItsLease() {
+		this.store.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.template.execute(shortOperation(), new TextCodec(), () -> "paid"));
+		await().until(() -> !this.store.renewals().isEmpty());
+	}
+
+	@Test
+	void expiredClaimIsNotReleased() {
+		IdempotentOperation expiring = new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null,
+				Duration.ofMillis(1), TestDatabase.RETENTION);
+		this.store.loseAnswers(StoreCall.CLAIM);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.template.execute(expiring, new TextCodec(), () -> "not run"));
+		await().pollDelay(Duration.ofMillis(20)).until(() -> true);
+		this.store.recover();
+		this.store.fail(StoreCall.COMPLETE);
+		IdempotencyKey other = TestDatabase.newKey();
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(
+				() -> this.template.execute(TestDatabase.operation(other, Mode.LEASED), new TextCodec(), () -> "paid"));
+		this.store.recover();
+		await().until(() -> state(other) == State.COMPLETED);
+		assertThat(this.listener.storeCalls()).noneMatch((call) -> call.contains("RELEASE"));
+	}
+
+	@Test
+	void logShowsThatACompletionIsPendingAndThatItIsRecorded() {
+		this.store.fail(StoreCall.COMPLETE);
+		try (Logs logs = Logs.ofThisThread()) {
+			runUnavailable();
+			assertThat(logs.messages("ERROR")).singleElement()
+				.asString()
+				.contains("its completion could not be recorded", "topic-0@7");
+			redeliverUntilTheNextRetryIsFarAway();
+			this.store.recover();
+			run();
+			assertThat(logs.messages("INFO"))
+				.contains("A pending settlement is recorded now: complete of " + this.operation);
+			assertThat(logs.messages("ERROR")).hasSize(1);
+		}
+	}
+
+	@Test
+	@Tag("promise-4")
+	void logShowsThatACompletionWhoseKeyHasAnotherOwnerMayTakeEffectTwice() {
+		this.store.fail(StoreCall.COMPLETE);
+		runUnavailable();
+		assertThat(errorWhenAnotherOwnerHasTheKey()).contains("complete of", "may take effect twice");
+	}
+
+	@Test
+	@Tag("promise-4")
+	void logShowsThatAFailureIsNotRecordedWhenItsKeyHasAnotherOwner() {
+		this.store.fail(StoreCall.FAIL);
+		try (Logs logs = Logs.ofThisThread()) {
+			runFailing();
+			assertThat(logs.messages("WARN")).last().asString().startsWith("The failure of ");
+			assertThat(logs.messages("ERROR")).isEmpty();
+		}
+		assertThat(errorWhenAnotherOwnerHasTheKey()).contains("fail of").doesNotContain("twice");
+	}
+
+	private String errorWhenAnotherOwnerHasTheKey() {
+		redeliverUntilTheNextRetryIsFarAway();
+		database.endLease(this.key);
+		database.store().claim(TestDatabase.request(this.key));
+		this.store.recover();
+		try (Logs logs = Logs.ofThisThread()) {
+			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run);
+			assertThat(logs.messages("ERROR")).hasSize(1);
+			return logs.messages("ERROR").get(0);
+		}
+	}
+
+	@Test
+	void logShowsThatAReleaseIsPending() {
+		List<PendingCompletion> deferred = new ArrayList<>();
+		this.template.execute(this.operation, new TextCodec(), TransactionBoundary.deferred(deferred::add),
+				() -> "rolled back");
+		this.store.fail(StoreCall.RELEASE);
+		try (Logs logs = Logs.ofThisThread()) {
+			deferred.get(0).release();
+			assertThat(logs.messages("WARN")).last().asString().startsWith("The release of ");
+			assertThat(logs.messages("ERROR")).isEmpty();
+		}
+	}
+
+	@Test
+	@Tag("promise-14")
+	void lastRetrySendsAllSettlementsToAStoreThatFailsQuickly() {
+		this.store.fail(StoreCall.COMPLETE);
+		for (int i = 0; i < 6; i++) {
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> this.template
+				.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), new TextCodec(), () -> "paid"));
+		}
+		int completions = this.store.completions().size();
+		this.template.settle();
+		assertThat(Set.copyOf(this.store.completions().subList(completions, this.store.completions().size())))
+			.hasSize(6);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void redeliverySettlesAllPendingSettlementsOfItsKey() {
+		this.store.fail(StoreCall.COMPLETE, StoreCall.FAIL);
+		assertThatExceptionOfType(IllegalStateException.class)
+			.isThrownBy(() -> this.template.execute(this.operation, new TextCodec(), () -> {
+				database.endLease(this.key);
+				runUnavailable();
+				throw new IllegalStateException("zombie");
+			}));
+		this.store.recover();
+		assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", true));
+		assertThat(this.listener.storeCalls()).contains("unreliable COMPLETE", "unreliable FAIL");
 	}
 
 	@Test

@@ -300,6 +300,22 @@ class StoreCircuitTests {
 	}
 
 	@Test
+	@Tag("promise-14")
+	void redeliveryOfAPendingCompletionSendsNoCallThroughAnOpenCircuit() {
+		IdempotencyTemplate template = template(this.store, null, false);
+		IdempotentOperation operation = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
+		this.store.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> template.execute(operation, ResultCodec.none(), () -> null));
+		this.breaker.transitionToForcedOpenState();
+		int calls = this.store.completions().size();
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> template.execute(operation, ResultCodec.none(), () -> null))
+			.withMessageContaining("circuit breaker");
+		assertThat(this.store.completions()).hasSize(calls);
+	}
+
+	@Test
 	void errorOfATransactionManagerReleasesTheProbe() {
 		JdbcTransactionManager failing = new JdbcTransactionManager(database.pool());
 		failing.addListener(new TransactionExecutionListener() {

@@ -2,6 +2,7 @@ package dev.idempotency.template;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
@@ -15,6 +16,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.dao.InvalidDataAccessResourceUsageException;
@@ -27,6 +29,7 @@ import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Logs;
+import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.UnreliableStore;
 
@@ -50,8 +53,10 @@ class StoreErrorTests {
 	private final CircuitBreaker breaker = CircuitBreaker.of("store",
 			CircuitBreakerConfig.custom().slidingWindowSize(10).minimumNumberOfCalls(5).build());
 
+	private final RecordingListener listener = new RecordingListener();
+
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store, new Settings(null, false,
-			new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(), List.of()));
+			new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(this.listener), List.of()));
 
 	@AfterEach
 	void close() {
@@ -135,11 +140,84 @@ class StoreErrorTests {
 		assertThat(this.breaker.getState()).isEqualTo(CircuitBreaker.State.OPEN);
 	}
 
+	static Stream<Arguments> refusals() {
+		SQLException data = new SQLException("payload", "23505");
+		SQLException unnamed = new SQLException("no such function");
+		SQLException chained = new SQLException("payload");
+		chained.initCause(new SQLException("permission denied", "42501"));
+		return Stream.of(
+				Arguments.of(new IdempotencyStoreRefusedException("Full", null), null, "Remove the cause: Full", null),
+				Arguments.of(new IdempotencyStoreRefusedException("Full", "OOM", new IOException("payload")), "OOM",
+						"Remove the cause: Full", null),
+				Arguments.of(new IdempotencyStoreRefusedException("Full", null, data), "23505",
+						"Remove the cause: Full", null),
+				Arguments.of(new IllegalStateException(data), "23505", IllegalStateException.class.getName(), null),
+				Arguments.of(new IllegalStateException(unnamed), null, null, "no such function"),
+				Arguments.of(new IllegalStateException(chained), "42501", null, "permission denied"),
+				Arguments.of(new IllegalStateException("broken"), null, null, "broken"));
+	}
+
+	@ParameterizedTest
+	@MethodSource("refusals")
+	void logOfARefusalShowsItsCauseUnlessItMayQuoteData(RuntimeException error, String code, String end, String shown) {
+		this.store.before(StoreCall.CLAIM, (claim) -> {
+			throw error;
+		});
+		try (Logs logs = Logs.ofThisThread()) {
+			assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(() -> run())
+				.satisfies((refusal) -> assertThat(refusal.code()).isEqualTo(code))
+				.withMessageContaining("refused a claim");
+			assertThat(logs.messages("WARN")).singleElement()
+				.asString()
+				.doesNotContain("payload")
+				.endsWith((end != null) ? end : "")
+				.contains((shown != null) ? shown : "");
+		}
+	}
+
+	@Test
+	void eachKindOfRefusalIsLoggedOnce() {
+		List<RuntimeException> errors = List.of(new IllegalStateException("x"), new IllegalArgumentException("x"),
+				new IdempotencyStoreRefusedException("Full", "OOM", null),
+				new IdempotencyStoreRefusedException("Full", "MISCONF", null));
+		try (Logs logs = Logs.ofThisThread()) {
+			for (int i = 0; i < TIMES; i++) {
+				RuntimeException error = errors.get(i % errors.size());
+				this.store.before(StoreCall.CLAIM, (claim) -> {
+					throw error;
+				});
+				assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(() -> run());
+			}
+			assertThat(logs.messages("WARN")).hasSize(errors.size());
+		}
+		assertThat(this.listener.storeErrors()).hasSize(TIMES)
+			.hasOnlyElementsOfType(IdempotencyStoreRefusedException.class);
+	}
+
+	static Stream<Arguments> codesOfOutages() {
+		return Stream.of(Arguments.of(new IllegalStateException(new SQLException("x", "08006")), "08006"),
+				Arguments.of(new IllegalStateException(new SQLException("x", "57P01")), "57P01"),
+				Arguments.of(new IdempotencyStoreUnavailableException("x", "CLUSTERDOWN", null), "CLUSTERDOWN"),
+				Arguments.of(new IdempotencyStoreUnavailableException("x", new SQLException("x", "53300")), "53300"),
+				Arguments.of(new UncheckedIOException(new IOException("x")), null));
+	}
+
+	@ParameterizedTest
+	@MethodSource("codesOfOutages")
+	@Tag("promise-11")
+	void outageHasTheCodeOfItsCause(RuntimeException error, String code) {
+		this.store.before(StoreCall.CLAIM, (claim) -> {
+			throw error;
+		});
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> run())
+			.satisfies((outage) -> assertThat(outage.code()).isEqualTo(code));
+	}
+
 	@Test
 	void textOfAnErrorAboutDataIsNotLogged() {
 		this.store.before(StoreCall.CLAIM, (claim) -> {
 			throw new IdempotencyStoreRefusedException("The database refused the statement (SQL state 22001)", "22001",
-					new java.sql.SQLException("Value 'payload' is too long", "22001"));
+					new SQLException("Value 'payload' is too long", "22001"));
 		});
 		try (Logs logs = Logs.ofThisThread()) {
 			assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(() -> run());

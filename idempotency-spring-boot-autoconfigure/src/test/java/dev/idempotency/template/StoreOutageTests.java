@@ -17,6 +17,7 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
@@ -69,6 +70,11 @@ class StoreOutageTests {
 		this.store.fail(StoreCall.CLAIM);
 		assertUnavailable(template(false));
 		assertThat(this.listener.storeCalls()).containsExactly("unreliable CLAIM unavailable");
+		assertThat(this.listener.storeErrors()).singleElement()
+			.isInstanceOf(IdempotencyStoreUnavailableException.class)
+			.extracting(Throwable::getMessage)
+			.asString()
+			.contains("'unreliable'", "did not answer a claim", "topic-0@7");
 	}
 
 	@Test
@@ -76,6 +82,17 @@ class StoreOutageTests {
 		this.store.fail(StoreCall.CLAIM);
 		assertThat(run(template(true))).isEqualTo(new IdempotentResult<>("run 1", false));
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.UNPROTECTED);
+	}
+
+	@Test
+	void logSaysOnceThatRecordsAreProcessedWithoutProtection() {
+		this.store.fail(StoreCall.CLAIM);
+		IdempotencyTemplate template = template(true);
+		try (Logs logs = Logs.ofThisThread()) {
+			run(template);
+			run(template);
+			assertThat(logs.messages("WARN")).singleElement().asString().contains("without protection", "No answer");
+		}
 	}
 
 	@Test

@@ -68,6 +68,7 @@ class UnrecordedCompletionTests extends AbstractLeasedTests {
 		IdempotencyAdmin admin = this.template.admin();
 		assertThat(admin.release(this.key, false, null)).isEqualTo(Change.PENDING);
 		assertThat(admin.evict(this.key, false, null)).isEqualTo(Change.PENDING);
+		assertThat(admin.evict(TestDatabase.newKey(), false, null)).isNotEqualTo(Change.PENDING);
 		database.endLease(this.key);
 		Selection selection = new Selection(this.key.scope(), this.key.value(), null, null);
 		assertThat(admin.countEvictable(selection, false, 10, null)).isEqualTo(new BulkEviction(0, 1, true, null));

@@ -6,6 +6,7 @@ import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.StoreCircuit;
@@ -24,6 +25,8 @@ public final class RecordingListener implements IdempotencyListener {
 	private final List<String> completions = new CopyOnWriteArrayList<>();
 
 	private final List<String> interventions = new CopyOnWriteArrayList<>();
+
+	private final List<OperationBlockedException> storeErrors = new CopyOnWriteArrayList<>();
 
 	@Override
 	public void completionFailed(String listener, IdempotencyKey key) {
@@ -70,6 +73,15 @@ public final class RecordingListener implements IdempotencyListener {
 	public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
 		this.storeCalls.add(store + " " + call
 				+ ((outcome != StoreOutcome.OK) ? " " + outcome.name().toLowerCase(Locale.ROOT) : ""));
+	}
+
+	@Override
+	public void storeFailed(String store, OperationBlockedException error) {
+		this.storeErrors.add(error);
+	}
+
+	public List<OperationBlockedException> storeErrors() {
+		return this.storeErrors;
 	}
 
 	public List<Execution> executions() {

@@ -63,7 +63,7 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	private final Set<Thread> renewers = ConcurrentHashMap.newKeySet();
 
-	private final List<Integer> renewals = new CopyOnWriteArrayList<>();
+	private final List<List<IdempotencyKey>> renewals = new CopyOnWriteArrayList<>();
 
 	public UnreliableStore(IdempotencyStore store) {
 		this.store = store;
@@ -175,6 +175,14 @@ public final class UnreliableStore implements IdempotencyStore {
 	 * @return the sizes
 	 */
 	public List<Integer> renewals() {
+		return this.renewals.stream().map(List::size).toList();
+	}
+
+	/**
+	 * Return the keys of each batch of renewals.
+	 * @return the keys
+	 */
+	public List<List<IdempotencyKey>> renewedKeys() {
 		return this.renewals;
 	}
 
@@ -279,7 +287,7 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	@Override
 	public List<Settlement> renewAll(List<ClaimRequest> claims) {
-		this.renewals.add(claims.size());
+		this.renewals.add(claims.stream().map(ClaimRequest::key).toList());
 		this.renewers.add(Thread.currentThread());
 		if (this.oneByOne) {
 			return IdempotencyStore.super.renewAll(claims);

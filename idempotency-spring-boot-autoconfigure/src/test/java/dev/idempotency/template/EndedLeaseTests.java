@@ -1,0 +1,174 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Mode;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for leases that are not renewed any more. The log of the close names the number
+ * of the others.
+ */
+@Tag("promise-7")
+class EndedLeaseTests extends AbstractLeasedTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final List<PendingCompletion> deferred = new ArrayList<>();
+
+	EndedLeaseTests() {
+		super(database);
+	}
+
+	private List<String> close() {
+		try (Logs logs = Logs.ofThisThread()) {
+			this.template.close();
+			return logs.messages("WARN").stream().filter((message) -> message.contains("still running")).toList();
+		}
+	}
+
+	private void assertNoLeaseIsLeft() {
+		assertThat(close()).isEmpty();
+	}
+
+	private void runDeferred() {
+		this.template.execute(this.operation, new TextCodec(), TransactionBoundary.deferred(this.deferred::add),
+				() -> "deferred");
+	}
+
+	private void runFailing() {
+		assertThatIllegalStateException()
+			.isThrownBy(() -> this.template.execute(this.operation, new TextCodec(), () -> {
+				throw new IllegalStateException("handler");
+			}));
+	}
+
+	@Test
+	void leaseOfARunningHandlerIsReported() {
+		this.template.execute(this.operation, new TextCodec(), () -> {
+			assertThat(close()).singleElement().asString().startsWith("1 idempotent handlers are still running");
+			return "paid";
+		});
+	}
+
+	@Test
+	void completedHandlerLeavesNoLease() {
+		run();
+		assertNoLeaseIsLeft();
+	}
+
+	@Test
+	void failedHandlerLeavesNoLeaseAlthoughItsFailureCannotBeRecorded() {
+		this.store.fail(StoreCall.FAIL);
+		runFailing();
+		assertNoLeaseIsLeft();
+	}
+
+	@Test
+	void handlerWhoseResultBreaksTheCodecLeavesNoLease() {
+		assertThatExceptionOfType(InternalError.class)
+			.isThrownBy(() -> this.template.execute(this.operation, new BrokenCodec(), () -> "paid"));
+		assertNoLeaseIsLeft();
+	}
+
+	@Test
+	void asynchronousHandlerWhoseResultBreaksTheCodecLeavesNoLease() {
+		CompletableFuture<?> answer = this.template.executeAsync(this.operation, new BrokenCodec(),
+				() -> CompletableFuture.completedFuture("paid"));
+		await().until(answer::isCompletedExceptionally);
+		this.template.settle();
+		assertNoLeaseIsLeft();
+	}
+
+	@Test
+	void completionThatIsRecordedAtARedeliveryLeavesNoLease() {
+		this.store.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(this::run);
+		this.store.recover();
+		run();
+		assertNoLeaseIsLeft();
+	}
+
+	@Test
+	void completionThatIsStillPendingAtTheCloseLeavesItsLease() {
+		this.store.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(this::run);
+		assertThat(close()).hasSize(1);
+	}
+
+	@Test
+	void deferredCompletionKeepsItsLeaseUntilItIsRecorded() {
+		runDeferred();
+		assertThat(close()).hasSize(1);
+		this.deferred.get(0).complete();
+		assertNoLeaseIsLeft();
+	}
+
+	@Test
+	void releasedCompletionLeavesNoLease() {
+		runDeferred();
+		this.deferred.get(0).release();
+		assertNoLeaseIsLeft();
+	}
+
+	@Test
+	void abandonedCompletionLeavesNoLeaseAndItsKeyInProgress() {
+		runDeferred();
+		this.deferred.get(0).abandon();
+		assertNoLeaseIsLeft();
+		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+	}
+
+	@Test
+	void threadsOfRenewalsAndRetriesEndWithTheTemplate() {
+		Thread caller = Thread.currentThread();
+		Set<Thread> retries = ConcurrentHashMap.newKeySet();
+		this.store.before(StoreCall.COMPLETE, (claim) -> retries.add(Thread.currentThread()));
+		this.store.fail(StoreCall.COMPLETE);
+		IdempotentOperation renewedSoon = new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null,
+				Duration.ofMillis(600), TestDatabase.RETENTION);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> this.template.execute(renewedSoon, new TextCodec(), () -> "paid"));
+		retries.remove(caller);
+		await().until(() -> !retries.isEmpty() && !this.store.renewers().isEmpty());
+		this.template.close();
+		retries.remove(caller);
+		await().until(() -> retries.stream().noneMatch(Thread::isAlive)
+				&& this.store.renewers().stream().noneMatch(Thread::isAlive));
+	}
+
+	private static final class BrokenCodec implements ResultCodec<String> {
+
+		@Override
+		public byte[] write(String result) {
+			throw new InternalError("as it were");
+		}
+
+		@Override
+		public String read(byte[] bytes) {
+			throw new UnsupportedOperationException();
+		}
+
+	}
+
+}
