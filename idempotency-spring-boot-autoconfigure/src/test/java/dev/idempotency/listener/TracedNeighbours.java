@@ -18,6 +18,7 @@ import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.core.KafkaTemplate;
 import org.springframework.kafka.core.ProducerFactory;
 import org.springframework.kafka.event.KafkaEvent;
+import org.springframework.kafka.event.NonResponsiveConsumerEvent;
 import org.springframework.kafka.listener.BatchInterceptor;
 import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 import org.springframework.kafka.listener.ContainerProperties;
@@ -142,6 +143,10 @@ class TracedNeighbours {
 	@Bean
 	ApplicationListener<KafkaEvent> events(Trace trace) {
 		return (event) -> {
+			// Shows only that the machine was slow.
+			if (event instanceof NonResponsiveConsumerEvent) {
+				return;
+			}
 			String id = event.getContainer(MessageListenerContainer.class).getListenerId();
 			trace.add("events of " + id, event.getClass().getName());
 		};
