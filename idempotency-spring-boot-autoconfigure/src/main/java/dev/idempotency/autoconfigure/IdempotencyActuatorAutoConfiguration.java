@@ -74,9 +74,9 @@ public final class IdempotencyActuatorAutoConfiguration {
 		OutboxEndpoint idempotencyOutboxEndpoint(OutboxStore store, ObjectProvider<OutboxRelay> relay,
 				ObjectProvider<OutboxNotifier> notifier, ObjectProvider<IdempotencyListener> listeners,
 				EndpointProperties properties) {
-			OutboxAdmin operator = new OutboxAdmin(store, IdempotencyOutboxAutoConfiguration.wakeUp(relay, notifier),
+			OutboxAdmin admin = new OutboxAdmin(store, IdempotencyOutboxAutoConfiguration.wakeUp(relay, notifier),
 					IdempotencyListener.all(listeners.orderedStream().toList()));
-			return new OutboxEndpoint(operator, properties.showValues());
+			return new OutboxEndpoint(admin, properties.showValues());
 		}
 
 		@Bean

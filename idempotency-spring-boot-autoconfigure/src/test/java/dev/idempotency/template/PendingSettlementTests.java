@@ -292,6 +292,13 @@ class PendingSettlementTests extends AbstractLeasedTests {
 		}
 	}
 
+	private void assertRecordedAfterCallOf(IdempotentOperation other) {
+		redeliverUntilTheNextRetryIsFarAway();
+		this.store.recover();
+		this.template.execute(other, new TextCodec(), () -> "not run");
+		await().until(() -> state() == State.COMPLETED);
+	}
+
 	private IdempotentOperation completedOperation() {
 		IdempotentOperation other = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
 		this.template.execute(other, new TextCodec(), () -> "other");
@@ -304,10 +311,7 @@ class PendingSettlementTests extends AbstractLeasedTests {
 		IdempotentOperation other = completedOperation();
 		this.store.fail(StoreCall.COMPLETE);
 		runUnavailable();
-		redeliverUntilTheNextRetryIsFarAway();
-		this.store.recover();
-		this.template.execute(other, new TextCodec(), () -> "not run");
-		await().until(() -> state() == State.COMPLETED);
+		assertRecordedAfterCallOf(other);
 	}
 
 	@Test
@@ -319,10 +323,7 @@ class PendingSettlementTests extends AbstractLeasedTests {
 		int completions = this.store.completions().size();
 		this.template.execute(other, new TextCodec(), () -> "not run");
 		awaitCompletions(completions + 1);
-		redeliverUntilTheNextRetryIsFarAway();
-		this.store.recover();
-		this.template.execute(other, new TextCodec(), () -> "not run");
-		await().until(() -> state() == State.COMPLETED);
+		assertRecordedAfterCallOf(other);
 	}
 
 	@Test
