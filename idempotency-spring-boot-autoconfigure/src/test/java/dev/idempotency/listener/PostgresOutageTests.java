@@ -37,7 +37,9 @@ class PostgresOutageTests {
 		PostgresServer server = PostgresServer.create();
 		String database = Servers.newDatabase(server);
 		Servers.jdbc(database).execute("CREATE TABLE effect (value text)");
-		TestApp app = TestApp.of(OutageListeners.class, Transactional.class).database(database);
+		TestApp app = TestApp.of(OutageListeners.class, Transactional.class)
+			.database(database)
+			.with("spring.datasource.hikari.connection-timeout", 2000);
 		try (OutageTraffic traffic = new OutageTraffic(app)) {
 			traffic.listeners().holdOne();
 			server.stop();

@@ -76,7 +76,7 @@ public final class TestApp {
 		with("spring.kafka.listener.poll-timeout", "500ms");
 		with("spring.datasource.username", Servers.postgres().username());
 		with("spring.datasource.password", Servers.postgres().password());
-		with("spring.datasource.hikari.connection-timeout", 2000);
+		with("spring.datasource.hikari.connection-timeout", 10000);
 		with("spring.datasource.hikari.maximum-pool-size", 20);
 		with("spring.datasource.hikari.minimum-idle", 1);
 		with("spring.flyway.enabled", false);
