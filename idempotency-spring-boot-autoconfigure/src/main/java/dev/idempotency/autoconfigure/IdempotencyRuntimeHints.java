@@ -20,6 +20,9 @@ final class IdempotencyRuntimeHints implements RuntimeHintsRegistrar {
 		invocable(hints, classLoader, "org.springframework.orm.jpa.JpaTransactionManager", "getDataSource");
 		invocable(hints, classLoader, "org.springframework.kafka.listener.adapter.AbstractFilteringMessageListener",
 				"getRecordFilterStrategy");
+		invocable(hints, classLoader,
+				"org.springframework.kafka.listener.KafkaMessageListenerContainer$ListenerConsumer",
+				"callbackForAsyncFailure");
 		writable(hints, classLoader, "org.springframework.kafka.listener.AbstractMessageListenerContainer",
 				"pauseRequestedPartitions");
 	}
@@ -37,7 +40,7 @@ final class IdempotencyRuntimeHints implements RuntimeHintsRegistrar {
 			Class<?> known = ClassUtils.resolveClassName(type, classLoader);
 			ReflectionUtils.doWithMethods(known,
 					(candidate) -> hints.reflection().registerMethod(candidate, ExecutableMode.INVOKE),
-					(candidate) -> candidate.getName().equals(method) && candidate.getParameterCount() == 0);
+					(candidate) -> candidate.getName().equals(method));
 		}
 	}
 

@@ -83,7 +83,8 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 			container.setupMessageListener(
 					DeliveryListener.decorate(listener, installation.listeners(), installation.kind().transactional()));
 		}
-		this.blockedRecords.install(container, installation.listeners()::failed);
+		this.blockedRecords.install(container, installation.listeners()::failed,
+				installation.listeners().asyncRetries()::redelivered);
 	}
 
 	private boolean isDecorated(AbstractMessageListenerContainer<?, ?> container) {

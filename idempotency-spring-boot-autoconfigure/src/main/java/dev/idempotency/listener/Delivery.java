@@ -249,6 +249,13 @@ final class Delivery {
 		}
 	}
 
+	/**
+	 * Note that the asynchronous result of the record has arrived and is passed on.
+	 */
+	void succeeded() {
+		this.listeners.asyncRetries().succeeded(record());
+	}
+
 	private void passOn(Acknowledgment acknowledgment) {
 		this.acknowledgments.acknowledge(this.delivered, this.number, this.unacknowledged.values(),
 				acknowledgment.isOutOfOrderCommit() && this.delivered.size() == 1, acknowledgment::acknowledge);

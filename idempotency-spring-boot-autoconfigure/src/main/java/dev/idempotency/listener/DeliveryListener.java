@@ -63,6 +63,9 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 			java.util.function.Consumer<@Nullable Acknowledgment> listener) {
 		Delivery delivery = new Delivery(this.listeners, records, acknowledgment);
 		BlockedRecordHandling.beginDelivery(this.transactional);
+		if (this instanceof Records) {
+			this.listeners.asyncRetries().delivering(delivery.record());
+		}
 		Delivery previous = Delivery.bind(delivery);
 		try {
 			listener.accept(delivery.acknowledgment());
@@ -80,6 +83,19 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 				BlockedRecordHandling.setBlocked(delivery.blocked());
 			}
 		}
+	}
+
+	// The container calls it on the thread of each consumer before the first delivery.
+	@Override
+	public void registerSeekCallback(ConsumerSeekCallback callback) {
+		this.listeners.asyncRetries().register(this.delegate, callback);
+		super.registerSeekCallback(callback);
+	}
+
+	@Override
+	public void unregisterSeekCallback() {
+		this.listeners.asyncRetries().unregister();
+		super.unregisterSeekCallback();
 	}
 
 	/**

@@ -25,6 +25,8 @@ final class ProtectedListeners {
 
 	private final ContainerAcknowledgments acknowledgments;
 
+	private final AsyncRetries asyncRetries = new AsyncRetries();
+
 	private final Collection<ListenerScope> scopes;
 
 	private final Map<Method, Optional<ProtectedListener>> resolved = new ConcurrentHashMap<>();
@@ -39,6 +41,10 @@ final class ProtectedListeners {
 
 	ContainerAcknowledgments acknowledgments() {
 		return this.acknowledgments;
+	}
+
+	AsyncRetries asyncRetries() {
+		return this.asyncRetries;
 	}
 
 	/**

@@ -130,6 +130,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 			else {
 				delivery.completed(false);
 				result.complete(value.result());
+				delivery.succeeded();
 			}
 		});
 		result.whenComplete((value, error) -> {
@@ -158,7 +159,10 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 
 	private @Nullable Object executeUnprotected(Object origin, MethodInvocation invocation, Delivery delivery)
 			throws Throwable {
-		if (this.async != null || this.settings.mode() == Mode.LEASED) {
+		if (this.async != null) {
+			return this.async.onSuccess(invocation.proceed(), delivery::succeeded);
+		}
+		if (this.settings.mode() == Mode.LEASED) {
 			return invocation.proceed();
 		}
 		delivery.begin();

@@ -257,6 +257,7 @@ class TraceComparisonTests {
 						.map((container) -> (AbstractMessageListenerContainer<?, ?>) container)
 						.filter((container) -> container.getCommonErrorHandler() != null)
 						.forEach((container) -> blockedRecords.install(container, (record) -> {
+						}, (record) -> {
 						}));
 				}
 

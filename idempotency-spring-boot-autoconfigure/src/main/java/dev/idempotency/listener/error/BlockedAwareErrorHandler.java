@@ -42,15 +42,20 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 
 	private final java.util.function.Consumer<ConsumerRecord<?, ?>> failed;
 
+	private final java.util.function.Consumer<ConsumerRecord<?, ?>> redelivered;
+
 	/**
 	 * Create an error handler.
 	 * @param delegate the error handler of the container
 	 * @param pauses pauses partitions
 	 * @param failed receives each record that the delegate may publish
+	 * @param redelivered receives each single record that is retried
 	 */
 	BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses,
-			java.util.function.Consumer<ConsumerRecord<?, ?>> failed) {
+			java.util.function.Consumer<ConsumerRecord<?, ?>> failed,
+			java.util.function.Consumer<ConsumerRecord<?, ?>> redelivered) {
 		this.failed = failed;
+		this.redelivered = redelivered;
 		this.delegate = delegate;
 		this.pauses = pauses;
 	}
@@ -78,6 +83,9 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	@Override
 	public boolean handleOne(Exception thrownException, ConsumerRecord<?, ?> record, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
+		if (thrownException instanceof RetrySucceeded) {
+			return true;
+		}
 		OperationBlockedException blocked = OperationBlockedException.in(thrownException);
 		if (blocked == null) {
 			this.failed.accept(record);
@@ -91,6 +99,21 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	public void handleRemaining(Exception thrownException, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
 		setBlocked(null);
+		if (thrownException instanceof RetrySucceeded) {
+			return;
+		}
+		try {
+			retryOrRecover(thrownException, records, consumer, container);
+		}
+		catch (RuntimeException ex) {
+			// The container expects a redelivery.
+			records.stream().limit(1).forEach(this.redelivered);
+			throw ex;
+		}
+	}
+
+	private void retryOrRecover(Exception thrownException, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
+			MessageListenerContainer container) {
 		OperationBlockedException blocked = OperationBlockedException.in(thrownException);
 		if (blocked == null) {
 			records.stream().limit(1).forEach(this.failed);
@@ -222,6 +245,18 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	public void onPartitionsAssigned(Consumer<?, ?> consumer, Collection<TopicPartition> partitions,
 			Runnable publishPause) {
 		this.delegate.onPartitionsAssigned(consumer, partitions, publishPause);
+	}
+
+	/**
+	 * Reports the success of a retry, and is no failure.
+	 */
+	@SuppressWarnings("serial")
+	static final class RetrySucceeded extends RuntimeException {
+
+		RetrySucceeded() {
+			super("The retry succeeded", null, false, false);
+		}
+
 	}
 
 	/**

@@ -41,11 +41,12 @@ public final class BlockedRecordHandling implements DisposableBean {
 	 * nothing.
 	 * @param container the container
 	 * @param failed receives each record that an error handler may publish
+	 * @param redelivered receives each single record that an error handler retries
 	 * @param <K> the type of record keys
 	 * @param <V> the type of record values
 	 */
-	public <K, V> void install(AbstractMessageListenerContainer<K, V> container,
-			Consumer<ConsumerRecord<?, ?>> failed) {
+	public <K, V> void install(AbstractMessageListenerContainer<K, V> container, Consumer<ConsumerRecord<?, ?>> failed,
+			Consumer<ConsumerRecord<?, ?>> redelivered) {
 		KafkaAwareTransactionManager<?, ?> manager = manager(container);
 		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
 		if (errorHandler == null && manager == null) {
@@ -54,7 +55,8 @@ public final class BlockedRecordHandling implements DisposableBean {
 		}
 		if (errorHandler != null && !(errorHandler instanceof BlockedAwareErrorHandler)) {
 			excludeRejectionsFromRetries(errorHandler);
-			container.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses, failed));
+			container
+				.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses, failed, redelivered));
 		}
 		if (manager != null) {
 			installAfterRollback(container, (ConfigurableTransactionManager) manager, failed);
@@ -148,6 +150,16 @@ public final class BlockedRecordHandling implements DisposableBean {
 	public static BatchListenerFailedException rejected(OperationRejectedException reason,
 			ConsumerRecord<?, ?> record) {
 		return new RejectedRecordException(reason, record);
+	}
+
+	/**
+	 * Return the failure that reports the success of a retry to the consumer of an
+	 * asynchronous listener. The decorated error handler ignores it, so that the consumer
+	 * continues behind the record.
+	 * @return the failure
+	 */
+	public static RuntimeException retrySucceeded() {
+		return new BlockedAwareErrorHandler.RetrySucceeded();
 	}
 
 	/**
