@@ -103,7 +103,7 @@ public final class Servers {
 		config.setPassword(postgres().password());
 		config.setMaximumPoolSize(20);
 		config.setMinimumIdle(1);
-		config.setConnectionTimeout(5000);
+		config.setConnectionTimeout(2000);
 		return new HikariDataSource(config);
 	}
 
