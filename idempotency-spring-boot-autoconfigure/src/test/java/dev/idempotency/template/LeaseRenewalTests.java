@@ -7,6 +7,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -83,6 +84,14 @@ class LeaseRenewalTests {
 		return database.store().claim(TestDatabase.request(someKey)) instanceof Claim.Acquired;
 	}
 
+	// A renewal may come between.
+	private void takeOver() {
+		await().until(() -> {
+			database.endLease(this.key);
+			return isFree(this.key);
+		});
+	}
+
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-7")
@@ -106,8 +115,7 @@ class LeaseRenewalTests {
 	void handlerSeesTheLossOfItsKey() {
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(SHORT, () -> {
 			IdempotentExecution execution = IdempotentExecution.current();
-			database.endLease(this.key);
-			assertThat(isFree(this.key)).isTrue();
+			takeOver();
 			await().until(execution::ownershipLost);
 			return null;
 		})).withNoCause();
@@ -125,14 +133,18 @@ class LeaseRenewalTests {
 			.execute(operation(this.key, SHORT), ResultCodec.none(), TransactionBoundary.deferred((pending) -> {
 				throw new AssertionError("Its Kafka transaction would be committed");
 			}), () -> {
-				database.endLease(this.key);
 				CountDownLatch begun = new CountDownLatch(1);
-				this.handlers.submit(() -> this.template.execute(operation(this.key, LEASE), ResultCodec.none(), () -> {
-					begun.countDown();
-					end.await();
-					return null;
-				}));
-				awaitLatch(begun);
+				await().until(() -> {
+					database.endLease(this.key);
+					this.handlers
+						.submit(() -> this.template.execute(operation(this.key, LEASE), ResultCodec.none(), () -> {
+							begun.countDown();
+							end.await();
+							return null;
+						}));
+					// A renewal may come between.
+					return begun.await(1, TimeUnit.SECONDS);
+				});
 				assertThat(IdempotentExecution.current().ownershipLost()).isTrue();
 				return null;
 			})).withNoCause();
@@ -147,8 +159,7 @@ class LeaseRenewalTests {
 	void lostLeaseIsNotRenewedAnyMore() {
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(SHORT, () -> {
 			IdempotentExecution execution = IdempotentExecution.current();
-			database.endLease(this.key);
-			assertThat(isFree(this.key)).isTrue();
+			takeOver();
 			await().until(execution::ownershipLost);
 			this.store.awaitEndOfRenewals(SHORT);
 			return null;
@@ -230,8 +241,7 @@ class LeaseRenewalTests {
 		AtomicReference<IdempotentExecution> execution = new AtomicReference<>();
 		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(TestDatabase.LEASE, () -> {
 			execution.set(IdempotentExecution.current());
-			database.endLease(this.key);
-			assertThat(isFree(this.key)).isTrue();
+			takeOver();
 			return null;
 		}));
 		assertThat(execution.get().ownershipLost()).isTrue();
@@ -388,7 +398,7 @@ class LeaseRenewalTests {
 
 	private static void awaitLatch(CountDownLatch latch) {
 		try {
-			latch.await();
+			assertThat(latch.await(30, TimeUnit.SECONDS)).isTrue();
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
