@@ -12,6 +12,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -30,6 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * migration to Debezium: one with a relay, one without. Both send the same messages, each
  * to its own topics.
  */
+@Order(3)
 class DebeziumTests {
 
 	private static final byte[] BYTES = { 0, -1, 38, 61, 37, 10 };

@@ -7,6 +7,7 @@ import java.util.stream.IntStream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.kafka.annotation.KafkaListener;
@@ -24,6 +25,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * broker.
  */
 @Tag("storm")
+@Order(3)
 class OutboxOutageTests {
 
 	// An alert must fire for an outage of this length.

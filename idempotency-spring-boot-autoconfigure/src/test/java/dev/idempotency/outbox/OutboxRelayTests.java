@@ -16,6 +16,7 @@ import java.util.stream.IntStream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Value;
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for relays, of which several share an outbox.
  */
+@Order(3)
 class OutboxRelayTests {
 
 	private static final int ACCOUNTS = 40;
@@ -164,7 +166,7 @@ class OutboxRelayTests {
 			for (int i = 0; i < 2; i++) {
 				threads.submit(() -> IntStream.range(0, 500).forEach((j) -> app.send(this.topic, "b" + j, "x")));
 			}
-			sendMany(app);
+			sendMany(app, 1500);
 			stop = app.jdbc().queryForObject("SELECT clock_timestamp()", Timestamp.class);
 		}
 		threads.shutdown();
@@ -186,9 +188,9 @@ class OutboxRelayTests {
 		return new String(record.headers().lastHeader("Idempotency-Key").value(), StandardCharsets.UTF_8);
 	}
 
-	private void sendMany(OutboxApp app) {
+	private void sendMany(OutboxApp app, int count) {
 		app.inTransaction(() -> app.outbox()
-			.send(IntStream.range(0, MESSAGES)
+			.send(IntStream.range(0, count)
 				.mapToObj((i) -> OutboxMessage.to(this.topic).key("a" + i % ACCOUNTS).payload("x").build())
 				.toList()));
 	}

@@ -13,6 +13,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -45,6 +46,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 /**
  * Tests for sending with an outbox.
  */
+@Order(3)
 class OutboxTests {
 
 	private static ConfigurableApplicationContext context;

@@ -23,6 +23,7 @@ import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -45,6 +46,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for messages that the broker refuses or that cannot be decoded.
  */
+@Order(3)
 class PoisonTests {
 
 	private static final String LARGE = "x".repeat(10_000);

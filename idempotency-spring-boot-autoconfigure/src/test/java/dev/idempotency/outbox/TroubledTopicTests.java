@@ -5,6 +5,7 @@ import java.util.stream.IntStream;
 
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 import dev.idempotency.test.Kafka;
@@ -16,6 +17,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for a topic with too few in-sync replicas, while other topics are available.
  */
+@Order(3)
 class TroubledTopicTests {
 
 	private static final int MESSAGES = 400;

@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -44,6 +45,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for the renewal of leases by an {@link IdempotencyTemplate}.
  */
+@Order(3)
 class LeaseRenewalTests {
 
 	// Long enough to be renewed in time on a busy machine.

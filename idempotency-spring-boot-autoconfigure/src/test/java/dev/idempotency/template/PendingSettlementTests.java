@@ -12,6 +12,7 @@ import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -38,6 +39,7 @@ import static org.awaitility.Awaitility.await;
  * available again, although the record is not redelivered to this process.
  */
 @Tag("promise-11")
+@Order(3)
 class PendingSettlementTests extends AbstractLeasedTests {
 
 	@RegisterExtension

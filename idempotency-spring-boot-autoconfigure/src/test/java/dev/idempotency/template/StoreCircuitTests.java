@@ -8,6 +8,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -47,6 +48,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for an {@link IdempotencyTemplate} with a {@link StoreCircuit}.
  */
 @Tag("promise-11")
+@Order(3)
 class StoreCircuitTests {
 
 	private static final int RECORDS = 2_000;
