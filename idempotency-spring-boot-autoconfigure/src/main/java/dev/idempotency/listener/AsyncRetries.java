@@ -3,6 +3,7 @@ package dev.idempotency.listener;
 import java.lang.reflect.Method;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -36,6 +37,11 @@ final class AsyncRetries {
 
 	private static final String CALLBACK = "callbackForAsyncFailure";
 
+	private final AtomicBoolean warned = new AtomicBoolean();
+
+	// Directs failures to this object.
+	private volatile @Nullable Runnable route;
+
 	// The consumer of this thread.
 	private final ThreadLocal<@Nullable FailureCallback> consumer = new ThreadLocal<>();
 
@@ -58,6 +64,9 @@ final class AsyncRetries {
 		Method method = ReflectionUtils.findMethod(callback.getClass(), CALLBACK, ConsumerRecord.class,
 				RuntimeException.class);
 		if (method == null) {
+			if (!this.warned.compareAndSet(false, true)) {
+				return;
+			}
 			logger.warn("Failures of asynchronous idempotent listeners are retried as this version of Spring Kafka "
 					+ "does it, because its containers have no method " + CALLBACK
 					+ ". Verify that they are retried with a concurrency of 2 or more");
@@ -65,11 +74,23 @@ final class AsyncRetries {
 		}
 		ReflectionUtils.makeAccessible(method);
 		this.consumer.set(new FailureCallback(callback, method));
+		this.route = () -> route(adapter);
 		route(adapter);
 	}
 
 	private <K, V> void route(RecordMessagingMessageListenerAdapter<K, V> adapter) {
 		adapter.setCallbackForAsyncFailure(this::failed);
+	}
+
+	/**
+	 * Note that a result is about to fail. A consumer that is being created may just have
+	 * directed all failures to itself.
+	 */
+	void failing() {
+		Runnable current = this.route;
+		if (current != null) {
+			current.run();
+		}
 	}
 
 	private static @Nullable RecordMessagingMessageListenerAdapter<?, ?> adapter(Object listener) {

@@ -81,6 +81,8 @@ final class Delivery {
 
 	private volatile boolean nacked;
 
+	private volatile boolean failing;
+
 	/**
 	 * Create a delivery.
 	 * @param listeners the protected methods of the endpoint
@@ -250,6 +252,14 @@ final class Delivery {
 	}
 
 	/**
+	 * Note that the asynchronous result of the record is about to fail.
+	 */
+	void failing() {
+		this.failing = true;
+		this.listeners.asyncRetries().failing();
+	}
+
+	/**
 	 * Note that the asynchronous result of the record has arrived and is passed on.
 	 */
 	void succeeded() {
@@ -390,7 +400,17 @@ final class Delivery {
 		public void acknowledge() {
 			Delivery.this.acknowledged = true;
 			if (!Delivery.this.held && Delivery.this.blocked == null) {
-				passOn(this.delegate);
+				try {
+					passOn(this.delegate);
+				}
+				catch (RuntimeException ex) {
+					// The container refuses an acknowledgment of an earlier delivery. The
+					// adapter would then not report the failed result, so that it would
+					// never be retried.
+					if (!Delivery.this.failing) {
+						throw ex;
+					}
+				}
 			}
 		}
 

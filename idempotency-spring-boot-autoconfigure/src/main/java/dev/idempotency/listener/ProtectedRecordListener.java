@@ -125,6 +125,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 		executed.whenComplete((value, error) -> {
 			if (error != null) {
 				delivery.end();
+				delivery.failing();
 				result.completeExceptionally(error);
 			}
 			else {

@@ -306,21 +306,23 @@ class PendingSettlementTests extends AbstractLeasedTests {
 		return other;
 	}
 
-	@Test
-	@Tag("promise-2")
-	void pendingCompletionIsRecordedSoonAfterAnotherCallSucceeds() {
+	private IdempotentOperation completedOperationBesideAPendingOne() {
 		IdempotentOperation other = completedOperation();
 		this.store.fail(StoreCall.COMPLETE);
 		runUnavailable();
-		assertRecordedAfterCallOf(other);
+		return other;
+	}
+
+	@Test
+	@Tag("promise-2")
+	void pendingCompletionIsRecordedSoonAfterAnotherCallSucceeds() {
+		assertRecordedAfterCallOf(completedOperationBesideAPendingOne());
 	}
 
 	@Test
 	@Tag("promise-2")
 	void pendingCompletionIsRecordedSoonAfterTheNextSuccessWhenARetryHasFailed() {
-		IdempotentOperation other = completedOperation();
-		this.store.fail(StoreCall.COMPLETE);
-		runUnavailable();
+		IdempotentOperation other = completedOperationBesideAPendingOne();
 		int completions = this.store.completions().size();
 		this.template.execute(other, new TextCodec(), () -> "not run");
 		awaitCompletions(completions + 1);
