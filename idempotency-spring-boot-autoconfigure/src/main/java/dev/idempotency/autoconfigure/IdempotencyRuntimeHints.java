@@ -14,20 +14,22 @@ import org.springframework.util.ReflectionUtils;
  */
 final class IdempotencyRuntimeHints implements RuntimeHintsRegistrar {
 
+	private static final String CONSUMER = "org.springframework.kafka.listener.KafkaMessageListenerContainer$ListenerConsumer";
+
 	@Override
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
 		hints.resources().registerPattern("dev/idempotency/jdbc/*/*.sql");
 		invocable(hints, classLoader, "org.springframework.orm.jpa.JpaTransactionManager", "getDataSource");
 		invocable(hints, classLoader, "org.springframework.kafka.listener.adapter.AbstractFilteringMessageListener",
 				"getRecordFilterStrategy");
-		invocable(hints, classLoader,
-				"org.springframework.kafka.listener.KafkaMessageListenerContainer$ListenerConsumer",
-				"callbackForAsyncFailure");
-		writable(hints, classLoader, "org.springframework.kafka.listener.AbstractMessageListenerContainer",
+		invocable(hints, classLoader, CONSUMER, "callbackForAsyncFailure");
+		invocable(hints, classLoader, CONSUMER, "removeOffsetsInBatch");
+		accessible(hints, classLoader, CONSUMER, "offsetsInThisBatch");
+		accessible(hints, classLoader, "org.springframework.kafka.listener.AbstractMessageListenerContainer",
 				"pauseRequestedPartitions");
 	}
 
-	private static void writable(RuntimeHints hints, @Nullable ClassLoader classLoader, String type, String name) {
+	private static void accessible(RuntimeHints hints, @Nullable ClassLoader classLoader, String type, String name) {
 		Field field = ClassUtils.isPresent(type, classLoader)
 				? ReflectionUtils.findField(ClassUtils.resolveClassName(type, classLoader), name) : null;
 		if (field != null) {

@@ -45,14 +45,6 @@ interface AsyncResult {
 	Object convert(CompletableFuture<Object> future);
 
 	/**
-	 * Run an action when a return value of the method succeeds.
-	 * @param returned the return value of the method
-	 * @param action the action
-	 * @return the value to return from the method
-	 */
-	@Nullable Object onSuccess(@Nullable Object returned, Runnable action);
-
-	/**
 	 * Make Spring Kafka redeliver the record. A failed future does not do that: Spring
 	 * Kafka acknowledges the record before it handles the failure.
 	 * @param reason the reason
@@ -75,14 +67,6 @@ interface AsyncResult {
 		@Override
 		public Object convert(CompletableFuture<Object> future) {
 			return future;
-		}
-
-		@Override
-		public @Nullable Object onSuccess(@Nullable Object returned, Runnable action) {
-			if (returned instanceof CompletableFuture<?> future) {
-				future.thenRun(action);
-			}
-			return returned;
 		}
 
 		@Override
@@ -114,11 +98,6 @@ interface AsyncResult {
 		@Override
 		public Object convert(CompletableFuture<Object> future) {
 			return Mono.fromFuture(future);
-		}
-
-		@Override
-		public @Nullable Object onSuccess(@Nullable Object returned, Runnable action) {
-			return (returned instanceof Mono<?> mono) ? mono.doOnSuccess((value) -> action.run()) : returned;
 		}
 
 		// During a subscription, an exception is a failed Mono. The delivery listener

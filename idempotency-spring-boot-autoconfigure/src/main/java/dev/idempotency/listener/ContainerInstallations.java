@@ -83,8 +83,7 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 			container.setupMessageListener(
 					DeliveryListener.decorate(listener, installation.listeners(), installation.kind().transactional()));
 		}
-		this.blockedRecords.install(container, installation.listeners()::failed,
-				installation.listeners().asyncRetries()::redelivered);
+		this.blockedRecords.install(container, installation.listeners());
 	}
 
 	private boolean isDecorated(AbstractMessageListenerContainer<?, ?> container) {

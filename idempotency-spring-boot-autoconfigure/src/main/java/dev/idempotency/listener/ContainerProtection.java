@@ -152,11 +152,6 @@ final class ContainerProtection {
 
 	private void warn(Method method, ListenerShape shape, ListenerScope scope, ListenerSettings settings) {
 		this.listenerScopes.warnIfShared(scope, method, settings.name());
-		if (shape.async() != null) {
-			logger.warn("The idempotent listener " + settings.name() + " is asynchronous. Spring Kafka acknowledges a "
-					+ "record whose processing fails before it retries the record, so a crash in between loses it. "
-					+ "Return the result itself if that must not happen");
-		}
 		// The containers of retry topics are registered later with the same method.
 		if (this.methods.add(method) && settings.mode() == Mode.LEASED) {
 			DurationSetting.warnIfShort(settings.lease(), this.settings.storeTimeout(), settings.name());

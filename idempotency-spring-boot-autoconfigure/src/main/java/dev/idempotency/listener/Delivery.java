@@ -13,6 +13,7 @@ import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.listener.AsyncRetries.AsyncDelivery;
 import dev.idempotency.listener.ContainerAcknowledgments.UnacknowledgedRecord;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 import dev.idempotency.template.PendingCompletion;
@@ -80,8 +81,6 @@ final class Delivery {
 	private volatile boolean acknowledged;
 
 	private volatile boolean nacked;
-
-	private volatile boolean failing;
 
 	/**
 	 * Create a delivery.
@@ -255,15 +254,28 @@ final class Delivery {
 	 * Note that the asynchronous result of the record is about to fail.
 	 */
 	void failing() {
-		this.failing = true;
-		this.listeners.asyncRetries().failing();
+		if (this.delegate instanceof AsyncDelivery async) {
+			async.failing();
+		}
 	}
 
 	/**
-	 * Note that the asynchronous result of the record has arrived and is passed on.
+	 * Note that the asynchronous result of the record is about to be passed on.
 	 */
-	void succeeded() {
-		this.listeners.asyncRetries().succeeded(record());
+	void succeeding() {
+		if (this.delegate instanceof AsyncDelivery async) {
+			async.succeeding();
+		}
+	}
+
+	/**
+	 * Note that the listener adapter may have handled the asynchronous result of the
+	 * record on this thread.
+	 */
+	void endAsync() {
+		if (this.delegate instanceof AsyncDelivery) {
+			this.listeners.asyncRetries().end();
+		}
 	}
 
 	private void passOn(Acknowledgment acknowledgment) {
@@ -399,18 +411,11 @@ final class Delivery {
 		@Override
 		public void acknowledge() {
 			Delivery.this.acknowledged = true;
-			if (!Delivery.this.held && Delivery.this.blocked == null) {
-				try {
-					passOn(this.delegate);
-				}
-				catch (RuntimeException ex) {
-					// The container refuses an acknowledgment of an earlier delivery. The
-					// adapter would then not report the failed result, so that it would
-					// never be retried.
-					if (!Delivery.this.failing) {
-						throw ex;
-					}
-				}
+			if (this.delegate instanceof AsyncDelivery async && async.isFailing()) {
+				async.acknowledge();
+			}
+			else if (!Delivery.this.held && Delivery.this.blocked == null) {
+				passOn(this.delegate);
 			}
 		}
 

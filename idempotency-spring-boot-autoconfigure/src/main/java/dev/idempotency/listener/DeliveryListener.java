@@ -1,11 +1,13 @@
 package dev.idempotency.listener;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.AcknowledgingConsumerAwareMessageListener;
 import org.springframework.kafka.listener.BatchAcknowledgingConsumerAwareMessageListener;
@@ -61,11 +63,9 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 	 */
 	final void deliver(List<? extends ConsumerRecord<?, ?>> records, @Nullable Acknowledgment acknowledgment,
 			java.util.function.Consumer<@Nullable Acknowledgment> listener) {
-		Delivery delivery = new Delivery(this.listeners, records, acknowledgment);
+		Delivery delivery = new Delivery(this.listeners, records, (this instanceof Records)
+				? this.listeners.asyncRetries().begin(records.get(0), acknowledgment) : acknowledgment);
 		BlockedRecordHandling.beginDelivery(this.transactional);
-		if (this instanceof Records) {
-			this.listeners.asyncRetries().delivering(delivery.record());
-		}
 		Delivery previous = Delivery.bind(delivery);
 		try {
 			listener.accept(delivery.acknowledgment());
@@ -78,6 +78,7 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		}
 		finally {
 			Delivery.unbind(delivery, previous);
+			delivery.endAsync();
 			// The container asks the error handler of a batch whether it seeks by itself.
 			if (this instanceof Records) {
 				BlockedRecordHandling.setBlocked(delivery.blocked());
@@ -90,6 +91,14 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 	public void registerSeekCallback(ConsumerSeekCallback callback) {
 		this.listeners.asyncRetries().register(this.delegate, callback);
 		super.registerSeekCallback(callback);
+	}
+
+	@Override
+	public void onPartitionsRevoked(@Nullable Collection<TopicPartition> partitions) {
+		if (partitions != null) {
+			this.listeners.asyncRetries().revoked(partitions);
+		}
+		super.onPartitionsRevoked(partitions);
 	}
 
 	@Override

@@ -12,12 +12,13 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
 
+import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.listener.key.ListenerScope;
 
 /**
  * The {@code @Idempotent} methods of one endpoint.
  */
-final class ProtectedListeners {
+final class ProtectedListeners implements BlockedRecordHandling.FailureListener {
 
 	private final Class<?> targetClass;
 
@@ -47,13 +48,26 @@ final class ProtectedListeners {
 		return this.asyncRetries;
 	}
 
-	/**
-	 * Note a failed record, which the error handler may publish to a retry topic. Its
-	 * copy is then recognized as this record, whatever headers its producer has copied.
-	 * @param record the record
-	 */
-	void failed(ConsumerRecord<?, ?> record) {
+	// The error handler may publish the record to a retry topic. Its copy is then
+	// recognized as this record, whatever headers its producer has copied.
+	@Override
+	public void failed(ConsumerRecord<?, ?> record) {
 		this.scopes.forEach((scope) -> scope.recordFailed(record));
+	}
+
+	@Override
+	public boolean isAsync() {
+		return this.asyncRetries.isActive();
+	}
+
+	@Override
+	public boolean redelivered(ConsumerRecord<?, ?> record) {
+		return this.asyncRetries.redelivered(record);
+	}
+
+	@Override
+	public void handled(ConsumerRecord<?, ?> record) {
+		this.asyncRetries.handled(record);
 	}
 
 	/**

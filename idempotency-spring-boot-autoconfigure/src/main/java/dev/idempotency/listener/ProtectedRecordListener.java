@@ -2,6 +2,7 @@ package dev.idempotency.listener;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
@@ -104,7 +105,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 					delivery.begin();
 					return kind.stage(invocation.invocableClone().proceed());
 				});
-			return kind.convert(result(executed, delivery));
+			return kind.convert(result(executed, IdempotentResult::result, delivery));
 		}
 		catch (OperationBlockedException ex) {
 			delivery.end();
@@ -119,22 +120,23 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 
 	// The delivery is completed before the listener adapter, which waits for the result,
 	// acknowledges the record.
-	private static CompletableFuture<Object> result(CompletableFuture<IdempotentResult<Object>> executed,
+	private static <T> CompletableFuture<Object> result(CompletableFuture<T> executed, Function<T, Object> value,
 			Delivery delivery) {
 		CompletableFuture<Object> result = new CompletableFuture<>();
-		executed.whenComplete((value, error) -> {
+		executed.whenComplete((completed, error) -> {
 			if (error != null) {
 				delivery.end();
 				delivery.failing();
 				result.completeExceptionally(error);
+				delivery.endAsync();
 			}
 			else {
+				delivery.succeeding();
 				delivery.completed(false);
-				result.complete(value.result());
-				delivery.succeeded();
+				result.complete(value.apply(completed));
 			}
 		});
-		result.whenComplete((value, error) -> {
+		result.whenComplete((ignored, error) -> {
 			if (result.isCancelled()) {
 				executed.cancel(true);
 			}
@@ -161,7 +163,8 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 	private @Nullable Object executeUnprotected(Object origin, MethodInvocation invocation, Delivery delivery)
 			throws Throwable {
 		if (this.async != null) {
-			return this.async.onSuccess(invocation.proceed(), delivery::succeeded);
+			return this.async.convert(result(this.async.stage(invocation.proceed()).toCompletableFuture(),
+					Function.identity(), delivery));
 		}
 		if (this.settings.mode() == Mode.LEASED) {
 			return invocation.proceed();

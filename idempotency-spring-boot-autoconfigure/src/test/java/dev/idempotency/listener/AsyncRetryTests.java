@@ -11,12 +11,20 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
+import org.springframework.kafka.core.ConsumerFactory;
+import org.springframework.kafka.listener.DefaultErrorHandler;
+import org.springframework.kafka.listener.KafkaListenerErrorHandler;
+import org.springframework.util.backoff.FixedBackOff;
 import reactor.core.publisher.Mono;
 
 import dev.idempotency.Idempotent;
@@ -47,7 +55,7 @@ class AsyncRetryTests {
 	@BeforeAll
 	void start() {
 		TestApp app = TestApp.of(Listeners.class, DeadLetters.class).with("spring.kafka.listener.concurrency", 2);
-		for (String name : List.of("future", "mono", "excluded")) {
+		for (String name : List.of("future", "mono", "excluded", "staying", "handled")) {
 			String topic = Servers.newTopic(name, 2);
 			Servers.addTopics(2, topic + "-dead");
 			this.topics.put(name, topic);
@@ -91,6 +99,66 @@ class AsyncRetryTests {
 		assertThat(this.listeners.runs(name)).filteredOn(value::equals).hasSize(6);
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "future", "mono", "excluded", "staying" })
+	void failedRecordIsNotCommittedBeforeItsRetrySucceeds(String name) {
+		String topic = this.topics.get(name);
+		AsyncCommits.awaitAll(topic);
+		CompletableFuture<Void> retry = this.listeners.hold("fails, then waits#2");
+		send(name, 0, "fails, then waits");
+		await().atMost(PATIENCE).until(() -> this.listeners.count(name, "fails, then waits") == 2);
+		await().during(Duration.ofMillis(500)).atMost(PATIENCE).until(() -> Kafka.lag(topic, topic, 0) == 1);
+		retry.complete(null);
+		AsyncCommits.await(topic, 0);
+		assertThat(this.listeners.count(name, "fails, then waits")).isEqualTo(2);
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "future,true", "future,false", "mono,true", "mono,false", "excluded,true", "excluded,false",
+			"staying,true", "staying,false" })
+	void recordBehindAFailedOneIsRedeliveredWithItAndItsEarlierResultDoesNotMoveThePosition(String name,
+			boolean succeeds) {
+		String topic = this.topics.get(name);
+		AsyncCommits.awaitAll(topic);
+		String failed = "fails, then retried " + succeeds;
+		String later = "later result " + succeeds;
+		CompletableFuture<Void> first = this.listeners.hold(failed + "#1");
+		CompletableFuture<Void> second = this.listeners.hold(later + "#1");
+		sendTogether(name, failed, later);
+		await().atMost(PATIENCE)
+			.until(() -> this.listeners.count(name, failed) == 1 && this.listeners.count(name, later) == 1);
+		first.completeExceptionally(new IllegalStateException(failed));
+		// Both are redelivered, while the first result of the later one is pending.
+		await().atMost(PATIENCE).until(() -> this.listeners.count(name, failed) == 2);
+		if (succeeds) {
+			second.complete(null);
+		}
+		else {
+			second.completeExceptionally(new IllegalStateException(later));
+		}
+		AsyncCommits.await(topic, 0);
+		assertThat(this.listeners.count(name, failed)).isEqualTo(2);
+		assertThat(this.listeners.count(name, later)).isEqualTo((succeeds && !name.equals("excluded")) ? 1 : 2);
+	}
+
+	@Test
+	void failureThatTheListenerErrorHandlerAcceptsIsAcknowledged() {
+		String topic = this.topics.get("handled");
+		send("handled", 0, "fails always");
+		send("handled", 0, "behind");
+		await().atMost(PATIENCE).until(() -> this.listeners.count("handled", "behind") == 1);
+		AsyncCommits.await(topic, 0);
+		assertThat(this.listeners.count("handled", "fails always")).isEqualTo(1);
+	}
+
+	private void sendTogether(String name, String... values) {
+		// In one batch of the producer.
+		Stream.of(values)
+			.map((value) -> Kafka.sendSoon(Kafka.record(this.topics.get(name), 0, value, value)))
+			.toList()
+			.forEach((sent) -> assertThat(sent).succeedsWithin(PATIENCE));
+	}
+
 	private void send(String name, int partition, String value) {
 		Kafka.send(Kafka.record(this.topics.get(name), partition, value, value));
 	}
@@ -100,30 +168,78 @@ class AsyncRetryTests {
 
 		private final Map<String, List<String>> runs = new ConcurrentHashMap<>();
 
+		private final Map<String, CompletableFuture<Void>> held = new ConcurrentHashMap<>();
+
 		@Idempotent
 		@KafkaListener(topics = "${topic.future}", groupId = "${topic.future}")
 		CompletableFuture<Void> future(String value) {
-			return CompletableFuture.runAsync(() -> handle("future", value));
+			return handle("future", value);
 		}
 
 		@Idempotent
 		@KafkaListener(topics = "${topic.mono}", groupId = "${topic.mono}")
 		Mono<Void> mono(String value) {
-			return Mono.fromRunnable(() -> handle("mono", value));
+			return Mono.defer(() -> Mono.fromFuture(handle("mono", value)));
 		}
 
 		@Idempotent(condition = "#value == 'nothing'")
 		@KafkaListener(topics = "${topic.excluded}", groupId = "${topic.excluded}")
 		CompletableFuture<Void> excluded(String value) {
-			return CompletableFuture.runAsync(() -> handle("excluded", value));
+			return handle("excluded", value);
 		}
 
-		private void handle(String name, String value) {
+		@Idempotent
+		@KafkaListener(topics = "${topic.staying}", groupId = "${topic.staying}", containerFactory = "stayingFactory")
+		CompletableFuture<Void> staying(String value) {
+			return handle("staying", value);
+		}
+
+		@Bean
+		static ConcurrentKafkaListenerContainerFactory<Object, Object> stayingFactory(
+				ConsumerFactory<Object, Object> consumers) {
+			DefaultErrorHandler errorHandler = new DefaultErrorHandler(new FixedBackOff(0, 5));
+			errorHandler.setSeekAfterError(false);
+			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = new ConcurrentKafkaListenerContainerFactory<>();
+			factory.setConsumerFactory(consumers);
+			factory.setCommonErrorHandler(errorHandler);
+			return factory;
+		}
+
+		@Idempotent
+		@KafkaListener(topics = "${topic.handled}", groupId = "${topic.handled}", errorHandler = "acceptingHandler")
+		CompletableFuture<Void> handled(String value) {
+			return handle("handled", value);
+		}
+
+		@Bean
+		static KafkaListenerErrorHandler acceptingHandler() {
+			return (message, exception) -> "accepted";
+		}
+
+		private CompletableFuture<Void> handle(String name, String value) {
 			runs(name).add(value);
-			if (value.startsWith("fails always")
-					|| (value.startsWith("fails once") && runs(name).stream().filter(value::equals).count() == 1)) {
-				throw new IllegalStateException(value);
-			}
+			long run = count(name, value);
+			CompletableFuture<Void> held = this.held.get(value + "#" + run);
+			return (held != null) ? held : CompletableFuture.runAsync(() -> {
+				if (value.startsWith("fails always") || (value.startsWith("fails") && run == 1)) {
+					throw new IllegalStateException(value);
+				}
+			});
+		}
+
+		/**
+		 * Determine the result of one run of a record.
+		 * @param run the value of the record and the number of the run
+		 * @return the result
+		 */
+		CompletableFuture<Void> hold(String run) {
+			CompletableFuture<Void> result = new CompletableFuture<>();
+			this.held.put(run, result);
+			return result;
+		}
+
+		long count(String name, String value) {
+			return runs(name).stream().filter(value::equals).count();
 		}
 
 		List<String> runs(String name) {

@@ -257,7 +257,6 @@ class TraceComparisonTests {
 						.map((container) -> (AbstractMessageListenerContainer<?, ?>) container)
 						.filter((container) -> container.getCommonErrorHandler() != null)
 						.forEach((container) -> blockedRecords.install(container, (record) -> {
-						}, (record) -> {
 						}));
 				}
 

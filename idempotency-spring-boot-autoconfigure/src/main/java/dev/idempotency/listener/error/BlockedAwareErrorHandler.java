@@ -22,6 +22,7 @@ import org.springframework.kafka.listener.SeekUtils;
 import org.springframework.kafka.support.TopicPartitionOffset;
 
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.listener.error.BlockedRecordHandling.FailureListener;
 
 /**
  * Decorates the error handler of a container. A blocked record is neither retried nor
@@ -40,22 +41,16 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 
 	private final PartitionPauses pauses;
 
-	private final java.util.function.Consumer<ConsumerRecord<?, ?>> failed;
-
-	private final java.util.function.Consumer<ConsumerRecord<?, ?>> redelivered;
+	private final FailureListener failures;
 
 	/**
 	 * Create an error handler.
 	 * @param delegate the error handler of the container
 	 * @param pauses pauses partitions
-	 * @param failed receives each record that the delegate may publish
-	 * @param redelivered receives each single record that is retried
+	 * @param failures receives the failed records
 	 */
-	BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses,
-			java.util.function.Consumer<ConsumerRecord<?, ?>> failed,
-			java.util.function.Consumer<ConsumerRecord<?, ?>> redelivered) {
-		this.failed = failed;
-		this.redelivered = redelivered;
+	BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses, FailureListener failures) {
+		this.failures = failures;
 		this.delegate = delegate;
 		this.pauses = pauses;
 	}
@@ -74,21 +69,19 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 
 	// For a handler that does not seek, the container keeps the remaining records: it
 	// pauses all partitions and forgets which earlier records are in flight. A commit of
-	// the blocked record would then pass them.
+	// the blocked record would then pass them. Of several asynchronous results that have
+	// failed it keeps only the last record.
 	@Override
 	public boolean seeksAfterHandling() {
-		return BLOCKED.get() != null || this.delegate.seeksAfterHandling();
+		return BLOCKED.get() != null || this.failures.isAsync() || this.delegate.seeksAfterHandling();
 	}
 
 	@Override
 	public boolean handleOne(Exception thrownException, ConsumerRecord<?, ?> record, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
-		if (thrownException instanceof RetrySucceeded) {
-			return true;
-		}
 		OperationBlockedException blocked = OperationBlockedException.in(thrownException);
 		if (blocked == null) {
-			this.failed.accept(record);
+			this.failures.failed(record);
 			return this.delegate.handleOne(thrownException, record, consumer, container);
 		}
 		this.pauses.pause(container, record, blocked);
@@ -99,39 +92,51 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	public void handleRemaining(Exception thrownException, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
 		setBlocked(null);
-		if (thrownException instanceof RetrySucceeded) {
-			return;
-		}
 		try {
-			retryOrRecover(thrownException, records, consumer, container);
+			if (!(thrownException instanceof RetrySucceeded)) {
+				retryOrRecover(thrownException, records, consumer, container);
+			}
 		}
 		catch (RuntimeException ex) {
-			// The container expects a redelivery.
-			records.stream().limit(1).forEach(this.redelivered);
+			if (!records.isEmpty() && this.failures.redelivered(records.get(0))) {
+				// The container does not redeliver the record if the delegate has failed.
+				redeliver(thrownException, records, consumer, container);
+			}
 			throw ex;
 		}
+		records.stream().limit(1).forEach(this.failures::handled);
+	}
+
+	// Seeks, and throws the exception that makes the container expect a redelivery.
+	private static void redeliver(Exception thrownException, List<ConsumerRecord<?, ?>> records,
+			Consumer<?, ?> consumer, MessageListenerContainer container) {
+		SeekUtils.seekOrRecover(thrownException, records, consumer, container, false, (record, ex) -> false, logger,
+				Level.DEBUG);
 	}
 
 	private void retryOrRecover(Exception thrownException, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
 		OperationBlockedException blocked = OperationBlockedException.in(thrownException);
 		if (blocked == null) {
-			records.stream().limit(1).forEach(this.failed);
-			this.delegate.handleRemaining(thrownException, records, consumer, container);
+			records.stream().limit(1).forEach(this.failures::failed);
+			if (this.failures.isAsync() && !this.delegate.seeksAfterHandling()) {
+				SeekUtils.seekOrRecover(thrownException, records, consumer, container, false,
+						(record, ex) -> this.delegate.handleOne(ex, record, consumer, container), logger, Level.DEBUG);
+			}
+			else {
+				this.delegate.handleRemaining(thrownException, records, consumer, container);
+			}
 			return;
 		}
-		// Seeks, and throws the exception that makes the container expect a redelivery.
-		SeekUtils.seekOrRecover(thrownException, records, consumer, container, false, (record, ex) -> {
-			this.pauses.pause(container, record, blocked);
-			return false;
-		}, logger, Level.DEBUG);
+		records.stream().limit(1).forEach((record) -> this.pauses.pause(container, record, blocked));
+		redeliver(thrownException, records, consumer, container);
 	}
 
 	@Override
 	public void handleBatch(Exception thrownException, ConsumerRecords<?, ?> data, Consumer<?, ?> consumer,
 			MessageListenerContainer container, Runnable invokeListener) {
 		redeliverIfPartial(thrownException, data, consumer, container);
-		data.forEach(this.failed);
+		data.forEach(this.failures::failed);
 		try {
 			this.delegate.handleBatch(thrownException, data, consumer, container, guarded(invokeListener));
 		}
@@ -147,7 +152,7 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 			ConsumerRecords<?, ?> data, Consumer<?, ?> consumer, MessageListenerContainer container,
 			Runnable invokeListener) {
 		redeliverIfPartial(thrownException, data, consumer, container);
-		data.forEach(this.failed);
+		data.forEach(this.failures::failed);
 		try {
 			return this.delegate.handleBatchAndReturnRemaining(thrownException, data, consumer, container,
 					guarded(invokeListener));
@@ -180,9 +185,7 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 		}
 		commit(partial.committable(batch), consumer, container);
 		partial.pause(this.pauses, container);
-		// Throws the exception that makes the container expect a redelivery.
-		SeekUtils.seekOrRecover(error, partial.remaining(batch), consumer, container, false, (record, ex) -> false,
-				logger, Level.DEBUG);
+		redeliver(error, partial.remaining(batch), consumer, container);
 	}
 
 	// After a rollback of the Kafka transaction the whole batch is redelivered.

@@ -40,13 +40,11 @@ public final class BlockedRecordHandling implements DisposableBean {
 	 * Decorate the handlers of a container that is not running. A second call changes
 	 * nothing.
 	 * @param container the container
-	 * @param failed receives each record that an error handler may publish
-	 * @param redelivered receives each single record that an error handler retries
+	 * @param failures receives the failed records
 	 * @param <K> the type of record keys
 	 * @param <V> the type of record values
 	 */
-	public <K, V> void install(AbstractMessageListenerContainer<K, V> container, Consumer<ConsumerRecord<?, ?>> failed,
-			Consumer<ConsumerRecord<?, ?>> redelivered) {
+	public <K, V> void install(AbstractMessageListenerContainer<K, V> container, FailureListener failures) {
 		KafkaAwareTransactionManager<?, ?> manager = manager(container);
 		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
 		if (errorHandler == null && manager == null) {
@@ -55,11 +53,10 @@ public final class BlockedRecordHandling implements DisposableBean {
 		}
 		if (errorHandler != null && !(errorHandler instanceof BlockedAwareErrorHandler)) {
 			excludeRejectionsFromRetries(errorHandler);
-			container
-				.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses, failed, redelivered));
+			container.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses, failures));
 		}
 		if (manager != null) {
-			installAfterRollback(container, (ConfigurableTransactionManager) manager, failed);
+			installAfterRollback(container, (ConfigurableTransactionManager) manager, failures::failed);
 		}
 	}
 
@@ -183,6 +180,44 @@ public final class BlockedRecordHandling implements DisposableBean {
 	@Override
 	public void destroy() {
 		this.pauses.stop();
+	}
+
+	/**
+	 * Receives the failed records of a container, on the threads of its consumers.
+	 */
+	public interface FailureListener {
+
+		/**
+		 * Called for each record that an error handler may publish.
+		 * @param record the record
+		 */
+		void failed(ConsumerRecord<?, ?> record);
+
+		/**
+		 * Return whether failures may arrive after later records have been delivered.
+		 * @return whether the listener is asynchronous
+		 */
+		default boolean isAsync() {
+			return false;
+		}
+
+		/**
+		 * Called for each single record that is redelivered.
+		 * @param record the record
+		 * @return whether the asynchronous result of the record has failed
+		 */
+		default boolean redelivered(ConsumerRecord<?, ?> record) {
+			return false;
+		}
+
+		/**
+		 * Called for each single record that an error handler has recovered, and for each
+		 * retry that has succeeded.
+		 * @param record the record
+		 */
+		default void handled(ConsumerRecord<?, ?> record) {
+		}
+
 	}
 
 	@SuppressWarnings("serial")
