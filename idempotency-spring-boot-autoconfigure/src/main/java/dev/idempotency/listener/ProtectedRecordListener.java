@@ -120,8 +120,8 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 
 	// The delivery is completed before the listener adapter, which waits for the result,
 	// acknowledges the record.
-	private static <T> CompletableFuture<Object> result(CompletableFuture<T> executed, Function<T, Object> value,
-			Delivery delivery) {
+	private static <T> CompletableFuture<Object> result(CompletableFuture<T> executed,
+			Function<T, @Nullable Object> value, Delivery delivery) {
 		CompletableFuture<Object> result = new CompletableFuture<>();
 		executed.whenComplete((completed, error) -> {
 			if (error != null) {
@@ -163,8 +163,8 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 	private @Nullable Object executeUnprotected(Object origin, MethodInvocation invocation, Delivery delivery)
 			throws Throwable {
 		if (this.async != null) {
-			return this.async.convert(result(this.async.stage(invocation.proceed()).toCompletableFuture(),
-					Function.identity(), delivery));
+			return this.async.convert(
+					result(this.async.stage(invocation.proceed()).toCompletableFuture(), (value) -> value, delivery));
 		}
 		if (this.settings.mode() == Mode.LEASED) {
 			return invocation.proceed();

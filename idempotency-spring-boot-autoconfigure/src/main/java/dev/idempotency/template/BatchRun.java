@@ -187,7 +187,7 @@ final class BatchRun<T> {
 	}
 
 	static <T> List<@Nullable T> noResults(int count) {
-		return new ArrayList<>(Collections.nCopies(count, null));
+		return new ArrayList<@Nullable T>(Collections.<@Nullable T>nCopies(count, null));
 	}
 
 	// If an item can never be handled, the caller acknowledges those before it.

@@ -1,5 +1,6 @@
 package dev.idempotency.template;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
@@ -51,7 +52,8 @@ public final class PendingCompletion {
 	private PendingCompletion(List<PendingCompletion> joined) {
 		this.settlements = joined.get(0).settlements;
 		this.claims = joined.stream().flatMap((completion) -> completion.claims.stream()).toList();
-		this.results = joined.stream().flatMap((completion) -> completion.results.stream()).toList();
+		this.results = new ArrayList<>();
+		joined.forEach((completion) -> this.results.addAll(completion.results));
 		this.joined = joined;
 	}
 
