@@ -4,7 +4,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Threads of which the first cannot be started, as in a system that has run out of
+ * Threads of which the first cannot be created, as in a system that has run out of
  * threads.
  */
 public final class FailingThreads implements ThreadFactory {
@@ -17,20 +17,15 @@ public final class FailingThreads implements ThreadFactory {
 
 	@Override
 	public Thread newThread(Runnable task) {
-		Thread thread = (this.left.getAndDecrement() > 0) ? new FailingThread() : new Thread(task);
-		thread.setDaemon(true);
-		return thread;
-	}
-
-	private static final class FailingThread extends Thread {
-
-		@Override
-		public void start() {
-			// An OutOfMemoryError would end the whole
-			// run of the tests if a test let it pass.
+		if (this.left.getAndDecrement() > 0) {
+			// An executor of Java 21 and later does not call Thread.start(). An
+			// OutOfMemoryError would end the whole run of the tests if a test let it
+			// pass.
 			throw new InternalError("unable to create native thread, as it were");
 		}
-
+		Thread thread = new Thread(task);
+		thread.setDaemon(true);
+		return thread;
 	}
 
 }
