@@ -43,6 +43,9 @@ import dev.idempotency.listener.error.BlockedRecordHandling;
  * behind the failed record, by its failure or its acknowledgment. A later record is
  * redelivered with the failed one, so its earlier result is ignored.
  * </ol>
+ * A failure of a method without {@code @Idempotent} in the same class is acknowledged
+ * before its retry, as Spring Kafka does it.
+ * <p>
  * The acknowledgments and failures of a partition that is being retried reach the
  * container on the thread of its consumer, because the container accesses its list of
  * unacknowledged offsets there without a lock.
@@ -59,15 +62,9 @@ final class AsyncRetries {
 	// The consumer of this thread.
 	private final ThreadLocal<@Nullable AsyncConsumer> consumer = new ThreadLocal<>();
 
-	// The delivery that the listener adapter has acknowledged
-	// on this thread before it reports its failure.
-	private final ThreadLocal<@Nullable AsyncDelivery> failed = new ThreadLocal<>();
-
-	// The deliveries that are not acknowledged, by their offsets.
-	private final Map<TopicPartition, ConcurrentNavigableMap<Long, AsyncDelivery>> deliveries = new ConcurrentHashMap<>();
-
-	// The offset of the record that is retried.
-	private final Map<TopicPartition, Long> retried = new ConcurrentHashMap<>();
+	// The listener adapter acknowledges a delivery on
+	// the same thread before it reports its failure.
+	private final ThreadLocal<@Nullable AsyncDelivery> acknowledged = new ThreadLocal<>();
 
 	/**
 	 * Register a consumer on its thread.
@@ -79,8 +76,11 @@ final class AsyncRetries {
 		if (adapter == null || !adapter.isAsyncReplies()) {
 			return;
 		}
-		AsyncConsumer registered = AsyncConsumer.of(callback);
-		if (registered == null) {
+		AsyncConsumer current = this.consumer.get();
+		if (current == null || current.target != callback) {
+			current = AsyncConsumer.of(callback);
+		}
+		if (current == null) {
 			if (this.warned.compareAndSet(false, true)) {
 				logger.warn("Failures of asynchronous idempotent listeners are retried as this version of Spring Kafka "
 						+ "does it, because its containers have other methods than version 4.1. Verify that a failed "
@@ -88,7 +88,7 @@ final class AsyncRetries {
 			}
 			return;
 		}
-		this.consumer.set(registered);
+		this.consumer.set(current);
 		this.route = () -> route(adapter);
 		route(adapter);
 	}
@@ -119,10 +119,13 @@ final class AsyncRetries {
 	 * @param partitions the partitions
 	 */
 	void revoked(Collection<TopicPartition> partitions) {
-		partitions.forEach((partition) -> {
-			this.retried.remove(partition);
-			ignoreFrom(partition, 0);
-		});
+		AsyncConsumer current = this.consumer.get();
+		if (current != null) {
+			partitions.forEach((partition) -> {
+				current.retried.remove(partition);
+				current.ignoreFrom(partition, 0);
+			});
+		}
 	}
 
 	/**
@@ -137,12 +140,10 @@ final class AsyncRetries {
 		if (current == null || acknowledgment == null) {
 			return acknowledgment;
 		}
-		TopicPartition partition = partition(record);
-		// The consumer has sought back.
-		ignoreFrom(partition, record.offset());
 		AsyncDelivery delivery = new AsyncDelivery(record, current, acknowledgment);
-		this.deliveries.computeIfAbsent(partition, (key) -> new ConcurrentSkipListMap<>())
-			.put(record.offset(), delivery);
+		// The consumer may have sought back.
+		current.ignoreFrom(delivery.partition, record.offset());
+		current.add(delivery);
 		return delivery;
 	}
 
@@ -152,28 +153,26 @@ final class AsyncRetries {
 	 * listener.
 	 */
 	void end() {
-		AsyncDelivery accepted = this.failed.get();
-		if (accepted != null) {
-			this.failed.remove();
-			accepted.settle();
+		AsyncDelivery handled = this.acknowledged.get();
+		if (handled != null) {
+			this.acknowledged.remove();
+			if (handled.isFailing()) {
+				handled.settle();
+			}
 		}
 	}
 
 	private void report(ConsumerRecord<?, ?> record, RuntimeException exception) {
-		AsyncDelivery delivery = this.failed.get();
-		this.failed.remove();
-		if (delivery == null) {
-			delivery = unacknowledged(record);
+		AsyncDelivery delivery = this.acknowledged.get();
+		this.acknowledged.remove();
+		if (delivery != null) {
+			delivery.report(exception);
 		}
-		if (delivery == null || !delivery.report(exception)) {
-			logger.debug("The record of a failed result is or will be delivered again, so the failure is ignored: "
-					+ partition(record) + "@" + record.offset(), exception);
+		else {
+			logger.error("A failed result was not acknowledged before it was reported, so its record is not retried: "
+					+ record.topic() + "-" + record.partition() + "@" + record.offset()
+					+ ". Verify that this version of Spring Kafka is supported", exception);
 		}
-	}
-
-	private @Nullable AsyncDelivery unacknowledged(ConsumerRecord<?, ?> record) {
-		NavigableMap<Long, AsyncDelivery> open = this.deliveries.get(partition(record));
-		return (open != null) ? open.get(record.offset()) : null;
 	}
 
 	/**
@@ -187,11 +186,10 @@ final class AsyncRetries {
 		if (delivery == null) {
 			return false;
 		}
-		TopicPartition partition = partition(record);
-		ignoreFrom(partition, record.offset());
+		delivery.consumer.ignoreFrom(delivery.partition, record.offset());
 		if (delivery.isFailing()) {
-			this.retried.put(partition, record.offset());
-			delivery.consumer.forgetFrom(partition, record.offset());
+			delivery.consumer.retried.put(delivery.partition, record.offset());
+			delivery.consumer.forgetFrom(delivery.partition, record.offset());
 		}
 		return delivery.isFailing();
 	}
@@ -202,25 +200,23 @@ final class AsyncRetries {
 	 * @param record the record
 	 */
 	void handled(ConsumerRecord<?, ?> record) {
-		this.retried.remove(partition(record), record.offset());
 		AsyncDelivery delivery = unacknowledged(record);
 		if (delivery != null) {
-			delivery.end();
+			boolean failing = delivery.isFailing();
+			if (delivery.consumer.retried.remove(delivery.partition, record.offset()) && !failing) {
+				// The method has thrown an exception in the retry of a failed result. The
+				// container ends such a retry only after another result.
+				delivery.consumer.report(record, BlockedRecordHandling.retrySucceeded());
+			}
+			delivery.consumer.remove(delivery);
 			delivery.settle();
 		}
 	}
 
-	private void ignoreFrom(TopicPartition partition, long offset) {
-		ConcurrentNavigableMap<Long, AsyncDelivery> open = this.deliveries.get(partition);
-		if (open != null && !open.isEmpty()) {
-			NavigableMap<Long, AsyncDelivery> behind = open.tailMap(offset, true);
-			behind.values().forEach(AsyncDelivery::ignore);
-			behind.clear();
-		}
-	}
-
-	private static TopicPartition partition(ConsumerRecord<?, ?> record) {
-		return new TopicPartition(record.topic(), record.partition());
+	private @Nullable AsyncDelivery unacknowledged(ConsumerRecord<?, ?> record) {
+		AsyncConsumer current = this.consumer.get();
+		return (current != null) ? current.get(new TopicPartition(record.topic(), record.partition()), record.offset())
+				: null;
 	}
 
 	/**
@@ -230,21 +226,24 @@ final class AsyncRetries {
 
 		private final ConsumerRecord<?, ?> record;
 
+		private final TopicPartition partition;
+
 		private final AsyncConsumer consumer;
 
 		private final Acknowledgment delegate;
 
-		// Written under the monitor.
+		// The following state is written under the monitor.
 		private volatile boolean failing;
+
+		private volatile boolean ignored;
 
 		private boolean retrySucceeded;
 
-		private boolean acknowledged;
-
-		private boolean ignored;
+		private boolean acknowledgeable;
 
 		private AsyncDelivery(ConsumerRecord<?, ?> record, AsyncConsumer consumer, Acknowledgment delegate) {
 			this.record = record;
+			this.partition = new TopicPartition(record.topic(), record.partition());
 			this.consumer = consumer;
 			this.delegate = delegate;
 		}
@@ -270,7 +269,7 @@ final class AsyncRetries {
 		 * Note that the result is about to be passed to the listener adapter.
 		 */
 		synchronized void succeeding() {
-			if (!this.ignored && AsyncRetries.this.retried.remove(partition(this.record), this.record.offset())) {
+			if (!this.ignored && this.consumer.retried.remove(this.partition, this.record.offset())) {
 				this.retrySucceeded = true;
 				this.consumer.report(this.record, BlockedRecordHandling.retrySucceeded());
 			}
@@ -278,26 +277,28 @@ final class AsyncRetries {
 
 		@Override
 		public synchronized void acknowledge() {
-			this.acknowledged = true;
-			if (this.failing) {
-				AsyncRetries.this.failed.set(this);
-			}
-			else if (!this.retrySucceeded) {
+			this.acknowledgeable = true;
+			AsyncRetries.this.acknowledged.set(this);
+			if (!this.failing && !this.retrySucceeded) {
 				passOn();
 			}
 		}
 
-		private synchronized boolean report(RuntimeException exception) {
+		private synchronized void report(RuntimeException exception) {
 			if (!this.ignored) {
-				this.consumer.report(this.record, exception);
+				if (!this.failing) {
+					// Already acknowledged: not the result of a protected method.
+					this.failing = true;
+					this.consumer.add(this);
+				}
+				this.consumer.report(this.record, BlockedRecordHandling.asyncFailure(exception, () -> this.ignored));
 			}
-			return !this.ignored;
 		}
 
 		private synchronized void settle() {
 			this.failing = false;
 			this.retrySucceeded = false;
-			if (this.acknowledged) {
+			if (this.acknowledgeable) {
 				passOn();
 			}
 		}
@@ -308,15 +309,8 @@ final class AsyncRetries {
 
 		private void passOn() {
 			if (!this.ignored) {
-				end();
+				this.consumer.remove(this);
 				this.delegate.acknowledge();
-			}
-		}
-
-		private void end() {
-			Map<Long, AsyncDelivery> open = AsyncRetries.this.deliveries.get(partition(this.record));
-			if (open != null) {
-				open.remove(this.record.offset(), this);
 			}
 		}
 
@@ -339,28 +333,71 @@ final class AsyncRetries {
 
 	/**
 	 * A consumer of the container.
-	 *
-	 * @param target the consumer of Spring Kafka, which is its own lock
-	 * @param report accepts failures from other threads
-	 * @param unacknowledged the offsets that are not acknowledged
-	 * @param forget removes records from these offsets
 	 */
-	private record AsyncConsumer(Object target, Method report, Field unacknowledged, Method forget) {
+	private static final class AsyncConsumer {
+
+		// The consumer of Spring Kafka, which is its own lock.
+		private final Object target;
+
+		private final Method report;
+
+		private final Field unacknowledgedOffsets;
+
+		private final Method forget;
+
+		// The deliveries that are not acknowledged, by their offsets.
+		private final Map<TopicPartition, ConcurrentNavigableMap<Long, AsyncDelivery>> deliveries = new ConcurrentHashMap<>();
+
+		// The offset of the record that is retried. The
+		// container skips the later records of its partition.
+		private final Map<TopicPartition, Long> retried = new ConcurrentHashMap<>();
+
+		private AsyncConsumer(Object target, Method report, Field unacknowledgedOffsets, Method forget) {
+			this.target = target;
+			this.report = report;
+			this.unacknowledgedOffsets = unacknowledgedOffsets;
+			this.forget = forget;
+			ReflectionUtils.makeAccessible(report);
+			ReflectionUtils.makeAccessible(unacknowledgedOffsets);
+			ReflectionUtils.makeAccessible(forget);
+		}
 
 		static @Nullable AsyncConsumer of(Object target) {
 			Method report = ReflectionUtils.findMethod(target.getClass(), "callbackForAsyncFailure",
 					ConsumerRecord.class, RuntimeException.class);
-			Field unacknowledged = ReflectionUtils.findField(target.getClass(), "offsetsInThisBatch", Map.class);
+			Field offsets = ReflectionUtils.findField(target.getClass(), "offsetsInThisBatch", Map.class);
 			Method forget = ReflectionUtils.findMethod(target.getClass(), "removeOffsetsInBatch", Iterable.class);
-			if (report == null || unacknowledged == null || forget == null) {
-				return null;
-			}
-			ReflectionUtils.makeAccessible(report);
-			ReflectionUtils.makeAccessible(unacknowledged);
-			ReflectionUtils.makeAccessible(forget);
-			return new AsyncConsumer(target, report, unacknowledged, forget);
+			return (report != null && offsets != null && forget != null)
+					? new AsyncConsumer(target, report, offsets, forget) : null;
 		}
 
+		void add(AsyncDelivery delivery) {
+			this.deliveries.computeIfAbsent(delivery.partition, (key) -> new ConcurrentSkipListMap<>())
+				.put(delivery.record.offset(), delivery);
+		}
+
+		@Nullable AsyncDelivery get(TopicPartition partition, long offset) {
+			Map<Long, AsyncDelivery> open = this.deliveries.get(partition);
+			return (open != null) ? open.get(offset) : null;
+		}
+
+		void remove(AsyncDelivery delivery) {
+			Map<Long, AsyncDelivery> open = this.deliveries.get(delivery.partition);
+			if (open != null) {
+				open.remove(delivery.record.offset(), delivery);
+			}
+		}
+
+		void ignoreFrom(TopicPartition partition, long first) {
+			ConcurrentNavigableMap<Long, AsyncDelivery> open = this.deliveries.get(partition);
+			if (open != null && !open.isEmpty()) {
+				NavigableMap<Long, AsyncDelivery> behind = open.tailMap(first, true);
+				behind.values().forEach(AsyncDelivery::ignore);
+				behind.clear();
+			}
+		}
+
+		// Accepts failures from other threads, and handles them between two polls.
 		void report(ConsumerRecord<?, ?> record, RuntimeException exception) {
 			ReflectionUtils.invokeMethod(this.report, this.target, record, exception);
 		}
@@ -370,7 +407,7 @@ final class AsyncRetries {
 		void forgetFrom(TopicPartition partition, long first) {
 			synchronized (this.target) {
 				Map<TopicPartition, List<Long>> offsets = (Map<TopicPartition, List<Long>>) ReflectionUtils
-					.getField(this.unacknowledged, this.target);
+					.getField(this.unacknowledgedOffsets, this.target);
 				List<Long> open = (offsets != null) ? offsets.get(partition) : null;
 				if (open != null) {
 					ReflectionUtils.invokeMethod(this.forget, this.target, open.stream()

@@ -1,13 +1,20 @@
 package dev.idempotency.listener;
 
+import java.lang.reflect.Type;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -19,11 +26,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
 import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.KafkaListenerErrorHandler;
+import org.springframework.kafka.support.converter.MessagingMessageConverter;
 import org.springframework.util.backoff.FixedBackOff;
 import reactor.core.publisher.Mono;
 
@@ -46,6 +55,8 @@ class AsyncRetryTests {
 
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
 
+	private static final int LOADED = 20;
+
 	private final Map<String, String> topics = new ConcurrentHashMap<>();
 
 	private ConfigurableApplicationContext context;
@@ -54,14 +65,18 @@ class AsyncRetryTests {
 
 	@BeforeAll
 	void start() {
-		TestApp app = TestApp.of(Listeners.class, DeadLetters.class).with("spring.kafka.listener.concurrency", 2);
-		for (String name : List.of("future", "mono", "excluded", "staying", "handled")) {
+		TestApp app = TestApp.of(Listeners.class, SlowRetries.class, Both.class, DeadLetters.class)
+			.with("spring.kafka.listener.concurrency", 2);
+		for (String name : List.of("future", "mono", "excluded", "staying", "handled", "slow", "throwing", "both")) {
 			String topic = Servers.newTopic(name, 2);
 			Servers.addTopics(2, topic + "-dead");
 			this.topics.put(name, topic);
 			app.with("topic." + name, topic);
 		}
-		this.context = app.run();
+		String load = Servers.newTopic("load", LOADED);
+		Servers.addTopics(LOADED, load + "-dead");
+		this.topics.put("load", load);
+		this.context = app.with("topic.load", load).run();
 		this.listeners = TestApp.target(this.context, Listeners.class);
 	}
 
@@ -151,6 +166,63 @@ class AsyncRetryTests {
 		assertThat(this.listeners.count("handled", "fails always")).isEqualTo(1);
 	}
 
+	@Test
+	void failureOfALaterRecordDuringTheBackOffDoesNotPassTheFailedRecord() {
+		String topic = this.topics.get("slow");
+		SlowRetries slow = this.context.getBean(SlowRetries.class);
+		CompletableFuture<Void> first = this.listeners.hold("fails in the back-off#1");
+		CompletableFuture<Void> later = this.listeners.hold("fails after it#1");
+		sendTogether("slow", "fails in the back-off", "fails after it");
+		await().atMost(PATIENCE).until(() -> this.listeners.count("slow", "fails after it") == 1);
+		first.completeExceptionally(new IllegalStateException("first"));
+		await().atMost(PATIENCE).until(() -> slow.backOffs.get() == 1);
+		later.completeExceptionally(new IllegalStateException("later"));
+		AsyncCommits.await(topic, 0);
+		assertThat(this.listeners.runs("slow")).containsExactly("fails in the back-off", "fails after it",
+				"fails in the back-off", "fails after it");
+	}
+
+	@Test
+	void recordsBehindARetryThatThrowsAndIsRecoveredAreDelivered() {
+		String topic = this.topics.get("throwing");
+		send("throwing", 0, "fails, then throws");
+		await().atMost(PATIENCE).until(() -> Kafka.read(topic + "-dead").size() == 1);
+		send("throwing", 0, "behind");
+		await().atMost(PATIENCE).until(() -> this.listeners.count("throwing", "behind") == 1);
+		assertThat(this.listeners.count("throwing", "fails, then throws")).isEqualTo(6);
+		AsyncCommits.await(topic, 0);
+	}
+
+	@Test
+	@Tag("promise-3")
+	void everyRecordTakesEffectOnceOrIsRecoveredWhenManyFailAtOnce() {
+		String topic = this.topics.get("load");
+		Random random = new Random(7);
+		List<String> values = IntStream.range(0, 120)
+			.mapToObj((i) -> List.of("0", "0", "0", "0", "1", "2", "always").get(random.nextInt(7)) + " failures " + i)
+			.toList();
+		values.stream()
+			.map((value) -> Kafka.sendSoon(Kafka.record(topic, values.indexOf(value) % LOADED, value, value)))
+			.toList()
+			.forEach((sent) -> assertThat(sent).succeedsWithin(PATIENCE));
+		List<String> recovered = values.stream().filter((value) -> value.startsWith("always")).toList();
+		await().atMost(PATIENCE).until(() -> Kafka.read(topic + "-dead").size() >= recovered.size());
+		AsyncCommits.awaitAll(topic);
+		assertThat(this.listeners.runs("load")).containsExactlyInAnyOrderElementsOf(
+				values.stream().filter((value) -> !value.startsWith("always")).toList());
+		assertThat(Kafka.read(topic + "-dead")).extracting(ConsumerRecord::value)
+			.containsExactlyInAnyOrderElementsOf(recovered);
+	}
+
+	@Test
+	void failureOfAnotherMethodOfTheClassIsRetried() {
+		String topic = this.topics.get("both");
+		Kafka.send(Kafka.record(topic, 0, "key", "protected"));
+		Kafka.send(Kafka.record(topic, 0, "key", "1"));
+		Both both = TestApp.target(this.context, Both.class);
+		await().atMost(PATIENCE).until(() -> both.runs.equals(List.of("protected", "1", "1")));
+	}
+
 	private void sendTogether(String name, String... values) {
 		// In one batch of the producer.
 		Stream.of(values)
@@ -167,6 +239,8 @@ class AsyncRetryTests {
 	static class Listeners {
 
 		private final Map<String, List<String>> runs = new ConcurrentHashMap<>();
+
+		private final Map<String, AtomicInteger> attempts = new ConcurrentHashMap<>();
 
 		private final Map<String, CompletableFuture<Void>> held = new ConcurrentHashMap<>();
 
@@ -206,6 +280,22 @@ class AsyncRetryTests {
 		}
 
 		@Idempotent
+		@KafkaListener(topics = "${topic.slow}", groupId = "${topic.slow}", containerFactory = "slowFactory")
+		CompletableFuture<Void> slow(String value) {
+			return handle("slow", value);
+		}
+
+		@Idempotent
+		@KafkaListener(topics = "${topic.throwing}", groupId = "${topic.throwing}")
+		CompletableFuture<Void> throwing(String value) {
+			if (count("throwing", value) > 0) {
+				runs("throwing").add(value);
+				throw new IllegalStateException(value);
+			}
+			return handle("throwing", value);
+		}
+
+		@Idempotent
 		@KafkaListener(topics = "${topic.handled}", groupId = "${topic.handled}", errorHandler = "acceptingHandler")
 		CompletableFuture<Void> handled(String value) {
 			return handle("handled", value);
@@ -214,6 +304,19 @@ class AsyncRetryTests {
 		@Bean
 		static KafkaListenerErrorHandler acceptingHandler() {
 			return (message, exception) -> "accepted";
+		}
+
+		@Idempotent
+		@KafkaListener(topics = "${topic.load}", groupId = "${topic.load}")
+		CompletableFuture<Void> load(String value) {
+			int failures = value.startsWith("always") ? Integer.MAX_VALUE : value.charAt(0) - '0';
+			int run = this.attempts.computeIfAbsent(value, (key) -> new AtomicInteger()).incrementAndGet();
+			return CompletableFuture.runAsync(() -> {
+				if (run <= failures) {
+					throw new IllegalStateException(value);
+				}
+				runs("load").add(value);
+			}, CompletableFuture.delayedExecutor(value.hashCode() & 31, TimeUnit.MILLISECONDS));
 		}
 
 		private CompletableFuture<Void> handle(String name, String value) {
@@ -244,6 +347,61 @@ class AsyncRetryTests {
 
 		List<String> runs(String name) {
 			return this.runs.computeIfAbsent(name, (key) -> new CopyOnWriteArrayList<>());
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class SlowRetries {
+
+		private final AtomicInteger backOffs = new AtomicInteger();
+
+		@Bean
+		ConcurrentKafkaListenerContainerFactory<Object, Object> slowFactory(ConsumerFactory<Object, Object> consumers) {
+			DefaultErrorHandler errorHandler = new DefaultErrorHandler(new FixedBackOff(1000, 5));
+			errorHandler.setRetryListeners((record, exception, attempt) -> this.backOffs.incrementAndGet());
+			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = new ConcurrentKafkaListenerContainerFactory<>();
+			factory.setConsumerFactory(consumers);
+			factory.setCommonErrorHandler(errorHandler);
+			return factory;
+		}
+
+	}
+
+	@KafkaListener(topics = "${topic.both}", groupId = "${topic.both}", containerFactory = "bothFactory")
+	static class Both {
+
+		private final List<String> runs = new CopyOnWriteArrayList<>();
+
+		@Bean
+		static ConcurrentKafkaListenerContainerFactory<Object, Object> bothFactory(
+				ConsumerFactory<Object, Object> consumers) {
+			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = new ConcurrentKafkaListenerContainerFactory<>();
+			factory.setConsumerFactory(consumers);
+			factory.setRecordMessageConverter(new MessagingMessageConverter() {
+
+				@Override
+				protected Object extractAndConvertValue(ConsumerRecord<?, ?> record, @Nullable Type type) {
+					String value = String.valueOf(record.value());
+					return Character.isDigit(value.charAt(0)) ? Integer.valueOf(value) : value;
+				}
+
+			});
+			return factory;
+		}
+
+		@Idempotent
+		@KafkaHandler
+		CompletableFuture<Void> idempotent(String value) {
+			this.runs.add(value);
+			return CompletableFuture.completedFuture(null);
+		}
+
+		@KafkaHandler
+		CompletableFuture<Void> other(Integer value) {
+			this.runs.add(value.toString());
+			return (this.runs.size() == 2) ? CompletableFuture.failedFuture(new IllegalStateException("once"))
+					: CompletableFuture.completedFuture(null);
 		}
 
 	}

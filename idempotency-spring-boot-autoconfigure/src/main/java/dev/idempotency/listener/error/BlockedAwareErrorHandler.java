@@ -4,6 +4,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 
 import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.Consumer;
@@ -92,19 +93,32 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	public void handleRemaining(Exception thrownException, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
 		setBlocked(null);
-		try {
-			if (!(thrownException instanceof RetrySucceeded)) {
-				retryOrRecover(thrownException, records, consumer, container);
+		Exception failure = thrownException;
+		if (thrownException instanceof AsyncOutcome outcome) {
+			if (outcome.redelivered.getAsBoolean()) {
+				// The position must not move.
+				return;
 			}
+			failure = outcome.failure;
+		}
+		if (failure != null) {
+			retryOrRecoverFirst(failure, records, consumer, container);
+		}
+		records.stream().limit(1).forEach(this.failures::handled);
+	}
+
+	private void retryOrRecoverFirst(Exception failure, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
+			MessageListenerContainer container) {
+		try {
+			retryOrRecover(failure, records, consumer, container);
 		}
 		catch (RuntimeException ex) {
 			if (!records.isEmpty() && this.failures.redelivered(records.get(0))) {
 				// The container does not redeliver the record if the delegate has failed.
-				redeliver(thrownException, records, consumer, container);
+				redeliver(failure, records, consumer, container);
 			}
 			throw ex;
 		}
-		records.stream().limit(1).forEach(this.failures::handled);
 	}
 
 	// Seeks, and throws the exception that makes the container expect a redelivery.
@@ -251,13 +265,24 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	}
 
 	/**
-	 * Reports the success of a retry, and is no failure.
+	 * Reports the asynchronous result of a record between two polls.
 	 */
 	@SuppressWarnings("serial")
-	static final class RetrySucceeded extends RuntimeException {
+	static final class AsyncOutcome extends RuntimeException {
 
-		RetrySucceeded() {
-			super("The retry succeeded", null, false, false);
+		private final @Nullable RuntimeException failure;
+
+		private final BooleanSupplier redelivered;
+
+		/**
+		 * Create an outcome.
+		 * @param failure the failure, {@code null} if a retry has succeeded
+		 * @param redelivered whether the record is or will be delivered again
+		 */
+		AsyncOutcome(@Nullable RuntimeException failure, BooleanSupplier redelivered) {
+			super((failure != null) ? "The result has failed" : "The retry has succeeded", failure, false, false);
+			this.failure = failure;
+			this.redelivered = redelivered;
 		}
 
 	}

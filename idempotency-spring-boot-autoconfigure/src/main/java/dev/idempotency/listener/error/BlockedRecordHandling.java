@@ -2,6 +2,7 @@ package dev.idempotency.listener.error;
 
 import java.util.List;
 import java.util.SortedMap;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 
@@ -156,7 +157,19 @@ public final class BlockedRecordHandling implements DisposableBean {
 	 * @return the failure
 	 */
 	public static RuntimeException retrySucceeded() {
-		return new BlockedAwareErrorHandler.RetrySucceeded();
+		return new BlockedAwareErrorHandler.AsyncOutcome(null, () -> false);
+	}
+
+	/**
+	 * Return the failure that reports a failed result to the consumer of an asynchronous
+	 * listener. The decorated error handler handles the original exception.
+	 * @param exception the exception of the result
+	 * @param redelivered whether the record is or will be delivered again, so that the
+	 * failure does not matter
+	 * @return the failure
+	 */
+	public static RuntimeException asyncFailure(RuntimeException exception, BooleanSupplier redelivered) {
+		return new BlockedAwareErrorHandler.AsyncOutcome(exception, redelivered);
 	}
 
 	/**
