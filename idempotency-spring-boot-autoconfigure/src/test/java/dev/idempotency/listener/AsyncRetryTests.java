@@ -17,6 +17,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -49,6 +50,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for the retries of asynchronous results in a container with two consumers, which
  * share the listener adapter of Spring Kafka.
  */
+@Order(3)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Tag("promise-1")
 class AsyncRetryTests {
