@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -42,6 +43,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link IdempotencyTemplate#executeAsync}.
  */
+@Order(3)
 class AsyncTemplateTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);

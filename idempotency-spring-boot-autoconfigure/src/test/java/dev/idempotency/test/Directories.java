@@ -4,8 +4,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 import org.springframework.util.FileSystemUtils;
 
@@ -13,8 +11,6 @@ import org.springframework.util.FileSystemUtils;
  * Temporary directories for the data of servers, deleted at the end of the JVM.
  */
 final class Directories {
-
-	private static final int TRIES = 50;
 
 	private Directories() {
 	}
@@ -29,7 +25,7 @@ final class Directories {
 	}
 
 	/**
-	 * Delete a directory at the end of the JVM.
+	 * Delete a directory when the JVM has ended.
 	 * @param directory the directory
 	 * @param stop stops the server that uses it
 	 */
@@ -40,16 +36,19 @@ final class Directories {
 		}));
 	}
 
-	// A server that is being stopped may still write for a moment.
+	// The JVM needs fifteen seconds for the files of some hundred databases, and the
+	// build would wait for it. A server that stops may still write for a moment.
 	private static void delete(Path directory) {
-		for (int tries = 0; tries < TRIES; tries++) {
-			try {
-				FileSystemUtils.deleteRecursively(directory);
-				return;
-			}
-			catch (IOException ex) {
-				LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
-			}
+		try {
+			new ProcessBuilder("sh", "-c", "for i in 1 2 3 4 5; do rm -rf \"$0\" && exit; sleep 1; done",
+					directory.toString())
+				.redirectOutput(ProcessBuilder.Redirect.DISCARD)
+				.redirectError(ProcessBuilder.Redirect.DISCARD)
+				.start();
+		}
+		catch (IOException ex) {
+			// A system without these commands.
+			FileSystemUtils.deleteRecursively(directory.toFile());
 		}
 	}
 
