@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -26,19 +27,19 @@ import org.springframework.util.ReflectionUtils;
 import dev.idempotency.listener.error.BlockedRecordHandling;
 
 /**
- * The retries of failed asynchronous results in one container. It works around four
- * defects of Spring Kafka 4.1.1:
+ * The retries of failed asynchronous results in one container. It replaces those of
+ * Spring Kafka 4.1.1, which lose records:
  * <ol>
  * <li>A record whose result has failed is acknowledged before it is retried, so that a
- * crash or a rebalance during the retries loses it. Its acknowledgment is withheld until
- * the error handler has recovered the record or a retry has succeeded.
+ * crash or a rebalance during the retries loses it. Here, its acknowledgment is withheld
+ * until the error handler has recovered the record or a retry has succeeded.
  * <li>The consumers of a container share one listener adapter, which hands all failures
  * to the consumer that was created last. That consumer cannot seek in the partitions of
- * the others. Each failure is handed to the consumer that has delivered the record.
- * <li>A consumer skips the records behind a failed one until it is recovered or the
- * partition is revoked, also after a retry that has succeeded. A retry that succeeds is
- * therefore reported as a recovered failure, so that the consumer seeks to the next
- * record.
+ * the others. Here, each failure is handed to the consumer that has delivered the record.
+ * <li>A consumer skips the records behind a failed one, and forgets to return to them
+ * after a retry that has succeeded. Here, they are skipped while the record is retried,
+ * and the consumer then seeks to the next record. The container never learns of the
+ * retry, so it does not skip records itself.
  * <li>The result of a later record that arrives during the retry moves the position
  * behind the failed record, by its failure or its acknowledgment. A later record is
  * redelivered with the failed one, so its earlier result is ignored.
@@ -46,9 +47,9 @@ import dev.idempotency.listener.error.BlockedRecordHandling;
  * A failure of a method without {@code @Idempotent} in the same class is acknowledged
  * before its retry, as Spring Kafka does it.
  * <p>
- * The acknowledgments and failures of a partition that is being retried reach the
- * container on the thread of its consumer, because the container accesses its list of
- * unacknowledged offsets there without a lock.
+ * The acknowledgments and failures of a record that is retried reach the container on the
+ * thread of its consumer, because the container accesses its list of unacknowledged
+ * offsets there without a lock.
  */
 final class AsyncRetries {
 
@@ -129,6 +130,32 @@ final class AsyncRetries {
 	}
 
 	/**
+	 * Skip a record on the thread of its consumer if an earlier record of its partition
+	 * is retried. It is redelivered after that.
+	 * @param record the record
+	 * @return whether the record must not be delivered
+	 */
+	boolean skip(ConsumerRecord<?, ?> record) {
+		AsyncConsumer current = this.consumer.get();
+		if (current == null || current.retried.isEmpty()) {
+			return false;
+		}
+		TopicPartition partition = new TopicPartition(record.topic(), record.partition());
+		Long first = current.retried.get(partition);
+		if (first == null || record.offset() <= first) {
+			return false;
+		}
+		if (current.get(partition, first) == null) {
+			// The application has sought forward, or an
+			// interceptor has removed the record.
+			current.retried.remove(partition);
+			return false;
+		}
+		current.forget(List.of(record));
+		return true;
+	}
+
+	/**
 	 * Begin the delivery of a record on the thread of its consumer.
 	 * @param record the record
 	 * @param acknowledgment the acknowledgment of the container, {@code null} if the
@@ -156,61 +183,70 @@ final class AsyncRetries {
 		AsyncDelivery handled = this.acknowledged.get();
 		if (handled != null) {
 			this.acknowledged.remove();
-			if (handled.isFailing()) {
-				handled.settle();
-			}
+			handled.accept();
 		}
 	}
 
 	private void report(ConsumerRecord<?, ?> record, RuntimeException exception) {
 		AsyncDelivery delivery = this.acknowledged.get();
 		this.acknowledged.remove();
-		if (delivery != null) {
+		if (delivery != null && delivery.isOf(record)) {
 			delivery.report(exception);
 		}
 		else {
-			logger.error("A failed result was not acknowledged before it was reported, so its record is not retried: "
-					+ record.topic() + "-" + record.partition() + "@" + record.offset()
-					+ ". Verify that this version of Spring Kafka is supported", exception);
+			// The application has completed the future of a method that is still running.
+			logger.debug("A failed result is reported when its method has ended: " + record.topic() + "-"
+					+ record.partition() + "@" + record.offset(), exception);
 		}
 	}
 
 	/**
-	 * Note on the thread of the consumer that the error handler expects a record to be
-	 * redelivered, and with it the later records of its partition.
-	 * @param record the record
-	 * @return whether its asynchronous result has failed
+	 * Note on the thread of the consumer that records are redelivered, and with the first
+	 * one the later records of its partition.
+	 * @param records the records, the failed one first
+	 * @param async whether the asynchronous result of the failed one has failed
 	 */
-	boolean redelivered(ConsumerRecord<?, ?> record) {
-		AsyncDelivery delivery = unacknowledged(record);
-		if (delivery == null) {
-			return false;
+	void redelivered(List<? extends ConsumerRecord<?, ?>> records, boolean async) {
+		AsyncConsumer current = this.consumer.get();
+		if (current == null || records.isEmpty()) {
+			return;
 		}
-		delivery.consumer.ignoreFrom(delivery.partition, record.offset());
-		if (delivery.isFailing()) {
-			delivery.consumer.retried.put(delivery.partition, record.offset());
-			delivery.consumer.forgetFrom(delivery.partition, record.offset());
+		ConsumerRecord<?, ?> failed = records.get(0);
+		TopicPartition partition = new TopicPartition(failed.topic(), failed.partition());
+		current.ignoreFrom(partition, failed.offset());
+		if (async) {
+			current.retried.put(partition, failed.offset());
+			current.forgetFrom(partition, failed.offset());
 		}
-		return delivery.isFailing();
+		else {
+			current.forget(records);
+		}
 	}
 
 	/**
 	 * Note on the thread of the consumer that the error handler has handled a failed
-	 * record, or a retry that has succeeded.
+	 * record, or that a retry has succeeded.
 	 * @param record the record
+	 * @return whether the consumer must seek to the next record, because later records
+	 * were skipped
 	 */
-	void handled(ConsumerRecord<?, ?> record) {
+	boolean handled(ConsumerRecord<?, ?> record) {
 		AsyncDelivery delivery = unacknowledged(record);
-		if (delivery != null) {
-			boolean failing = delivery.isFailing();
-			if (delivery.consumer.retried.remove(delivery.partition, record.offset()) && !failing) {
-				// The method has thrown an exception in the retry of a failed result. The
-				// container ends such a retry only after another result.
-				delivery.consumer.report(record, BlockedRecordHandling.retrySucceeded());
-			}
-			delivery.consumer.remove(delivery);
+		if (delivery == null) {
+			return false;
+		}
+		delivery.consumer.remove(delivery);
+		boolean skipped = delivery.consumer.retried.remove(delivery.partition, record.offset());
+		try {
 			delivery.settle();
 		}
+		catch (RuntimeException ex) {
+			logger
+				.warn("The offset of a retried record was not committed; the next commit of its partition includes it: "
+						+ delivery, ex);
+			delivery.consumer.forgetEmpty(delivery.partition);
+		}
+		return skipped;
 	}
 
 	private @Nullable AsyncDelivery unacknowledged(ConsumerRecord<?, ?> record) {
@@ -248,17 +284,16 @@ final class AsyncRetries {
 			this.delegate = delegate;
 		}
 
+		private boolean isOf(ConsumerRecord<?, ?> other) {
+			return this.record.offset() == other.offset() && this.partition.partition() == other.partition()
+					&& this.partition.topic().equals(other.topic());
+		}
+
 		/**
 		 * Note that the result is about to fail.
 		 */
 		synchronized void failing() {
 			this.failing = true;
-			// A consumer that is being created may just
-			// have directed all failures to itself.
-			Runnable current = AsyncRetries.this.route;
-			if (current != null) {
-				current.run();
-			}
 		}
 
 		boolean isFailing() {
@@ -266,21 +301,47 @@ final class AsyncRetries {
 		}
 
 		/**
-		 * Note that the result is about to be passed to the listener adapter.
+		 * Note that the method has failed after the application had completed its result.
+		 * @param exception the exception of the method
 		 */
-		synchronized void succeeding() {
-			if (!this.ignored && this.consumer.retried.remove(this.partition, this.record.offset())) {
-				this.retrySucceeded = true;
-				this.consumer.report(this.record, BlockedRecordHandling.retrySucceeded());
-			}
+		synchronized void failedLate(RuntimeException exception) {
+			this.acknowledgeable = true;
+			this.failing = true;
+			report(exception);
 		}
 
 		@Override
 		public synchronized void acknowledge() {
 			this.acknowledgeable = true;
 			AsyncRetries.this.acknowledged.set(this);
-			if (!this.failing && !this.retrySucceeded) {
+			if (!this.failing) {
+				succeed();
+				return;
+			}
+			// The adapter reports the failure next. A consumer that is being created may
+			// just have directed all failures to itself.
+			Runnable current = AsyncRetries.this.route;
+			if (current != null) {
+				current.run();
+			}
+		}
+
+		private void succeed() {
+			Long retried = this.consumer.retried.get(this.partition);
+			if (retried == null || retried != this.record.offset()) {
 				passOn();
+			}
+			else if (!this.retrySucceeded && !this.ignored) {
+				this.retrySucceeded = true;
+				this.consumer.report(this.record,
+						BlockedRecordHandling.retrySucceeded(() -> this.ignored || this.failing));
+			}
+		}
+
+		private synchronized void accept() {
+			if (this.failing) {
+				this.failing = false;
+				succeed();
 			}
 		}
 
@@ -297,7 +358,6 @@ final class AsyncRetries {
 
 		private synchronized void settle() {
 			this.failing = false;
-			this.retrySucceeded = false;
 			if (this.acknowledgeable) {
 				passOn();
 			}
@@ -348,8 +408,7 @@ final class AsyncRetries {
 		// The deliveries that are not acknowledged, by their offsets.
 		private final Map<TopicPartition, ConcurrentNavigableMap<Long, AsyncDelivery>> deliveries = new ConcurrentHashMap<>();
 
-		// The offset of the record that is retried. The
-		// container skips the later records of its partition.
+		// The offset of the record that is retried.
 		private final Map<TopicPartition, Long> retried = new ConcurrentHashMap<>();
 
 		private AsyncConsumer(Object target, Method report, Field unacknowledgedOffsets, Method forget) {
@@ -403,19 +462,38 @@ final class AsyncRetries {
 		}
 
 		// The container is paused until all delivered records are acknowledged.
-		@SuppressWarnings("unchecked")
 		void forgetFrom(TopicPartition partition, long first) {
 			synchronized (this.target) {
-				Map<TopicPartition, List<Long>> offsets = (Map<TopicPartition, List<Long>>) ReflectionUtils
-					.getField(this.unacknowledgedOffsets, this.target);
-				List<Long> open = (offsets != null) ? offsets.get(partition) : null;
-				if (open != null) {
-					ReflectionUtils.invokeMethod(this.forget, this.target, open.stream()
-						.filter((offset) -> offset >= first)
-						.map((offset) -> new ConsumerRecord<>(partition.topic(), partition.partition(), offset, "", ""))
-						.toList());
+				forget(open(partition).stream()
+					.filter((offset) -> offset >= first)
+					.map((offset) -> new ConsumerRecord<>(partition.topic(), partition.partition(), offset, "", ""))
+					.toList());
+			}
+		}
+
+		void forget(List<? extends ConsumerRecord<?, ?>> records) {
+			synchronized (this.target) {
+				ReflectionUtils.invokeMethod(this.forget, this.target, records);
+			}
+		}
+
+		// The container leaves it behind when an acknowledgment fails.
+		void forgetEmpty(TopicPartition partition) {
+			synchronized (this.target) {
+				if (open(partition).isEmpty()) {
+					offsets().remove(partition);
 				}
 			}
+		}
+
+		private List<Long> open(TopicPartition partition) {
+			return offsets().getOrDefault(partition, List.of());
+		}
+
+		@SuppressWarnings("unchecked")
+		private Map<TopicPartition, List<Long>> offsets() {
+			return (Map<TopicPartition, List<Long>>) Objects
+				.requireNonNull(ReflectionUtils.getField(this.unacknowledgedOffsets, this.target));
 		}
 
 	}

@@ -9,6 +9,7 @@ import java.util.Objects;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.listener.ListenerExecutionFailedException;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
 
@@ -260,11 +261,15 @@ final class Delivery {
 	}
 
 	/**
-	 * Note that the asynchronous result of the record is about to be passed on.
+	 * Note that the asynchronous method has failed after the application had completed
+	 * its result.
+	 * @param error the error of the method
 	 */
-	void succeeding() {
+	void failedLate(Throwable error) {
 		if (this.delegate instanceof AsyncDelivery async) {
-			async.succeeding();
+			async.failedLate(
+					(error instanceof RuntimeException exception) ? exception : new ListenerExecutionFailedException(
+							"The method has failed after its result was completed", error));
 		}
 	}
 

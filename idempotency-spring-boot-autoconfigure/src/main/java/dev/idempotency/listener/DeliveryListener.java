@@ -63,6 +63,9 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 	 */
 	final void deliver(List<? extends ConsumerRecord<?, ?>> records, @Nullable Acknowledgment acknowledgment,
 			java.util.function.Consumer<@Nullable Acknowledgment> listener) {
+		if (this instanceof Records && this.listeners.asyncRetries().skip(records.get(0))) {
+			return;
+		}
 		Delivery delivery = new Delivery(this.listeners, records, (this instanceof Records)
 				? this.listeners.asyncRetries().begin(records.get(0), acknowledgment) : acknowledgment);
 		BlockedRecordHandling.beginDelivery(this.transactional);

@@ -61,13 +61,13 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 	}
 
 	@Override
-	public boolean redelivered(ConsumerRecord<?, ?> record) {
-		return this.asyncRetries.redelivered(record);
+	public void redelivered(List<ConsumerRecord<?, ?>> records, boolean async) {
+		this.asyncRetries.redelivered(records, async);
 	}
 
 	@Override
-	public void handled(ConsumerRecord<?, ?> record) {
-		this.asyncRetries.handled(record);
+	public boolean handled(ConsumerRecord<?, ?> record) {
+		return this.asyncRetries.handled(record);
 	}
 
 	/**

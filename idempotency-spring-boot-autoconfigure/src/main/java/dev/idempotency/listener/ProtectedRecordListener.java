@@ -127,14 +127,19 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 			if (error != null) {
 				delivery.end();
 				delivery.failing();
-				result.completeExceptionally(error);
-				delivery.endAsync();
+				if (!result.completeExceptionally(error)) {
+					delivery.failedLate(error);
+				}
 			}
 			else {
-				delivery.succeeding();
-				delivery.completed(false);
-				result.complete(value.apply(completed));
+				try {
+					delivery.completed(false);
+				}
+				finally {
+					result.complete(value.apply(completed));
+				}
 			}
+			delivery.endAsync();
 		});
 		result.whenComplete((ignored, error) -> {
 			if (result.isCancelled()) {

@@ -169,19 +169,33 @@ class AsyncRetryTests {
 	}
 
 	@Test
-	void failureOfALaterRecordDuringTheBackOffDoesNotPassTheFailedRecord() {
+	void failureOfALaterRecordDuringTheBackOffMovesThePositionBehindNoRecord() {
 		String topic = this.topics.get("slow");
 		SlowRetries slow = this.context.getBean(SlowRetries.class);
-		CompletableFuture<Void> first = this.listeners.hold("fails in the back-off#1");
-		CompletableFuture<Void> later = this.listeners.hold("fails after it#1");
-		sendTogether("slow", "fails in the back-off", "fails after it");
-		await().atMost(PATIENCE).until(() -> this.listeners.count("slow", "fails after it") == 1);
-		first.completeExceptionally(new IllegalStateException("first"));
+		CompletableFuture<Void> later = this.listeners.hold("fails in the back-off#1");
+		CompletableFuture<Void> retry = this.listeners.hold("fails at once#2");
+		sendTogether("slow", "fails at once", "fails in the back-off", "behind both");
 		await().atMost(PATIENCE).until(() -> slow.backOffs.get() == 1);
 		later.completeExceptionally(new IllegalStateException("later"));
+		await().atMost(PATIENCE).until(() -> this.listeners.count("slow", "fails at once") == 2);
+		// Until the consumer has handled the failure of the later record.
+		await().during(Duration.ofMillis(500)).atMost(PATIENCE).until(() -> Kafka.lag(topic, topic, 0) == 3);
+		retry.complete(null);
 		AsyncCommits.await(topic, 0);
-		assertThat(this.listeners.runs("slow")).containsExactly("fails in the back-off", "fails after it",
-				"fails in the back-off", "fails after it");
+		assertThat(this.listeners.count("slow", "fails at once")).isEqualTo(2);
+		assertThat(this.listeners.count("slow", "fails in the back-off")).isEqualTo(2);
+		assertThat(this.listeners.runs("slow")).contains("behind both");
+	}
+
+	@Test
+	void recordsBehindARetryThatTheListenerErrorHandlerAcceptsAreDelivered() {
+		String topic = this.topics.get("handled");
+		sendTogether("handled", "fails always, accepted at the retry", "behind the accepted retry");
+		send("handled", 0, "later");
+		await().atMost(PATIENCE).until(() -> this.listeners.count("handled", "later") == 1);
+		AsyncCommits.await(topic, 0);
+		assertThat(this.listeners.count("handled", "fails always, accepted at the retry")).isEqualTo(2);
+		assertThat(this.listeners.count("handled", "behind the accepted retry")).isEqualTo(1);
 	}
 
 	@Test
@@ -223,6 +237,8 @@ class AsyncRetryTests {
 		Kafka.send(Kafka.record(topic, 0, "key", "1"));
 		Both both = TestApp.target(this.context, Both.class);
 		await().atMost(PATIENCE).until(() -> both.runs.equals(List.of("protected", "1", "1")));
+		Kafka.send(Kafka.record(topic, 0, "behind", "behind"));
+		await().atMost(PATIENCE).until(() -> both.runs.contains("behind"));
 	}
 
 	private void sendTogether(String name, String... values) {
@@ -305,7 +321,13 @@ class AsyncRetryTests {
 
 		@Bean
 		static KafkaListenerErrorHandler acceptingHandler() {
-			return (message, exception) -> "accepted";
+			AtomicInteger failures = new AtomicInteger();
+			return (message, exception) -> {
+				if (String.valueOf(message.getPayload()).contains("at the retry") && failures.getAndIncrement() == 0) {
+					throw exception;
+				}
+				return "accepted";
+			};
 		}
 
 		@Idempotent
@@ -325,6 +347,9 @@ class AsyncRetryTests {
 			runs(name).add(value);
 			long run = count(name, value);
 			CompletableFuture<Void> held = this.held.get(value + "#" + run);
+			if (held == null && value.startsWith("fails at once") && run == 1) {
+				return CompletableFuture.failedFuture(new IllegalStateException(value));
+			}
 			return (held != null) ? held : CompletableFuture.runAsync(() -> {
 				if (value.startsWith("fails always") || (value.startsWith("fails") && run == 1)) {
 					throw new IllegalStateException(value);

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -35,7 +34,6 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for {@link TransactionBoundary#deferred}: a transaction of the caller decides.
  */
-@Order(3)
 class DeferredCompletionTests {
 
 	private static final Duration LEASE = Duration.ofSeconds(2);

@@ -32,8 +32,8 @@ public final class ForkedApp implements AutoCloseable {
 		try (BufferedReader output = this.process.inputReader()) {
 			output.lines().forEach(this.lines::add);
 		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
+		catch (IOException | UncheckedIOException ex) {
+			// The process was killed while it was being read.
 		}
 	}
 

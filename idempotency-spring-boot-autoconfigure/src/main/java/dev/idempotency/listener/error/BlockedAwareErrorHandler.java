@@ -93,32 +93,49 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	public void handleRemaining(Exception thrownException, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
 		setBlocked(null);
-		Exception failure = thrownException;
 		if (thrownException instanceof AsyncOutcome outcome) {
-			if (outcome.redelivered.getAsBoolean()) {
-				// The position must not move.
-				return;
+			if (!outcome.redelivered.getAsBoolean()) {
+				handleOutcome(outcome.failure, records, consumer, container);
 			}
-			failure = outcome.failure;
+			return;
 		}
-		if (failure != null) {
-			retryOrRecoverFirst(failure, records, consumer, container);
-		}
-		records.stream().limit(1).forEach(this.failures::handled);
-	}
-
-	private void retryOrRecoverFirst(Exception failure, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
-			MessageListenerContainer container) {
 		try {
-			retryOrRecover(failure, records, consumer, container);
+			retryOrRecover(thrownException, records, consumer, container);
 		}
 		catch (RuntimeException ex) {
-			if (!records.isEmpty() && this.failures.redelivered(records.get(0))) {
-				// The container does not redeliver the record if the delegate has failed.
-				redeliver(failure, records, consumer, container);
-			}
+			this.failures.redelivered(records, false);
 			throw ex;
 		}
+		handled(records, consumer);
+	}
+
+	// Does not throw the exception that makes the container expect a redelivery, because
+	// the container would then skip later records by its own rules.
+	private void handleOutcome(@Nullable RuntimeException failure, List<ConsumerRecord<?, ?>> records,
+			Consumer<?, ?> consumer, MessageListenerContainer container) {
+		if (failure != null) {
+			try {
+				retryOrRecover(failure, records, consumer, container);
+			}
+			catch (RuntimeException ex) {
+				logger.debug(ex, "A record whose asynchronous result has failed is redelivered");
+				this.failures.redelivered(records, true);
+				seek(records.get(0), 0, consumer);
+				return;
+			}
+		}
+		handled(records, consumer);
+	}
+
+	private void handled(List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer) {
+		if (!records.isEmpty() && this.failures.handled(records.get(0))) {
+			seek(records.get(0), 1, consumer);
+		}
+	}
+
+	private static void seek(ConsumerRecord<?, ?> record, int distance, Consumer<?, ?> consumer) {
+		SeekUtils.seekPartitions(consumer,
+				Map.of(new TopicPartition(record.topic(), record.partition()), record.offset() + distance), logger);
 	}
 
 	// Seeks, and throws the exception that makes the container expect a redelivery.

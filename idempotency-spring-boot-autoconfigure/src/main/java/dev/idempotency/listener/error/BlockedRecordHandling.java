@@ -152,12 +152,13 @@ public final class BlockedRecordHandling implements DisposableBean {
 
 	/**
 	 * Return the failure that reports the success of a retry to the consumer of an
-	 * asynchronous listener. The decorated error handler ignores it, so that the consumer
-	 * continues behind the record.
+	 * asynchronous listener. The consumer then continues behind the record.
+	 * @param redelivered whether the record is or will be delivered again, so that the
+	 * success does not matter
 	 * @return the failure
 	 */
-	public static RuntimeException retrySucceeded() {
-		return new BlockedAwareErrorHandler.AsyncOutcome(null, () -> false);
+	public static RuntimeException retrySucceeded(BooleanSupplier redelivered) {
+		return new BlockedAwareErrorHandler.AsyncOutcome(null, redelivered);
 	}
 
 	/**
@@ -215,20 +216,21 @@ public final class BlockedRecordHandling implements DisposableBean {
 		}
 
 		/**
-		 * Called for each single record that is redelivered.
-		 * @param record the record
-		 * @return whether the asynchronous result of the record has failed
+		 * Called for records that are redelivered.
+		 * @param records the records, the failed one first
+		 * @param async whether the asynchronous result of the failed one has failed
 		 */
-		default boolean redelivered(ConsumerRecord<?, ?> record) {
-			return false;
+		default void redelivered(List<ConsumerRecord<?, ?>> records, boolean async) {
 		}
 
 		/**
 		 * Called for each single record that an error handler has recovered, and for each
-		 * retry that has succeeded.
+		 * retry of an asynchronous result that has succeeded.
 		 * @param record the record
+		 * @return whether the consumer must seek to the next record
 		 */
-		default void handled(ConsumerRecord<?, ?> record) {
+		default boolean handled(ConsumerRecord<?, ?> record) {
+			return false;
 		}
 
 	}
