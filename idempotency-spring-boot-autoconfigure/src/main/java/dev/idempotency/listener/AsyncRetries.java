@@ -137,6 +137,21 @@ final class AsyncRetries {
 	 */
 	boolean skip(ConsumerRecord<?, ?> record) {
 		AsyncConsumer current = this.consumer.get();
+		if (current == null || !isBehindRetry(record)) {
+			return false;
+		}
+		current.forget(List.of(record));
+		return true;
+	}
+
+	/**
+	 * Return on the thread of the consumer whether an earlier record of the partition has
+	 * been redelivered and is retried.
+	 * @param record the record
+	 * @return whether the record must wait
+	 */
+	boolean isBehindRetry(ConsumerRecord<?, ?> record) {
+		AsyncConsumer current = this.consumer.get();
 		if (current == null || current.retried.isEmpty()) {
 			return false;
 		}
@@ -151,7 +166,6 @@ final class AsyncRetries {
 			current.retried.remove(partition);
 			return false;
 		}
-		current.forget(List.of(record));
 		return true;
 	}
 
@@ -226,33 +240,29 @@ final class AsyncRetries {
 	/**
 	 * Note on the thread of the consumer that the error handler has handled a failed
 	 * record, or that a retry has succeeded.
-	 * @param record the record
+	 * @param records the record, and the records behind it that the consumer has sought
 	 * @return whether the consumer must seek to the next record, because later records
 	 * were skipped
 	 */
-	boolean handled(ConsumerRecord<?, ?> record) {
-		AsyncDelivery delivery = unacknowledged(record);
+	boolean handled(List<? extends ConsumerRecord<?, ?>> records) {
+		AsyncConsumer current = this.consumer.get();
+		if (current == null || records.isEmpty()) {
+			return false;
+		}
+		if (records.size() > 1) {
+			// The container would wait for their acknowledgments.
+			current.forget(records.subList(1, records.size()));
+		}
+		ConsumerRecord<?, ?> handled = records.get(0);
+		AsyncDelivery delivery = current.get(new TopicPartition(handled.topic(), handled.partition()),
+				handled.offset());
 		if (delivery == null) {
 			return false;
 		}
-		delivery.consumer.remove(delivery);
-		boolean skipped = delivery.consumer.retried.remove(delivery.partition, record.offset());
-		try {
-			delivery.settle();
-		}
-		catch (RuntimeException ex) {
-			logger
-				.warn("The offset of a retried record was not committed; the next commit of its partition includes it: "
-						+ delivery, ex);
-			delivery.consumer.forgetEmpty(delivery.partition);
-		}
+		current.remove(delivery);
+		boolean skipped = current.retried.remove(delivery.partition, delivery.record.offset());
+		delivery.settle();
 		return skipped;
-	}
-
-	private @Nullable AsyncDelivery unacknowledged(ConsumerRecord<?, ?> record) {
-		AsyncConsumer current = this.consumer.get();
-		return (current != null) ? current.get(new TopicPartition(record.topic(), record.partition()), record.offset())
-				: null;
 	}
 
 	/**
@@ -294,6 +304,7 @@ final class AsyncRetries {
 		 */
 		synchronized void failing() {
 			this.failing = true;
+			this.retrySucceeded = false;
 		}
 
 		boolean isFailing() {
@@ -314,15 +325,14 @@ final class AsyncRetries {
 		public synchronized void acknowledge() {
 			this.acknowledgeable = true;
 			AsyncRetries.this.acknowledged.set(this);
-			if (!this.failing) {
-				succeed();
-				return;
-			}
-			// The adapter reports the failure next. A consumer that is being created may
-			// just have directed all failures to itself.
+			// The adapter may report a failure next, and a consumer that is being
+			// created may just have directed all failures to itself.
 			Runnable current = AsyncRetries.this.route;
 			if (current != null) {
 				current.run();
+			}
+			if (!this.failing) {
+				succeed();
 			}
 		}
 
@@ -334,7 +344,7 @@ final class AsyncRetries {
 			else if (!this.retrySucceeded && !this.ignored) {
 				this.retrySucceeded = true;
 				this.consumer.report(this.record,
-						BlockedRecordHandling.retrySucceeded(() -> this.ignored || this.failing));
+						BlockedRecordHandling.retrySucceeded(() -> isRedelivered() || this.failing));
 			}
 		}
 
@@ -352,8 +362,15 @@ final class AsyncRetries {
 					this.failing = true;
 					this.consumer.add(this);
 				}
-				this.consumer.report(this.record, BlockedRecordHandling.asyncFailure(exception, () -> this.ignored));
+				this.consumer.report(this.record, BlockedRecordHandling.asyncFailure(exception, this::isRedelivered));
 			}
+		}
+
+		// On the thread of the consumer. A delivery that is acknowledged before it fails
+		// may be behind a record that is retried.
+		private boolean isRedelivered() {
+			Long retried = this.consumer.retried.get(this.partition);
+			return this.ignored || (retried != null && retried < this.record.offset());
 		}
 
 		private synchronized void settle() {
@@ -370,7 +387,14 @@ final class AsyncRetries {
 		private void passOn() {
 			if (!this.ignored) {
 				this.consumer.remove(this);
-				this.delegate.acknowledge();
+				try {
+					this.delegate.acknowledge();
+				}
+				catch (RuntimeException ex) {
+					logger.warn("The offset of an asynchronous record was not committed; "
+							+ "the next commit of its partition includes it: " + this, ex);
+					this.consumer.forgetEmpty(this.partition);
+				}
 			}
 		}
 
@@ -432,7 +456,7 @@ final class AsyncRetries {
 
 		void add(AsyncDelivery delivery) {
 			this.deliveries.computeIfAbsent(delivery.partition, (key) -> new ConcurrentSkipListMap<>())
-				.put(delivery.record.offset(), delivery);
+				.putIfAbsent(delivery.record.offset(), delivery);
 		}
 
 		@Nullable AsyncDelivery get(TopicPartition partition, long offset) {

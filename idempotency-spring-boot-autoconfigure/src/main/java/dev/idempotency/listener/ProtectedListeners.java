@@ -66,8 +66,13 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 	}
 
 	@Override
-	public boolean handled(ConsumerRecord<?, ?> record) {
-		return this.asyncRetries.handled(record);
+	public boolean isBehindRetry(ConsumerRecord<?, ?> record) {
+		return this.asyncRetries.isBehindRetry(record);
+	}
+
+	@Override
+	public boolean handled(List<ConsumerRecord<?, ?>> records) {
+		return this.asyncRetries.handled(records);
 	}
 
 	/**

@@ -100,6 +100,10 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 			return;
 		}
 		try {
+			if (!records.isEmpty() && this.failures.isBehindRetry(records.get(0))) {
+				// A record that cannot be deserialized does not reach the listener.
+				redeliver(thrownException, records, consumer, container);
+			}
 			retryOrRecover(thrownException, records, consumer, container);
 		}
 		catch (RuntimeException ex) {
@@ -128,7 +132,7 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	}
 
 	private void handled(List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer) {
-		if (!records.isEmpty() && this.failures.handled(records.get(0))) {
+		if (this.failures.handled(records)) {
 			seek(records.get(0), 1, consumer);
 		}
 	}

@@ -224,12 +224,21 @@ public final class BlockedRecordHandling implements DisposableBean {
 		}
 
 		/**
+		 * Return whether a record waits for the retry of an earlier one.
+		 * @param record the record
+		 * @return whether it must be redelivered
+		 */
+		default boolean isBehindRetry(ConsumerRecord<?, ?> record) {
+			return false;
+		}
+
+		/**
 		 * Called for each single record that an error handler has recovered, and for each
 		 * retry of an asynchronous result that has succeeded.
-		 * @param record the record
+		 * @param records the record, and the records behind it that are redelivered
 		 * @return whether the consumer must seek to the next record
 		 */
-		default boolean handled(ConsumerRecord<?, ?> record) {
+		default boolean handled(List<ConsumerRecord<?, ?>> records) {
 			return false;
 		}
 
