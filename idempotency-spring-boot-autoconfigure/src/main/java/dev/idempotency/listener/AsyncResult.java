@@ -45,8 +45,8 @@ interface AsyncResult {
 	Object convert(CompletableFuture<Object> future);
 
 	/**
-	 * Make Spring Kafka redeliver the record. A failed future does not do that: Spring
-	 * Kafka acknowledges the record before it handles the failure.
+	 * Make Spring Kafka redeliver the record, which is blocked. A failed future does not
+	 * do that at once: the container would handle it only after the next poll.
 	 * @param reason the reason
 	 * @return the value to return from the method, if the delivery listener throws the
 	 * reason

@@ -2,7 +2,6 @@ package dev.idempotency.listener;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -268,15 +267,13 @@ final class AsyncRetries {
 	/**
 	 * The delivery of one record, and its acknowledgment.
 	 */
-	final class AsyncDelivery implements Acknowledgment {
+	final class AsyncDelivery extends DelegatingAcknowledgment {
 
 		private final ConsumerRecord<?, ?> record;
 
 		private final TopicPartition partition;
 
 		private final AsyncConsumer consumer;
-
-		private final Acknowledgment delegate;
 
 		// The following state is written under the monitor.
 		private volatile boolean failing;
@@ -288,10 +285,10 @@ final class AsyncRetries {
 		private boolean acknowledgeable;
 
 		private AsyncDelivery(ConsumerRecord<?, ?> record, AsyncConsumer consumer, Acknowledgment delegate) {
+			super(delegate);
 			this.record = record;
 			this.partition = new TopicPartition(record.topic(), record.partition());
 			this.consumer = consumer;
-			this.delegate = delegate;
 		}
 
 		private boolean isOf(ConsumerRecord<?, ?> other) {
@@ -396,21 +393,6 @@ final class AsyncRetries {
 					this.consumer.forgetEmpty(this.partition);
 				}
 			}
-		}
-
-		@Override
-		public void nack(Duration sleep) {
-			this.delegate.nack(sleep);
-		}
-
-		@Override
-		public boolean isOutOfOrderCommit() {
-			return this.delegate.isOutOfOrderCommit();
-		}
-
-		@Override
-		public String toString() {
-			return this.delegate.toString();
 		}
 
 	}

@@ -124,7 +124,7 @@ final class ContainerProtection {
 				readers.add(new ListenerScopes.Reader(listenerSettings.name(), scope, container,
 						() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
 			}
-			warn(method, shape, scope, listenerSettings);
+			warn(method, scope, listenerSettings);
 			scopes.add(scope);
 			listeners.put(method, shape.protect(listenerSettings));
 			this.listenerScopes.add(scope, listenerSettings.template().store());
@@ -150,7 +150,7 @@ final class ContainerProtection {
 		return this.mainScopes.computeIfAbsent(String.valueOf(endpointId), (id) -> new ConcurrentHashMap<>());
 	}
 
-	private void warn(Method method, ListenerShape shape, ListenerScope scope, ListenerSettings settings) {
+	private void warn(Method method, ListenerScope scope, ListenerSettings settings) {
 		this.listenerScopes.warnIfShared(scope, method, settings.name());
 		// The containers of retry topics are registered later with the same method.
 		if (this.methods.add(method) && settings.mode() == Mode.LEASED) {

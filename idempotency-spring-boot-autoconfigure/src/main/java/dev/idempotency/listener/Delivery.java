@@ -405,12 +405,10 @@ final class Delivery {
 	/**
 	 * The acknowledgment that the listener receives.
 	 */
-	private final class HeldAcknowledgment implements Acknowledgment {
-
-		private final Acknowledgment delegate;
+	private final class HeldAcknowledgment extends DelegatingAcknowledgment {
 
 		HeldAcknowledgment(Acknowledgment delegate) {
-			this.delegate = delegate;
+			super(delegate);
 		}
 
 		@Override
@@ -426,7 +424,7 @@ final class Delivery {
 
 		@Override
 		public void nack(Duration sleep) {
-			this.delegate.nack(sleep);
+			super.nack(sleep);
 			Delivery.this.nacked = true;
 		}
 
@@ -450,16 +448,6 @@ final class Delivery {
 		private void checkIndex() {
 			Assert.state(!Delivery.this.held, "The Acknowledgment of a header does not support indexes in an "
 					+ "idempotent batch listener. Declare an Acknowledgment parameter");
-		}
-
-		@Override
-		public boolean isOutOfOrderCommit() {
-			return this.delegate.isOutOfOrderCommit();
-		}
-
-		@Override
-		public String toString() {
-			return this.delegate.toString();
 		}
 
 	}

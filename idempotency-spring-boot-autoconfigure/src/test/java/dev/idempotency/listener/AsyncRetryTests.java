@@ -4,15 +4,18 @@ import java.lang.reflect.Type;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
+import org.aopalliance.intercept.MethodInterceptor;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -24,9 +27,12 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.aop.Advisor;
+import org.springframework.aop.support.NameMatchMethodPointcutAdvisor;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.Ordered;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
@@ -67,9 +73,10 @@ class AsyncRetryTests {
 
 	@BeforeAll
 	void start() {
-		TestApp app = TestApp.of(Listeners.class, SlowRetries.class, Both.class, DeadLetters.class)
+		TestApp app = TestApp.of(Listeners.class, SlowRetries.class, Limits.class, Both.class, DeadLetters.class)
 			.with("spring.kafka.listener.concurrency", 2);
-		for (String name : List.of("future", "mono", "excluded", "staying", "handled", "slow", "throwing", "both")) {
+		for (String name : List.of("future", "mono", "excluded", "staying", "handled", "slow", "throwing", "both",
+				"limited")) {
 			String topic = Servers.newTopic(name, 2);
 			Servers.addTopics(2, topic + "-dead");
 			this.topics.put(name, topic);
@@ -242,6 +249,29 @@ class AsyncRetryTests {
 		AsyncCommits.await(topic, 0);
 	}
 
+	// The listener adapter has the result before the method has ended.
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void resultThatAnAspectCompletesEarlyDecidesNothing(boolean succeeds) {
+		String topic = this.topics.get("limited");
+		AsyncCommits.awaitAll(topic);
+		String value = "outlasts its limit " + succeeds;
+		CompletableFuture<Void> method = this.listeners.hold(value + "#1");
+		int limited = Limits.EXCEEDED.get();
+		send("limited", 0, value);
+		await().atMost(PATIENCE).until(() -> Limits.EXCEEDED.get() > limited);
+		await().during(Duration.ofMillis(300)).atMost(PATIENCE).until(() -> Kafka.lag(topic, topic, 0) == 1);
+		assertThat(this.listeners.count("limited", value)).isEqualTo(1);
+		if (succeeds) {
+			method.complete(null);
+		}
+		else {
+			method.completeExceptionally(new IllegalStateException(value));
+		}
+		AsyncCommits.await(topic, 0);
+		assertThat(this.listeners.count("limited", value)).isEqualTo(succeeds ? 1 : 2);
+	}
+
 	@Test
 	void failureOfAnotherMethodOfTheClassIsRetried() {
 		String topic = this.topics.get("both");
@@ -263,6 +293,14 @@ class AsyncRetryTests {
 
 	private void send(String name, int partition, String value) {
 		Kafka.send(Kafka.record(this.topics.get(name), partition, value, value));
+	}
+
+	private static ConcurrentKafkaListenerContainerFactory<Object, Object> factory(
+			ConsumerFactory<Object, Object> consumers, DefaultErrorHandler errorHandler) {
+		ConcurrentKafkaListenerContainerFactory<Object, Object> factory = new ConcurrentKafkaListenerContainerFactory<>();
+		factory.setConsumerFactory(consumers);
+		factory.setCommonErrorHandler(errorHandler);
+		return factory;
 	}
 
 	@Configuration(proxyBeanMethods = false)
@@ -303,16 +341,19 @@ class AsyncRetryTests {
 				ConsumerFactory<Object, Object> consumers) {
 			DefaultErrorHandler errorHandler = new DefaultErrorHandler(new FixedBackOff(0, 5));
 			errorHandler.setSeekAfterError(false);
-			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = new ConcurrentKafkaListenerContainerFactory<>();
-			factory.setConsumerFactory(consumers);
-			factory.setCommonErrorHandler(errorHandler);
-			return factory;
+			return factory(consumers, errorHandler);
 		}
 
 		@Idempotent
 		@KafkaListener(topics = "${topic.slow}", groupId = "${topic.slow}", containerFactory = "slowFactory")
 		CompletableFuture<Void> slow(String value) {
 			return handle("slow", value);
+		}
+
+		@Idempotent
+		@KafkaListener(topics = "${topic.limited}", groupId = "${topic.limited}")
+		CompletableFuture<Void> limited(String value) {
+			return handle("limited", value);
 		}
 
 		@Idempotent
@@ -399,10 +440,32 @@ class AsyncRetryTests {
 		ConcurrentKafkaListenerContainerFactory<Object, Object> slowFactory(ConsumerFactory<Object, Object> consumers) {
 			DefaultErrorHandler errorHandler = new DefaultErrorHandler(new FixedBackOff(1000, 5));
 			errorHandler.setRetryListeners((record, exception, attempt) -> this.backOffs.incrementAndGet());
-			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = new ConcurrentKafkaListenerContainerFactory<>();
-			factory.setConsumerFactory(consumers);
-			factory.setCommonErrorHandler(errorHandler);
-			return factory;
+			return factory(consumers, errorHandler);
+		}
+
+	}
+
+	/**
+	 * Limits the time of a result from outside, as an aspect of an application might.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	static class Limits {
+
+		static final AtomicInteger EXCEEDED = new AtomicInteger();
+
+		@Bean
+		static Advisor limit() {
+			NameMatchMethodPointcutAdvisor advisor = new NameMatchMethodPointcutAdvisor((MethodInterceptor) (
+					invocation) -> ((CompletableFuture<?>) Objects.requireNonNull(invocation.proceed()))
+						.orTimeout(200, TimeUnit.MILLISECONDS)
+						.whenComplete((result, error) -> {
+							if (error instanceof TimeoutException) {
+								EXCEEDED.incrementAndGet();
+							}
+						}));
+			advisor.setMappedName("limited");
+			advisor.setOrder(Ordered.HIGHEST_PRECEDENCE);
+			return advisor;
 		}
 
 	}
@@ -415,8 +478,8 @@ class AsyncRetryTests {
 		@Bean
 		static ConcurrentKafkaListenerContainerFactory<Object, Object> bothFactory(
 				ConsumerFactory<Object, Object> consumers) {
-			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = new ConcurrentKafkaListenerContainerFactory<>();
-			factory.setConsumerFactory(consumers);
+			ConcurrentKafkaListenerContainerFactory<Object, Object> factory = factory(consumers,
+					new DefaultErrorHandler());
 			factory.setRecordMessageConverter(new MessagingMessageConverter() {
 
 				@Override

@@ -74,7 +74,10 @@ class ReadmeTests {
 	private void run(Store store, UnaryOperator<TestApp> servers, Map<String, String> addresses, Assertions assertions)
 			throws Exception {
 		ClassLoader before = Thread.currentThread().getContextClassLoader();
-		try (URLClassLoader loader = new URLClassLoader(new URL[] { compile(store).toUri().toURL() }, before)) {
+		try {
+			// Never closed: that would close files of its parent's
+			// jars, which are shared, while other tests read them.
+			URLClassLoader loader = new URLClassLoader(new URL[] { compile(store).toUri().toURL() }, before);
 			Thread.currentThread().setContextClassLoader(loader);
 			TestApp app = servers.apply(TestApp.of(loader.loadClass("com.example.PaymentListeners"),
 					loader.loadClass("com.example.Gateway")));
