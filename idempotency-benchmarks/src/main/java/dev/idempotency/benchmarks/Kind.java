@@ -14,6 +14,22 @@ enum Kind {
 			Map.of("idempotency.store.type", "jdbc"), TransferListeners.class),
 
 	/**
+	 * The limit inserts the key into a table of its own, in the transaction of the
+	 * handler.
+	 */
+	TRANSACTIONAL_BY_HAND("transactional, PostgreSQL, beside a unique key by hand",
+			"the same with INSERT … ON CONFLICT DO NOTHING by hand",
+			"the same with INSERT … ON CONFLICT DO NOTHING by hand", Map.of("idempotency.store.type", "jdbc"),
+			TransferListeners.ByHand.class),
+
+	/**
+	 * The limit runs a statement that does nothing, in the transaction of the handler.
+	 */
+	TRANSACTIONAL_EMPTY_STATEMENT("transactional, PostgreSQL, beside an empty statement",
+			"the same listener unprotected, with SELECT 1", "the same listener unprotected, with SELECT 1",
+			Map.of("idempotency.store.type", "jdbc"), TransferListeners.EmptyStatement.class),
+
+	/**
 	 * The claim and the completion are in PostgreSQL.
 	 */
 	LEASED("leased, PostgreSQL", "INSERT and UPDATE of a row, two commits", "SELECT by primary key",

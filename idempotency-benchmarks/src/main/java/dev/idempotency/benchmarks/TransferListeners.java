@@ -21,14 +21,67 @@ class TransferListeners {
 	@BenchmarkListener(BenchmarkListener.LIMIT)
 	@Transactional
 	void unprotectedTransfer(ConsumerRecord<String, String> record) {
-		this.transfers.transfer(Workload.key(record));
+		transfer(record);
 	}
 
 	@BenchmarkListener(BenchmarkListener.PROTECTED)
 	@Idempotent(mode = Mode.TRANSACTIONAL)
 	@Transactional
 	void protectedTransfer(ConsumerRecord<String, String> record) {
+		transfer(record);
+	}
+
+	void transfer(ConsumerRecord<String, String> record) {
 		this.transfers.transfer(Workload.key(record));
+	}
+
+	/**
+	 * The limit is what a team writes that protects itself: a unique key in the same
+	 * transaction.
+	 */
+	static class ByHand extends TransferListeners {
+
+		private final JdbcTemplate jdbc;
+
+		ByHand(JdbcTemplate jdbc) {
+			super(jdbc);
+			this.jdbc = jdbc;
+			jdbc.execute(
+					"CREATE TABLE processed (key text PRIMARY KEY, processed_at timestamptz NOT NULL DEFAULT now())");
+		}
+
+		@Override
+		@BenchmarkListener(BenchmarkListener.LIMIT)
+		@Transactional
+		void unprotectedTransfer(ConsumerRecord<String, String> record) {
+			if (this.jdbc.update("INSERT INTO processed (key) VALUES (?) ON CONFLICT DO NOTHING",
+					Workload.key(record)) == 1) {
+				transfer(record);
+			}
+		}
+
+	}
+
+	/**
+	 * The limit pays for one more round trip and nothing else.
+	 */
+	static class EmptyStatement extends TransferListeners {
+
+		private final JdbcTemplate jdbc;
+
+		EmptyStatement(JdbcTemplate jdbc) {
+			super(jdbc);
+			this.jdbc = jdbc;
+		}
+
+		@Override
+		@BenchmarkListener(BenchmarkListener.LIMIT)
+		@Transactional
+		void unprotectedTransfer(ConsumerRecord<String, String> record) {
+			this.jdbc.queryForObject("SELECT 1", Integer.class);
+			transfer(record);
+		}
+
 	}
 
 }
