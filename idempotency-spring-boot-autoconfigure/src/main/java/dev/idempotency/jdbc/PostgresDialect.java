@@ -8,21 +8,25 @@ import java.util.Set;
 
 import org.postgresql.core.BaseConnection;
 import org.postgresql.core.TransactionState;
+import org.postgresql.util.PSQLException;
 import org.springframework.util.ClassUtils;
 
 /**
- * PostgreSQL. Every statement that may wait for a lock sets {@code lock_timeout} for
- * itself and restores the session's value when it succeeds; otherwise a rollback restores
- * it. Times are {@code clock_timestamp()}, because {@code now()} is constant within a
- * transaction.
+ * PostgreSQL. A statement for one record that may wait for a lock is limited by a
+ * {@link StatementLimit}. One for several records, and each of a partitioned table, sets
+ * {@code lock_timeout} for itself and restores the session's value when it succeeds;
+ * otherwise a rollback restores it. Times are {@code clock_timestamp()}, because
+ * {@code now()} is constant within a transaction.
  */
 final class PostgresDialect implements Dialect {
 
 	// The partition was dropped after the claim had read which one to fill.
 	private static final String PARTITION_GONE = "23514";
 
-	// Lock not available, query cancelled, serialization failure, deadlock.
-	private static final Set<String> CONTENTION = Set.of("55P03", "57014", "40001", "40P01");
+	// Lock not available, serialization failure, deadlock.
+	private static final Set<String> CONTENTION = Set.of("55P03", "40001", "40P01");
+
+	private static final String CANCELLED = "57014";
 
 	// Connection, resources, operator intervention, system.
 	private static final List<String> OUTAGE = List.of("08", "53", "57", "58");
@@ -89,6 +93,9 @@ final class PostgresDialect implements Dialect {
 	@Override
 	public boolean isContention(SQLException error) {
 		String state = error.getSQLState();
+		if (CANCELLED.equals(state)) {
+			return !DRIVER || Driver.waitedForRow(error);
+		}
 		return state != null
 				&& (CONTENTION.contains(state) || (this.layout == Layout.PARTITIONED && state.equals(PARTITION_GONE)));
 	}
@@ -111,10 +118,18 @@ final class PostgresDialect implements Dialect {
 	}
 
 	/**
-	 * Reads the state of the transaction from the driver. A class of its own, because the
+	 * Reads from the driver what JDBC does not tell. A class of its own, because the
 	 * driver is optional.
 	 */
 	private static final class Driver {
+
+		// While a statement waits for the transaction that has written a row, the server
+		// adds to an error which row it is. A cancelled statement without that was slow
+		// or waited for the table: the database is not available.
+		private static boolean waitedForRow(SQLException error) {
+			return !(error instanceof PSQLException cancelled) || cancelled.getServerErrorMessage() == null
+					|| cancelled.getServerErrorMessage().getWhere() != null;
+		}
 
 		private static boolean isAborted(Connection connection) throws SQLException {
 			return connection.isWrapperFor(BaseConnection.class)

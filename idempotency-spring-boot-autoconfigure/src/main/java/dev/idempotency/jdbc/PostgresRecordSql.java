@@ -38,41 +38,34 @@ final class PostgresRecordSql {
 		.formatted(FREE, OWN.formatted("excluded"));
 
 	private static final String INSERT = """
-			WITH c AS MATERIALIZED (
-			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', '%2$s', true) AS wait)
 			INSERT INTO %1$s (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at, completed_at)
-			SELECT :id::uuid, :scope::text, :key::text, 'C', 1, 1, :fingerprint::bytea, clock_timestamp(),
-			  clock_timestamp() + :retention::bigint * interval '1 ms', clock_timestamp() FROM c WHERE c.wait IS NOT NULL
-			ON CONFLICT (id) DO NOTHING
-			RETURNING (SELECT set_config('lock_timeout', c.prev, true) FROM c)""";
+			VALUES (:id::uuid, :scope::text, :key::text, 'C', 1, 1, :fingerprint::bytea, clock_timestamp(),
+			  clock_timestamp() + :retention::bigint * interval '1 ms', clock_timestamp())
+			ON CONFLICT (id) DO NOTHING""";
 
 	// For a record that is not free it neither takes a lock nor writes to the log.
 	private static final String CLAIM = """
 			WITH i AS MATERIALIZED (
-			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', '%2$s', true) AS wait,
-			    :id::uuid AS id, :scope::text AS scope, :key::text AS key, :state::text::"char" AS state, :token::uuid AS token,
+			  SELECT :id::uuid AS id, :scope::text AS scope, :key::text AS key, :state::text::"char" AS state, :token::uuid AS token,
 			    :fingerprint::bytea AS fp, :lease::bigint * interval '1 ms' AS lease,
 			    :retention::bigint * interval '1 ms' AS retention, clock_timestamp() AS n),
 			cur AS MATERIALIZED (
 			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
-			    %3$s
+			    %2$s
 			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
 			got AS (
 			  INSERT INTO %1$s AS r
 			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
 			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END
-			  FROM cur WHERE claimable AND wait IS NOT NULL
-			  %4$s
-			  RETURNING r.fence, r.attempt, (SELECT set_config('lock_timeout', prev, true) FROM i) AS restored)
+			  FROM cur WHERE claimable
+			  %3$s
+			  RETURNING r.fence, r.attempt)
 			SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
-			FROM got WHERE restored IS NOT NULL
+			FROM got
 			UNION ALL
 			SELECT known::text, fence, attempt, fingerprint, result,
 			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
-			FROM cur WHERE NOT claimable
-			UNION ALL
-			SELECT CASE WHEN set_config('lock_timeout', prev, true) IS NOT NULL THEN 'R' END, NULL, NULL, NULL, NULL, NULL
-			FROM i WHERE NOT EXISTS (SELECT FROM got) AND NOT EXISTS (SELECT FROM cur WHERE NOT claimable)""";
+			FROM cur WHERE NOT claimable""";
 
 	// It restores the session's lock_timeout after all rows have been written:
 	// RETURNING would restore it at the first one.
@@ -252,8 +245,9 @@ final class PostgresRecordSql {
 		String wait = lockWait.toMillis() + "ms";
 		// The waits for several keys of a batch may add up.
 		String batchWait = lockWait.dividedBy(4).toMillis() + "ms";
-		return new RecordSql(table, now).add(Name.INSERT, INSERT.formatted(table, wait))
-			.add(Name.CLAIM, CLAIM.formatted(table, wait, CLAIMABLE, TAKE_OVER))
+		StatementLimit limit = new StatementLimit(lockWait);
+		return new RecordSql(table, now).add(Name.INSERT, limit, INSERT.formatted(table))
+			.add(Name.CLAIM, limit, CLAIM.formatted(table, CLAIMABLE, TAKE_OVER))
 			.add(Name.CLAIM_ALL, CLAIM_ALL.formatted(table, batchWait, CLAIMABLE, TAKE_OVER))
 			.add(Name.COMPLETE, COMPLETE.formatted(table))
 			.add(Name.COMPLETE_ALL, held(COMPLETE_HELD, table, batchWait, "result", "bytea", "'P', 'C'"))

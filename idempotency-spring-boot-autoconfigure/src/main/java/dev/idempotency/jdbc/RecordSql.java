@@ -100,6 +100,18 @@ final class RecordSql {
 		return this;
 	}
 
+	/**
+	 * Add a statement that may wait for a lock, or replace it.
+	 * @param name its name
+	 * @param limit limits its time
+	 * @param text its text
+	 * @return this object
+	 */
+	RecordSql add(Name name, StatementLimit limit, String text) {
+		this.statements.put(name, List.of(SqlStatement.of(text).limitedBy(limit)));
+		return this;
+	}
+
 	boolean has(Name name) {
 		return this.statements.containsKey(name);
 	}

@@ -10,13 +10,17 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * An SQL statement with named parameters, {@code :name}. A name may occur several times.
  *
  * @param sql the statement with a question mark for each parameter
  * @param names the names of the parameters in the order of their question marks
+ * @param limit limits the time of a statement that may wait for a lock, {@code null} if
+ * the statement does so itself or does not wait
  */
-record SqlStatement(String sql, List<String> names) {
+record SqlStatement(String sql, List<String> names, @Nullable StatementLimit limit) {
 
 	// The name of a schema can contain a colon, so quoted identifiers are skipped. The
 	// lookbehind excludes casts, which have two colons.
@@ -31,7 +35,11 @@ record SqlStatement(String sql, List<String> names) {
 			names.add(found.group(1));
 			return "?";
 		});
-		return new SqlStatement(sql, List.copyOf(names));
+		return new SqlStatement(sql, List.copyOf(names), null);
+	}
+
+	SqlStatement limitedBy(StatementLimit limit) {
+		return new SqlStatement(this.sql, this.names, limit);
 	}
 
 	PreparedStatement prepare(Connection connection, Parameters parameters) throws SQLException {
@@ -46,8 +54,14 @@ record SqlStatement(String sql, List<String> names) {
 		}
 	}
 
+	private StatementLimit.@Nullable Running limit(PreparedStatement statement) {
+		return (this.limit != null) ? this.limit.start(statement) : null;
+	}
+
 	<T> List<T> query(Connection connection, Parameters parameters, RowReader<T> reader) throws SQLException {
-		try (PreparedStatement statement = prepare(connection, parameters); ResultSet rows = statement.executeQuery()) {
+		try (PreparedStatement statement = prepare(connection, parameters);
+				StatementLimit.Running running = limit(statement);
+				ResultSet rows = statement.executeQuery()) {
 			List<T> read = new ArrayList<>();
 			while (rows.next()) {
 				read.add(reader.read(rows));
@@ -66,7 +80,9 @@ record SqlStatement(String sql, List<String> names) {
 	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	<T> Optional<T> first(Connection connection, Parameters parameters, RowReader<T> reader) throws SQLException {
-		try (PreparedStatement statement = prepare(connection, parameters); ResultSet rows = statement.executeQuery()) {
+		try (PreparedStatement statement = prepare(connection, parameters);
+				StatementLimit.Running running = limit(statement);
+				ResultSet rows = statement.executeQuery()) {
 			return rows.next() ? Optional.ofNullable(reader.read(rows)) : Optional.empty();
 		}
 	}
@@ -79,7 +95,8 @@ record SqlStatement(String sql, List<String> names) {
 	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	int update(Connection connection, Parameters parameters) throws SQLException {
-		try (PreparedStatement statement = prepare(connection, parameters)) {
+		try (PreparedStatement statement = prepare(connection, parameters);
+				StatementLimit.Running running = limit(statement)) {
 			if (!statement.execute()) {
 				return statement.getUpdateCount();
 			}

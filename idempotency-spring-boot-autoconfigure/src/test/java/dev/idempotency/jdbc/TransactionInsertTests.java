@@ -63,7 +63,7 @@ class TransactionInsertTests {
 		whileInserted(() -> {
 			long start = System.nanoTime();
 			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(() -> insertWaiting(timeout))
-				.withMessageContaining("55P03");
+				.withMessageContaining("57014");
 			Duration waited = Duration.ofNanos(System.nanoTime() - start);
 			assertThat(waited).isBetween(timeout.dividedBy(2), timeout);
 		});

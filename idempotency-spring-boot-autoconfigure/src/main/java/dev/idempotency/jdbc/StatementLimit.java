@@ -1,0 +1,126 @@
+package dev.idempotency.jdbc;
+
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * Limits the time of statements that may wait for a lock. It leaves the session alone: a
+ * {@code lock_timeout} would have to be set and restored within each statement, which
+ * costs as much as a tenth of a small transaction. Nor does it use
+ * {@link Statement#setQueryTimeout}, which takes whole seconds and, in the PostgreSQL
+ * driver, wakes the thread of a timer for each statement. One thread looks at the running
+ * statements instead and cancels those that are overdue, so that a statement costs an
+ * entry in a set. The thread ends when nothing has run for a while.
+ * <p>
+ * A statement is cancelled between its limit and an eighth of the limit later. The driver
+ * does not return from a statement until a cancellation that has begun is over, so that
+ * the cancellation never meets the next statement of the connection.
+ */
+final class StatementLimit {
+
+	private static final Log logger = LogFactory.getLog(StatementLimit.class);
+
+	private static final int IDLE_TICKS = 80;
+
+	private final Set<Running> running = ConcurrentHashMap.newKeySet();
+
+	private final AtomicBoolean watched = new AtomicBoolean();
+
+	private final long limit;
+
+	/**
+	 * Create a limit.
+	 * @param limit how long a statement may run
+	 */
+	StatementLimit(Duration limit) {
+		this.limit = limit.toNanos();
+	}
+
+	/**
+	 * Limit a statement from now on.
+	 * @param statement the statement, which its caller then runs
+	 * @return is closed when the statement has ended
+	 */
+	Running start(Statement statement) {
+		Running started = new Running(statement, System.nanoTime());
+		this.running.add(started);
+		// The plain read keeps the common case free of a write that all threads share.
+		if (!this.watched.get() && this.watched.compareAndSet(false, true)) {
+			Thread watcher = new Thread(this::watch, "idempotency-statement-limit");
+			watcher.setDaemon(true);
+			watcher.start();
+		}
+		return started;
+	}
+
+	boolean isWatched() {
+		return this.watched.get();
+	}
+
+	private void watch() {
+		int idle = 0;
+		while (idle < IDLE_TICKS || !end()) {
+			idle = this.running.isEmpty() ? idle + 1 : 0;
+			try {
+				Thread.sleep(Duration.ofNanos(this.limit).dividedBy(8).toMillis() + 1);
+			}
+			catch (InterruptedException ex) {
+				// Nobody but this class knows the thread, and statements must not stay
+				// without a limit.
+				continue;
+			}
+			long now = System.nanoTime();
+			this.running.forEach((statement) -> statement.cancelIfOverdue(now));
+		}
+	}
+
+	// A statement that starts between the two steps either sees that nobody watches, or
+	// is seen here.
+	private boolean end() {
+		this.watched.set(false);
+		return this.running.isEmpty() || !this.watched.compareAndSet(false, true);
+	}
+
+	/**
+	 * A running statement.
+	 */
+	final class Running implements AutoCloseable {
+
+		private final Statement statement;
+
+		private final long start;
+
+		private Running(Statement statement, long start) {
+			this.statement = statement;
+			this.start = start;
+		}
+
+		// It is cancelled once only: the cancellation of a hanging server takes time, in
+		// which the statements of others would not be looked at.
+		private void cancelIfOverdue(long now) {
+			if (now - this.start < StatementLimit.this.limit || !StatementLimit.this.running.remove(this)) {
+				return;
+			}
+			try {
+				this.statement.cancel();
+			}
+			catch (SQLException | RuntimeException ex) {
+				logger.debug("An overdue statement could not be cancelled. The time-out of its connection ends it", ex);
+			}
+		}
+
+		@Override
+		public void close() {
+			StatementLimit.this.running.remove(this);
+		}
+
+	}
+
+}

@@ -1,0 +1,112 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link StatementLimit}.
+ */
+@Tag("promise-13")
+class StatementLimitTests {
+
+	private static final Duration LIMIT = Duration.ofMillis(40);
+
+	private static final int ROUNDS = 100;
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	@Test
+	void overdueStatementIsCancelledAndTheConnectionStaysUsable() throws SQLException {
+		try (Connection connection = database.pool().getConnection()) {
+			SqlStatement sleep = SqlStatement.of("SELECT 1 FROM pg_sleep(20)").limitedBy(new StatementLimit(LIMIT));
+			assertThatExceptionOfType(SQLException.class)
+				.isThrownBy(() -> sleep.first(connection, Parameters.of(TestDatabase.request(TestDatabase.newKey())),
+						(row) -> row.getInt(1)))
+				.satisfies((ex) -> assertThat(ex.getSQLState()).isEqualTo("57014"));
+			try (Statement next = connection.createStatement()) {
+				assertThat(next.execute("SELECT pg_sleep(0.1)")).isTrue();
+			}
+		}
+	}
+
+	// The lock is released at about the moment of the cancellation. A cancellation that
+	// arrives late would end the statement after the claim.
+	@Test
+	@Tag("promise-2")
+	void cancellationNeverEndsTheNextStatementOfTheConnection() throws Exception {
+		PostgresDialect dialect = new PostgresDialect(Layout.SINGLE);
+		JdbcClaims claims = new JdbcClaims(dialect.records(TableName.of(TestDatabase.TABLE), LIMIT), dialect);
+		int cancelled = 0;
+		int waited = 0;
+		try (Connection connection = database.pool().getConnection();
+				Connection other = database.pool().getConnection();
+				Statement next = connection.createStatement()) {
+			connection.setAutoCommit(false);
+			other.setAutoCommit(false);
+			for (int round = 0; round < ROUNDS; round++) {
+				ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+				assertThat(claims.insert(other, request)).isPresent();
+				CompletableFuture<Void> commit = commitAfter(other, 0.038 + 0.01 * round / ROUNDS);
+				try {
+					assertThat(claims.insert(connection, request)).isEmpty();
+					waited++;
+				}
+				catch (SQLException ex) {
+					assertThat(ex.getSQLState()).isEqualTo("57014");
+					cancelled++;
+					connection.rollback();
+				}
+				next.execute("SELECT pg_sleep(0.002)");
+				connection.commit();
+				commit.get(20, TimeUnit.SECONDS);
+			}
+		}
+		// Otherwise the test has shown nothing.
+		assertThat(cancelled).as("cancelled").isPositive();
+		assertThat(waited).as("waited").isPositive();
+	}
+
+	private static CompletableFuture<Void> commitAfter(Connection connection, double seconds) {
+		return CompletableFuture.runAsync(() -> {
+			try (Statement statement = connection.createStatement()) {
+				statement.execute("SELECT pg_sleep(" + seconds + ")");
+				connection.commit();
+			}
+			catch (SQLException ex) {
+				throw new IllegalStateException(ex);
+			}
+		});
+	}
+
+	@Test
+	void noThreadStaysWhenNothingRuns() throws SQLException {
+		StatementLimit limit = new StatementLimit(Duration.ofMillis(8));
+		try (Connection connection = database.pool().getConnection();
+				PreparedStatement statement = connection.prepareStatement("SELECT 1")) {
+			for (int round = 0; round < 2; round++) {
+				try (StatementLimit.Running running = limit.start(statement)) {
+					assertThat(limit.isWatched()).isTrue();
+				}
+				await().atMost(Duration.ofSeconds(20)).until(() -> !limit.isWatched());
+			}
+		}
+	}
+
+}
