@@ -106,7 +106,8 @@ public final class IdempotencyKey {
 			return MessageDigest.getInstance("SHA-256");
 		}
 		catch (NoSuchAlgorithmException ex) {
-			throw new IllegalStateException("Every Java platform has SHA-256", ex);
+			throw new IllegalStateException("SHA-256 is not available, although every Java platform must provide it",
+					ex);
 		}
 	}
 

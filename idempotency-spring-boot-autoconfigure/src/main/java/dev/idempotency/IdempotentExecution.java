@@ -73,11 +73,11 @@ public interface IdempotentExecution {
 	/**
 	 * Create the idempotency key of the next message that is sent if the current
 	 * transaction commits: the {@link #nextKey() next key}, followed by a hash of topic
-	 * and type. The hash prevents that an event of another type is skipped as a duplicate
-	 * of this one. If the transaction rolls back, the message was not sent, and the next
-	 * message gets the same number. A handler that retries its transaction therefore
-	 * gives its messages the same keys as without the failure. The same applies when the
-	 * outcome of the commit is unknown.
+	 * and type. The hash prevents an event of another type from being skipped as a
+	 * duplicate of this one. If the transaction rolls back, the message was not sent, and
+	 * the next message gets the same number. A handler that retries its transaction
+	 * therefore gives its messages the same keys as without the failure. The same applies
+	 * when the outcome of the commit is unknown.
 	 * @param topic the topic of the message
 	 * @param type the type of the event
 	 * @return the key, much shorter than {@link IdempotencyKey#MAX_LENGTH}

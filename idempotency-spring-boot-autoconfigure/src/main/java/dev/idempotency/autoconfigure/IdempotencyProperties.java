@@ -21,7 +21,7 @@ import dev.idempotency.outbox.OutboxStore;
  * @param mode Mode of listeners that do not specify one.
  * @param lease Lease duration of a claim. Running handlers renew their leases, so it is
  * the time until another consumer can take over the record of a crashed process. Should
- * be shorter than the session time-out of the consumers.
+ * be shorter than the session timeout of the consumers.
  * @param retention Duration for which the key of a completed operation is stored, counted
  * from its claim. Should exceed the retention of the topics.
  * @param store Settings of the store, whatever its type.

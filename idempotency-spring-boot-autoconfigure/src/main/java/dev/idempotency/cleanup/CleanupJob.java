@@ -97,8 +97,7 @@ public final class CleanupJob implements SmartLifecycle {
 		int batch = this.settings.batchSize();
 		try {
 			this.records.maintain();
-			// The budget begins after the maintenance, so that each run
-			// deletes records.
+			// The budget excludes the maintenance, so each run deletes records.
 			long end = System.nanoTime() + this.settings.timeBudget().toNanos();
 			while (!this.stopped && batch == this.settings.batchSize() && System.nanoTime() - end < 0) {
 				batch = deleteBatch();

@@ -89,8 +89,7 @@ final class DatabaseInspection {
 		return other ? dialect.readCommitted() : null;
 	}
 
-	// The spelling in which the database stores a name; one without quotes is
-	// lower case.
+	// The spelling in which the database stores a quoted or lower-case name.
 	static String storedName(DataSource dataSource, String name) {
 		if (name.startsWith("\"")) {
 			return name.substring(1, name.length() - 1);

@@ -35,9 +35,10 @@ interface Dialect {
 	Catalog catalog();
 
 	/**
-	 * The statement that tries to take the turn to clean up until its transaction ends,
-	 * without waiting. Parameter: {@code silence}, how many milliseconds the transaction
-	 * may be idle, as text. Column: whether the turn was free.
+	 * The statement that tries to acquire the cleanup turn, without waiting. The turn is
+	 * a lock, which the end of the transaction releases. A database that needs no lock
+	 * always grants it. Parameter: {@code silence}, how many milliseconds the transaction
+	 * may be idle, as text. Column: whether the turn was acquired.
 	 * @param table the table
 	 * @return the statement
 	 */

@@ -10,11 +10,12 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.store.ExpiredRecords;
 
 /**
- * Deletes expired rows of a table. Only one process does so at a time: it takes the turn
- * before it pauses and returns it with the commit of the batch, so that other processes
- * find the turn taken. The turn belongs to a transaction and not to a session, because a
- * connection pooler may change the session. During the pause the transaction holds
- * neither a row nor a snapshot.
+ * Deletes expired rows of a table. On PostgreSQL, only one process does so at a time: it
+ * acquires an advisory lock, the <em>cleanup turn</em>, before it pauses and deletes a
+ * batch. The end of the transaction releases the lock. A process that does not acquire
+ * the lock returns at once and deletes nothing. The lock belongs to a transaction and not
+ * to a session, because a connection pooler may change the session. During the pause the
+ * transaction holds neither a row nor a snapshot.
  */
 final class ExpiredRows implements ExpiredRecords {
 
@@ -55,15 +56,14 @@ final class ExpiredRows implements ExpiredRecords {
 	@Override
 	public int deleteExpired(int limit, Duration pause) {
 		Deleted deleted = this.executor.inNewTransaction(TIMEOUT,
-				(connection) -> (takesTurn(connection, pause) && pause(pause)) ? delete(connection, limit)
+				(connection) -> (acquiresTurn(connection, pause) && pause(pause)) ? delete(connection, limit)
 						: Deleted.NONE);
-		// The next run starts from the beginning: rows that were locked may be free
-		// by then.
+		// The next run starts from the beginning, because locked rows may be free then.
 		this.reached = (deleted.count() == limit) ? deleted.last() : null;
 		return deleted.count();
 	}
 
-	private boolean takesTurn(Connection connection, Duration pause) throws SQLException {
+	private boolean acquiresTurn(Connection connection, Duration pause) throws SQLException {
 		String silence = Long.toString(pause.plus(TIMEOUT).toMillis());
 		return this.turn.first(connection, Parameters.of("silence", silence), (row) -> row.getBoolean(1)).orElse(false);
 	}

@@ -15,11 +15,10 @@ final class H2Dialect implements Dialect {
 
 	private static final String DUPLICATE = "23505";
 
-	// Lock time-out, statement cancelled, deadlock, concurrent update.
+	// Lock timeout, statement cancelled, deadlock, concurrent update.
 	private static final Set<String> CONTENTION = Set.of("HYT00", "57014", "40001", "90131", DUPLICATE);
 
-	// Object or connection closed, database not found or closed, file or
-	// memory error.
+	// Object, connection or database closed or not found, file or memory error.
 	private static final Set<String> OUTAGE = Set.of("90007", "90013", "90020", "90028", "90031", "90067", "90098",
 			"90108", "90121");
 
@@ -98,8 +97,7 @@ final class H2Dialect implements Dialect {
 	 */
 	private static final class Schema extends Catalog {
 
-		// Unquoted names are in upper case or in lower case, depending on the settings
-		// of H2.
+		// The settings of H2 determine the case of unquoted names.
 		private static final String COLUMNS = """
 				SELECT LOWER(TABLE_NAME), LOWER(COLUMN_NAME), DATA_TYPE, IS_NULLABLE = 'NO',
 				  COLUMN_DEFAULT IS NOT NULL OR IS_IDENTITY = 'YES' OR IS_GENERATED = 'ALWAYS'

@@ -176,8 +176,7 @@ final class JdbcClaims {
 				connection.rollback(savepoint);
 			}
 			catch (SQLException rollback) {
-				// A deadlock may have ended the transaction and the savepoint
-				// with it.
+				// A deadlock may have ended the transaction.
 				ex.addSuppressed(rollback);
 			}
 			throw ex;

@@ -185,8 +185,7 @@ final class JdbcExecutor {
 		}
 	}
 
-	// The isolation is set for the transaction only: behind a pooler, other clients
-	// share the session.
+	// Affects only the transaction: behind a pooler, clients share the session.
 	private static void isolate(Connection connection, String isolation) throws SQLException {
 		if (!connection.getAutoCommit()) {
 			// The validation query of a pool may have begun a transaction.

@@ -31,8 +31,8 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
  * writes; the number of affected rows decides. The database is PostgreSQL, or H2 in
  * tests, in its regular mode and with {@code MODE=PostgreSQL}. On H2 a claim is two
  * statements (one that reads without a lock, one that checks again and writes), a result
- * has at most one mebibyte, and a wait for a row is unlimited while its owner has rolled
- * back to a savepoint.
+ * has at most one mebibyte, and if a transaction has rolled back to a savepoint, other
+ * transactions wait without a time limit for the rows that it still locks.
  *
  * @since 0.1.0
  */
@@ -110,7 +110,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	public JdbcIdempotencyStore(DataSource dataSource, String table, Duration timeout, Layout layout,
 			Duration partitionInterval, @Nullable DataSource renewals) {
 		if (timeout.compareTo(MIN_TIMEOUT) < 0) {
-			throw new IdempotencyConfigurationException("The time-out of the idempotency store is " + timeout + ".",
+			throw new IdempotencyConfigurationException("'idempotency.store.timeout' is " + timeout + ".",
 					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
 		}
 		this.dataSource = dataSource;

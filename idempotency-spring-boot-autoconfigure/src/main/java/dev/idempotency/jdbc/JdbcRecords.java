@@ -227,7 +227,8 @@ final class JdbcRecords implements IdempotencyRecords {
 						UUID.fromString(text.substring(separator + 1)));
 			}
 			catch (DateTimeException | IllegalArgumentException ex) {
-				throw new IllegalArgumentException("No page ends at '" + text + "'", ex);
+				throw new IllegalArgumentException("'after' is '" + text + "', which is not the end of a page. "
+						+ "Use 'next' of the previous answer, or begin without 'after'", ex);
 			}
 		}
 

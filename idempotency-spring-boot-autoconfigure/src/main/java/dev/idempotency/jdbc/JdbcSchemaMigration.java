@@ -138,16 +138,13 @@ public final class JdbcSchemaMigration {
 			.baselineOnMigrate(true)
 			.baselineVersion(String.valueOf(baseline(dataSource, catalog, table, tables, folders)))
 			.createSchemas(false)
-			// The scripts of a layout have their own version numbers. Flyway warns
-			// about it.
+			// Each layout has its own version numbers. Flyway warns about it.
 			.outOfOrder(folders.size() > 1)
-			// The functions of a layout must follow a new column of the table
-			// at once.
+			// A new column needs the new functions of the layout at once.
 			.group(folders.size() > 1)
 			// Instances of a later version may have started already.
 			.ignoreMigrationPatterns("*:future", "*:missing")
-			// About one second each: another instance may be converting a
-			// large table.
+			// About 1 s each: another instance may be converting a large table.
 			.lockRetryCount(300)
 			.cleanDisabled(true);
 		if (table.schema() != null) {

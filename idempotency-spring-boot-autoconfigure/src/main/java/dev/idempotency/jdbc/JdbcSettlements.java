@@ -44,8 +44,8 @@ final class JdbcSettlements {
 
 	/**
 	 * Settle several claims.
-	 * @param name the name of the statements; the second one is run after the first one
-	 * has waited for a lock in vain
+	 * @param name the name of the statements; the second one is run if a concurrent
+	 * transaction makes the first one fail
 	 * @param claims the claims
 	 * @param parameters the parameters of the statements
 	 * @return the settlements in the order of the claims

@@ -107,8 +107,7 @@ final class OutboxNotifications implements Lifecycle {
 		}
 	}
 
-	// Another component may use the connection after it has been returned to
-	// its pool.
+	// Other components may use the connection after its return to the pool.
 	private static void unlisten(Connection connection, boolean autoCommit) throws SQLException {
 		if (!connection.isClosed()) {
 			try (Statement statement = connection.createStatement()) {
@@ -118,8 +117,7 @@ final class OutboxNotifications implements Lifecycle {
 		}
 	}
 
-	// A thread that did not end in time after stop() must not continue beside
-	// its successor.
+	// After stop(), a late thread must not continue beside its successor.
 	private boolean isCurrent() {
 		return this.running && this.thread == Thread.currentThread();
 	}

@@ -154,8 +154,7 @@ final class OutboxRowMapper {
 			return new ClaimedRow(message, attempts, age, System.nanoTime(), this.error);
 		}
 
-		// In another lane, another relay may publish messages with the same
-		// key concurrently.
+		// In another lane, another relay may publish the same key concurrently.
 		private void checkLane(OutboxRow message) {
 			int lane = read("lane", 0, this.row::getInt);
 			int expected = message.lane(OutboxSql.LANES);

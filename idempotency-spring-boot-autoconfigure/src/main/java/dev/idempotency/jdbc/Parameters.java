@@ -70,8 +70,7 @@ final class Parameters {
 		return with(name, type, rows.stream().map(element).toArray());
 	}
 
-	// The driver of PostgreSQL accepts arrays of bytes only in an array of their
-	// own type.
+	// The driver of PostgreSQL accepts byte arrays only in an array of their type.
 	<T> Parameters withBytes(String name, List<T> rows, Function<T, byte @Nullable []> element) {
 		return with(name, "bytea", rows.stream().map(element).toArray(byte[][]::new));
 	}

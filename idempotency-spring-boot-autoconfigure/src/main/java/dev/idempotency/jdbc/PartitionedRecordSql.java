@@ -46,8 +46,7 @@ final class PartitionedRecordSql {
 			  ARRAY[]::uuid[], n.fps, ARRAY[]::bigint[], n.retentions) c
 			WHERE c.outcome = 'A'""";
 
-	// Most records are dropped with their partition. These are in one that other
-	// records keep alive.
+	// For records whose partition cannot be dropped because of other records.
 	private static final String DELETE_EXPIRED = """
 			WITH batch AS MATERIALIZED (
 			  SELECT id FROM %1$s WHERE expires_at <= now() - :patience::bigint * interval '1 ms'

@@ -84,8 +84,7 @@ final class PostgresCatalog extends Catalog {
 	private static final String DATABASE = """
 			SELECT current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time())""";
 
-	// The version of the migration that creates all functions as the statements
-	// call them.
+	// The migration version whose functions match the calls of the statements.
 	private static final int FUNCTIONS_VERSION = 1001;
 
 	// The functions with their numbers of arguments: an earlier version may have
@@ -144,8 +143,7 @@ final class PostgresCatalog extends Catalog {
 
 	@Override
 	void requireLayout(Connection connection, TableName table) throws SQLException {
-		// In another encoding, a character that it lacks would look like an
-		// unavailable store.
+		// A character that another encoding lacks would look like an outage.
 		String encoding = ask(connection, "SHOW server_encoding", table);
 		if (!"UTF8".equals(encoding)) {
 			throw new IdempotencyConfigurationException(

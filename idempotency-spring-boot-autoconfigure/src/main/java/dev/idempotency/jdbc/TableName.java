@@ -22,15 +22,13 @@ record TableName(@Nullable String schema, String table) {
 	// 40 characters leave room for the name of the history table within 63.
 	private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,39}");
 
-	// Excludes characters that could end the name, or a string or format that
-	// contains it.
+	// Excludes characters that could end the name, a string or a format.
 	private static final Pattern QUOTED = Pattern.compile("\"[^\"'%$\\\\{}\\x00-\\x1f]{1,63}\"");
 
 	TableName {
 		String name = (schema != null) ? schema + "." + table : table;
 		check(table, name);
-		// Flyway quotes both names, which the database reads in lower case
-		// without quotes.
+		// Flyway quotes both names, but the scripts do not: use lower case.
 		table = table.toLowerCase(Locale.ROOT);
 		if (schema != null && !QUOTED.matcher(schema).matches()) {
 			check(schema, name);

@@ -58,10 +58,10 @@ record DurationSetting(String attribute, Duration value, boolean annotated) {
 	}
 
 	/**
-	 * Warn if a lease is short compared to the time-out of the store. The duration of the
+	 * Warn if a lease is short compared to the timeout of the store. The duration of the
 	 * handler does not matter, because a running handler renews its lease.
 	 * @param lease the lease of a claim
-	 * @param storeTimeout the time-out of the store
+	 * @param storeTimeout the timeout of the store
 	 * @param where the listener
 	 */
 	static void warnIfShort(Duration lease, Duration storeTimeout, String where) {

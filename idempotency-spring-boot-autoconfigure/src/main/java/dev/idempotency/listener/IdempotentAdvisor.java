@@ -207,7 +207,7 @@ final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 
 	/**
 	 * Leaves a method whose delivery is blocked. The {@link DeliveryListener} throws the
-	 * reason to the container. An error, because the listener adapter passes each
+	 * reason to the container. It is an error, because the listener adapter passes each
 	 * exception to the {@code KafkaListenerErrorHandler} of the application and sends the
 	 * result as a reply.
 	 */

@@ -58,7 +58,8 @@ final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProces
 		}
 		throw new IdempotencyConfigurationException(
 				"The KafkaListenerEndpointRegistry was created before idempotent listeners could be protected.",
-				"Let no bean that a bean post-processor needs depend on the registry.");
+				"Remove the dependency on KafkaListenerEndpointRegistry from each bean that a BeanPostProcessor needs, "
+						+ "or inject it as an ObjectProvider.");
 	}
 
 	/**

@@ -177,7 +177,7 @@ public final class ListenerSettingsFactory {
 	 * @param mode the mode
 	 * @param lease the lease of a claim
 	 * @param retention the retention of a completed key
-	 * @param storeTimeout the time-out of a call of the store
+	 * @param storeTimeout the timeout of a call of the store
 	 * @param keyHeaders the names of the headers that may hold the key, in order;
 	 * {@code a+b} is a key of two headers
 	 * @param onMissingKey the policy for records without a usable key

@@ -90,10 +90,12 @@ record ModeChoice(IdempotencyTemplate template,
 	private static Mode leasedBecauseOfShape(Mode requested, String where, String problem, ListenerShape shape) {
 		if (requested == Mode.TRANSACTIONAL) {
 			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + where + " asks for transactional mode, but it " + problem + ".",
+					"The idempotent listener " + where + " is configured for transactional mode, but it " + problem
+							+ ".",
 					shape.kafkaTransaction()
 							? "Use leased mode, which completes after the Kafka transaction; or use a container factory "
-									+ "without a Kafka transaction manager, and send what has to go out through an outbox."
+									+ "without a Kafka transaction manager, and send the messages of the handler "
+									+ "through the outbox."
 							: "Use leased mode, or let the method return its result itself.");
 		}
 		if (requested == Mode.AUTO && shape.kafkaTransaction()) {
@@ -104,14 +106,14 @@ record ModeChoice(IdempotencyTemplate template,
 	}
 
 	private IdempotencyConfigurationException unsupported(String where) {
-		String asks = "The idempotent listener " + where + " asks for transactional mode, but the store '"
+		String problem = "The idempotent listener " + where + " is configured for transactional mode, but the store '"
 				+ this.template.store().name() + "' ";
 		return (this.template.store() instanceof TransactionalIdempotencyStore)
-				? new IdempotencyConfigurationException(asks + "has no transaction manager.",
+				? new IdempotencyConfigurationException(problem + "has no transaction manager.",
 						"Define a JdbcTransactionManager bean for the store's DataSource (Boot defines none when "
 								+ "'spring.kafka.producer.transaction-id-prefix' is set), name one with "
 								+ "'idempotency.jdbc.transaction-manager', or use leased mode.")
-				: new IdempotencyConfigurationException(asks + "does not support transactions.",
+				: new IdempotencyConfigurationException(problem + "does not support transactions.",
 						"Use leased mode, or the store in the database of the transaction: set "
 								+ "'idempotency.store.type' to 'jdbc'.");
 	}

@@ -1,5 +1,6 @@
 /**
- * Kafka listeners: interception, key resolution, and the waiting that loses nothing.
+ * Protection of Kafka listeners: interception of containers and methods, batches,
+ * asynchronous results and acknowledgments.
  */
 @NullMarked
 package dev.idempotency.listener;

@@ -29,7 +29,7 @@ import dev.idempotency.template.StoreCircuit;
  * <li>{@code idempotency.process}, timer: {@code listener}, {@code mode}, {@code outcome}
  * (see {@link dev.idempotency.template.IdempotencyListener.Outcome})</li>
  * <li>{@code idempotency.store}, timer: {@code store}, {@code operation}, {@code outcome}
- * ({@code ok}, {@code unavailable})</li>
+ * ({@code ok}, {@code refused}, {@code unavailable})</li>
  * <li>{@code idempotency.circuit.open}, gauge, 1 while the circuit breaker is open or
  * half open: {@code store}</li>
  * <li>{@code idempotency.redis.eviction}, gauge, 1 while a server may evict records

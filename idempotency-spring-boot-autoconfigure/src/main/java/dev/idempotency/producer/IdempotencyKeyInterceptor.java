@@ -17,7 +17,7 @@ import org.springframework.util.StringUtils;
  * <p>
  * It runs once for each call of {@code send}, so the retries of the producer keep the
  * key. If the application sends a message again as a new record, for example after a
- * time-out, the record gets a new key and takes effect twice. To avoid this, use a
+ * timeout, the record gets a new key and takes effect twice. To avoid this, use a
  * business key, or stamp a record once and resend that record or a copy with its headers.
  * <p>
  * Two kinds of records are not stamped: CloudEvents, whose source and id are their key,

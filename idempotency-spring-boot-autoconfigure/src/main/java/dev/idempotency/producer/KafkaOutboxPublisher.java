@@ -30,7 +30,7 @@ import dev.idempotency.outbox.OutboxRow;
 /**
  * Sends stored messages with a producer of its own. The producer has the configuration of
  * the application's producers, with these differences: it is idempotent, waits for all
- * in-sync replicas, sends bytes, and fails within the send time-out.
+ * in-sync replicas, sends bytes, and fails within the send timeout.
  *
  * @since 0.1.0
  */
@@ -51,7 +51,7 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	/**
 	 * Create a publisher.
 	 * @param factory the factory of the application's {@code KafkaTemplate}
-	 * @param sendTimeout time-out for the publication of a message
+	 * @param sendTimeout timeout for the publication of a message
 	 * @param keyHeaders more headers for the idempotency key, besides
 	 * {@code Idempotency-Key} and the header that the factory configures for
 	 * {@link IdempotencyKeyInterceptor}
@@ -141,7 +141,7 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		return refused ? FailureKind.REFUSED : FailureKind.UNAVAILABLE;
 	}
 
-	// The producer retries such a message until its time-out, so it may be the cause.
+	// The producer retries such a message until its timeout, so it may be the cause.
 	private static boolean isUnknownTopic(@Nullable Throwable error) {
 		return error instanceof UnknownTopicOrPartitionException;
 	}

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Opens a connection on a thread of its own, once for each client. Connecting may take
- * longer than the time-out of a call, and concurrent callers must not connect one after
+ * longer than the timeout of a call, and concurrent callers must not connect one after
  * the other. After a failure the next call opens the connection again.
  *
  * @param <T> type of the connection

@@ -16,7 +16,7 @@ import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /**
- * Runs commands on the connection that all threads share, with the time-out of the store
+ * Runs commands on the connection that all threads share, with the timeout of the store
  * instead of Lettuce's.
  */
 final class LettuceConnections {

@@ -34,7 +34,7 @@ import dev.idempotency.store.IdempotencyRecords;
 /**
  * Scans the keys of a server, or of all masters of a cluster one after the other. A scan
  * ends when all keys have been scanned, when the visitor has enough, after
- * {@value IdempotencyRecords#WINDOW} records, or when half of the time-out has passed.
+ * {@value IdempotencyRecords#WINDOW} records, or when half of the timeout has passed.
  */
 final class RecordScan {
 
@@ -50,7 +50,7 @@ final class RecordScan {
 
 	private final Deadline deadline;
 
-	// Half of the time-out, so that the last step ends within the time-out too.
+	// Half of the timeout, so that the last step ends within the timeout too.
 	private final long end;
 
 	private final Set<ByteBuffer> names = new HashSet<>();
@@ -90,7 +90,10 @@ final class RecordScan {
 		if (after != null) {
 			Matcher position = POSITION.matcher(after);
 			node = position.matches() ? nodes.indexOf(Objects.requireNonNullElse(position.group(1), "")) : -1;
-			Assert.isTrue(node >= 0, () -> "No page ends at '" + after + "', or a node has left the cluster");
+			Assert.isTrue(node >= 0,
+					() -> "'after' is '" + after
+							+ "', which is not the end of a page, or its node has left the cluster. "
+							+ "Use 'next' of the previous answer, or begin without 'after'");
 			cursor = ScanCursor.of(position.group(2));
 		}
 		while (true) {

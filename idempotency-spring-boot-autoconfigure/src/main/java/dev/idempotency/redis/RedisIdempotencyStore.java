@@ -57,7 +57,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	 * @param keyPrefix common prefix of the keys; 1 to 200 printable ASCII characters
 	 * without spaces and braces
 	 * @param replicas number of replicas that must confirm a completion, 0 or more
-	 * @param timeout time-out of a call, 100 ms or more
+	 * @param timeout timeout of a call, 100 ms or more
 	 * @throws IdempotencyConfigurationException if an argument is out of its range
 	 */
 	public RedisIdempotencyStore(LettuceConnectionFactory factory, String keyPrefix, int replicas, Duration timeout) {
@@ -198,7 +198,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	/**
 	 * Check the servers.
-	 * @param limit time-out of the check, {@code null} for that of a call
+	 * @param limit timeout of the check, {@code null} for that of a call
 	 * @return the findings
 	 */
 	ServerFindings inspect(@Nullable Duration limit) {

@@ -64,7 +64,8 @@ final class RedisRecords implements IdempotencyRecords {
 
 	private Page list(Predicate<ScannedRecord> condition, int limit, @Nullable String after) {
 		if (after != null) {
-			throw new IllegalArgumentException("Redis keeps no order of records, so its lists cannot be continued");
+			throw new IllegalArgumentException(
+					"'after' is set, but Redis keeps no order of records. Call the list without 'after'");
 		}
 		return this.connections.onSharedConnection((commands, deadline) -> {
 			List<IdempotencyRecord> found = new ArrayList<>();

@@ -28,7 +28,7 @@ final class RedisServerCheck implements Lifecycle {
 
 	private static final Duration INTERVAL = Duration.ofMinutes(5);
 
-	// Opening the first connection takes longer than the time-out of a call.
+	// Opening the first connection takes longer than the timeout of a call.
 	private static final Duration FIRST_TIMEOUT = Duration.ofSeconds(10);
 
 	// Connections are opened in groups, and a new master loads its data first.

@@ -49,7 +49,7 @@ final class ReplicatedConnection {
 	ReplicatedConnection(LettuceConnectionFactory factory, int replicas, Duration timeout) {
 		this.factory = factory;
 		this.replicas = replicas;
-		// The reply must also arrive within the time-out.
+		// The reply must also arrive within the timeout.
 		this.wait = timeout.dividedBy(2);
 	}
 

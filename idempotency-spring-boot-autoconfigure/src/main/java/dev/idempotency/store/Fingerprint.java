@@ -65,7 +65,8 @@ public final class Fingerprint {
 			return fingerprint;
 		}
 		catch (NoSuchAlgorithmException ex) {
-			throw new IllegalStateException("Every Java platform has SHA-256", ex);
+			throw new IllegalStateException("SHA-256 is not available, although every Java platform must provide it",
+					ex);
 		}
 	}
 
@@ -111,8 +112,8 @@ public final class Fingerprint {
 
 	/**
 	 * Log a warning, at most once per minute, that two fingerprints of a key were not
-	 * compared because they have different versions. Stores call it that compare on their
-	 * server.
+	 * compared because they have different versions. Stores that compare fingerprints on
+	 * their server call this method.
 	 * @param key the key
 	 */
 	public static void notCompared(IdempotencyKey key) {

@@ -43,7 +43,7 @@ import dev.idempotency.OperationInProgressException;
  * </ul>
  * Other exceptions count as an outage if they are exceptions of Spring's
  * {@code DataAccessException} hierarchy, of JDBC or of the network that mean a lost
- * connection, an expired time-out or a lack of resources. All others count as a
+ * connection, an expired timeout or a lack of resources. All others count as a
  * refusal.</li>
  * </ol>
  * The contract test {@code dev.idempotency.contract.IdempotencyStoreContract}, in the

@@ -49,8 +49,8 @@ final class AsyncSettlements implements AutoCloseable {
 
 	private final ThreadPoolExecutor executor;
 
-	// The application may wait for one result while it processes another: each result has
-	// a thread.
+	// Each result has a thread, because the application may wait for one result while
+	// it processes another.
 	private final Executor completions;
 
 	private final ScheduledThreadPoolExecutor repetitions;
@@ -132,9 +132,9 @@ final class AsyncSettlements implements AutoCloseable {
 	}
 
 	/**
-	 * Settle claims whose transaction has ended. Their leases are renewed until then. If
-	 * one of their keys is claimed again in this process before that, it is settled
-	 * first.
+	 * Settle claims whose transaction has ended. Their leases are renewed until the
+	 * settlement is recorded. If one of their keys is claimed again in this process
+	 * before that, it is settled first.
 	 * @param claims the claims
 	 * @param completed whether they are to be completed
 	 * @param settlement settles them; must not throw

@@ -93,15 +93,15 @@ final class BatchPlan<T> {
 	}
 
 	/**
-	 * Whether an earlier item of the same lane is held elsewhere, so that the item need
-	 * not be claimed.
-	 * @param index the index of the item
-	 * @return whether it is behind such an item
+	 * Return whether an earlier item of the same lane has no claim, because another owner
+	 * has its key or its claim failed. The later item need not be claimed then.
+	 * @param index the index of the later item
+	 * @return whether the lane is blocked before the item
 	 */
-	boolean isBehindHeldItem(int index) {
+	boolean isLaneBlocked(int index) {
 		return this.items.subList(0, index)
 			.stream()
-			.anyMatch((earlier) -> earlier.isHeldElsewhere() && earlier.lane().equals(item(index).lane()));
+			.anyMatch((earlier) -> earlier.isClaimBlocked() && earlier.lane().equals(item(index).lane()));
 	}
 
 	/**
@@ -116,8 +116,8 @@ final class BatchPlan<T> {
 	}
 
 	/**
-	 * Decide about each item, when all keys have been answered. A further decision, with
-	 * more answers, never lets an item run that was not to run.
+	 * Decide about each item when the claims of all keys have an outcome. A repeated
+	 * decision never runs an item that an earlier decision has excluded.
 	 */
 	void decide() {
 		Map<Object, OperationBlockedException> blockedLanes = new HashMap<>();
@@ -296,7 +296,7 @@ final class BatchPlan<T> {
 			this.claimFailure = failure;
 		}
 
-		boolean isHeldElsewhere() {
+		boolean isClaimBlocked() {
 			return this.claimFailure != null || this.claim instanceof Claim.InProgress;
 		}
 

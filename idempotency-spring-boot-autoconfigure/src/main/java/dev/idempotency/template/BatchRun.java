@@ -74,7 +74,7 @@ final class BatchRun<T> {
 			.filter(Objects::nonNull)
 			.toList();
 		Assert.isTrue(operations.stream().allMatch((operation) -> operation.mode() == mode),
-				"The operations of a batch must have its mode");
+				() -> "All operations of a batch must have the mode of the batch, " + mode);
 		this.plan = new BatchPlan<>(items, codec);
 		this.mode = mode;
 		this.codec = codec;

@@ -398,8 +398,9 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	private LeasedProtocol leased() {
-		Assert.state(this.leasesSupported, "The database that the store reaches depends on the thread. Configure a "
-				+ "DataSource that always leads to the same database, or use transactional mode");
+		Assert.state(this.leasesSupported, "Leased mode needs one database for all threads, but the DataSource of "
+				+ "the store chooses its database by the thread (AbstractRoutingDataSource). Configure a DataSource that "
+				+ "always leads to the same database, or use transactional mode");
 		return this.leased;
 	}
 
@@ -454,7 +455,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		}
 
 		/**
-		 * Create settings without a circuit breaker, a cache and contexts.
+		 * Create settings that have neither a circuit breaker nor a cache nor contexts.
 		 * @param transactionManager the manager of the store's database
 		 * @param failOpen whether handlers run unprotected while the store is unavailable
 		 * @param listeners the listeners to notify

@@ -178,7 +178,7 @@ final class LeasedBatch<T> {
 		Map<Integer, ClaimRequest> behind = new LinkedHashMap<>();
 		requests.forEach((index, request) -> {
 			Item item = this.plan.item(index);
-			if (this.plan.isBehindHeldItem(index)) {
+			if (this.plan.isLaneBlocked(index)) {
 				behind.put(index, request);
 				item.leaveOut(null);
 				return;

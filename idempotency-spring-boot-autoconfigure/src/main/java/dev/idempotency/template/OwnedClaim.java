@@ -25,8 +25,8 @@ final class OwnedClaim {
 
 	private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
 
-	// A settlement that fails so often although other
-	// calls succeed is refused for a reason of its own.
+	// The number of failed retries after which a settlement counts as refused, because
+	// other calls succeed.
 	private static final int REFUSALS = 3;
 
 	// Without a pause the failed retries would be a large part of all calls, and would
@@ -226,8 +226,7 @@ final class OwnedClaim {
 		}
 	}
 
-	// A settlement that the store always refuses must not be counted as an outage again
-	// and again.
+	// A settlement that the store always refuses must not count as repeated outages.
 	void retryFailed(boolean storeAnswers) {
 		this.triedAt = System.nanoTime();
 		this.refusals += storeAnswers ? 1 : 0;

@@ -5,7 +5,7 @@ import java.util.function.Consumer;
 
 /**
  * A circuit breaker around the store. While it is open, no key is claimed, so that an
- * unavailable store does not cost a time-out for each record. The settlements of handlers
+ * unavailable store does not cost a timeout for each record. The settlements of handlers
  * that have run are sent in any state, and their outcomes are reported too.
  *
  * @since 0.1.0

@@ -146,7 +146,7 @@ final class TransactionalBatch<T> {
 	// store does not name it. Only that item and the later ones of its lane are blocked.
 	private void claimOne(int index, ClaimRequest request) {
 		Item item = this.plan.item(index);
-		if (this.plan.isBehindHeldItem(index)) {
+		if (this.plan.isLaneBlocked(index)) {
 			return;
 		}
 		try {

@@ -78,7 +78,7 @@ final class TransactionalProtocol implements AutoCloseable {
 		boolean joined = !transaction.isNewTransaction();
 		Claim claim = joined ? claim(operation, request, transaction, true) : insert(operation, request, transaction);
 		if (claim == null) {
-			// The rollback also restores the lock time-out of the transaction.
+			// The rollback also restores the lock timeout of the transaction.
 			this.transactions.rollback(transaction, null);
 			transaction = this.transactions.begin(operation, definition);
 			claim = claim(operation, request, transaction, false);

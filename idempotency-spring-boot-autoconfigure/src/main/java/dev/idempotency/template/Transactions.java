@@ -21,8 +21,8 @@ import dev.idempotency.template.IdempotentOperation.Handler;
  */
 final class Transactions {
 
-	// After a failure no transaction without a record begins for so long:
-	// each attempt may take as long as the time-out of the connection pool.
+	// The time after a failure in which no transaction without a record begins. Each
+	// attempt may take as long as the timeout of the connection pool.
 	private static final Duration PAUSE = Duration.ofSeconds(5);
 
 	private final StoreCalls calls;

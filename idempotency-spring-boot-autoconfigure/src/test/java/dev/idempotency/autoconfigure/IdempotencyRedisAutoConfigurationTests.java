@@ -67,8 +67,8 @@ class IdempotencyRedisAutoConfigurationTests {
 	void transactionalListenerIsRefusedWithRedis() {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TransactionalListener.class));
 		assertThat(analysis.getDescription()).isEqualTo("The idempotent listener "
-				+ "IdempotencyRedisAutoConfigurationTests.TransactionalListener.listen asks for transactional mode, but "
-				+ "the store 'redis' does not support transactions.");
+				+ "IdempotencyRedisAutoConfigurationTests.TransactionalListener.listen is configured for "
+				+ "transactional mode, but the store 'redis' does not support transactions.");
 		assertThat(analysis.getAction()).startsWith("Use leased mode");
 	}
 

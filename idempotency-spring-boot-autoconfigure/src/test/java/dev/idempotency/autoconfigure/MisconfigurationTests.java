@@ -103,7 +103,8 @@ class MisconfigurationTests {
 	void transactionalListenerIsRefusedWithoutAJdbcTransactionManager() {
 		FailureAnalysis analysis = failure(this.runner.withPropertyValues(KAFKA_TRANSACTION)
 			.withUserConfiguration(PlainFactory.class, TransactionalListener.class));
-		assertThat(analysis.getDescription()).contains("TransactionalListener.listen asks for transactional mode",
+		assertThat(analysis.getDescription()).contains(
+				"TransactionalListener.listen is configured for transactional mode",
 				"the store 'jdbc' has no transaction manager.");
 		assertThat(analysis.getAction()).startsWith("Define a JdbcTransactionManager bean for the store's DataSource");
 	}

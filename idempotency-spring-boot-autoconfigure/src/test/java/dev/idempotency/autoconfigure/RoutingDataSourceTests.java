@@ -71,7 +71,7 @@ class RoutingDataSourceTests {
 			assertThatIllegalStateException()
 				.isThrownBy(() -> template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED),
 						ResultCodec.none(), () -> null))
-				.withMessageContaining("depends on the thread");
+				.withMessageContaining("chooses its database by the thread");
 		});
 	}
 

@@ -69,7 +69,7 @@ class BatchContentionTests {
 		inside = new JdbcTemplate(database.pool());
 	}
 
-	// The time-out is so long that the server detects a deadlock before it.
+	// The timeout is so long that the server detects a deadlock before it.
 	private static JdbcIdempotencyStore patientStore() {
 		return new JdbcIdempotencyStore(database.pool(), TestDatabase.TABLE, PATIENCE);
 	}

@@ -126,7 +126,7 @@ class ExpiredRecordsTests {
 		}
 	}
 
-	// The idle time-out of the server may be shorter than the pause. The one that
+	// The idle timeout of the server may be shorter than the pause. The one that
 	// replaces it ends the turn of a host that is gone.
 	@Test
 	void pauseOutlastsTheIdleTimeoutOfTheServer() {

@@ -28,7 +28,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests that {@link JdbcIdempotencyStore} restores the lock time-out of a session.
+ * Tests that {@link JdbcIdempotencyStore} restores the lock timeout of a session.
  */
 @Tag("promise-13")
 class LockTimeoutTests {

@@ -111,7 +111,7 @@ class TransactionInsertTests {
 		return transactions.execute((status) -> store.insert(TestDatabase.request(this.key)));
 	}
 
-	// The time-out is so long that the wait does not end before the transaction.
+	// The timeout is so long that the wait does not end before the transaction.
 	private CompletableFuture<Optional<Claim.Acquired>> insertElsewhere() {
 		CompletableFuture<Optional<Claim.Acquired>> other = CompletableFuture
 			.supplyAsync(() -> insertWaiting(PATIENCE));

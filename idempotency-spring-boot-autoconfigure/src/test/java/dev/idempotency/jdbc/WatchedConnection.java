@@ -10,7 +10,7 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records which methods of a connection are called without a network time-out.
+ * Records which methods of a connection are called without a network timeout.
  */
 final class WatchedConnection {
 

@@ -36,7 +36,7 @@ abstract class AbstractCrashTests {
 		this.run.close();
 	}
 
-	// The session time-out of the dead consumer, the lease, and one round of waiting. The
+	// The session timeout of the dead consumer, the lease, and one round of waiting. The
 	// rest is for a slow machine: the second process has to start first.
 	@Test
 	@Tag("promise-7")

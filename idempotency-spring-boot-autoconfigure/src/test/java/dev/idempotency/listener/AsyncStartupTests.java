@@ -57,7 +57,7 @@ class AsyncStartupTests {
 
 	@Test
 	void transactionalModeIsRefused() {
-		assertRefused(this.runner, Transactional.class, "asks for transactional mode, but it is asynchronous",
+		assertRefused(this.runner, Transactional.class, "is configured for transactional mode, but it is asynchronous",
 				"Use leased mode, or let the method return its result itself.");
 	}
 

@@ -52,10 +52,10 @@ class KafkaTransactionStartupTests {
 	void transactionalModeIsRefusedAndTheActionNamesBothAlternatives() {
 		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, Transactional.class);
 		assertThat(analysis.getDescription()).contains("KafkaTransactionStartupTests.Transactional.listen",
-				"asks for transactional mode, but it has a Kafka transaction in its container",
+				"is configured for transactional mode, but it has a Kafka transaction in its container",
 				"so that its output could be lost");
 		assertThat(analysis.getAction()).contains("Use leased mode, which completes after the Kafka transaction",
-				"use a container factory without a Kafka transaction manager", "through an outbox");
+				"use a container factory without a Kafka transaction manager", "through the outbox");
 	}
 
 	// Spring Kafka would commit the offset of each

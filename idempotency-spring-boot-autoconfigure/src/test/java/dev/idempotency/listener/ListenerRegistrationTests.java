@@ -104,7 +104,7 @@ class ListenerRegistrationTests {
 		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, Listener.class, EarlyRegistry.class);
 		assertThat(analysis.getDescription())
 			.isEqualTo("The KafkaListenerEndpointRegistry was created before idempotent listeners could be protected.");
-		assertThat(analysis.getAction()).contains("depend on the registry");
+		assertThat(analysis.getAction()).contains("dependency on KafkaListenerEndpointRegistry", "ObjectProvider");
 	}
 
 	@Test

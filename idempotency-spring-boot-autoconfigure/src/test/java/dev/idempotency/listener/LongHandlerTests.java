@@ -100,7 +100,7 @@ class LongHandlerTests {
 		}
 	}
 
-	// The default lease and Kafka's default session time-out, each divided by fifteen.
+	// The default lease and Kafka's default session timeout, each divided by fifteen.
 	@Test
 	@Tag("promise-7")
 	void leaseOfACrashedProcessHasExpiredWhenItsPartitionsAreReassigned() throws IOException {

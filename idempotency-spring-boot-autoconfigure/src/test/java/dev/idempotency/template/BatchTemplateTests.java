@@ -338,7 +338,7 @@ class BatchTemplateTests {
 			.isThrownBy(() -> batch.template()
 				.executeAll(batch.items("a"), Mode.TRANSACTIONAL, ResultCodec.none(), TransactionBoundary.DEFAULT,
 						(due) -> null))
-			.withMessageContaining("must have its mode");
+			.withMessageContaining("must have the mode of the batch, TRANSACTIONAL");
 	}
 
 	@Test

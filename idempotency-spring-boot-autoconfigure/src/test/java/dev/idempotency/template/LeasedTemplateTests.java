@@ -95,7 +95,7 @@ class LeasedTemplateTests extends AbstractLeasedTests {
 			assertThat(transactional.supportsLeases()).isFalse();
 			assertThatIllegalStateException()
 				.isThrownBy(() -> transactional.execute(this.operation, new TextCodec(), () -> "paid"))
-				.withMessageContaining("depends on the thread");
+				.withMessageContaining("chooses its database by the thread");
 		}
 	}
 

@@ -106,7 +106,7 @@ class SignalThreadTests {
 			CompletableFuture<String> thread = new CompletableFuture<>();
 			CompletableFuture<IdempotentResult<String>> answer = template.executeAsync(this.operation, new TextCodec(),
 					() -> this.handler);
-			// Redis answers after the time-out, when the handler is running.
+			// Redis answers after the timeout, when the handler is running.
 			commands.blpop(0.3, "nothing".getBytes(StandardCharsets.US_ASCII)).thenAccept((nothing) -> {
 				thread.complete(Thread.currentThread().getName());
 				this.handler.complete("PONG");

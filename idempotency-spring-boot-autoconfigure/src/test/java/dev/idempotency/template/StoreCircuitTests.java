@@ -104,7 +104,7 @@ class StoreCircuitTests {
 		});
 	}
 
-	// The pool of an unavailable database blocks each caller for the whole time-out.
+	// The pool of an unavailable database blocks each caller for the whole timeout.
 	private IdempotencyTemplate deadTemplate(boolean failOpen) {
 		this.dead = TestDatabase.create();
 		IdempotencyTemplate template = template(this.dead.store(), new JdbcTransactionManager(this.dead.pool()),

@@ -234,7 +234,7 @@ class StoreRefusalTests {
 
 	@ParameterizedTest
 	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTO")
-	void refusedRecordOfABatchBlocksOnlyWhatIsBehindItInItsLane(Mode mode) {
+	void refusedRecordOfABatchBlocksOnlyTheLaterRecordsOfItsLane(Mode mode) {
 		database.jdbc().execute("""
 				CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 				  IF NEW.key = 'x' THEN RAISE EXCEPTION 'quoted %', NEW.key USING ERRCODE = '22001'; END IF;
