@@ -13,6 +13,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 import org.springframework.util.Assert;
 
@@ -85,6 +86,26 @@ final class JdbcClaims {
 	}
 
 	/**
+	 * Insert completed records for several keys.
+	 * @param connection the connection
+	 * @param requests the keys
+	 * @return the claims in the order of the requests; empty for a key that must be
+	 * claimed, which is not done here because it would lock records out of their order
+	 * @throws SQLException if the database refuses the statement or is unavailable
+	 */
+	List<Optional<Claim>> insertAll(Connection connection, List<ClaimRequest> requests) throws SQLException {
+		if (!this.sql.has(Name.INSERT_ALL)) {
+			return claimAll(connection, requests, false).stream().map(Optional::of).toList();
+		}
+		Map<UUID, ClaimRequest> open = byId(requests.stream());
+		Map<UUID, Claim> claims = claim(connection, this.sql.get(Name.INSERT_ALL), parameters(requests, false), open);
+		return requests.stream()
+			.map((request) -> Optional.ofNullable(claims.get(request.key().id()))
+				.filter((claim) -> claim != RACES_LOST))
+			.toList();
+	}
+
+	/**
 	 * Claim several keys.
 	 * @param connection the connection
 	 * @param requests the keys
@@ -96,11 +117,8 @@ final class JdbcClaims {
 		Map<UUID, Claim> claims = new HashMap<>();
 		for (int race = 0; race < MAX_RACES; race++) {
 			for (SqlStatement statement : this.sql.all(Name.CLAIM_ALL)) {
-				Map<UUID, ClaimRequest> open = new LinkedHashMap<>();
-				requests.stream()
-					.filter((request) -> !claims.containsKey(request.key().id()))
-					.forEach((request) -> Assert.state(open.put(request.key().id(), request) == null,
-							"A key occurs twice in a batch of claims. Claim each key once"));
+				Map<UUID, ClaimRequest> open = byId(
+						requests.stream().filter((request) -> !claims.containsKey(request.key().id())));
 				if (!open.isEmpty()) {
 					Parameters parameters = parameters(List.copyOf(open.values()), leased);
 					claims.putAll(unlessDuplicate(Map.of(), () -> claim(connection, statement, parameters, open)));
@@ -108,6 +126,13 @@ final class JdbcClaims {
 			}
 		}
 		return requests.stream().map((request) -> claims.getOrDefault(request.key().id(), RACES_LOST)).toList();
+	}
+
+	private static Map<UUID, ClaimRequest> byId(Stream<ClaimRequest> requests) {
+		Map<UUID, ClaimRequest> byId = new LinkedHashMap<>();
+		requests.forEach((request) -> Assert.state(byId.put(request.key().id(), request) == null,
+				"A key occurs twice in a batch of claims. Claim each key once"));
+		return byId;
 	}
 
 	private static Parameters parameters(List<ClaimRequest> requests, boolean leased) {

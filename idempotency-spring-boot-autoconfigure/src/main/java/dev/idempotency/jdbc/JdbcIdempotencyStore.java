@@ -243,6 +243,12 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
+	public List<Optional<Claim>> insertAll(List<ClaimRequest> requests) {
+		return requests.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout,
+				(connection) -> this.claims.insertAll(connection, requests));
+	}
+
+	@Override
 	public List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
 		Work<List<Claim>> claim = (connection) -> this.claims.claimAll(connection, requests, false);
 		return requests.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout,

@@ -65,6 +65,7 @@ final class PartitionedRecordSql {
 		return PostgresRecordSql.of(table, lockWait)
 			.add(Name.INSERT, INSERT.formatted(table, wait))
 			.add(Name.CLAIM, CLAIM.formatted(table, wait))
+			.add(Name.INSERT_ALL, CLAIM_ALL.formatted(table, batchWait))
 			.add(Name.CLAIM_ALL, CLAIM_ALL.formatted(table, batchWait))
 			.add(Name.RESTORE, RESTORE.formatted(table, wait))
 			.add(Name.NOTE_FAILURE, NOTE_FAILURE.formatted(table, wait))

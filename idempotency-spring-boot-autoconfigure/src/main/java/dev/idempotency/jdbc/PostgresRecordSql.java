@@ -43,7 +43,26 @@ final class PostgresRecordSql {
 			  clock_timestamp() + :retention::bigint * interval '1 ms', clock_timestamp())
 			ON CONFLICT (id) DO NOTHING""";
 
-	// For a record that is not free it neither takes a lock nor writes to the log.
+	// Most keys are new. For a record that is not free, neither this statement nor the
+	// next one takes a lock or writes to the log.
+	private static final String CLAIM_NEW = """
+			WITH got AS (
+			  INSERT INTO %1$s
+			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
+			  SELECT :id::uuid, :scope::text, :key::text, c.state, 1, 1, :token::uuid, :fingerprint::bytea,
+			    c.n + :lease::bigint * interval '1 ms', c.n, c.n + :retention::bigint * interval '1 ms',
+			    CASE WHEN c.state = 'C' THEN c.n END
+			  FROM (SELECT clock_timestamp() AS n, :state::text::"char" AS state) c
+			  ON CONFLICT (id) DO NOTHING
+			  RETURNING fence, attempt)
+			SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
+			FROM got
+			UNION ALL
+			SELECT r.state::text, r.fence, r.attempt, r.fingerprint, r.result,
+			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint
+			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token) i
+			WHERE r.id = :id AND NOT EXISTS (SELECT FROM got) AND NOT (%2$s OR %3$s)""";
+
 	private static final String CLAIM = """
 			WITH i AS MATERIALIZED (
 			  SELECT :id::uuid AS id, :scope::text AS scope, :key::text AS key, :state::text::"char" AS state, :token::uuid AS token,
@@ -67,9 +86,7 @@ final class PostgresRecordSql {
 			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
 			FROM cur WHERE NOT claimable""";
 
-	// It restores the session's lock_timeout after all rows have been written:
-	// RETURNING would restore it at the first one.
-	private static final String CLAIM_ALL = """
+	private static final String REQUESTS = """
 			WITH c AS MATERIALIZED (
 			  SELECT current_setting('lock_timeout') AS prev, set_config('lock_timeout', '%2$s', true) AS wait,
 			    :state::text::"char" AS state, clock_timestamp() AS n),
@@ -81,28 +98,56 @@ final class PostgresRecordSql {
 			      :lease::bigint[], :retention::bigint[])
 			      AS a(id, scope, key, token, fp, lease, retention) LIMIT (SELECT NULL::bigint)) u
 			  WHERE c.wait IS NOT NULL),
-			cur AS MATERIALIZED (
-			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
-			    %3$s
-			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
-			got AS (
-			  INSERT INTO %1$s AS r
-			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
-			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END
-			  FROM cur WHERE claimable ORDER BY id
-			  %4$s
-			  RETURNING r.id, r.fence, r.attempt),
+			""";
+
+	// It restores the session's lock_timeout after all rows have been written:
+	// RETURNING would restore it at the first one.
+	private static final String RESTORE_LOCK_TIMEOUT = """
 			done AS MATERIALIZED (
 			  SELECT set_config('lock_timeout', CASE WHEN g.written >= 0 THEN c.prev END, true) AS restored
 			  FROM c CROSS JOIN (SELECT count(*) AS written FROM got) g)
 			SELECT id, 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
 			FROM got
 			UNION ALL
-			SELECT id, known::text, fence, attempt, fingerprint, result,
-			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
-			FROM cur WHERE NOT claimable
+			SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM done WHERE restored IS NULL
 			UNION ALL
-			SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM done WHERE restored IS NULL""";
+			""";
+
+	// It reads the records of the keys that it has not inserted, and no others.
+	private static final String INSERT_ALL = REQUESTS
+			+ """
+					got AS (
+					  INSERT INTO %1$s
+					    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
+					  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END
+					  FROM i ORDER BY id
+					  ON CONFLICT (id) DO NOTHING
+					  RETURNING id, fence, attempt),
+					"""
+			+ RESTORE_LOCK_TIMEOUT + """
+					SELECT r.id, r.state::text, r.fence, r.attempt, r.fingerprint, r.result,
+					  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint
+					FROM (SELECT id, token FROM i WHERE id NOT IN (SELECT id FROM got) LIMIT (SELECT NULL::bigint)) i
+					  JOIN %1$s r ON r.id = i.id WHERE NOT (%3$s OR %4$s)""";
+
+	private static final String CLAIM_ALL = REQUESTS
+			+ """
+					cur AS MATERIALIZED (
+					  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
+					    %3$s
+					  FROM i LEFT JOIN %1$s r ON r.id = i.id),
+					got AS (
+					  INSERT INTO %1$s AS r
+					    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
+					  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END
+					  FROM cur WHERE claimable ORDER BY id
+					  %4$s
+					  RETURNING r.id, r.fence, r.attempt),
+					"""
+			+ RESTORE_LOCK_TIMEOUT + """
+					SELECT id, known::text, fence, attempt, fingerprint, result,
+					  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
+					FROM cur WHERE NOT claimable""";
 
 	// A settled record matches, too: an owner may repeat its call after an error with
 	// an unknown outcome, which then changes nothing.
@@ -247,7 +292,9 @@ final class PostgresRecordSql {
 		String batchWait = lockWait.dividedBy(4).toMillis() + "ms";
 		StatementLimit limit = new StatementLimit(lockWait);
 		return new RecordSql(table, now).add(Name.INSERT, limit, INSERT.formatted(table))
-			.add(Name.CLAIM, limit, CLAIM.formatted(table, CLAIMABLE, TAKE_OVER))
+			.add(Name.CLAIM, limit, CLAIM_NEW.formatted(table, FREE, OWN.formatted("i")),
+					CLAIM.formatted(table, CLAIMABLE, TAKE_OVER))
+			.add(Name.INSERT_ALL, INSERT_ALL.formatted(table, batchWait, FREE, OWN.formatted("i")))
 			.add(Name.CLAIM_ALL, CLAIM_ALL.formatted(table, batchWait, CLAIMABLE, TAKE_OVER))
 			.add(Name.COMPLETE, COMPLETE.formatted(table))
 			.add(Name.COMPLETE_ALL, held(COMPLETE_HELD, table, batchWait, "result", "bytea", "'P', 'C'"))

@@ -104,11 +104,13 @@ final class RecordSql {
 	 * Add a statement that may wait for a lock, or replace it.
 	 * @param name its name
 	 * @param limit limits its time
-	 * @param text its text
+	 * @param texts the texts of the statements that are run one after the other
 	 * @return this object
 	 */
-	RecordSql add(Name name, StatementLimit limit, String text) {
-		this.statements.put(name, List.of(SqlStatement.of(text).limitedBy(limit)));
+	RecordSql add(Name name, StatementLimit limit, String... texts) {
+		add(name, texts);
+		this.statements.computeIfPresent(name,
+				(known, added) -> added.stream().map((statement) -> statement.limitedBy(limit)).toList());
 		return this;
 	}
 
@@ -157,6 +159,14 @@ final class RecordSql {
 		 * key if another transaction has interfered.
 		 */
 		CLAIM_ALL,
+
+		/**
+		 * Inserts records, and reads the existing ones that are not free. Parameter
+		 * {@code state}. Columns as for {@link #CLAIM_ALL}; no row for a key that is free
+		 * or with which another transaction has interfered. Absent if it would not be
+		 * faster than {@link #CLAIM_ALL}.
+		 */
+		INSERT_ALL,
 
 		/**
 		 * Completes a claim. Parameter {@code result}.

@@ -77,6 +77,22 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	Settlement noteFailure(ClaimRequest claim, Failure failure);
 
 	/**
+	 * Insert completed records for several keys into the current transaction, and answer
+	 * for existing records that are not free, in one round trip if the store can. Most
+	 * keys of a batch are new, and an insert is cheaper than a claim.
+	 * @param requests the requests, each key at most once
+	 * @return the answers, in the order of the requests; empty for a key that must be
+	 * claimed, and then the caller must roll the transaction back and call
+	 * {@link #claimAllInTransaction} in a new one
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * keys for too long and the store cannot tell which; the caller must then roll the
+	 * transaction back
+	 */
+	default List<Optional<Claim>> insertAll(List<ClaimRequest> requests) {
+		return claimAllInTransaction(requests, false).stream().map(Optional::of).toList();
+	}
+
+	/**
 	 * Claim several keys in the current transaction, each as {@link #claimInTransaction}
 	 * does, in one round trip if the store can.
 	 * @param requests the requests, each key at most once

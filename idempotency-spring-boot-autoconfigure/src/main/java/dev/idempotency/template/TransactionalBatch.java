@@ -4,6 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionStatus;
@@ -25,8 +26,9 @@ import dev.idempotency.template.IdempotencyListener.StoreCall;
 
 /**
  * The protocol of {@link Mode#TRANSACTIONAL} for one delivery of a batch: one statement
- * claims the keys of the whole batch in the transaction of the handler, and at most one
- * adds the results.
+ * inserts the keys of the whole batch in the transaction of the handler, and at most one
+ * adds the results. If a key has a record that is free, the transaction is rolled back,
+ * and the keys are claimed in a new one.
  * <p>
  * Claims of items that do not run, because an earlier item is blocked or because the
  * handler failed, are rolled back with their transaction. The other items are claimed in
@@ -114,10 +116,18 @@ final class TransactionalBatch<T> {
 		Object asked = this.run.subject(unanswered);
 		try {
 			try {
-				List<Claim> claims = this.calls.call(StoreCall.CLAIM, asked,
-						() -> this.store.claimAllInTransaction(List.copyOf(this.requests.values()), false));
+				List<ClaimRequest> all = List.copyOf(this.requests.values());
+				List<Optional<Claim>> claims = this.calls.call(StoreCall.CLAIM, asked, () -> this.store.insertAll(all));
+				if (claims.stream().anyMatch(Optional::isEmpty)) {
+					this.transactions.rollback(transaction, null);
+					transaction = begin(asked);
+					claims = this.calls.call(StoreCall.CLAIM, asked, () -> this.store.claimAllInTransaction(all, false))
+						.stream()
+						.map(Optional::of)
+						.toList();
+				}
 				for (int i = 0; i < claims.size(); i++) {
-					this.plan.item(unanswered.get(i)).setClaim(claims.get(i));
+					this.plan.item(unanswered.get(i)).setClaim(claims.get(i).orElseThrow());
 				}
 			}
 			catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {

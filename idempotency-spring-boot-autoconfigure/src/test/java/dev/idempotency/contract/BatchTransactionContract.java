@@ -3,6 +3,7 @@ package dev.idempotency.contract;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -10,6 +11,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import dev.idempotency.IdempotencyKey;
@@ -46,6 +48,36 @@ interface BatchTransactionContract extends TransactionContract {
 				State.COMPLETED);
 		assertThat(requests.stream().map((request) -> record(request.key())))
 			.allMatch((record) -> (record.completedAt() != null) == (record.state() == State.COMPLETED));
+	}
+
+	@Test
+	@Tag("promise-5")
+	default void insertsOfABatchReturnTheirAnswersInOrderAndAreCompletedAfterTheCommit() {
+		Batch batch = new Batch(this);
+		ClaimRequest first = batch.completed(null);
+		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(first), batch.known(Known.LIVE),
+				batch.known(batch.completed("a"), "b"), batch.absent());
+		List<Optional<Claim>> claims = commit(() -> store().insertAll(requests));
+		assertThat(claims.stream().map((claim) -> Batch.describe(claim.orElseThrow()))).containsExactly("attempt 1",
+				"completed with " + first.token(), "in progress", "mismatch", "attempt 1");
+		assertThat(requests.stream().map((request) -> record(request.key()).state())).containsExactly(State.COMPLETED,
+				State.COMPLETED, State.IN_PROGRESS, State.COMPLETED, State.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "FAILED", "EXPIRED" })
+	@Tag("promise-4")
+	default void insertsOfABatchClaimAFreeRecordOrLeaveIt(Known known) {
+		Batch batch = new Batch(this);
+		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(known));
+		rollBack(() -> {
+			List<Optional<Claim>> claims = store().insertAll(requests);
+			assertThat(claims.get(0)).isPresent();
+			assertThat(claims.get(1)).satisfiesAnyOf((claim) -> assertThat(claim).isEmpty(),
+					(claim) -> assertThat(Batch.describe(claim.orElseThrow())).isEqualTo("attempt 2"));
+		});
+		assertThat(commit(() -> store().claimAllInTransaction(requests, false)).stream().map(Batch::describe))
+			.containsExactly("attempt 1", "attempt 2");
 	}
 
 	@ParameterizedTest

@@ -100,6 +100,10 @@ class BatchContentionTests {
 		List<ClaimRequest> batch = keys.stream().map(TestDatabase::request).toList();
 		if (inTransaction) {
 			transactions.executeWithoutResult((status) -> {
+				patient.insertAll(batch);
+				status.setRollbackOnly();
+			});
+			transactions.executeWithoutResult((status) -> {
 				patient.claimAllInTransaction(batch, false);
 				status.setRollbackOnly();
 			});
@@ -155,6 +159,8 @@ class BatchContentionTests {
 		transactions.executeWithoutResult((status) -> {
 			inside.execute("SET LOCAL lock_timeout = '7s'");
 			store.claimAll(this.requests.subList(0, 2));
+			store.insertAll(this.requests);
+			assertThat(inside.queryForObject("SHOW lock_timeout", String.class)).isEqualTo("7s");
 			store.claimAllInTransaction(this.requests, false);
 			assertThat(inside.queryForObject("SHOW lock_timeout", String.class)).isEqualTo("7s");
 			store.claimAllInTransaction(this.requests.subList(0, 2), true);

@@ -10,6 +10,8 @@ import net.ttddyy.dsproxy.support.ProxyDataSourceBuilder;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -74,10 +76,18 @@ class BatchStatementTests {
 			.isOne();
 	}
 
-	@Test
-	void batchInATransactionCostsOneStatementToClaimAndOneForItsResults() {
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	void batchInATransactionCostsOneStatementToClaimAndOneForItsResults(boolean insert) {
 		transactions.executeWithoutResult((status) -> {
-			assertThat(count(() -> store.claimAllInTransaction(this.requests, false))).isOne();
+			assertThat(count(() -> {
+				if (insert) {
+					store.insertAll(this.requests);
+				}
+				else {
+					store.claimAllInTransaction(this.requests, false);
+				}
+			})).isOne();
 			assertThat(count(() -> store.storeResults(completions(this.requests)))).isOne();
 		});
 	}
@@ -108,6 +118,7 @@ class BatchStatementTests {
 			store.renewAll(List.of());
 			store.noteFailures(List.of(), FAILURE);
 			transactions.executeWithoutResult((status) -> {
+				store.insertAll(List.of());
 				store.claimAllInTransaction(List.of(), true);
 				store.storeResults(List.of());
 			});
