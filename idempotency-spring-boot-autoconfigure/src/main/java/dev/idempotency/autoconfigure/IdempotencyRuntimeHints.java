@@ -25,6 +25,8 @@ final class IdempotencyRuntimeHints implements RuntimeHintsRegistrar {
 		invocable(hints, classLoader, CONSUMER, "callbackForAsyncFailure");
 		invocable(hints, classLoader, CONSUMER, "removeOffsetsInBatch");
 		accessible(hints, classLoader, CONSUMER, "offsetsInThisBatch");
+		accessible(hints, classLoader, CONSUMER, "consumerPaused");
+		accessible(hints, classLoader, CONSUMER, "pausedForAsyncAcks");
 		accessible(hints, classLoader, "org.springframework.kafka.listener.AbstractMessageListenerContainer",
 				"pauseRequestedPartitions");
 	}

@@ -31,8 +31,8 @@ final class PostgresDialect implements Dialect {
 	// Connection, resources, operator intervention, system.
 	private static final List<String> OUTAGE = List.of("08", "53", "57", "58");
 
-	// The time-out ends the turn of a host that is gone or frozen. A shorter one of
-	// the server would end the pause.
+	// The timeout ends the cleanup turn of a host that is gone or frozen. A shorter
+	// one of the server would end the pause.
 	private static final String CLEANUP_TURN = """
 			SELECT pg_try_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), hashoid('%1$s'::regclass)),
 			  set_config('idle_in_transaction_session_timeout', :silence, true)""";
@@ -118,8 +118,8 @@ final class PostgresDialect implements Dialect {
 	}
 
 	/**
-	 * Reads from the driver what JDBC does not tell. A class of its own, because the
-	 * driver is optional.
+	 * Reads from the driver what JDBC does not tell. It is a class of its own, because
+	 * the driver is optional.
 	 */
 	private static final class Driver {
 

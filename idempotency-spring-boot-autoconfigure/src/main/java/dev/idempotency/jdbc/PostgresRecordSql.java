@@ -7,9 +7,9 @@ import dev.idempotency.jdbc.RecordSql.Name;
 
 /**
  * The statements for records in PostgreSQL. Those for several records sort by the id
- * before they lock. A plan may be made while the table is empty and be kept when it is
- * full: {@code LIMIT (SELECT NULL::bigint)}, a limit that the planner does not know and
- * that limits nothing, makes it expect few rows and use the index.
+ * before they lock. PostgreSQL may cache a plan that it made for an empty table.
+ * {@code LIMIT (SELECT NULL::bigint)} does not limit the rows, but its value is unknown
+ * to the planner, which then expects few rows and uses the index.
  */
 final class PostgresRecordSql {
 
@@ -163,8 +163,8 @@ final class PostgresRecordSql {
 			  error_message = CASE WHEN state = 'P' THEN :message::text ELSE error_message END
 			WHERE id = :id AND token = :token AND state IN ('P', 'F')""";
 
-	// A partition is dropped by expires_at, so that the column must not be before the
-	// lease. While it is later anyway the update stays heap-only.
+	// A partition is dropped by expires_at, so the value must not be before the end of
+	// the lease. While it is later anyway, the update stays heap-only.
 	private static final String RENEW = """
 			UPDATE %1$s AS t SET (lease_until, expires_at) = (
 			  SELECT l.until, greatest(t.expires_at, l.until)

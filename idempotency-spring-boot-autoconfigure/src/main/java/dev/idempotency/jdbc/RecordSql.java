@@ -175,8 +175,8 @@ final class RecordSql {
 
 		/**
 		 * Completes several claims. Parameter {@code result}. A second statement, here
-		 * and in the next three, is run after the first one has waited for a lock in
-		 * vain.
+		 * and in the next three, is run if a concurrent transaction makes the first one
+		 * fail.
 		 */
 		COMPLETE_ALL,
 
@@ -226,7 +226,7 @@ final class RecordSql {
 		/**
 		 * Records one failure for several keys that are free and returns their ids.
 		 * Parameters {@code type} and {@code message}, one value each. The last statement
-		 * is run for each key after the first one has waited for a lock in vain.
+		 * is run for each key if a concurrent transaction makes the first one fail.
 		 */
 		NOTE_FAILURES,
 

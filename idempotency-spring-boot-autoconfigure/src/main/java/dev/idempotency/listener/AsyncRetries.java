@@ -32,13 +32,13 @@ import dev.idempotency.listener.error.BlockedRecordHandling;
  * <li>A record whose result has failed is acknowledged before it is retried, so that a
  * crash or a rebalance during the retries loses it. Here, its acknowledgment is withheld
  * until the error handler has recovered the record or a retry has succeeded.
- * <li>The consumers of a container share one listener adapter, which hands all failures
+ * <li>The consumers of a container share one listener adapter, which reports all failures
  * to the consumer that was created last. That consumer cannot seek in the partitions of
  * the others. Here, each failure is handed to the consumer that has delivered the record.
- * <li>A consumer skips the records behind a failed one, and forgets to return to them
- * after a retry that has succeeded. Here, they are skipped while the record is retried,
- * and the consumer then seeks to the next record. The container never learns of the
- * retry, so it does not skip records itself.
+ * <li>A consumer skips the records behind a failed one, and does not seek back to them
+ * after a successful retry. Here, they are skipped while the record is retried, and the
+ * consumer then seeks to the next record. The container is not notified of the retry, so
+ * it does not skip records itself.
  * <li>The result of a later record that arrives during the retry moves the position
  * behind the failed record, by its failure or its acknowledgment. A later record is
  * redelivered with the failed one, so its earlier result is ignored.
@@ -125,6 +125,18 @@ final class AsyncRetries {
 				current.retried.remove(partition);
 				current.ignoreFrom(partition, 0);
 			});
+		}
+	}
+
+	/**
+	 * Note that partitions have been assigned to the consumer of this thread. When Spring
+	 * Kafka pauses a consumer because of a missing result, and a cooperative rebalance
+	 * revokes that record's partition, it forgets that the other partitions are paused.
+	 */
+	void assigned() {
+		AsyncConsumer current = this.consumer.get();
+		if (current != null) {
+			current.keepPaused();
 		}
 	}
 
@@ -411,20 +423,29 @@ final class AsyncRetries {
 
 		private final Method forget;
 
+		private final Field paused;
+
+		private final Field waiting;
+
 		// The deliveries that are not acknowledged, by their offsets.
 		private final Map<TopicPartition, ConcurrentNavigableMap<Long, AsyncDelivery>> deliveries = new ConcurrentHashMap<>();
 
 		// The offset of the record that is retried.
 		private final Map<TopicPartition, Long> retried = new ConcurrentHashMap<>();
 
-		private AsyncConsumer(Object target, Method report, Field unacknowledgedOffsets, Method forget) {
+		private AsyncConsumer(Object target, Method report, Field unacknowledgedOffsets, Method forget, Field paused,
+				Field waiting) {
 			this.target = target;
 			this.report = report;
 			this.unacknowledgedOffsets = unacknowledgedOffsets;
 			this.forget = forget;
+			this.paused = paused;
+			this.waiting = waiting;
 			ReflectionUtils.makeAccessible(report);
 			ReflectionUtils.makeAccessible(unacknowledgedOffsets);
 			ReflectionUtils.makeAccessible(forget);
+			ReflectionUtils.makeAccessible(paused);
+			ReflectionUtils.makeAccessible(waiting);
 		}
 
 		static @Nullable AsyncConsumer of(Object target) {
@@ -432,8 +453,10 @@ final class AsyncRetries {
 					ConsumerRecord.class, RuntimeException.class);
 			Field offsets = ReflectionUtils.findField(target.getClass(), "offsetsInThisBatch", Map.class);
 			Method forget = ReflectionUtils.findMethod(target.getClass(), "removeOffsetsInBatch", Iterable.class);
-			return (report != null && offsets != null && forget != null)
-					? new AsyncConsumer(target, report, offsets, forget) : null;
+			Field paused = ReflectionUtils.findField(target.getClass(), "consumerPaused", boolean.class);
+			Field waiting = ReflectionUtils.findField(target.getClass(), "pausedForAsyncAcks", boolean.class);
+			return (report != null && offsets != null && forget != null && paused != null && waiting != null)
+					? new AsyncConsumer(target, report, offsets, forget, paused, waiting) : null;
 		}
 
 		void add(AsyncDelivery delivery) {
@@ -480,6 +503,13 @@ final class AsyncRetries {
 		void forget(List<? extends ConsumerRecord<?, ?>> records) {
 			synchronized (this.target) {
 				ReflectionUtils.invokeMethod(this.forget, this.target, records);
+			}
+		}
+
+		// The container then resumes all partitions when no result is missing.
+		void keepPaused() {
+			if (Boolean.TRUE.equals(ReflectionUtils.getField(this.waiting, this.target))) {
+				ReflectionUtils.setField(this.paused, this.target, true);
 			}
 		}
 

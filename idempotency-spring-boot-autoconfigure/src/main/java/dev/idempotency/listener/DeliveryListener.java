@@ -3,6 +3,7 @@ package dev.idempotency.listener;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -102,6 +103,12 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 			this.listeners.asyncRetries().revoked(partitions);
 		}
 		super.onPartitionsRevoked(partitions);
+	}
+
+	@Override
+	public void onPartitionsAssigned(Map<TopicPartition, Long> assignments, ConsumerSeekCallback callback) {
+		this.listeners.asyncRetries().assigned();
+		super.onPartitionsAssigned(assignments, callback);
 	}
 
 	@Override

@@ -17,6 +17,7 @@ import java.util.stream.Stream;
 
 import org.aopalliance.intercept.MethodInterceptor;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -36,9 +37,11 @@ import org.springframework.core.Ordered;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.KafkaListenerErrorHandler;
+import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.converter.MessagingMessageConverter;
 import org.springframework.util.backoff.FixedBackOff;
 import reactor.core.publisher.Mono;
@@ -65,6 +68,9 @@ class AsyncRetryTests {
 
 	private static final int LOADED = 20;
 
+	private static final String COOPERATIVE = "partition.assignment.strategy:"
+			+ "org.apache.kafka.clients.consumer.CooperativeStickyAssignor";
+
 	private final Map<String, String> topics = new ConcurrentHashMap<>();
 
 	private ConfigurableApplicationContext context;
@@ -76,7 +82,7 @@ class AsyncRetryTests {
 		TestApp app = TestApp.of(Listeners.class, SlowRetries.class, Limits.class, Both.class, DeadLetters.class)
 			.with("spring.kafka.listener.concurrency", 2);
 		for (String name : List.of("future", "mono", "excluded", "staying", "handled", "slow", "throwing", "both",
-				"limited")) {
+				"limited", "cooperative")) {
 			String topic = Servers.newTopic(name, 2);
 			Servers.addTopics(2, topic + "-dead");
 			this.topics.put(name, topic);
@@ -163,6 +169,26 @@ class AsyncRetryTests {
 		AsyncCommits.await(topic, 0);
 		assertThat(this.listeners.count(name, failed)).isEqualTo(2);
 		assertThat(this.listeners.count(name, later)).isEqualTo((succeeds && !name.equals("excluded")) ? 1 : 2);
+	}
+
+	@Test
+	void keptPartitionIsReadAfterACooperativeRebalanceHasRevokedTheOnlyOneWithAPendingResult() {
+		String topic = this.topics.get("cooperative");
+		send("cooperative", 0, "before");
+		await().atMost(PATIENCE).until(() -> this.listeners.count("cooperative", "before") == 1);
+		AsyncCommits.awaitAll(topic);
+		CompletableFuture<Void> pending = this.listeners.hold("pending#1");
+		send("cooperative", 1, "pending");
+		await().atMost(PATIENCE).until(() -> this.listeners.count("cooperative", "pending") == 1);
+		MessageListenerContainer second = Objects
+			.requireNonNull(this.context.getBean(KafkaListenerEndpointRegistry.class).getListenerContainer("second"));
+		second.start();
+		await().atMost(PATIENCE)
+			.until(() -> List.of(new TopicPartition(topic, 1)).equals(second.getAssignedPartitions()));
+		send("cooperative", 0, "kept");
+		await().atMost(PATIENCE).until(() -> this.listeners.count("cooperative", "kept") == 1);
+		pending.complete(null);
+		AsyncCommits.awaitAll(topic);
 	}
 
 	@Test
@@ -354,6 +380,15 @@ class AsyncRetryTests {
 		@KafkaListener(topics = "${topic.limited}", groupId = "${topic.limited}")
 		CompletableFuture<Void> limited(String value) {
 			return handle("limited", value);
+		}
+
+		@Idempotent
+		@KafkaListener(topics = "${topic.cooperative}", groupId = "${topic.cooperative}", concurrency = "1",
+				properties = COOPERATIVE)
+		@KafkaListener(id = "second", topics = "${topic.cooperative}", groupId = "${topic.cooperative}",
+				concurrency = "1", autoStartup = "false", properties = COOPERATIVE)
+		CompletableFuture<Void> cooperative(String value) {
+			return handle("cooperative", value);
 		}
 
 		@Idempotent
