@@ -22,6 +22,9 @@ import dev.idempotency.jdbc.RecordSql.Name;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Fingerprint;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
  * Claims keys: one key or several keys with one statement. A statement inserts a record,
@@ -103,6 +106,27 @@ final class JdbcClaims {
 			.map((request) -> Optional.ofNullable(claims.get(request.key().id()))
 				.filter((claim) -> claim != RACES_LOST))
 			.toList();
+	}
+
+	/**
+	 * Complete a claim and claim another key with one statement.
+	 * @param connection the connection
+	 * @param completion the completion
+	 * @param next the other key
+	 * @return both answers, empty if the claim is not completed
+	 * @throws SQLException if the database refuses the statement or is unavailable
+	 */
+	Optional<CompletionAndClaim> completeAndClaim(Connection connection, Completion completion, ClaimRequest next)
+			throws SQLException {
+		Parameters parameters = Parameters.of(next)
+			.with("done", completion.claim().key().id())
+			.with("donetoken", completion.claim().token())
+			.with("result", completion.result());
+		return this.sql.get(Name.COMPLETE_AND_CLAIM)
+			.first(connection, parameters,
+					(row) -> row.getBoolean("settled") ? Optional.of(claim(row, next)) : Optional.<Claim>empty())
+			.flatMap((claim) -> claim)
+			.map((claim) -> new CompletionAndClaim(Settlement.SETTLED, claim));
 	}
 
 	/**

@@ -23,6 +23,7 @@ import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 
@@ -180,6 +181,22 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		List<ClaimRequest> owned = claims(completions);
 		return this.settlements.settleAll(Name.COMPLETE_ALL, owned,
 				Parameters.of(owned).withBytes("result", completions, Completion::result));
+	}
+
+	@Override
+	public boolean supportsClaimAhead() {
+		return this.sql.has(Name.COMPLETE_AND_CLAIM);
+	}
+
+	@Override
+	public CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
+		if (!supportsClaimAhead()) {
+			return TransactionalIdempotencyStore.super.completeAndClaim(completion, next);
+		}
+		return this.executor
+			.autonomous(this.timeout, (connection) -> this.claims.completeAndClaim(connection, completion, next))
+			// Its repetition finds out why the claim is not completed.
+			.orElseGet(() -> new CompletionAndClaim(complete(completion.claim(), completion.result()), null));
 	}
 
 	@Override

@@ -49,7 +49,7 @@ final class PostgresDialect implements Dialect {
 	@Override
 	public RecordSql records(TableName table, Duration lockWait) {
 		return (this.layout == Layout.PARTITIONED) ? PartitionedRecordSql.of(table, lockWait)
-				: PostgresRecordSql.of(table, lockWait);
+				: PostgresRecordSql.single(table, lockWait);
 	}
 
 	@Override

@@ -157,6 +157,41 @@ final class PostgresRecordSql {
 			  result = CASE WHEN state = 'P' THEN :result::bytea ELSE result END
 			WHERE id = :id AND token = :token AND state IN ('P', 'C')""";
 
+	// The completion comes first: the claim reads the row that it returns. The time limit
+	// for locks ends with the statement, which is a transaction of its own.
+	private static final String COMPLETE_AND_CLAIM = """
+			WITH c AS MATERIALIZED (SELECT set_config('lock_timeout', '%2$s', true) AS wait),
+			done AS (
+			  UPDATE %1$s AS t SET state = 'C', lease_until = NULL,
+			    completed_at = CASE WHEN t.state = 'P' THEN clock_timestamp() ELSE t.completed_at END,
+			    result = CASE WHEN t.state = 'P' THEN :result::bytea ELSE t.result END
+			  FROM c WHERE c.wait IS NOT NULL AND t.id = :done AND t.token = :donetoken AND t.state IN ('P', 'C')
+			  RETURNING t.id),
+			i AS MATERIALIZED (
+			  SELECT :id::uuid AS id, :scope::text AS scope, :key::text AS key, :token::uuid AS token,
+			    :fingerprint::bytea AS fp, :lease::bigint * interval '1 ms' AS lease,
+			    :retention::bigint * interval '1 ms' AS retention, clock_timestamp() AS n
+			  FROM done),
+			cur AS MATERIALIZED (
+			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
+			    %3$s
+			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
+			got AS (
+			  INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
+			  SELECT id, scope, key, 'P', 1, 1, token, fp, n + lease, n, n + retention FROM cur WHERE claimable
+			  %4$s
+			  RETURNING r.fence, r.attempt)
+			SELECT true AS settled, 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result,
+			  NULL::bigint AS left_ms
+			FROM got
+			UNION ALL
+			SELECT true, known::text, fence, attempt, fingerprint, result,
+			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
+			FROM cur WHERE NOT claimable
+			UNION ALL
+			SELECT EXISTS (SELECT FROM done), 'R', NULL, NULL, NULL, NULL, NULL
+			WHERE NOT EXISTS (SELECT FROM got) AND NOT EXISTS (SELECT FROM cur WHERE NOT claimable)""";
+
 	private static final String FAIL = """
 			UPDATE %1$s SET state = 'F', lease_until = NULL,
 			  error_type = CASE WHEN state = 'P' THEN :type::text ELSE error_type END,
@@ -285,6 +320,25 @@ final class PostgresRecordSql {
 	private PostgresRecordSql() {
 	}
 
+	/**
+	 * The statements for a single table.
+	 * @param table the table
+	 * @param lockWait how long a statement may wait for a lock
+	 * @return the statements
+	 */
+	static RecordSql single(TableName table, Duration lockWait) {
+		// The completion waits together with the claim, and is repeated alone afterwards.
+		String aheadWait = lockWait.dividedBy(10).toMillis() + "ms";
+		return of(table, lockWait).add(Name.COMPLETE_AND_CLAIM,
+				COMPLETE_AND_CLAIM.formatted(table, aheadWait, CLAIMABLE, TAKE_OVER));
+	}
+
+	/**
+	 * The statements that are the same for a single and for a partitioned table.
+	 * @param table the table
+	 * @param lockWait how long a statement may wait for a lock
+	 * @return the statements
+	 */
 	static RecordSql of(TableName table, Duration lockWait) {
 		String now = "clock_timestamp()";
 		String wait = lockWait.toMillis() + "ms";

@@ -181,6 +181,15 @@ final class RecordSql {
 		COMPLETE_ALL,
 
 		/**
+		 * Completes a claim and then claims another key. Parameters: those of
+		 * {@link #CLAIM} for the other key, {@code done} and {@code donetoken}, the id
+		 * and the token of the claim, and {@code result}. Columns: settled, whether the
+		 * claim is completed, and those of {@link #CLAIM}. If it is not completed, the
+		 * other key is not claimed. Absent if one statement cannot do both.
+		 */
+		COMPLETE_AND_CLAIM,
+
+		/**
 		 * Records the failure of a claim. Parameters {@code type} and {@code message}.
 		 */
 		FAIL,

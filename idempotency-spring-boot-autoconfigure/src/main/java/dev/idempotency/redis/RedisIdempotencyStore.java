@@ -21,6 +21,7 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -135,6 +136,22 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 			.stream()
 			.map(Replies::settlement)
 			.toList();
+	}
+
+	// The confirmation of the replicas needs a connection of its own.
+	@Override
+	public boolean supportsClaimAhead() {
+		return this.replicated == null;
+	}
+
+	@Override
+	public CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
+		if (this.replicated != null) {
+			return IdempotencyStore.super.completeAndClaim(completion, next);
+		}
+		List<byte[]> replies = this.connections
+			.runAll(List.of(this.scripts.complete(completion), this.scripts.claim(next)));
+		return new CompletionAndClaim(Replies.settlement(replies.get(0)), Replies.claim(next, replies.get(1)));
 	}
 
 	@Override

@@ -185,6 +185,32 @@ public interface IdempotencyStore {
 	}
 
 	/**
+	 * Return whether {@link #completeAndClaim} takes one round trip. Otherwise it is not
+	 * called.
+	 * @return whether a consumer may claim the key of its next record ahead
+	 */
+	default boolean supportsClaimAhead() {
+		return false;
+	}
+
+	/**
+	 * Record that an operation has completed, as {@link #complete} does, and claim the
+	 * key of another one, as {@link #claim} does, in one round trip. The claim must not
+	 * delay the completion for long: it waits for a lock only briefly, and it may return
+	 * {@link Claim.InProgress} instead of being repeated after a lost race.
+	 * @param completion the completion
+	 * @param next the request for another key than that of the completion
+	 * @return both answers
+	 * @throws RuntimeException if the outcome of either is unknown, or if the store
+	 * refuses either of them. Both may have taken effect nevertheless. The caller then
+	 * repeats the completion alone and releases the key
+	 */
+	default CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
+		Settlement settlement = complete(completion.claim(), completion.result());
+		return new CompletionAndClaim(settlement, (settlement == Settlement.SETTLED) ? claim(next) : null);
+	}
+
+	/**
 	 * Record that the handler of several operations failed, each as {@link #fail} does,
 	 * in one round trip if the store can.
 	 * @param claims the requests that acquired the keys; at most one of several requests
@@ -279,6 +305,18 @@ public interface IdempotencyStore {
 	 * @since 0.1.0
 	 */
 	record Completion(ClaimRequest claim, byte @Nullable [] result) {
+
+	}
+
+	/**
+	 * The answers to a completion and to the claim of another key.
+	 *
+	 * @param settlement whether the caller still owned the key of the completion
+	 * @param claim the answer to the claim, {@code null} if the key was not claimed
+	 * because the completion was not settled
+	 * @since 0.1.0
+	 */
+	record CompletionAndClaim(Settlement settlement, @Nullable Claim claim) {
 
 	}
 
