@@ -48,7 +48,7 @@ public final class IdempotencyKafkaAutoConfiguration {
 		}
 		ListenerSettingsFactory.Defaults defaults = new ListenerSettingsFactory.Defaults(properties.mode(),
 				properties.lease(), properties.retention(), properties.store().timeout(), properties.key().headers(),
-				properties.key().onMissing());
+				properties.key().onMissing(), properties.claimAhead());
 		return new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
 				IdempotencyListener.all(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
 				new HandlerTransactions(beanFactory, transactions));

@@ -24,6 +24,9 @@ import dev.idempotency.outbox.OutboxStore;
  * be shorter than the session timeout of the consumers.
  * @param retention Duration for which the key of a completed operation is stored, counted
  * from its claim. Should exceed the retention of the topics.
+ * @param claimAhead Whether a listener of single records in leased mode claims the key of
+ * its next record together with the completion of the current one. Saves a round trip for
+ * each new record.
  * @param store Settings of the store, whatever its type.
  * @param key Settings of the idempotency key.
  * @param jdbc Settings of the JDBC store.
@@ -36,10 +39,10 @@ import dev.idempotency.outbox.OutboxStore;
  */
 @ConfigurationProperties("idempotency")
 public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @DefaultValue("auto") Mode mode,
-		@DefaultValue("30s") Duration lease, @DefaultValue("7d") Duration retention, @DefaultValue Store store,
-		@DefaultValue Key key, @DefaultValue Jdbc jdbc, @DefaultValue Redis redis,
-		@DefaultValue CircuitBreaker circuitBreaker, @DefaultValue Cache cache, @DefaultValue Cleanup cleanup,
-		@DefaultValue Outbox outbox) {
+		@DefaultValue("30s") Duration lease, @DefaultValue("7d") Duration retention,
+		@DefaultValue("true") boolean claimAhead, @DefaultValue Store store, @DefaultValue Key key,
+		@DefaultValue Jdbc jdbc, @DefaultValue Redis redis, @DefaultValue CircuitBreaker circuitBreaker,
+		@DefaultValue Cache cache, @DefaultValue Cleanup cleanup, @DefaultValue Outbox outbox) {
 
 	/**
 	 * Settings of the store, whatever its type.

@@ -4,6 +4,7 @@ import java.lang.reflect.Field;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.aot.hint.ExecutableMode;
+import org.springframework.aot.hint.MemberCategory;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
 import org.springframework.util.ClassUtils;
@@ -24,6 +25,10 @@ final class IdempotencyRuntimeHints implements RuntimeHintsRegistrar {
 				"getRecordFilterStrategy");
 		invocable(hints, classLoader, CONSUMER, "callbackForAsyncFailure");
 		invocable(hints, classLoader, CONSUMER, "removeOffsetsInBatch");
+		// The consumer creates it by its class.
+		hints.reflection()
+			.registerTypeIfPresent(classLoader, "dev.idempotency.listener.PolledRecordsInterceptor",
+					MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS);
 		accessible(hints, classLoader, CONSUMER, "offsetsInThisBatch");
 		accessible(hints, classLoader, CONSUMER, "consumerPaused");
 		accessible(hints, classLoader, CONSUMER, "pausedForAsyncAcks");

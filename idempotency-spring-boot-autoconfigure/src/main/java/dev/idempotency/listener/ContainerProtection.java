@@ -16,6 +16,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.kafka.config.AbstractKafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerEndpoint;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
@@ -127,6 +128,9 @@ final class ContainerProtection {
 			warn(method, scope, listenerSettings);
 			scopes.add(scope);
 			listeners.put(method, shape.protect(listenerSettings));
+			if (main == container && mayClaimAhead(endpoint, container, shape, listenerSettings)) {
+				lookAhead(container, factory);
+			}
 			this.listenerScopes.add(scope, listenerSettings.template().store());
 			this.retentions.add(listenerSettings.name(), container.getContainerProperties(),
 					listenerSettings.retention());
@@ -135,6 +139,23 @@ final class ContainerProtection {
 		this.listenerScopes.check(readers);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container,
 				new ProtectedListeners(targetClass, listeners, scopes, this.acknowledgments.create(container)));
+	}
+
+	// A record of a retry topic waits for its time, and the method that receives the next
+	// record of a class with several methods is not known.
+	private boolean mayClaimAhead(KafkaListenerEndpoint endpoint, MessageListenerContainer container,
+			ListenerShape shape, ListenerSettings listener) {
+		return this.settings.claimAhead() && listener.mode() == Mode.LEASED && !shape.batch() && shape.async() == null
+				&& !shape.kafkaTransaction() && !ListenerShape.isManual(container.getContainerProperties().getAckMode())
+				&& !(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>)
+				&& listener.template().supportsClaimAhead() && listener.operations().canResolveAhead();
+	}
+
+	private static void lookAhead(MessageListenerContainer container, KafkaListenerContainerFactory<?> factory) {
+		if (factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known
+				&& known.getConsumerFactory() != null) {
+			PolledRecordsInterceptor.install(container.getContainerProperties(), known.getConsumerFactory());
+		}
 	}
 
 	// Spring Kafka registers the main container before those of its retry topics.

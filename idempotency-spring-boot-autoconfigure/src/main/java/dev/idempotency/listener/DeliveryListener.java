@@ -70,6 +70,7 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		Delivery delivery = new Delivery(this.listeners, records, (this instanceof Records)
 				? this.listeners.asyncRetries().begin(records.get(0), acknowledgment) : acknowledgment);
 		BlockedRecordHandling.beginDelivery(this.transactional);
+		LookAhead lookAhead = (this instanceof Records) ? LookAhead.begin(records.get(0)) : null;
 		Delivery previous = Delivery.bind(delivery);
 		try {
 			listener.accept(delivery.acknowledgment());
@@ -82,6 +83,9 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		}
 		finally {
 			Delivery.unbind(delivery, previous);
+			if (lookAhead != null) {
+				lookAhead.end();
+			}
 			delivery.endAsync();
 			// The container asks the error handler of a batch whether it seeks by itself.
 			if (this instanceof Records) {
@@ -99,6 +103,7 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 
 	@Override
 	public void onPartitionsRevoked(@Nullable Collection<TopicPartition> partitions) {
+		LookAhead.release();
 		if (partitions != null) {
 			this.listeners.asyncRetries().revoked(partitions);
 		}
@@ -113,6 +118,7 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 
 	@Override
 	public void unregisterSeekCallback() {
+		LookAhead.close();
 		this.listeners.asyncRetries().unregister();
 		super.unregisterSeekCallback();
 	}

@@ -79,6 +79,10 @@ public final class ListenerSettingsFactory {
 		return this.defaults.storeTimeout();
 	}
 
+	boolean claimAhead() {
+		return this.defaults.claimAhead();
+	}
+
 	String resolve(String text) {
 		String resolved = this.placeholders.resolveStringValue(text);
 		return (resolved != null) ? resolved : "";
@@ -181,9 +185,11 @@ public final class ListenerSettingsFactory {
 	 * @param keyHeaders the names of the headers that may hold the key, in order;
 	 * {@code a+b} is a key of two headers
 	 * @param onMissingKey the policy for records without a usable key
+	 * @param claimAhead whether a listener of single records in leased mode claims the
+	 * key of its next record together with the completion of the current one
 	 */
 	public record Defaults(Mode mode, Duration lease, Duration retention, Duration storeTimeout,
-			List<String> keyHeaders, MissingKeyPolicy onMissingKey) {
+			List<String> keyHeaders, MissingKeyPolicy onMissingKey, boolean claimAhead) {
 
 		public Defaults {
 			Assert.isTrue(onMissingKey != MissingKeyPolicy.DEFAULT, "'onMissingKey' must name a policy");

@@ -60,13 +60,14 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 		delivery.begin(operation.key());
 		try {
 			IdempotentResult<Object> executed = this.settings.template()
-				.execute(operation, this.settings.codec(), this.settings.boundary(), () -> {
-					Object result = proceed(invocation, delivery);
-					if (this.check != null && delivery.isUnacknowledged()) {
-						throw this.check.failure(operation);
-					}
-					return result;
-				});
+				.execute(operation, this.settings.codec(), this.settings.boundary(), LookAhead.claims(this.settings),
+						() -> {
+							Object result = proceed(invocation, delivery);
+							if (this.check != null && delivery.isUnacknowledged()) {
+								throw this.check.failure(operation);
+							}
+							return result;
+						});
 			delivery.completed(executed.duplicate());
 			return executed.result();
 		}

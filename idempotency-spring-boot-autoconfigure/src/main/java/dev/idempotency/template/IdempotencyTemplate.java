@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -58,6 +59,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final AsyncSettlements asynchronous;
 
+	private final ClaimsAhead claimsAhead;
+
 	private final LeasedProtocol leased;
 
 	private final @Nullable TransactionalProtocol transactional;
@@ -82,6 +85,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				Threads.named("pending"));
 		this.asynchronous = new AsyncSettlements(this.settlements, this.results, Threads.named("settlements"),
 				Threads.named("answers"));
+		this.claimsAhead = new ClaimsAhead(calls, this.cache, this.settlements, Threads.named("ahead"));
 		this.leased = new LeasedProtocol(store, calls, this.cache, this.settlements, this.asynchronous, this.results);
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
@@ -124,6 +128,26 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	/**
+	 * Whether a {@link ClaimAhead} is supported.
+	 * @return whether the store completes an operation and claims the next one in one
+	 * round trip
+	 */
+	public boolean supportsClaimAhead() {
+		return this.leasesSupported && this.store.supportsClaimAhead();
+	}
+
+	/**
+	 * Create the claim ahead of a thread that runs operations one after the other.
+	 * @param next supplies the operation that this thread will run next, or {@code null};
+	 * called when a handler has returned
+	 * @return the claim
+	 */
+	public ClaimAhead claimAhead(Supplier<@Nullable IdempotentOperation> next) {
+		Assert.state(supportsClaimAhead(), "The store does not support a claim ahead");
+		return new ClaimAhead(this.claimsAhead, next);
+	}
+
+	/**
 	 * Run an operation with {@link TransactionBoundary#DEFAULT}.
 	 * @param operation the operation
 	 * @param codec writes and reads the stored result
@@ -160,9 +184,28 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			TransactionBoundary boundary, Handler<T, E> handler) throws E {
+		return execute(operation, codec, boundary, null, handler);
+	}
+
+	/**
+	 * Run an operation as
+	 * {@link #execute(IdempotentOperation, ResultCodec, TransactionBoundary, Handler)}
+	 * does, and claim the key of the next operation of this thread when it has completed.
+	 * @param operation the operation
+	 * @param codec writes and reads the stored result
+	 * @param boundary the transaction in which the handler runs
+	 * @param ahead the claim of this thread, {@code null} to claim nothing ahead
+	 * @param handler the handler
+	 * @param <T> the type of the result
+	 * @param <E> the type of the exception that the handler throws
+	 * @return the result of this or of the first execution
+	 * @throws E if the handler throws it
+	 */
+	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
+			TransactionBoundary boundary, @Nullable ClaimAhead ahead, Handler<T, E> handler) throws E {
 		Invocation<T, E> invocation = new Invocation<>(operation, handler, this.listener, this.contexts);
 		try {
-			IdempotentResult<T> result = execute(invocation, codec, boundary);
+			IdempotentResult<T> result = execute(invocation, codec, boundary, ahead);
 			invocation.ended(result);
 			return result;
 		}
@@ -177,14 +220,14 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	private <T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
-			TransactionBoundary boundary) throws E {
+			TransactionBoundary boundary, @Nullable ClaimAhead ahead) throws E {
 		IdempotentOperation operation = invocation.operation();
 		try {
 			Claim.Completed known = this.cache.find(operation);
 			if (known != null) {
 				return StoredResults.replay(operation, known, codec);
 			}
-			return (operation.mode() == Mode.LEASED) ? leased().execute(invocation, codec, boundary)
+			return (operation.mode() == Mode.LEASED) ? leased().execute(invocation, codec, boundary, ahead)
 					: transactional().execute(invocation, codec, boundary);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
@@ -428,6 +471,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			this.transactional.close();
 		}
 		this.asynchronous.close();
+		this.claimsAhead.close();
 		this.settlements.close();
 		// Leases are renewed until all claims are settled.
 		this.leases.close();

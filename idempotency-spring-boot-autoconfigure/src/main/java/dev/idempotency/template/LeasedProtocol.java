@@ -24,7 +24,8 @@ import dev.idempotency.template.TransactionBoundary.Deferral;
  * <li>run the handler, while its lease is renewed;</li>
  * <li>complete with the owner token, or fail with it if the handler threw an exception:
  * at once, when an asynchronous handler has ended, or when the transaction of the caller
- * has ended.</li>
+ * has ended. {@link ClaimAhead} may claim the key of the next operation with the
+ * completion.</li>
  * </ol>
  * {@link LeasedBatch} is the same protocol for a batch.
  */
@@ -53,17 +54,17 @@ final class LeasedProtocol {
 	}
 
 	<T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
-			TransactionBoundary boundary) throws E {
+			TransactionBoundary boundary, @Nullable ClaimAhead ahead) throws E {
 		TransactionCompletions transaction = currentTransaction(boundary);
 		if (transaction == null) {
-			return execute(invocation, codec, boundary.deferral());
+			return execute(invocation, codec, boundary.deferral(), ahead);
 		}
 		Claim.Completed known = transaction.find(invocation.operation());
 		if (known != null) {
 			return StoredResults.replay(invocation.operation(), known, codec);
 		}
 		try {
-			return execute(invocation, codec, transaction);
+			return execute(invocation, codec, transaction, ahead);
 		}
 		catch (OwnershipLostException ex) {
 			transaction.lost(ex);
@@ -81,15 +82,14 @@ final class LeasedProtocol {
 	}
 
 	private <T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
-			@Nullable Deferral deferral) throws E {
+			@Nullable Deferral deferral, @Nullable ClaimAhead ahead) throws E {
 		IdempotentOperation operation = invocation.operation();
-		ClaimRequest request = operation.newRequest();
-		long start = System.nanoTime();
-		Claim claim = claim(invocation, request);
-		if (!(claim instanceof Claim.Acquired acquired)) {
-			return StoredResults.replay(operation, claim, codec);
+		Claimed taken = (ahead != null) ? ahead.take(operation) : null;
+		Claimed claimed = (taken != null) ? taken : claim(invocation);
+		if (!(claimed.claim() instanceof Claim.Acquired acquired)) {
+			return StoredResults.replay(operation, claimed.claim(), codec);
 		}
-		OwnedClaim owned = this.settlements.keep(operation, request, acquired, start);
+		OwnedClaim owned = this.settlements.keep(operation, claimed.request(), acquired, claimed.since());
 		boolean deferred = false;
 		try {
 			T result = run(invocation, owned);
@@ -103,7 +103,7 @@ final class LeasedProtocol {
 						invocation.deferReport()));
 				deferred = true;
 			}
-			else {
+			else if (ahead == null || deferral != null || !ahead.complete(owned, claimed, bytes)) {
 				this.settlements.complete(owned, bytes);
 			}
 			return new IdempotentResult<>(result, false);
@@ -118,13 +118,11 @@ final class LeasedProtocol {
 	<T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(
 			Invocation<CompletionStage<T>, E> invocation, ResultCodec<T> codec) throws E {
 		IdempotentOperation operation = invocation.operation();
-		ClaimRequest request = operation.newRequest();
-		long start = System.nanoTime();
-		Claim claim = claim(invocation, request);
-		if (!(claim instanceof Claim.Acquired acquired)) {
-			return CompletableFuture.completedFuture(StoredResults.replay(operation, claim, codec));
+		Claimed claimed = claim(invocation);
+		if (!(claimed.claim() instanceof Claim.Acquired acquired)) {
+			return CompletableFuture.completedFuture(StoredResults.replay(operation, claimed.claim(), codec));
 		}
-		OwnedClaim owned = this.settlements.keep(operation, request, acquired, start);
+		OwnedClaim owned = this.settlements.keep(operation, claimed.request(), acquired, claimed.since());
 		boolean running = false;
 		try {
 			CompletionStage<T> stage = run(invocation, owned);
@@ -140,8 +138,10 @@ final class LeasedProtocol {
 		}
 	}
 
-	private Claim claim(Invocation<?, ?> invocation, ClaimRequest request) {
+	private Claimed claim(Invocation<?, ?> invocation) {
 		IdempotentOperation operation = invocation.operation();
+		ClaimRequest request = operation.newRequest();
+		long start = System.nanoTime();
 		this.settlements.settlePending(operation, invocation::markStarted);
 		this.calls.permit(operation);
 		Claim claim;
@@ -156,7 +156,7 @@ final class LeasedProtocol {
 		if (claim instanceof Claim.Completed completed) {
 			this.cache.add(operation, completed.result());
 		}
-		return claim;
+		return new Claimed(operation, request, claim, start);
 	}
 
 	private <T, E extends Throwable> @Nullable T run(Invocation<T, E> invocation, OwnedClaim owned) throws E {

@@ -29,6 +29,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.OwnedClaim.Ending;
@@ -149,6 +150,47 @@ final class Settlements implements AutoCloseable {
 		if (settle(StoreCall.COMPLETE, claim.operation(), List.of(claim)).get(0) == Settlement.LOST) {
 			throw logged(claim.lost());
 		}
+	}
+
+	/**
+	 * Record a completion, and claim the key of another operation with the same call of
+	 * the store. If the call fails, the completion is recorded alone.
+	 * @param claim the claim
+	 * @param result its result
+	 * @param next the other operation
+	 * @param request the request for its key
+	 * @return the answer to the request, {@code null} if the key was not claimed
+	 * @throws OwnershipLostException if another owner has the key of the completion
+	 * @throws OperationBlockedException if the store did not record the completion; it is
+	 * pending
+	 */
+	@Nullable Claim completeAndClaim(OwnedClaim claim, byte @Nullable [] result, IdempotentOperation next, ClaimRequest request) {
+		claim.beginSettling(Ending.completed(result));
+		CompletionAndClaim answer;
+		try {
+			answer = this.calls.settle(StoreCall.COMPLETE, claim.operation(),
+					() -> this.store.completeAndClaim(new Completion(claim.request(), result), request));
+		}
+		catch (OperationBlockedException | Error ex) {
+			logger.debug("A completion is repeated without the claim of " + next, ex);
+			try {
+				complete(claim, result);
+			}
+			finally {
+				releaseLater(next, request);
+			}
+			return null;
+		}
+		if (answer.settlement() == Settlement.SETTLED) {
+			ended(claim, Settlement.SETTLED);
+			return answer.claim();
+		}
+		if (answer.claim() instanceof Claim.Acquired) {
+			releaseLater(next, request);
+		}
+		// Its repetition restores a forgotten claim, and reports a lost one.
+		complete(claim, result);
+		return null;
 	}
 
 	/**

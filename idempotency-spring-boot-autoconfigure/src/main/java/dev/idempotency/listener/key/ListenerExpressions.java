@@ -1,6 +1,10 @@
 package dev.idempotency.listener.key;
 
 import java.lang.reflect.Method;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.annotation.AnnotatedElementUtils;
@@ -25,6 +29,8 @@ public final class ListenerExpressions {
 
 	private final @Nullable RecordExpression condition;
 
+	private final boolean usesPayload;
+
 	/**
 	 * Parse and check the expressions.
 	 * @param annotation the annotation
@@ -46,6 +52,8 @@ public final class ListenerExpressions {
 		this.fingerprint = deadLetter ? null
 				: parse(placeholders.resolveStringValue(annotation.fingerprint()), "fingerprint", listener, types);
 		this.condition = parse(placeholders.resolveStringValue(annotation.condition()), "condition", listener, types);
+		this.usesPayload = variables().stream()
+			.anyMatch((name) -> name.equals("payload") || this.parameters.isPayloadName(name));
 	}
 
 	private static @Nullable RecordExpression parse(@Nullable String text, String attribute, String listener,
@@ -74,6 +82,21 @@ public final class ListenerExpressions {
 	 */
 	public boolean hasFingerprint() {
 		return this.fingerprint != null;
+	}
+
+	/**
+	 * The names of the variables in all expressions.
+	 * @return the names
+	 */
+	Set<String> variables() {
+		return Stream.of(this.key, this.fingerprint, this.condition)
+			.filter(Objects::nonNull)
+			.flatMap((expression) -> expression.variables().stream())
+			.collect(Collectors.toSet());
+	}
+
+	boolean usesPayload() {
+		return this.usesPayload;
 	}
 
 	ListenerParameters parameters() {

@@ -18,6 +18,7 @@ import org.springframework.messaging.MessageHeaders;
 import org.springframework.messaging.handler.annotation.Header;
 import org.springframework.messaging.handler.annotation.Headers;
 import org.springframework.messaging.handler.annotation.Payload;
+import org.springframework.util.ClassUtils;
 
 /**
  * The names of the parameters of a listener method, and the position of its payload.
@@ -31,12 +32,15 @@ final class ListenerParameters {
 
 	private final int payloadIndex;
 
+	private final Class<?>[] types;
+
 	ListenerParameters(Method method) {
 		@Nullable String @Nullable [] names = new DefaultParameterNameDiscoverer().getParameterNames(method);
 		for (int i = 0; names != null && i < names.length; i++) {
 			this.indexes.put(String.valueOf(names[i]), i);
 		}
 		this.payloadIndex = findPayload(method);
+		this.types = method.getParameterTypes();
 	}
 
 	private static int findPayload(Method method) {
@@ -80,6 +84,38 @@ final class ListenerParameters {
 	 */
 	int payloadIndex() {
 		return this.payloadIndex;
+	}
+
+	/**
+	 * Whether a parameter is the payload.
+	 * @param name the name of the parameter
+	 * @return whether it is
+	 */
+	boolean isPayloadName(String name) {
+		return this.payloadIndex >= 0 && index(name) == this.payloadIndex;
+	}
+
+	/**
+	 * Whether the value of a record is the payload without a conversion.
+	 * @param value the value
+	 * @return whether the method can receive it
+	 */
+	boolean isPayload(@Nullable Object value) {
+		return value != null
+				&& (this.payloadIndex < 0 || ClassUtils.isAssignableValue(this.types[this.payloadIndex], value));
+	}
+
+	/**
+	 * Return arguments of which only the payload is set.
+	 * @param payload the payload
+	 * @return the arguments
+	 */
+	@Nullable Object[] arguments(@Nullable Object payload) {
+		@Nullable Object[] arguments = new Object[this.types.length];
+		if (this.payloadIndex >= 0) {
+			arguments[this.payloadIndex] = payload;
+		}
+		return arguments;
 	}
 
 }

@@ -96,8 +96,59 @@ public final class OperationResolver {
 		return resolve(record, new RecordContext(this.expressions.parameters(), record, arguments, index));
 	}
 
+	/**
+	 * Whether the operation of a record can be resolved before its delivery. The
+	 * arguments of the method are not known then, except for a payload that needs no
+	 * conversion.
+	 * @return whether {@link #resolveAhead} may return an operation
+	 */
+	public boolean canResolveAhead() {
+		ListenerParameters parameters = this.expressions.parameters();
+		return this.expressions.variables()
+			.stream()
+			.allMatch((name) -> RecordExpression.VARIABLES.contains(name) || parameters.isPayloadName(name));
+	}
+
+	/**
+	 * Resolve a record that may be delivered next. Nothing is reported, because the
+	 * record is resolved again when it is delivered.
+	 * @param record the record
+	 * @return its operation, {@code null} if there is none or if it is not known yet
+	 */
+	public @Nullable IdempotentOperation resolveAhead(ConsumerRecord<?, ?> record) {
+		ListenerParameters parameters = this.expressions.parameters();
+		if (this.expressions.usesPayload() && !parameters.isPayload(record.value())) {
+			return null;
+		}
+		RecordContext context = new RecordContext(parameters, record, parameters.arguments(record.value()));
+		try {
+			RecordExpression condition = this.expressions.condition();
+			if (condition != null && Boolean.FALSE.equals(condition.evaluate(context))) {
+				return null;
+			}
+			return resolveAhead(record, context);
+		}
+		catch (RuntimeException ex) {
+			// The delivery reports it.
+			return null;
+		}
+	}
+
+	private @Nullable IdempotentOperation resolveAhead(ConsumerRecord<?, ?> record, RecordContext context) {
+		try {
+			String key = this.keys.resolve(context, record.headers());
+			RecordExpression expression = this.expressions.fingerprint();
+			return operation(record, key,
+					(expression != null) ? computeFingerprint(expression.evaluate(context)) : sentFingerprint(record));
+		}
+		catch (UnusableKeyException ex) {
+			return (this.settings.onMissingKey() == MissingKeyPolicy.RECORD_COORDINATES)
+					? operation(record, this.scope.coordinates(record), null) : null;
+		}
+	}
+
 	private Resolution resolve(ConsumerRecord<?, ?> record, RecordContext context) {
-		Origin origin = new Origin(this.settings.listener(), record.topic(), record.partition(), record.offset());
+		Origin origin = origin(record);
 		if (isExcluded(context, origin)) {
 			return new Resolution(origin, null, true);
 		}
@@ -115,10 +166,16 @@ public final class OperationResolver {
 		catch (UnusableKeyException ex) {
 			key = applyPolicy(ex, record, origin);
 		}
-		return new Resolution(origin, (key != null)
-				? new IdempotentOperation(IdempotencyKey.of(this.scope.of(record), key), this.settings.listener(),
-						origin, this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention())
-				: null, false);
+		return new Resolution(origin, (key != null) ? operation(record, key, fingerprint) : null, false);
+	}
+
+	private Origin origin(ConsumerRecord<?, ?> record) {
+		return new Origin(this.settings.listener(), record.topic(), record.partition(), record.offset());
+	}
+
+	private IdempotentOperation operation(ConsumerRecord<?, ?> record, String key, byte @Nullable [] fingerprint) {
+		return new IdempotentOperation(IdempotencyKey.of(this.scope.of(record), key), this.settings.listener(),
+				origin(record), this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention());
 	}
 
 	// A condition that fails excludes nothing, because protection is the safer choice.
@@ -166,14 +223,12 @@ public final class OperationResolver {
 	private byte @Nullable [] fingerprint(RecordContext context, Origin origin) {
 		RecordExpression expression = this.expressions.fingerprint();
 		if (expression == null) {
-			byte[] sent = TextHeaders.fingerprint(context.record().headers());
-			return (sent != null) ? Fingerprint.ofMessage(sent) : null;
+			return sentFingerprint(context.record());
 		}
 		Object content = null;
 		try {
 			content = expression.evaluate(context);
-			Serialization serializer = Objects.requireNonNull(this.serialization);
-			return Fingerprint.of(serializer.canonicalVersion(), serializer.canonical(content));
+			return computeFingerprint(content);
 		}
 		catch (RuntimeException ex) {
 			reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
@@ -183,6 +238,16 @@ public final class OperationResolver {
 					+ ": " + describe(ex) + " (" + origin + "). The record is rejected. Change the fingerprint of "
 					+ "@Idempotent so that it yields values that can be written as JSON", ex);
 		}
+	}
+
+	private byte[] computeFingerprint(@Nullable Object content) {
+		Serialization serializer = Objects.requireNonNull(this.serialization);
+		return Fingerprint.of(serializer.canonicalVersion(), serializer.canonical(content));
+	}
+
+	private static byte @Nullable [] sentFingerprint(ConsumerRecord<?, ?> record) {
+		byte[] sent = TextHeaders.fingerprint(record.headers());
+		return (sent != null) ? Fingerprint.ofMessage(sent) : null;
 	}
 
 	// The messages of exceptions of other libraries and of the application are left out,

@@ -31,9 +31,11 @@ final class RecordExpression {
 
 	private static final SpelExpressionParser PARSER = new SpelExpressionParser();
 
-	private static final Set<String> VARIABLES = Set.of("record", "payload", "headers");
+	static final Set<String> VARIABLES = Set.of("record", "payload", "headers");
 
 	private final SpelExpression expression;
+
+	private final Set<String> variables = new TreeSet<>();
 
 	// The operands of "a + b" in a key. SpEL would add two numbers, so that 1 + 23 and
 	// 2 + 22 were one key, and would join a null operand as the text "null".
@@ -41,6 +43,7 @@ final class RecordExpression {
 
 	private RecordExpression(SpelExpression expression, boolean key) {
 		this.expression = expression;
+		collectVariables(expression.getAST(), this.variables);
 		if (key) {
 			collectParts(expression.getAST());
 		}
@@ -59,8 +62,7 @@ final class RecordExpression {
 	static RecordExpression parse(String text, String attribute, String listener, ListenerParameters parameters) {
 		try {
 			RecordExpression expression = new RecordExpression(PARSER.parseRaw(text), attribute.equals("key"));
-			Set<String> unknown = new TreeSet<>();
-			collectVariables(expression.expression.getAST(), unknown);
+			Set<String> unknown = new TreeSet<>(expression.variables);
 			unknown.removeAll(VARIABLES);
 			unknown.removeAll(parameters.names());
 			if (expression.parts.stream().anyMatch(RecordExpression::hasSum)) {
@@ -114,6 +116,14 @@ final class RecordExpression {
 			found = !(node instanceof Indexer) && hasSum(node.getChild(i));
 		}
 		return found;
+	}
+
+	/**
+	 * The names of the variables in the expression.
+	 * @return the names
+	 */
+	Set<String> variables() {
+		return this.variables;
 	}
 
 	/**

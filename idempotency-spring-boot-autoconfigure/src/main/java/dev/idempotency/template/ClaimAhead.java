@@ -1,0 +1,128 @@
+package dev.idempotency.template;
+
+import java.util.function.Supplier;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The claim that a consumer makes ahead: when an operation has completed, its completion
+ * and the claim of the next operation are one call of the store. A new record then costs
+ * one round trip instead of two. The completion is recorded before the operation returns,
+ * as without a claim ahead.
+ * <p>
+ * A claim ahead is used only by a delivery of exactly this operation, while at least half
+ * of its lease is left. Otherwise it is released, at the latest after about a second. If
+ * many claims are not used, fewer are made.
+ * <p>
+ * An instance belongs to one thread, which calls {@link #begin()} before and
+ * {@link #end()} after the delivery of each record.
+ *
+ * @since 0.1.0
+ */
+public final class ClaimAhead {
+
+	private static final int MAX_PAUSE = 1023;
+
+	private static final int HALF = 2;
+
+	private static final int QUARTER = 4;
+
+	private final ClaimsAhead claims;
+
+	private final Supplier<@Nullable IdempotentOperation> next;
+
+	// The claim that the previous delivery has made.
+	private @Nullable Claimed due;
+
+	// The claim that this delivery has made.
+	private @Nullable Claimed made;
+
+	// The number of deliveries that make no claim
+	// after one that was not used.
+	private int pause;
+
+	private int paused;
+
+	ClaimAhead(ClaimsAhead claims, Supplier<@Nullable IdempotentOperation> next) {
+		this.claims = claims;
+		this.next = next;
+	}
+
+	/**
+	 * Begin the delivery of a record. The claim that the previous delivery has made is
+	 * for this record.
+	 */
+	public void begin() {
+		end();
+		this.due = this.made;
+		this.made = null;
+	}
+
+	/**
+	 * End the delivery of a record. The claim for this record is released if it was not
+	 * used.
+	 */
+	public void end() {
+		Claimed unused = this.due;
+		this.due = null;
+		if (unused != null && this.claims.release(unused)) {
+			this.pause = Math.min(2 * this.pause + 1, MAX_PAUSE);
+			this.paused = this.pause;
+		}
+	}
+
+	/**
+	 * Release the claim for the next record, because it may not be delivered.
+	 */
+	public void release() {
+		end();
+		Claimed unused = this.made;
+		this.made = null;
+		if (unused != null) {
+			this.claims.release(unused);
+		}
+	}
+
+	/**
+	 * Take the claim of an operation that is delivered now. A claim of another operation
+	 * is released.
+	 * @param operation the operation
+	 * @return its claim, {@code null} if the operation has to be claimed
+	 */
+	@Nullable Claimed take(IdempotentOperation operation) {
+		Claimed claimed = this.due;
+		if (claimed == null || !claimed.isFor(operation) || !claimed.isYoungerThan(HALF)
+				|| !this.claims.take(claimed)) {
+			end();
+			return null;
+		}
+		this.due = null;
+		this.pause = 0;
+		return claimed;
+	}
+
+	/**
+	 * Complete an operation, and claim the next one with the same call if possible.
+	 * @param claim the claim of the operation
+	 * @param since the time of the claim
+	 * @param result the result
+	 * @return whether the operation is completed
+	 */
+	boolean complete(OwnedClaim claim, Claimed since, byte @Nullable [] result) {
+		if (this.paused > 0) {
+			this.paused--;
+			return false;
+		}
+		// After a long handler the next one may be long too, and saves little.
+		if (!since.isYoungerThan(QUARTER)) {
+			return false;
+		}
+		IdempotentOperation operation = this.claims.claimable(this.next, claim.operation());
+		if (operation == null) {
+			return false;
+		}
+		this.made = this.claims.complete(claim, result, operation);
+		return true;
+	}
+
+}

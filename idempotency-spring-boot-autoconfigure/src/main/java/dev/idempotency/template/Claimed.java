@@ -1,0 +1,40 @@
+package dev.idempotency.template;
+
+import java.util.Arrays;
+
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+
+/**
+ * The answer of the store to the claim of an operation.
+ *
+ * @param operation the operation
+ * @param request the request
+ * @param claim the answer
+ * @param since the time of the request by {@link System#nanoTime()}
+ */
+record Claimed(IdempotentOperation operation, ClaimRequest request, Claim claim, long since) {
+
+	/**
+	 * Whether this is the claim of an operation that is delivered now. The content of its
+	 * record may have changed since the claim.
+	 * @param delivered the operation
+	 * @return whether all parts of both requests are the same
+	 */
+	boolean isFor(IdempotentOperation delivered) {
+		return this.operation.origin().equals(delivered.origin()) && this.operation.key().equals(delivered.key())
+				&& Arrays.equals(this.operation.fingerprint(), delivered.fingerprint())
+				&& this.operation.lease().equals(delivered.lease())
+				&& this.operation.retention().equals(delivered.retention());
+	}
+
+	/**
+	 * Whether less than a fraction of the lease has passed.
+	 * @param divisor the divisor of the lease
+	 * @return whether less has passed
+	 */
+	boolean isYoungerThan(int divisor) {
+		return System.nanoTime() - this.since < this.request.lease().toNanos() / divisor;
+	}
+
+}

@@ -1,0 +1,148 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadFactory;
+import java.util.function.Supplier;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.Mode;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+
+/**
+ * Makes the claims ahead of all threads, and keeps those that are not used yet. A thread
+ * that has made a claim may never come back, so a periodic task releases old ones.
+ */
+final class ClaimsAhead implements AutoCloseable {
+
+	private static final Log logger = LogFactory.getLog(ClaimsAhead.class);
+
+	// A consumer uses its claim within milliseconds, unless its next record is not
+	// delivered.
+	private static final Duration UNUSED = Duration.ofSeconds(1);
+
+	private final StoreCalls calls;
+
+	private final LocalCompletions cache;
+
+	private final Settlements settlements;
+
+	private final Map<UUID, Claimed> unused = new ConcurrentHashMap<>();
+
+	private final PeriodicTask release;
+
+	ClaimsAhead(StoreCalls calls, LocalCompletions cache, Settlements settlements, ThreadFactory threads) {
+		this.calls = calls;
+		this.cache = cache;
+		this.settlements = settlements;
+		this.release = new PeriodicTask(this::releaseOld, threads);
+	}
+
+	/**
+	 * Return the next operation if it may be claimed ahead. A permission of the circuit
+	 * breaker is acquired then. Pending settlements are retried before a claim, so while
+	 * there are any, nothing is claimed ahead.
+	 * @param next supplies the next operation
+	 * @param current the operation that is about to be completed
+	 * @return the next operation, {@code null} if it must not be claimed ahead
+	 */
+	@Nullable IdempotentOperation claimable(Supplier<@Nullable IdempotentOperation> next, IdempotentOperation current) {
+		try {
+			IdempotentOperation operation = next.get();
+			// The claim of the same key has to see the completion.
+			if (operation == null || operation.mode() != Mode.LEASED || operation.key().equals(current.key())
+					|| !this.settlements.isEmpty() || this.cache.find(operation) != null) {
+				return null;
+			}
+			this.release.runEvery(UNUSED);
+			return this.calls.isPermitted() ? operation : null;
+		}
+		catch (RuntimeException | Error ex) {
+			// The handler has run, so its completion must be recorded in any case.
+			logger.debug("The next operation is not claimed ahead", ex);
+			return null;
+		}
+	}
+
+	/**
+	 * Complete an operation and claim the next one.
+	 * @param claim the claim of the operation
+	 * @param result its result
+	 * @param next the next operation
+	 * @return the claim of the next operation, {@code null} if it has to be claimed when
+	 * it is delivered
+	 */
+	@Nullable Claimed complete(OwnedClaim claim, byte @Nullable [] result, IdempotentOperation next) {
+		ClaimRequest request = next.newRequest();
+		long since = System.nanoTime();
+		Claim answer = this.settlements.completeAndClaim(claim, result, next, request);
+		if (answer instanceof Claim.Completed completed) {
+			this.cache.add(next, completed.result());
+			return new Claimed(next, request, completed, since);
+		}
+		if (!(answer instanceof Claim.Acquired)) {
+			return null;
+		}
+		Claimed claimed = new Claimed(next, request, answer, since);
+		this.unused.put(request.token(), claimed);
+		return claimed;
+	}
+
+	/**
+	 * Take a claim in order to use it.
+	 * @param claimed the claim
+	 * @return whether it was not released
+	 */
+	boolean take(Claimed claimed) {
+		return !(claimed.claim() instanceof Claim.Acquired) || remove(claimed);
+	}
+
+	private boolean remove(Claimed claimed) {
+		return this.unused.remove(claimed.request().token(), claimed);
+	}
+
+	/**
+	 * Release a claim unless it was taken or released. If that fails, the claim expires
+	 * with its lease.
+	 * @param claimed the claim
+	 * @return whether it was neither taken nor released before
+	 */
+	boolean release(Claimed claimed) {
+		if (!(claimed.claim() instanceof Claim.Acquired acquired) || !remove(claimed)) {
+			return false;
+		}
+		OwnedClaim claim = new OwnedClaim(claimed.operation(), claimed.request(), acquired, claimed.since());
+		try {
+			// A delivery of the key on another thread waits for the release.
+			this.settlements
+				.queue(List.of(claim), false, () -> this.settlements.release(claimed.operation(), List.of(claim)))
+				.run();
+		}
+		catch (RuntimeException | Error ex) {
+			logger.debug("A claim that was made ahead is not released and expires: " + claimed.operation(), ex);
+		}
+		return true;
+	}
+
+	private void releaseOld() {
+		long now = System.nanoTime();
+		this.unused.values()
+			.stream()
+			.filter((claimed) -> now - claimed.since() > UNUSED.toNanos())
+			.forEach(this::release);
+	}
+
+	@Override
+	public void close() {
+		this.release.close();
+		this.unused.values().forEach(this::release);
+	}
+
+}
