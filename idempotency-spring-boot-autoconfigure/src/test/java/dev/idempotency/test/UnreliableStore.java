@@ -25,6 +25,7 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 
@@ -44,6 +45,9 @@ public final class UnreliableStore implements IdempotencyStore {
 	private final Map<StoreCall, Consumer<ClaimRequest>> hooks = new ConcurrentHashMap<>();
 
 	private volatile Consumer<ClaimRequest> afterClaim = (claim) -> {
+	};
+
+	private volatile Runnable beforeClaimAhead = () -> {
 	};
 
 	private volatile Consumer<ClaimRequest> beforeRestore = (claim) -> {
@@ -100,6 +104,14 @@ public final class UnreliableStore implements IdempotencyStore {
 	 */
 	public void afterClaim(Consumer<ClaimRequest> hook) {
 		this.afterClaim = hook;
+	}
+
+	/**
+	 * Run a hook before a completion that claims another key.
+	 * @param hook the hook
+	 */
+	public void beforeClaimAhead(Runnable hook) {
+		this.beforeClaimAhead = hook;
 	}
 
 	/**
@@ -249,6 +261,20 @@ public final class UnreliableStore implements IdempotencyStore {
 	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 		this.completions.add(claim.token());
 		return answer(StoreCall.COMPLETE, store(StoreCall.COMPLETE, claim).complete(claim, result));
+	}
+
+	@Override
+	public boolean supportsClaimAhead() {
+		return this.store.supportsClaimAhead();
+	}
+
+	@Override
+	public CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
+		this.beforeClaimAhead.run();
+		this.completions.add(completion.claim().token());
+		store(StoreCall.COMPLETE, completion.claim());
+		CompletionAndClaim answer = store(StoreCall.CLAIM, next).completeAndClaim(completion, next);
+		return answer(StoreCall.CLAIM, answer(StoreCall.COMPLETE, answer));
 	}
 
 	@Override
