@@ -104,17 +104,17 @@ public final class ClaimAhead {
 	/**
 	 * Complete an operation, and claim the next one with the same call if possible.
 	 * @param claim the claim of the operation
-	 * @param since the time of the claim
+	 * @param claimed the answer of the store to that claim
 	 * @param result the result
 	 * @return whether the operation is completed
 	 */
-	boolean complete(OwnedClaim claim, Claimed since, byte @Nullable [] result) {
+	boolean complete(OwnedClaim claim, Claimed claimed, byte @Nullable [] result) {
 		if (this.paused > 0) {
 			this.paused--;
 			return false;
 		}
 		// After a long handler the next one may be long too, and saves little.
-		if (!since.isYoungerThan(QUARTER)) {
+		if (!claimed.isYoungerThan(QUARTER)) {
 			return false;
 		}
 		IdempotentOperation operation = this.claims.claimable(this.next, claim.operation());

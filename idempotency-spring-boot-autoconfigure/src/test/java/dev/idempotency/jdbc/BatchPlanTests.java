@@ -18,8 +18,8 @@ import dev.idempotency.test.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests that batches use the index, also with plans that were made while the table was
- * empty.
+ * Tests that batches, and completions that claim another key, use the index, also with
+ * plans that were made while the table was empty.
  */
 class BatchPlanTests {
 
@@ -61,6 +61,7 @@ class BatchPlanTests {
 		store.releaseAll(requests);
 		store.failAll(requests, failure);
 		store.claimAll(requests);
+		store.completeAndClaim(completions.get(0), TestDatabase.request(TestDatabase.newKey()));
 		store.completeAll(completions);
 		new TransactionTemplate(new JdbcTransactionManager(session))
 			.executeWithoutResult((status) -> store.storeResults(completions));

@@ -22,6 +22,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.test.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -40,6 +41,9 @@ class LockTimeoutTests {
 
 	static Stream<Named<BiConsumer<JdbcIdempotencyStore, ClaimRequest>>> calls() {
 		return Stream.of(Named.of("claim", JdbcIdempotencyStore::claim),
+				Named.of("completion with claim",
+						(store, request) -> store.completeAndClaim(
+								new Completion(TestDatabase.request(TestDatabase.newKey()), null), request)),
 				Named.of("note", (store, request) -> store.noteFailure(request, new Failure("x", null))));
 	}
 

@@ -1,7 +1,9 @@
 package dev.idempotency.jdbc;
 
+import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
@@ -15,9 +17,12 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
+import dev.idempotency.template.ClaimAhead;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.ResultCodec;
+import dev.idempotency.template.TransactionBoundary;
 import dev.idempotency.test.TestDatabase;
 import dev.idempotency.test.TextCodec;
 
@@ -76,6 +81,22 @@ class StatementCountTests {
 	void newRecordCostsTwoStatementsInLeasedMode() {
 		int unprotected = count(this::effect);
 		assertThat(count(() -> run(Mode.LEASED, new TextCodec()))).isEqualTo(unprotected + 2);
+	}
+
+	@Test
+	void newRecordsCostOneStatementEachAndOneForTheFirstWhenTheyAreClaimedAhead() {
+		List<IdempotentOperation> operations = Stream
+			.generate(() -> TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED))
+			.limit(10)
+			.toList();
+		Iterator<IdempotentOperation> behind = operations.listIterator(1);
+		ClaimAhead ahead = template.claimAhead(() -> behind.hasNext() ? behind.next() : null);
+		int unprotected = count(this::effect);
+		assertThat(count(() -> operations.forEach((operation) -> {
+			ahead.begin();
+			template.execute(operation, new TextCodec(), TransactionBoundary.DEFAULT, ahead, this::effect);
+			ahead.end();
+		}))).isEqualTo(10 * unprotected + 11);
 	}
 
 	@Test

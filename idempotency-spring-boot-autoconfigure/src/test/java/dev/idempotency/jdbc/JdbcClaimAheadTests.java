@@ -1,0 +1,103 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
+import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for completions of a {@link JdbcIdempotencyStore} that claim another key.
+ */
+class JdbcClaimAheadTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final ClaimRequest owner = TestDatabase.request(TestDatabase.newKey());
+
+	private final ClaimRequest next = TestDatabase.request(TestDatabase.newKey());
+
+	@Test
+	void singleLayoutOfPostgresSupportsIt() {
+		assertThat(database.store().supportsClaimAhead()).isTrue();
+	}
+
+	@Test
+	void partitionedLayoutCompletesAndClaimsWithTwoStatements() {
+		try (TestDatabase partitioned = TestDatabase.partitioned()) {
+			assertInTwoSteps(partitioned);
+		}
+	}
+
+	@Test
+	void h2CompletesAndClaimsWithTwoStatements() {
+		try (TestDatabase h2 = TestDatabase.h2()) {
+			assertInTwoSteps(h2);
+		}
+	}
+
+	private void assertInTwoSteps(TestDatabase other) {
+		assertThat(other.store().supportsClaimAhead()).isFalse();
+		other.store().claim(this.owner);
+		assertThat(other.store().completeAndClaim(new Completion(this.owner, null), this.next))
+			.isEqualTo(new CompletionAndClaim(Settlement.SETTLED, new Claim.Acquired(1, 1)));
+	}
+
+	@Test
+	void completionDoesNotWaitLongForTheOtherKey() {
+		database.store().claim(this.owner);
+		new TransactionTemplate(new JdbcTransactionManager(database.pool())).executeWithoutResult((status) -> {
+			database.store().insert(this.next);
+			long start = System.nanoTime();
+			CompletableFuture
+				.runAsync(() -> assertThatExceptionOfType(OperationInProgressException.class)
+					.isThrownBy(() -> database.store().completeAndClaim(new Completion(this.owner, null), this.next)))
+				.orTimeout(5, TimeUnit.SECONDS)
+				.join();
+			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(TestDatabase.TIMEOUT.dividedBy(3));
+		});
+		assertThat(database.record(this.owner.key()).state()).isEqualTo(State.IN_PROGRESS);
+	}
+
+	@Test
+	void ownersThatClaimEachOthersExpiredKeysDoNotBlockEachOther() {
+		for (int i = 0; i < 50; i++) {
+			ClaimRequest first = TestDatabase.request(TestDatabase.newKey());
+			ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
+			database.store().claim(first);
+			database.store().claim(second);
+			database.endLease(first.key());
+			database.endLease(second.key());
+			CompletableFuture<Void> one = CompletableFuture.runAsync(() -> completeAndClaim(first, second));
+			CompletableFuture<Void> two = CompletableFuture.runAsync(() -> completeAndClaim(second, first));
+			CompletableFuture.allOf(one, two).orTimeout(5, TimeUnit.SECONDS).join();
+		}
+	}
+
+	// A deadlock is contention: the caller completes alone.
+	private static void completeAndClaim(ClaimRequest owner, ClaimRequest key) {
+		try {
+			database.store().completeAndClaim(new Completion(owner, null), TestDatabase.request(key.key()));
+		}
+		catch (OperationInProgressException ex) {
+			assertThat(database.store().complete(owner, null)).isIn(Settlement.SETTLED, Settlement.LOST);
+		}
+	}
+
+}
