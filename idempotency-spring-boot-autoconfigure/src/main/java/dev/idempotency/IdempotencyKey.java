@@ -1,6 +1,8 @@
 package dev.idempotency;
 
-import java.nio.ByteBuffer;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -22,7 +24,10 @@ public final class IdempotencyKey {
 	 */
 	public static final int MAX_LENGTH = 512;
 
-	private static final MessageDigest SHA_256 = sha256();
+	// A new digest for each key would allocate more than the rest of a delivery.
+	private static final ThreadLocal<MessageDigest> SHA_256 = ThreadLocal.withInitial(IdempotencyKey::sha256);
+
+	private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
 	private final String scope;
 
@@ -83,22 +88,13 @@ public final class IdempotencyKey {
 
 	private static UUID hash(String scope, String value) {
 		byte[] scopeBytes = scope.getBytes(StandardCharsets.UTF_8);
-		MessageDigest digest = newDigest();
+		MessageDigest digest = SHA_256.get();
 		digest.update((byte) (scopeBytes.length >>> 8));
 		digest.update((byte) scopeBytes.length);
 		digest.update(scopeBytes);
-		ByteBuffer hash = ByteBuffer.wrap(digest.digest(value.getBytes(StandardCharsets.UTF_8)));
-		return new UUID(hash.getLong(), hash.getLong());
-	}
-
-	// A look-up of the algorithm costs more than the hash of a key.
-	private static MessageDigest newDigest() {
-		try {
-			return (MessageDigest) SHA_256.clone();
-		}
-		catch (CloneNotSupportedException ex) {
-			return sha256();
-		}
+		// It also resets the digest.
+		byte[] hash = digest.digest(value.getBytes(StandardCharsets.UTF_8));
+		return new UUID((long) LONG.get(hash, 0), (long) LONG.get(hash, Long.BYTES));
 	}
 
 	private static MessageDigest sha256() {

@@ -1,5 +1,6 @@
 package dev.idempotency.template;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -74,7 +75,8 @@ final class Leases implements AutoCloseable {
 			}
 		}
 		try {
-			this.renewal.runEvery(claim.request().lease().dividedBy(CHECKS));
+			// Duration.dividedBy computes with BigDecimal.
+			this.renewal.runEvery(Duration.ofNanos(claim.request().lease().toNanos() / CHECKS));
 		}
 		catch (Error ex) {
 			// The caller does not release a claim that is not kept.

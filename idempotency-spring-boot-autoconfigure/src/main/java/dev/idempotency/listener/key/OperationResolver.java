@@ -138,12 +138,12 @@ public final class OperationResolver {
 		try {
 			String key = this.keys.resolve(context, record.headers());
 			RecordExpression expression = this.expressions.fingerprint();
-			return operation(record, key,
+			return operation(record, origin(record), key,
 					(expression != null) ? computeFingerprint(expression.evaluate(context)) : sentFingerprint(record));
 		}
 		catch (UnusableKeyException ex) {
 			return (this.settings.onMissingKey() == MissingKeyPolicy.RECORD_COORDINATES)
-					? operation(record, this.scope.coordinates(record), null) : null;
+					? operation(record, origin(record), this.scope.coordinates(record), null) : null;
 		}
 	}
 
@@ -166,16 +166,17 @@ public final class OperationResolver {
 		catch (UnusableKeyException ex) {
 			key = applyPolicy(ex, record, origin);
 		}
-		return new Resolution(origin, (key != null) ? operation(record, key, fingerprint) : null, false);
+		return new Resolution(origin, (key != null) ? operation(record, origin, key, fingerprint) : null, false);
 	}
 
 	private Origin origin(ConsumerRecord<?, ?> record) {
 		return new Origin(this.settings.listener(), record.topic(), record.partition(), record.offset());
 	}
 
-	private IdempotentOperation operation(ConsumerRecord<?, ?> record, String key, byte @Nullable [] fingerprint) {
-		return new IdempotentOperation(IdempotencyKey.of(this.scope.of(record), key), this.settings.listener(),
-				origin(record), this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention());
+	private IdempotentOperation operation(ConsumerRecord<?, ?> record, Origin origin, String key,
+			byte @Nullable [] fingerprint) {
+		return new IdempotentOperation(IdempotencyKey.of(this.scope.of(record), key), this.settings.listener(), origin,
+				this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention());
 	}
 
 	// A condition that fails excludes nothing, because protection is the safer choice.
