@@ -48,6 +48,14 @@ enum Kind {
 			"the same listener unprotected", Map.of("idempotency.store.type", "jdbc"), BatchTransferListeners.class),
 
 	/**
+	 * The same for smaller batches.
+	 */
+	TRANSACTIONAL_SMALL_BATCH("transactional, PostgreSQL, batches of 100", "the same listener unprotected",
+			"the same listener unprotected",
+			Map.of("idempotency.store.type", "jdbc", "spring.kafka.consumer.max-poll-records", "100"),
+			BatchTransferListeners.class),
+
+	/**
 	 * Batches compared with single records, in PostgreSQL.
 	 */
 	LEASED_BATCH("leased, PostgreSQL, batches of 500", "the same for single records", "the same for single records",
