@@ -2,6 +2,7 @@ package dev.idempotency.benchmarks;
 
 import java.io.IOException;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -14,6 +15,7 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.serialization.StringSerializer;
+import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.test.EmbeddedKafkaBroker;
 import org.springframework.kafka.test.EmbeddedKafkaKraftBroker;
 import redis.embedded.RedisServer;
@@ -29,6 +31,8 @@ final class Servers implements AutoCloseable {
 
 	private final RedisServer redis;
 
+	private @Nullable RedisServer durableRedis;
+
 	private final Producer<String, String> producer;
 
 	private int names;
@@ -42,16 +46,27 @@ final class Servers implements AutoCloseable {
 	}
 
 	static Servers start() throws IOException {
+		return start(Map.of());
+	}
+
+	/**
+	 * Start the servers.
+	 * @param settings settings of PostgreSQL, in addition to the defaults
+	 * @return the servers
+	 * @throws IOException if a server does not start
+	 */
+	static Servers start(Map<String, String> settings) throws IOException {
 		EmbeddedKafkaBroker kafka = new EmbeddedKafkaKraftBroker(1, 1)
 			.brokerProperties(Map.of("offsets.topic.num.partitions", "1"));
 		kafka.afterPropertiesSet();
 		// By default the class starts a server without durability, for tests.
-		EmbeddedPostgres postgres = EmbeddedPostgres.builder()
+		EmbeddedPostgres.Builder builder = EmbeddedPostgres.builder()
 			.setServerConfig("fsync", "on")
 			.setServerConfig("synchronous_commit", "on")
 			.setServerConfig("shared_buffers", "512MB")
-			.setServerConfig("max_wal_size", "4GB")
-			.start();
+			.setServerConfig("max_wal_size", "4GB");
+		settings.forEach(builder::setServerConfig);
+		EmbeddedPostgres postgres = builder.start();
 		RedisServer redis = RedisServer.newRedisServer()
 			.port(freePort())
 			.bind("127.0.0.1")
@@ -76,6 +91,10 @@ final class Servers implements AutoCloseable {
 
 	Producer<String, String> producer() {
 		return this.producer;
+	}
+
+	String bootstrapServers() {
+		return this.kafka.getBrokersAsString();
 	}
 
 	/**
@@ -122,9 +141,35 @@ final class Servers implements AutoCloseable {
 		return this.redis.ports().get(0);
 	}
 
+	/**
+	 * Start a second Redis server, which has written a change to its disk before it
+	 * answers, unless it is running.
+	 * @return its port
+	 * @throws IOException if it does not start
+	 */
+	int durableRedisPort() throws IOException {
+		RedisServer server = this.durableRedis;
+		if (server == null) {
+			server = RedisServer.newRedisServer()
+				.port(freePort())
+				.bind("127.0.0.1")
+				.setting("save \"\"")
+				.setting("appendonly yes")
+				.setting("appendfsync always")
+				.setting("dir " + Files.createTempDirectory("idempotency-redis"))
+				.build();
+			server.start();
+			this.durableRedis = server;
+		}
+		return server.ports().get(0);
+	}
+
 	@Override
 	public void close() throws IOException {
 		this.producer.close();
+		if (this.durableRedis != null) {
+			this.durableRedis.stop();
+		}
 		this.redis.stop();
 		this.postgres.close();
 		this.kafka.destroy();
