@@ -4,6 +4,15 @@
 #   --only=TEXT  runs only the rows whose name contains the text. The figures are written to target/
 #   cleanup      runs only the benchmark of the cleanup under load and prints its table. Settings of the cleanup may
 #                follow, such as pause=50ms
+#   peers        compares the library with a unique key by hand, Spring Integration and Camel: the rate of each, and
+#                what each loses and doubles when its consumer is killed. Prints the tables and writes target/peers.md.
+#                Settings may follow: rounds=5 records=12000 warm-up=30000 duplicates=0 (percent) threads=2 partitions=4
+#                kills=10 (0: no kill runs; rounds=0: no rates) kill-after=4000 (records, at most)
+#                only=TEXT,TEXT (parts of the names in the table, such as JDBC,ours)
+#   growth       measures claims in tables with 0.1, 1 and 10 million keys, and the heap of a consumer. Prints the
+#                tables and writes target/growth.md. Settings may follow: rounds=5 sizes=100000,1000000,10000000
+#                layouts=single,partitioned (empty: none) claims=10000 (in each window) threads=2 shared-buffers=1GB
+#                heap-minutes=5 (for each mode; 0: none) heap-rate=500 (records/s)
 #   outbox       runs only the comparison of the outbox relay with a bare KafkaTemplate and prints its tables
 set -euo pipefail
 
@@ -15,6 +24,12 @@ if [ "${1:-}" = cleanup ]; then
 	shift
 elif [ "${1:-}" = outbox ]; then
 	main=OutboxBenchmark
+	shift
+elif [ "${1:-}" = peers ]; then
+	main=PeersBenchmark
+	shift
+elif [ "${1:-}" = growth ]; then
+	main=GrowthBenchmark
 	shift
 fi
 exec java -Xms2g -Xmx2g -cp "idempotency-benchmarks/target/classes:idempotency-benchmarks/target/lib/*" \
