@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -151,8 +152,8 @@ final class GrownTable implements AutoCloseable {
 				Duration.ofMinutes(1), Duration.ofDays(7));
 	}
 
-	// The claims of the other sizes have evicted it. In production, only one table would
-	// be in use.
+	// The claims of the other sizes have evicted it. In production, only one
+	// table would be in use.
 	private void cacheIndex() throws SQLException {
 		try (Connection connection = this.pool.getConnection(); Statement statement = connection.createStatement()) {
 			statement.execute("SET enable_seqscan = off; SET enable_bitmapscan = off; SELECT count(*) FROM " + TABLE
@@ -213,8 +214,9 @@ final class GrownTable implements AutoCloseable {
 		return new Pages(heap, indexes, trees, levels);
 	}
 
-	// Read from the file, because pageinspect may not be installed: the special space of
-	// a page of a B-tree has its level in bytes 8 to 11. Page 0 is not part of the tree.
+	// Read from the file, because pageinspect may not be installed. The special
+	// space of a page of a B-tree, its last 16 bytes, contains the level in bytes
+	// 8 to 11. Page 0 is not part of the tree.
 	private List<Long> levels(String index) {
 		return this.jdbc.query("""
 				SELECT level, count(*) FROM (
@@ -268,7 +270,9 @@ final class GrownTable implements AutoCloseable {
 		}
 
 		String describe() {
-			return this.levels.stream().map((pages) -> "%,d".formatted(pages)).collect(Collectors.joining(" / "));
+			return this.levels.stream()
+				.map((pages) -> String.format(Locale.ROOT, "%,d", pages))
+				.collect(Collectors.joining(" / "));
 		}
 
 		/**

@@ -121,12 +121,13 @@ public final class GrowthBenchmark {
 		}
 	}
 
-	// After a checkpoint, the first change of each page writes the whole page to the WAL.
-	// Without these images, a claim costs the same as one long after a checkpoint.
+	// After a checkpoint, the first change of each page writes the whole page to
+	// the WAL. Without these images, a claim costs the same as one long after a
+	// checkpoint.
 	private GrownTable.Figures window(GrownTable table, boolean images) throws SQLException, InterruptedException {
 		this.servers.query("ALTER SYSTEM SET full_page_writes = " + (images ? "on" : "off"));
 		this.servers.query("SELECT pg_reload_conf()");
-		// The checkpointer of the server takes the setting over.
+		// The server reloads the setting asynchronously.
 		Thread.sleep(500);
 		return table.claim(this.settings.number("claims"), this.executor);
 	}

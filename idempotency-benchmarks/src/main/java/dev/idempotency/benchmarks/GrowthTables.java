@@ -83,9 +83,9 @@ final class GrowthTables {
 		pages(text, String.format(Locale.ROOT, "%,d, calculated", size), size, largest.pages().times(FACTOR), largest);
 	}
 
-	// Each claim changes a random leaf of a tree. Of L leaves, C claims between two
-	// checkpoints change L * (1 - e^(-C / L)) for the first time. In the partitioned
-	// layout, new keys change the leaves of one partition only.
+	// Each claim changes a random leaf of a tree. Of L leaves, C claims between
+	// two checkpoints change L * (1 - e^(-C / L)) for the first time. In the
+	// partitioned layout, new keys change the leaves of one partition only.
 	private static void pages(StringBuilder text, String name, long size, Pages pages, Row measured) {
 		double claims = median(measured.later(), Figures::rate) * CHECKPOINT_SECONDS;
 		double leaves = Math.max(1, (double) pages.leaves() / Math.max(1, pages.trees()));

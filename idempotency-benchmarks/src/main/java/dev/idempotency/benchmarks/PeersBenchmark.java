@@ -35,9 +35,16 @@ public final class PeersBenchmark {
 
 	private final List<Peer> peers;
 
+	private final Map<String, String> machine;
+
+	private final Map<Peer, List<Phase>> phases = new EnumMap<>(Peer.class);
+
+	private final Map<Peer, KillRun.Result> results = new EnumMap<>(Peer.class);
+
 	private PeersBenchmark(Settings settings, Servers servers) {
 		this.settings = settings;
 		this.servers = servers;
+		this.machine = machine(settings, servers);
 		this.peers = Arrays.stream(Peer.values())
 			.filter((peer) -> Arrays.stream(settings.text("only").split(","))
 				.anyMatch((part) -> (peer.name() + " " + peer.title()).contains(part)))
@@ -63,26 +70,26 @@ public final class PeersBenchmark {
 		Settings settings = Settings.parse(arguments, defaults);
 		try (Servers servers = Servers.start()) {
 			PeersBenchmark benchmark = new PeersBenchmark(settings, servers);
-			StringBuilder page = new StringBuilder();
-			Map<String, String> machine = new LinkedHashMap<>(Machine.describe(servers).lines());
-			machine.put("JVM", System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version")
-					+ ", 256 MB of heap for each consumer");
-			machine.put("Kafka", AppInfoParser.getVersion() + ", one broker in a JVM of its own, loopback");
-			machine.put("Others",
-					"Spring Integration " + version(IntegrationFlow.class) + ", Camel " + version(CamelContext.class));
-			machine.put("Settings", settings.toString());
-			machine.forEach((name, value) -> page.append("- ").append(name).append(": ").append(value).append('\n'));
-			System.out.print(page);
-			Map<Peer, List<Phase>> phases = benchmark.rates();
-			Map<Peer, KillRun.Result> results = benchmark.kills();
-			page.append('\n').append(PeerTables.rates(phases, results));
-			page.append('\n').append(PeerTables.pairs(phases));
-			System.out.println("\n" + page);
-			Files.writeString(PAGE, page);
+			benchmark.machine.forEach((name, value) -> System.out.println("- " + name + ": " + value));
+			benchmark.rates();
+			benchmark.kills();
+			System.out.println("\n" + Files.readString(PAGE));
 			System.out.println("Written to " + PAGE);
 		}
 		// Threads of the broker would keep the JVM running.
 		System.exit(0);
+	}
+
+	private static Map<String, String> machine(Settings settings, Servers servers) {
+		Map<String, String> machine = new LinkedHashMap<>(Machine.describe(servers).lines());
+		machine.put("JVM", System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version")
+				+ ", 256 MB of heap for each consumer");
+		machine.put("Kafka", AppInfoParser.getVersion() + ", one broker in a JVM of its own, loopback");
+		machine.put("Redis", machine.get("Redis") + "; a second server with `appendfsync always`");
+		machine.put("Others",
+				"Spring Integration " + version(IntegrationFlow.class) + ", Camel " + version(CamelContext.class));
+		machine.put("Settings", settings.toString());
+		return machine;
 	}
 
 	private static String version(Class<?> type) {
@@ -93,11 +100,10 @@ public final class PeersBenchmark {
 		return new JdbcTemplate(new DriverManagerDataSource(String.valueOf(properties.get("spring.datasource.url"))));
 	}
 
-	private Map<Peer, List<Phase>> rates() throws IOException, InterruptedException {
-		Map<Peer, List<Phase>> phases = new EnumMap<>(Peer.class);
+	private void rates() throws IOException, InterruptedException {
 		int rounds = this.settings.number("rounds");
 		if (rounds == 0) {
-			return phases;
+			return;
 		}
 		List<Consumer> consumers = new ArrayList<>();
 		try {
@@ -113,7 +119,7 @@ public final class PeersBenchmark {
 					System.out.printf(Locale.ROOT, "round %d of %d: %-60s %,9.0f/s%n", i - WARM_UPS + 1, rounds,
 							consumer.peer().title(), phase.rate());
 					if (i >= WARM_UPS) {
-						phases.computeIfAbsent(consumer.peer(), (key) -> new ArrayList<>()).add(phase);
+						this.phases.computeIfAbsent(consumer.peer(), (key) -> new ArrayList<>()).add(phase);
 					}
 				}
 			}
@@ -121,7 +127,7 @@ public final class PeersBenchmark {
 		finally {
 			consumers.forEach((consumer) -> consumer.process().close());
 		}
-		return phases;
+		write();
 	}
 
 	// No peer is always measured at the same time after the same other one.
@@ -146,8 +152,7 @@ public final class PeersBenchmark {
 				Double.NaN);
 	}
 
-	private Map<Peer, KillRun.Result> kills() throws Exception {
-		Map<Peer, KillRun.Result> results = new EnumMap<>(Peer.class);
+	private void kills() throws Exception {
 		int kills = this.settings.number("kills");
 		for (Peer peer : (kills > 0) ? this.peers : List.<Peer>of()) {
 			String topic = this.servers.newTopic(this.settings.number("partitions"));
@@ -161,9 +166,18 @@ public final class PeersBenchmark {
 				.run(kills, this.settings.number("kill-after"));
 			System.out.printf(Locale.ROOT, "%-60s %s in %d s%n", peer.title(), result,
 					(System.nanoTime() - start) / 1_000_000_000);
-			results.put(peer, result);
+			this.results.put(peer, result);
+			write();
 		}
-		return results;
+	}
+
+	// After each step, because a complete run takes long.
+	private void write() throws IOException {
+		StringBuilder page = new StringBuilder();
+		this.machine.forEach((name, value) -> page.append("- ").append(name).append(": ").append(value).append('\n'));
+		page.append('\n').append(PeerTables.rates(this.phases, this.results));
+		page.append('\n').append(PeerTables.pairs(this.phases));
+		Files.writeString(PAGE, page);
 	}
 
 	private Map<String, Object> properties(Peer peer, String topic) throws IOException {
