@@ -24,6 +24,8 @@ final class HeapGrowth {
 
 	private static final int SAMPLES_PER_MINUTE = 6;
 
+	private static final int PAUSE = 2000;
+
 	// Every tenth record repeats a key.
 	private static final int REPETITION = 10;
 
@@ -69,6 +71,8 @@ final class HeapGrowth {
 			long start = System.nanoTime();
 			for (int i = 1; i <= this.minutes * SAMPLES_PER_MINUTE; i++) {
 				sent += traffic(topic, start, sent, TimeUnit.MINUTES.toNanos(i) / SAMPLES_PER_MINUTE);
+				// Records that the consumer has polled are not part of the growth.
+				Thread.sleep(PAUSE);
 				process.send("heap");
 				samples.add(new double[] { (System.nanoTime() - start) / 3.6e12,
 						Long.parseLong(process.await("heap")[0]) / 1024.0 });

@@ -1,6 +1,5 @@
 package dev.idempotency.benchmarks;
 
-import java.util.LinkedHashMap;
 import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
@@ -74,11 +73,6 @@ enum Peer {
 	LEASED_REDIS_DURABLE("**ours, leased, Redis, `appendfsync always`**", Storage.DURABLE_REDIS, "redis",
 			PeerListeners.Leased.class);
 
-	/**
-	 * The library beside the way of others that stores the key in the same place.
-	 */
-	static final Map<Peer, Peer[]> PAIRS = pairs();
-
 	private final String title;
 
 	private final Storage storage;
@@ -92,15 +86,6 @@ enum Peer {
 		this.storage = storage;
 		this.store = store;
 		this.configuration = configuration;
-	}
-
-	private static Map<Peer, Peer[]> pairs() {
-		Map<Peer, Peer[]> pairs = new LinkedHashMap<>();
-		pairs.put(TRANSACTIONAL, new Peer[] { UNIQUE_KEY, INTEGRATION_JDBC_TRANSACTION, CAMEL_JDBC_TRANSACTION });
-		pairs.put(LEASED_JDBC, new Peer[] { INTEGRATION_JDBC, CAMEL_JDBC });
-		pairs.put(LEASED_REDIS, new Peer[] { INTEGRATION_REDIS });
-		pairs.put(LEASED_REDIS_DURABLE, new Peer[] { INTEGRATION_REDIS_DURABLE });
-		return pairs;
 	}
 
 	String title() {

@@ -15,6 +15,14 @@ final class PeerTables {
 
 	private static final String NOT_MEASURED = "–";
 
+	// Each with the way of another project that stores the key in the same place.
+	private static final List<Pair> PAIRS = List.of(new Pair(Peer.TRANSACTIONAL, Peer.UNIQUE_KEY, 0.95),
+			new Pair(Peer.TRANSACTIONAL, Peer.INTEGRATION_JDBC_TRANSACTION, 0),
+			new Pair(Peer.TRANSACTIONAL, Peer.CAMEL_JDBC_TRANSACTION, 0),
+			new Pair(Peer.LEASED_JDBC, Peer.INTEGRATION_JDBC, 1), new Pair(Peer.LEASED_JDBC, Peer.CAMEL_JDBC, 0),
+			new Pair(Peer.LEASED_REDIS, Peer.INTEGRATION_REDIS, 1),
+			new Pair(Peer.LEASED_REDIS_DURABLE, Peer.INTEGRATION_REDIS_DURABLE, 1));
+
 	private PeerTables() {
 	}
 
@@ -52,17 +60,17 @@ final class PeerTables {
 
 	static String pairs(Map<Peer, List<Phase>> phases) {
 		StringBuilder table = new StringBuilder("""
-				| the library | beside | ratio of the rates (range) |
-				|---|---|---|
+				| the library | beside | ratio of the rates (range) | goal |
+				|---|---|---|---|
 				""");
-		Peer.PAIRS.forEach((ours, others) -> {
-			for (Peer other : others) {
-				if (phases.containsKey(ours) && phases.containsKey(other)) {
-					table.append("| %s | %s | %s |%n".formatted(ours.title(), other.title(),
-							ratio(phases.get(ours), phases.get(other))));
-				}
+		for (Pair pair : PAIRS) {
+			List<Phase> ours = phases.get(pair.ours());
+			List<Phase> other = phases.get(pair.other());
+			if (ours != null && other != null) {
+				table.append("| %s | %s | **%s** | %s |%n".formatted(pair.ours().title(), pair.other().title(),
+						ratio(ours, other), (pair.goal() > 0) ? pair.goal() : NOT_MEASURED));
 			}
-		});
+		}
 		return table.toString();
 	}
 
@@ -80,6 +88,17 @@ final class PeerTables {
 			ratios.add(rounds.get(i).rate() / others.get(i).rate());
 		}
 		return Sample.of(ratios).format("%.2f");
+	}
+
+	/**
+	 * Two ways whose rates are compared.
+	 *
+	 * @param ours the library
+	 * @param other the other way
+	 * @param goal the goal for the ratio, 0 if there is none
+	 */
+	private record Pair(Peer ours, Peer other, double goal) {
+
 	}
 
 }

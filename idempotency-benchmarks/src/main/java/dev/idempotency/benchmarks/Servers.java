@@ -3,6 +3,7 @@ package dev.idempotency.benchmarks;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -18,6 +19,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.test.EmbeddedKafkaBroker;
 import org.springframework.kafka.test.EmbeddedKafkaKraftBroker;
+import org.springframework.util.FileSystemUtils;
 import redis.embedded.RedisServer;
 
 /**
@@ -32,6 +34,8 @@ final class Servers implements AutoCloseable {
 	private final RedisServer redis;
 
 	private @Nullable RedisServer durableRedis;
+
+	private @Nullable Path durableDirectory;
 
 	private final Producer<String, String> producer;
 
@@ -150,13 +154,14 @@ final class Servers implements AutoCloseable {
 	int durableRedisPort() throws IOException {
 		RedisServer server = this.durableRedis;
 		if (server == null) {
+			this.durableDirectory = Files.createTempDirectory("idempotency-redis");
 			server = RedisServer.newRedisServer()
 				.port(freePort())
 				.bind("127.0.0.1")
 				.setting("save \"\"")
 				.setting("appendonly yes")
 				.setting("appendfsync always")
-				.setting("dir " + Files.createTempDirectory("idempotency-redis"))
+				.setting("dir " + this.durableDirectory)
 				.build();
 			server.start();
 			this.durableRedis = server;
@@ -169,6 +174,7 @@ final class Servers implements AutoCloseable {
 		this.producer.close();
 		if (this.durableRedis != null) {
 			this.durableRedis.stop();
+			FileSystemUtils.deleteRecursively(this.durableDirectory);
 		}
 		this.redis.stop();
 		this.postgres.close();
