@@ -49,8 +49,8 @@ final class LettuceConnections {
 
 	// Sends all calls before it awaits the first reply.
 	List<byte[]> runAll(List<ScriptCall> calls) {
-		return calls.isEmpty() ? List.of() : onSharedConnection((commands, deadline) -> ScriptCall
-			.awaitAll(calls.stream().map((call) -> call.send(commands)).toList(), deadline));
+		return calls.isEmpty() ? List.of() : onSharedConnection(
+				(commands, deadline) -> ScriptCall.awaitAll(ScriptCall.sendAll(calls, commands), deadline));
 	}
 
 	<T> T onSharedConnection(SharedWork<T> work) {

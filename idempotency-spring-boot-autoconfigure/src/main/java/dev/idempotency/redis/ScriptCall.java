@@ -7,11 +7,22 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.IntStream;
 
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.api.async.RedisAsyncCommands;
+import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.output.ValueOutput;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.core.script.DigestUtils;
 
 /**
@@ -37,7 +48,42 @@ record ScriptCall(Script script, byte[] key, byte[]... arguments) {
 	}
 
 	Sent send(RedisClusterAsyncCommands<byte[], byte[]> commands) {
-		return new Sent(commands, this);
+		return new Sent(commands, this,
+				commands.evalsha(this.script.digest(), ScriptOutputType.VALUE, keys(), this.arguments));
+	}
+
+	// With one write to the network for each node.
+	static List<Sent> sendAll(List<ScriptCall> calls, RedisClusterAsyncCommands<byte[], byte[]> commands) {
+		StatefulConnection<byte[], byte[]> connection = connection(commands);
+		if (connection == null || calls.size() == 1) {
+			return calls.stream().map((call) -> call.send(commands)).toList();
+		}
+		List<AsyncCommand<byte[], byte[], byte[]>> together = calls.stream().map(ScriptCall::command).toList();
+		connection.dispatch(together);
+		return IntStream.range(0, calls.size())
+			.mapToObj((i) -> new Sent(commands, calls.get(i), together.get(i)))
+			.toList();
+	}
+
+	private static @Nullable StatefulConnection<byte[], byte[]> connection(
+			RedisClusterAsyncCommands<byte[], byte[]> commands) {
+		if (commands instanceof RedisAsyncCommands<byte[], byte[]> server) {
+			return server.getStatefulConnection();
+		}
+		return (commands instanceof RedisAdvancedClusterAsyncCommands<byte[], byte[]> cluster)
+				? cluster.getStatefulConnection() : null;
+	}
+
+	private AsyncCommand<byte[], byte[], byte[]> command() {
+		CommandArgs<byte[], byte[]> full = new CommandArgs<>(ByteArrayCodec.INSTANCE).add(this.script.digest())
+			.add(1)
+			.addKey(this.key)
+			.addValues(this.arguments);
+		return new AsyncCommand<>(new Command<>(CommandType.EVALSHA, new ValueOutput<>(ByteArrayCodec.INSTANCE), full));
+	}
+
+	private byte[][] keys() {
+		return new byte[][] { this.key };
 	}
 
 	// A call that fails does not prevent the others.
@@ -86,10 +132,10 @@ record ScriptCall(Script script, byte[] key, byte[]... arguments) {
 
 		private volatile boolean cancelled;
 
-		private Sent(RedisClusterAsyncCommands<byte[], byte[]> commands, ScriptCall call) {
+		private Sent(RedisClusterAsyncCommands<byte[], byte[]> commands, ScriptCall call, RedisFuture<byte[]> command) {
 			this.commands = commands;
 			this.call = call;
-			this.command = commands.evalsha(call.script().digest(), ScriptOutputType.VALUE, keys(), call.arguments());
+			this.command = command;
 			this.reply = this.command.exceptionallyCompose(this::sendInFull).toCompletableFuture();
 		}
 
@@ -97,16 +143,12 @@ record ScriptCall(Script script, byte[] key, byte[]... arguments) {
 			if (!(error instanceof RedisNoScriptException) || this.cancelled) {
 				return CompletableFuture.failedFuture(error);
 			}
-			this.command = this.commands.eval(this.call.script().text(), ScriptOutputType.VALUE, keys(),
+			this.command = this.commands.eval(this.call.script().text(), ScriptOutputType.VALUE, this.call.keys(),
 					this.call.arguments());
 			if (this.cancelled) {
 				this.command.cancel(false);
 			}
 			return this.command;
-		}
-
-		private byte[][] keys() {
-			return new byte[][] { this.call.key() };
 		}
 
 		byte[] await(Deadline deadline) throws ExecutionException, TimeoutException {
