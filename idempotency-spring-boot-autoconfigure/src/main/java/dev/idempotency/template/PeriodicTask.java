@@ -92,9 +92,8 @@ final class PeriodicTask implements AutoCloseable {
 			this.task.run();
 		}
 		catch (Throwable ex) {
-			logger
-				.error("The periodic renewal of leases, or the retry of pending completions, failed. It runs again in "
-						+ this.interval, ex);
+			logger.error("The periodic renewal of leases, the retry of pending completions or the release of unused "
+					+ "claims failed. It runs again in " + this.interval, ex);
 		}
 	}
 

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.Acknowledgment;
@@ -138,6 +139,61 @@ class OperationResolverTests {
 		assertThat(operation.fingerprint()).isNull();
 		assertThat(operation).hasToString("key '42' in scope 'group/orders' (" + ORIGIN + ")");
 		assertThat(this.missing).isEmpty();
+	}
+
+	// A record with the same headers.
+	private ConsumerRecord<String, Object> next(@Nullable Object value) {
+		ConsumerRecord<String, Object> next = record(value);
+		this.record.headers().forEach(next.headers()::add);
+		return next;
+	}
+
+	private @Nullable IdempotentOperation ahead(String method, ConsumerRecord<?, ?> next) {
+		OperationResolver resolver = resolver(expressions(method(method), false, false), false);
+		return resolver.canResolveAhead() ? resolver.resolveAhead(next) : null;
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "plain", "keyed", "recordOnly", "conditional", "fingerprinted" })
+	void operationOfTheNextRecordIsThatOfItsDelivery(String method) {
+		header("key", "a").header("flag", "yes");
+		ConsumerRecord<String, Object> next = next(method.equals("fingerprinted") ? "content" : this.record.value());
+		IdempotentOperation delivered = resolver(expressions(method(method), false, false), false)
+			.resolve(next, new Object[] { next.value() })
+			.operation();
+		assertThat(ahead(method, next)).usingRecursiveComparison().isEqualTo(delivered);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "arguments", "firstOfTwo", "message", "tombstone", "annotatedPayload" })
+	void operationOfTheNextRecordIsNotKnownBeforeItsConversion(String method) {
+		header("key", "a");
+		assertThat(ahead(method, method.equals("tombstone") ? next(null) : this.record)).isNull();
+	}
+
+	@Test
+	void nextRecordThatIsExcludedHasNoOperation() {
+		header("key", "a").header("flag", "no");
+		assertThat(ahead("conditional", this.record)).isNull();
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "RECORD_COORDINATES", "PROCESS", "REJECT" })
+	void nextRecordWithoutKeyIsNotReported(MissingKeyPolicy missingKey) {
+		this.policy = missingKey;
+		try (Logs logs = Logs.ofThisThread()) {
+			IdempotentOperation operation = ahead("plain", this.record);
+			assertThat(operation != null).isEqualTo(missingKey == MissingKeyPolicy.RECORD_COORDINATES);
+			assertThat(logs.messages("WARN")).isEmpty();
+		}
+		assertThat(this.missing).isEmpty();
+	}
+
+	@Test
+	void nextRecordWhoseFingerprintFailsIsNotReported() {
+		header("key", "a");
+		assertThat(ahead("fingerprinted", next(List.of("secret")))).isNull();
+		assertThat(this.executions).isEmpty();
 	}
 
 	@Test
