@@ -10,6 +10,38 @@ import java.util.concurrent.CompletionStage;
 public interface OutboxPublisher {
 
 	/**
+	 * Begin a round of messages. The relay has received the results of earlier rounds, or
+	 * does not wait for them any more: a message of an earlier round that is not sent yet
+	 * must not be sent.
+	 */
+	default void beginRound() {
+	}
+
+	/**
+	 * Whether messages with the same topic and key may be published without waiting for
+	 * the results of earlier ones. Such a publisher sends them in their order and to one
+	 * partition within a round. It completes a result with an exception before it sends a
+	 * later message to the same partition, on the thread that sends, and that thread
+	 * sends nothing before the actions that depend on the result have returned. It
+	 * implements {@link #abandon()}.
+	 * @return {@code false} unless overridden: the relay then waits for each result
+	 * before it publishes the next message with the same topic and key
+	 */
+	default boolean isPipelined() {
+		return false;
+	}
+
+	/**
+	 * Abandon the round: no message that is not sent yet is sent. The results of all
+	 * messages without an outcome, and of those that are published before the next round,
+	 * complete with an exception of the kind {@link FailureKind#ABANDONED}. The method is
+	 * called by the thread that completes the result of a failed message, and does not
+	 * block.
+	 */
+	default void abandon() {
+	}
+
+	/**
 	 * Send a message without waiting for the acknowledgement of the broker. The call may
 	 * block while the producer fetches the metadata of the topic. It never throws: a
 	 * failure completes the result.
@@ -52,6 +84,12 @@ public interface OutboxPublisher {
 		 * sent again in the next round.
 		 */
 		NEIGHBOUR,
+
+		/**
+		 * The publisher has abandoned the round after another message failed. This
+		 * message is sent again in the next round.
+		 */
+		ABANDONED,
 
 		/**
 		 * The broker does not answer, or cannot accept the message now.

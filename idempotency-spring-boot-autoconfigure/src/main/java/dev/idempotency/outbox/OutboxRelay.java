@@ -47,6 +47,8 @@ public final class OutboxRelay extends OutboxLoop {
 
 	private final UnavailableTopics topics;
 
+	private final RefusingTopics refusing = new RefusingTopics(System::nanoTime);
+
 	private final Outage outage;
 
 	/**
@@ -108,7 +110,7 @@ public final class OutboxRelay extends OutboxLoop {
 			if (!wanted.test(rows)) {
 				return this.settings.pollInterval();
 			}
-			OutboxRound round = new OutboxRound(this.publisher, this.settings, this.topics);
+			OutboxRound round = new OutboxRound(this.publisher, this.settings, this.topics, this.refusing);
 			round.run(rows);
 			claim.settle(round.published().stream().map(OutboxRound.Ack::claimed).toList(), round.failures());
 			report(round);

@@ -1,12 +1,8 @@
 package dev.idempotency.outbox;
 
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.Deque;
 import java.util.HashSet;
-import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,6 +14,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.outbox.OutboxPublisher.FailureKind;
@@ -28,12 +26,15 @@ import dev.idempotency.outbox.OutboxStore.RelayFailure;
  * Publishes the messages of one claim.
  * <ol>
  * <li>Messages with different ordering keys are in flight together.</li>
- * <li>Of the messages with the same ordering key only one is in flight, and none is sent
- * after one that failed. A producer that gives a message up may have sent the next one
- * already, which would change their order.</li>
+ * <li>A publisher that keeps the order of a partition gets all messages with the same
+ * ordering key at once. If one of them fails, the round is abandoned before a later one
+ * is sent. Otherwise, only one of them is in flight.</li>
+ * <li>After a failed message, none with its ordering key is sent in this round.</li>
  * </ol>
  */
 final class OutboxRound {
+
+	private static final Log logger = LogFactory.getLog(OutboxRound.class);
 
 	// After this time nothing more is sent: other relays cannot claim the messages with
 	// these ordering keys before the round commits.
@@ -48,9 +49,9 @@ final class OutboxRound {
 
 	private final UnavailableTopics topics;
 
-	private final BlockingQueue<Ack> acks = new LinkedBlockingQueue<>();
+	private final RefusingTopics refusing;
 
-	private final Map<Object, Deque<ClaimedRow>> waiting = new LinkedHashMap<>();
+	private final BlockingQueue<Result> results = new LinkedBlockingQueue<>();
 
 	private final List<Ack> published = new ArrayList<>();
 
@@ -58,42 +59,52 @@ final class OutboxRound {
 
 	private final List<Ack> unavailable = new ArrayList<>();
 
-	private final Set<ClaimedRow> inFlight = Collections.newSetFromMap(new IdentityHashMap<>());
-
 	private final Set<String> refusedTopics = new HashSet<>();
 
 	private final long start = System.nanoTime();
+
+	private int inFlight;
 
 	private boolean stopped;
 
 	private boolean anyMessageSent;
 
-	OutboxRound(OutboxPublisher publisher, OutboxRelay.Settings settings, UnavailableTopics topics) {
+	OutboxRound(OutboxPublisher publisher, OutboxRelay.Settings settings, UnavailableTopics topics,
+			RefusingTopics refusing) {
 		this.publisher = publisher;
 		this.settings = settings;
 		this.topics = topics;
+		this.refusing = refusing;
 	}
 
 	void run(List<ClaimedRow> rows) throws InterruptedException {
+		Map<Object, List<ClaimedRow>> byKey = new LinkedHashMap<>();
 		for (ClaimedRow claimed : rows) {
-			this.waiting.computeIfAbsent(claimed.row().orderingKey(), (key) -> new ArrayDeque<>()).add(claimed);
+			byKey.computeIfAbsent(claimed.row().orderingKey(), (key) -> new ArrayList<>()).add(claimed);
+			if (claimed.attempts() > 0) {
+				this.refusing.add(claimed.row().topic());
+			}
 		}
-		for (Deque<ClaimedRow> queue : this.waiting.values()) {
+		List<OutboxRun> runs = byKey.values().stream().map(OutboxRun::new).toList();
+		this.publisher.beginRound();
+		for (OutboxRun run : runs) {
 			if (isBudgetSpent()) {
 				break;
 			}
-			sendNext(queue);
+			publish(run);
 		}
-		while (!this.inFlight.isEmpty()) {
-			Ack ack = this.acks.poll(this.settings.sendTimeout().plus(GRACE).toNanos(), TimeUnit.NANOSECONDS);
-			if (ack == null) {
+		while (this.inFlight > 0) {
+			Result result = this.results.poll(this.settings.sendTimeout().plus(GRACE).toNanos(), TimeUnit.NANOSECONDS);
+			if (result == null) {
 				Throwable overdue = new TimeoutException("The producer did not report the outcome of a message");
-				this.inFlight.forEach((claimed) -> this.unavailable.add(Ack.of(claimed, overdue)));
+				runs.stream()
+					.filter((run) -> !run.isIdle() && !run.isOver())
+					.forEach((run) -> this.unavailable.add(Ack.of(run.first(), overdue)));
 				this.publisher.resultsOverdue();
 				return;
 			}
-			this.inFlight.remove(ack.claimed());
-			accept(ack);
+			this.inFlight--;
+			accept(result);
 		}
 	}
 
@@ -101,15 +112,27 @@ final class OutboxRound {
 		return System.nanoTime() - this.start > SEND_BUDGET.toNanos();
 	}
 
-	private void sendNext(Deque<ClaimedRow> queue) {
-		ClaimedRow next = queue.poll();
+	// The messages of a topic that refuses messages are published one by one, so that a
+	// refusal does not abandon the round.
+	private void publish(OutboxRun run) {
+		boolean all = this.publisher.isPipelined() && !this.refusing.contains(run.topic());
+		boolean more = true;
+		while (more) {
+			more = publishNext(run) && all;
+		}
+	}
+
+	private boolean publishNext(OutboxRun run) {
+		ClaimedRow next = run.peek();
 		if (next == null || this.stopped) {
-			return;
+			return false;
 		}
 		if (next.undecodable() != null) {
-			// The messages behind it in the queue are not sent either.
-			this.failures.add(new RelayFailure(next, next.attempts() + 1, next.undecodable(), null));
-			return;
+			if (run.isIdle()) {
+				run.end();
+				this.failures.add(new RelayFailure(next, next.attempts() + 1, next.undecodable(), null));
+			}
+			return false;
 		}
 		String topic = next.row().topic();
 		if (this.refusedTopics.contains(topic)) {
@@ -117,43 +140,69 @@ final class OutboxRound {
 			this.topics.fail(topic, null);
 		}
 		if (this.topics.isExcluded(topic)) {
-			return;
+			return false;
 		}
+		int index = run.give();
+		return index >= 0 && publish(run, index, next);
+	}
+
+	private boolean publish(OutboxRun run, int index, ClaimedRow next) {
 		long start = System.nanoTime();
 		this.anyMessageSent = true;
-		this.inFlight.add(next);
-		CompletableFuture<?> result = this.publisher.publish(next.row()).toCompletableFuture();
-		result.whenComplete((done, error) -> this.acks.add(Ack.of(next, (error != null) ? cause(error) : null)));
-		if (result.isCompletedExceptionally()) {
+		this.inFlight++;
+		CompletableFuture<?> sent = this.publisher.publish(next.row()).toCompletableFuture();
+		sent.whenComplete((done, error) -> {
+			if (error != null && run.fail(index)) {
+				this.publisher.abandon();
+			}
+			this.results.add(new Result(run, index, Ack.of(next, (error != null) ? cause(error) : null)));
+		});
+		if (sent.isCompletedExceptionally()) {
 			failedAtOnce(next, UnavailableTopics.isLong(System.nanoTime() - start));
+			return false;
 		}
+		return true;
 	}
 
 	// A send blocks while the producer waits for the metadata of the topic.
 	private void failedAtOnce(ClaimedRow failed, boolean blocked) {
-		for (Ack ack : this.acks) {
-			if (ack.claimed() == failed && ack.error() != null) {
-				FailureKind kind = this.publisher.kindOf(ack.error());
-				this.stopped |= blocked && kind == FailureKind.UNAVAILABLE;
+		for (Result result : this.results) {
+			Throwable error = result.ack().error();
+			if (result.ack().claimed() == failed && error != null) {
+				FailureKind kind = this.publisher.kindOf(error);
+				this.stopped |= kind == FailureKind.ABANDONED || (blocked && kind == FailureKind.UNAVAILABLE);
 				if (kind == FailureKind.TOPIC_REFUSED) {
 					this.refusedTopics.add(failed.row().topic());
 				}
-				if (blocked && kind != FailureKind.UNAVAILABLE) {
+				if (blocked && kind != FailureKind.UNAVAILABLE && kind != FailureKind.ABANDONED) {
 					this.topics.fail(failed.row().topic(), null);
 				}
 			}
 		}
 	}
 
-	private void accept(Ack ack) {
-		if (ack.error() != null) {
-			fail(ack, ack.error());
-			return;
+	// The outcomes are processed in the order of the messages: a message that cannot be
+	// sent fails at once, while earlier ones are in flight.
+	private void accept(Result result) {
+		OutboxRun run = result.run();
+		run.add(result.index(), result.ack());
+		for (Ack ack = run.next(); ack != null; ack = run.next()) {
+			Throwable error = ack.error();
+			if (error == null) {
+				if (run.isOver()) {
+					logger.error("The broker has acknowledged the " + ack.claimed().row() + " although an earlier "
+							+ "message with the same topic and key has failed, so that their order is lost. Report this "
+							+ "error to the maintainers of the library");
+				}
+				this.published.add(ack);
+			}
+			else if (!run.isOver()) {
+				run.end();
+				fail(ack, error);
+			}
 		}
-		this.published.add(ack);
-		Deque<ClaimedRow> next = this.waiting.get(ack.claimed().row().orderingKey());
-		if (next != null && !isBudgetSpent()) {
-			sendNext(next);
+		if (run.isIdle() && !isBudgetSpent()) {
+			publish(run);
 		}
 	}
 
@@ -162,6 +211,10 @@ final class OutboxRound {
 		String topic = claimed.row().topic();
 		FailureKind kind = this.publisher.kindOf(error);
 		if (kind == FailureKind.NEIGHBOUR) {
+			return;
+		}
+		if (kind == FailureKind.ABANDONED) {
+			this.stopped = true;
 			return;
 		}
 		if (kind == FailureKind.UNAVAILABLE) {
@@ -174,6 +227,7 @@ final class OutboxRound {
 				&& this.failures.stream().anyMatch((failure) -> isRefusalOf(topic, failure))) {
 			this.topics.fail(topic, null);
 		}
+		this.refusing.add(topic);
 		int attempts = claimed.attempts() + 1;
 		this.failures.add(new RelayFailure(claimed, attempts, error,
 				(attempts < this.settings.maxAttempts()) ? this.settings.backOff(attempts) : null));
@@ -211,6 +265,17 @@ final class OutboxRound {
 
 	boolean isAnyMessageSent() {
 		return this.anyMessageSent;
+	}
+
+	/**
+	 * The producer's report about a message of a run.
+	 *
+	 * @param run the run
+	 * @param index the index of the message in the run
+	 * @param ack the report
+	 */
+	private record Result(OutboxRun run, int index, Ack ack) {
+
 	}
 
 	/**

@@ -2,12 +2,14 @@ package dev.idempotency.producer;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
 
-import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.ApiException;
@@ -20,6 +22,7 @@ import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.errors.UnknownServerException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.kafka.common.utils.Utils;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.kafka.core.ProducerFactory;
@@ -42,11 +45,20 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	private final Set<String> keyHeaders;
 
-	// Used by the thread of the relay only. A round keeps its producer until it ends.
-	private CompletableFuture<Void> last = CompletableFuture.completedFuture(null);
+	// The numbers of partitions that this round has seen. A topic that grows within a
+	// round must not distribute the messages with one key to two partitions.
+	private final Map<String, Integer> partitions = new HashMap<>();
+
+	// The number of messages of the current producer whose results are pending.
+	private AtomicInteger pending = new AtomicInteger();
+
+	// Why no producer could be created for the round.
+	private @Nullable RuntimeException failure;
 
 	// Written by the threads of the relay and of the producer.
 	private volatile boolean broken;
+
+	private volatile boolean abandoned;
 
 	/**
 	 * Create a publisher.
@@ -67,26 +79,65 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		this.keyHeaders = Set.copyOf(headers);
 	}
 
+	// A round keeps its producer until it ends: another one must not send while the
+	// first one may still do so.
+	@Override
+	public void beginRound() {
+		this.partitions.clear();
+		this.failure = null;
+		try {
+			if (this.broken || this.abandoned || this.pending.get() > 0) {
+				this.producer.renew();
+				this.pending = new AtomicInteger();
+				this.broken = false;
+				this.abandoned = false;
+			}
+			else {
+				this.producer.renewIfSwitched();
+			}
+		}
+		catch (RuntimeException ex) {
+			this.failure = ex;
+		}
+	}
+
+	@Override
+	public boolean isPipelined() {
+		return this.producer.isPartitionedByKey();
+	}
+
+	@Override
+	public void abandon() {
+		this.abandoned = true;
+		this.producer.abandon();
+	}
+
 	@Override
 	public CompletionStage<?> publish(OutboxRow row) {
 		CompletableFuture<Void> published = new CompletableFuture<>();
+		AtomicInteger pending = this.pending;
+		pending.incrementAndGet();
 		try {
-			producer().send(record(row), (metadata, error) -> {
-				if (error == null) {
-					published.complete(null);
-				}
-				else {
-					this.broken |= breaksProducer(error);
-					published.completeExceptionally(error);
-				}
-			});
+			if (this.failure != null) {
+				throw this.failure;
+			}
+			this.producer.get().send(record(row), (metadata, error) -> complete(published, pending, error));
 		}
 		catch (RuntimeException | Error ex) {
-			this.broken |= breaksProducer(ex);
-			published.completeExceptionally(ex);
+			complete(published, pending, ex);
 		}
-		this.last = published;
 		return published;
+	}
+
+	private void complete(CompletableFuture<Void> published, AtomicInteger pending, @Nullable Throwable error) {
+		pending.decrementAndGet();
+		if (error == null) {
+			published.complete(null);
+		}
+		else {
+			this.broken |= breaksProducer(error);
+			published.completeExceptionally(error);
+		}
 	}
 
 	// An Error ends the thread of the producer, which still accepts messages.
@@ -95,25 +146,29 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		this.broken = true;
 	}
 
-	private Producer<byte[], byte[]> producer() {
-		if (this.broken) {
-			this.broken = false;
-			this.producer.renew();
-		}
-		else if (this.last.isDone()) {
-			this.producer.renewIfSwitched();
-		}
-		return this.producer.get();
-	}
-
 	private ProducerRecord<byte[], byte[]> record(OutboxRow row) {
-		ProducerRecord<byte[], byte[]> record = new ProducerRecord<>(row.topic(), row.key(), row.payload());
+		ProducerRecord<byte[], byte[]> record = new ProducerRecord<>(row.topic(), partition(row), row.key(),
+				row.payload());
 		row.headers().forEach((header) -> record.headers().add(header.name(), header.value()));
 		record.headers().add(OutboxRow.ID_HEADER, row.id().toString().getBytes(StandardCharsets.UTF_8));
 		byte[] key = row.idempotencyKey().getBytes(StandardCharsets.UTF_8);
 		// A header of the application with this name is not the key of this message.
 		this.keyHeaders.forEach((name) -> record.headers().remove(name).add(name, key));
 		return record;
+	}
+
+	// The partition that the producer would choose.
+	private @Nullable Integer partition(OutboxRow row) {
+		byte[] key = row.key();
+		if (key == null || !this.producer.isPartitionedByKey()) {
+			return null;
+		}
+		Integer partitions = this.partitions.get(row.topic());
+		if (partitions == null) {
+			partitions = this.producer.get().partitionsFor(row.topic()).size();
+			this.partitions.put(row.topic(), partitions);
+		}
+		return Utils.toPositive(Utils.murmur2(key)) % partitions;
 	}
 
 	// The producer may not work any more after such an error.
@@ -125,6 +180,9 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	public FailureKind kindOf(Throwable error) {
 		if (isNeighbour(error)) {
 			return FailureKind.NEIGHBOUR;
+		}
+		if (this.abandoned && isOfClosedProducer(error)) {
+			return FailureKind.ABANDONED;
 		}
 		if (isUnknownTopic(error) || isUnknownTopic(error.getCause()) || error instanceof InvalidTopicException
 				|| error instanceof TopicAuthorizationException) {
@@ -149,6 +207,11 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	// The producer has no exception type for this case.
 	private static boolean isNeighbour(Throwable error) {
 		return error.getClass() == KafkaException.class && String.valueOf(error.getMessage()).startsWith(NEIGHBOUR);
+	}
+
+	// The producer has no exception type for these cases.
+	private static boolean isOfClosedProducer(Throwable error) {
+		return error.getClass() == KafkaException.class || error instanceof IllegalStateException;
 	}
 
 	private static boolean isLostProducer(Throwable error) {

@@ -8,52 +8,60 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
-import org.springframework.kafka.core.DefaultKafkaProducerFactory;
 import org.springframework.kafka.core.ProducerFactory;
 import org.springframework.util.StringUtils;
 
 /**
  * Creates the producer of a relay. It connects to the same cluster as the producers of
  * the application, also after the application has switched to another cluster.
+ * <p>
+ * The producer has one request in flight for each broker, and therefore sends the next
+ * batch of a partition only when it has completed the previous one. If it is stopped
+ * while it completes a batch, no later batch of the partition is sent.
  */
 final class RelayProducer {
 
+	private static final Log logger = LogFactory.getLog(RelayProducer.class);
+
 	private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
-	private static final int MAX_IN_FLIGHT = 5;
+	// With several requests in flight, a batch behind a failed one may already have
+	// arrived. The broker accepts any sequence number from a producer that it does not
+	// know, so that idempotence alone does not prevent this.
+	private static final int MAX_IN_FLIGHT = 1;
+
+	// A hot key gets one batch for each round trip to the broker.
+	private static final int BATCH_SIZE = 128 * 1024;
 
 	private final ProducerFactory<?, ?> application;
 
 	private final long sendTimeout;
 
-	private final DefaultKafkaProducerFactory<byte[], byte[]> producers;
+	private Map<String, Object> configuration;
 
 	private @Nullable Object servers;
+
+	// Written by the thread of the relay, read by that of the producer.
+	private volatile @Nullable Open open;
 
 	RelayProducer(ProducerFactory<?, ?> application, Duration sendTimeout) {
 		this.application = application;
 		this.sendTimeout = sendTimeout.toMillis();
 		Map<String, Object> current = application.getConfigurationProperties();
 		this.servers = servers(current);
-		this.producers = new DefaultKafkaProducerFactory<>(configuration(current, this.sendTimeout),
-				new ByteArraySerializer(), new ByteArraySerializer());
-		application.getListeners().forEach((listener) -> this.producers.addListener(untyped(listener)));
-		this.producers.setPhysicalCloseTimeout((int) CLOSE_TIMEOUT.toSeconds());
+		this.configuration = configuration(current, this.sendTimeout);
 	}
 
 	private static @Nullable Object servers(Map<String, Object> configuration) {
 		return configuration.get(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG);
-	}
-
-	// The listeners register meters of the producer, and do not see the messages.
-	@SuppressWarnings("unchecked")
-	private static ProducerFactory.Listener<byte[], byte[]> untyped(ProducerFactory.Listener<?, ?> listener) {
-		return (ProducerFactory.Listener<byte[], byte[]>) listener;
 	}
 
 	private static Map<String, Object> configuration(Map<String, Object> application, long sendTimeout) {
@@ -65,8 +73,9 @@ final class RelayProducer {
 		configuration.put(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true);
 		configuration.put(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, MAX_IN_FLIGHT);
 		configuration.put(ProducerConfig.RETRIES_CONFIG, Integer.MAX_VALUE);
-		// A message waits for the previous one with its ordering key, so delays add up.
+		// Messages collect in the next batch while the previous one is in flight.
 		configuration.put(ProducerConfig.LINGER_MS_CONFIG, 0);
+		configuration.putIfAbsent(ProducerConfig.BATCH_SIZE_CONFIG, BATCH_SIZE);
 		configuration.computeIfPresent(ProducerConfig.INTERCEPTOR_CLASSES_CONFIG,
 				(name, value) -> withoutKeyInterceptor(value));
 		configuration.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, sendTimeout / 4);
@@ -74,7 +83,7 @@ final class RelayProducer {
 		configuration.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) (sendTimeout * 3 / 8));
 		Object clientId = application.get(ProducerConfig.CLIENT_ID_CONFIG);
 		configuration.put(ProducerConfig.CLIENT_ID_CONFIG,
-				((clientId != null) ? clientId + "-" : "") + "idempotency-outbox");
+				((clientId != null) ? clientId + "-" : "") + "idempotency-outbox-1");
 		return configuration;
 	}
 
@@ -88,8 +97,23 @@ final class RelayProducer {
 			.collect(Collectors.toList());
 	}
 
+	/**
+	 * Whether the partition of a message depends on its key only. A partitioner of the
+	 * application may distribute messages with the same key.
+	 * @return whether the producer chooses the partition by the key
+	 */
+	boolean isPartitionedByKey() {
+		return this.configuration.get(ProducerConfig.PARTITIONER_CLASS_CONFIG) == null && !Boolean
+			.parseBoolean(String.valueOf(this.configuration.get(ProducerConfig.PARTITIONER_IGNORE_KEYS_CONFIG)));
+	}
+
 	Producer<byte[], byte[]> get() {
-		return this.producers.createProducer();
+		Open current = this.open;
+		if (current == null) {
+			current = Open.of(this.configuration, this.application.getListeners());
+			this.open = current;
+		}
+		return current.producer();
 	}
 
 	/**
@@ -103,16 +127,28 @@ final class RelayProducer {
 	}
 
 	/**
-	 * Replace the producer, with the current configuration.
+	 * Replace the producer, with the current configuration. The previous one sends
+	 * nothing more.
 	 */
 	void renew() {
 		renew(current());
 	}
 
 	private void renew(Map<String, Object> current) {
-		this.producers.reset();
-		this.producers.updateConfigs(configuration(current, this.sendTimeout));
+		close(Duration.ZERO);
+		this.configuration = configuration(current, this.sendTimeout);
 		this.servers = servers(current);
+	}
+
+	/**
+	 * Send nothing more, for the thread of the producer. The results of all messages that
+	 * are not acknowledged complete with an exception.
+	 */
+	void abandon() {
+		Open current = this.open;
+		if (current != null) {
+			current.producer().close(Duration.ZERO);
+		}
 	}
 
 	// A KafkaException counts as an outage and not as a refusal of the message.
@@ -126,7 +162,65 @@ final class RelayProducer {
 	}
 
 	void destroy() {
-		this.producers.destroy();
+		close(CLOSE_TIMEOUT);
+	}
+
+	// An interceptor may block the thread of the producer, for which close() would wait
+	// without a limit. The first thing that close() does is to stop that thread.
+	private void close(Duration timeout) {
+		Open closing = this.open;
+		if (closing == null) {
+			return;
+		}
+		this.open = null;
+		Thread thread = new Thread(() -> closing.close(timeout), "idempotency-outbox-producer-close");
+		thread.setDaemon(true);
+		thread.start();
+		try {
+			thread.join(timeout.plus(CLOSE_TIMEOUT).toMillis());
+			if (thread.isAlive()) {
+				logger.warn("The producer of the outbox relay did not close within " + timeout.plus(CLOSE_TIMEOUT)
+						+ ". It sends nothing more. Check whether an interceptor of the producer blocks");
+			}
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	/**
+	 * An open producer.
+	 *
+	 * @param id the name for listeners, as a factory without a bean name gives it
+	 * @param producer the producer
+	 * @param listeners register meters of the producer, and do not see the messages
+	 */
+	private record Open(String id, Producer<byte[], byte[]> producer,
+			List<ProducerFactory.Listener<byte[], byte[]>> listeners) {
+
+		static Open of(Map<String, Object> configuration, List<? extends ProducerFactory.Listener<?, ?>> listeners) {
+			Open open = new Open("not.managed.by.Spring." + configuration.get(ProducerConfig.CLIENT_ID_CONFIG),
+					new KafkaProducer<>(configuration, new ByteArraySerializer(), new ByteArraySerializer()),
+					listeners.stream().map(Open::untyped).toList());
+			open.listeners.forEach((listener) -> listener.producerAdded(open.id, open.producer));
+			return open;
+		}
+
+		@SuppressWarnings("unchecked")
+		private static ProducerFactory.Listener<byte[], byte[]> untyped(ProducerFactory.Listener<?, ?> listener) {
+			return (ProducerFactory.Listener<byte[], byte[]>) listener;
+		}
+
+		void close(Duration timeout) {
+			try {
+				this.producer.close(timeout);
+			}
+			catch (RuntimeException ex) {
+				logger.debug("Closing the producer of the outbox relay failed", ex);
+			}
+			this.listeners.forEach((listener) -> listener.producerRemoved(this.id, this.producer));
+		}
+
 	}
 
 }

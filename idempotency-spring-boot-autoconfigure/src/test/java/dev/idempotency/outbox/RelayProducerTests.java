@@ -47,11 +47,13 @@ class RelayProducerTests {
 				.containsExactly("x"));
 		assertThat(Witness.configuration(this.client)).containsEntry("acks", "all")
 			.containsEntry("enable.idempotence", true)
+			.containsEntry("max.in.flight.requests.per.connection", 1)
 			.doesNotContainKey("transactional.id");
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "acks=1", "properties.enable.idempotence=false", "transaction-id-prefix=tx-" })
+	@ValueSource(strings = { "acks=1", "properties.enable.idempotence=false",
+			"properties.max.in.flight.requests.per.connection=5", "transaction-id-prefix=tx-" })
 	void producerOfTheRelayKeepsItsGuarantees(String setting) {
 		String[] parts = setting.split("=");
 		try (OutboxApp app = OutboxApp.start(

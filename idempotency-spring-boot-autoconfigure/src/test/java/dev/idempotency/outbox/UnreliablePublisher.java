@@ -46,6 +46,11 @@ class UnreliablePublisher implements OutboxPublisher {
 	}
 
 	@Override
+	public void beginRound() {
+		this.kafka.beginRound();
+	}
+
+	@Override
 	public CompletionStage<?> publish(OutboxRow row) {
 		this.sends.incrementAndGet();
 		if (this.interrupts) {

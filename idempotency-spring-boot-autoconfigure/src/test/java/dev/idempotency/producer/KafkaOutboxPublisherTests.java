@@ -1,19 +1,33 @@
 package dev.idempotency.producer;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RoundRobinPartitioner;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.common.utils.Utils;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.kafka.core.ABSwitchCluster;
 import org.springframework.kafka.core.DefaultKafkaProducerFactory;
 
+import dev.idempotency.outbox.OutboxPublisher.FailureKind;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
@@ -30,6 +44,8 @@ class KafkaOutboxPublisherTests {
 	// No broker listens on this port.
 	private static final String NOWHERE = "localhost:1";
 
+	private static final int GROWN = 4;
+
 	private final String topic = Servers.newTopic("publisher", 1);
 
 	private final DefaultKafkaProducerFactory<String, String> factory = new DefaultKafkaProducerFactory<>(
@@ -40,8 +56,13 @@ class KafkaOutboxPublisherTests {
 		this.factory.destroy();
 	}
 
-	private OutboxRow row(String value) {
-		return new OutboxRow(UUID.randomUUID(), this.topic, null, value.getBytes(), List.of(), "key", "type", "id",
+	private CompletionStage<?> published(KafkaOutboxPublisher publisher, String value) {
+		publisher.beginRound();
+		return publisher.publish(row(null, value));
+	}
+
+	private OutboxRow row(byte @Nullable [] key, String value) {
+		return new OutboxRow(UUID.randomUUID(), this.topic, key, value.getBytes(), List.of(), "key", "type", "id",
 				"type");
 	}
 
@@ -50,15 +71,95 @@ class KafkaOutboxPublisherTests {
 		ABSwitchCluster cluster = new ABSwitchCluster(Servers.kafka().getBrokersAsString(), NOWHERE);
 		this.factory.setBootstrapServersSupplier(cluster);
 		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of());
-		assertThat(publisher.publish(row("first"))).succeedsWithin(SEND_TIMEOUT);
+		assertThat(published(publisher, "first")).succeedsWithin(SEND_TIMEOUT);
 		cluster.secondary();
-		assertThat(publisher.publish(row("nowhere"))).failsWithin(SEND_TIMEOUT)
+		assertThat(published(publisher, "nowhere")).failsWithin(SEND_TIMEOUT)
 			.withThrowableThat()
 			.withCauseInstanceOf(TimeoutException.class);
 		cluster.primary();
-		assertThat(publisher.publish(row("second"))).succeedsWithin(SEND_TIMEOUT);
+		assertThat(published(publisher, "second")).succeedsWithin(SEND_TIMEOUT);
 		assertThat(Kafka.read(this.topic)).extracting(ConsumerRecord::value).containsExactly("first", "second");
 		publisher.destroy();
+	}
+
+	@Test
+	void messagesWithOneKeyGoToOnePartitionWhileTheTopicGrows() throws Exception {
+		Map<String, Object> settings = Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString(),
+				"metadata.max.age.ms", 100);
+		DefaultKafkaProducerFactory<String, String> factory = new DefaultKafkaProducerFactory<>(settings,
+				new StringSerializer(), new StringSerializer());
+		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(factory, SEND_TIMEOUT, Set.of());
+		byte[] key = IntStream.range(0, 100)
+			.mapToObj((i) -> ("key" + i).getBytes())
+			.filter((one) -> Utils.toPositive(Utils.murmur2(one)) % GROWN != 0)
+			.findFirst()
+			.orElseThrow();
+		publisher.beginRound();
+		assertThat(publisher.publish(row(key, "first"))).succeedsWithin(SEND_TIMEOUT);
+		try (Admin admin = Admin.create(settings); Producer<String, String> producer = factory.createProducer()) {
+			admin.createPartitions(Map.of(this.topic, NewPartitions.increaseTo(GROWN))).all().get();
+			Awaitility.await().until(() -> producer.partitionsFor(this.topic).size() == GROWN);
+			// The producer of the relay refreshes its metadata, too.
+			Thread.sleep(1000);
+			assertThat(publisher.publish(row(key, "second"))).succeedsWithin(SEND_TIMEOUT);
+			assertThat(published(publisher, "no key")).succeedsWithin(SEND_TIMEOUT);
+			assertThat(publisher.publish(row(key, "third"))).succeedsWithin(SEND_TIMEOUT);
+			producer.send(new ProducerRecord<>(this.topic, new String(key), "by a producer")).get();
+		}
+		Map<String, Integer> partitions = Kafka.read(this.topic)
+			.stream()
+			.collect(Collectors.toMap(ConsumerRecord::value, ConsumerRecord::partition));
+		assertThat(partitions).containsEntry("first", 0).containsEntry("second", 0);
+		assertThat(partitions.get("third")).isNotZero().isEqualTo(partitions.get("by a producer"));
+		publisher.destroy();
+		factory.destroy();
+	}
+
+	@Test
+	void abandonedRoundSendsNothingMoreAndTheNextOneWorks() {
+		DefaultKafkaProducerFactory<String, String> factory = new DefaultKafkaProducerFactory<>(
+				Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString()), new StringSerializer(),
+				new StringSerializer());
+		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(factory, SEND_TIMEOUT, Set.of());
+		byte[] key = "key".getBytes();
+		publisher.beginRound();
+		List<CompletionStage<?>> results = new ArrayList<>();
+		CompletionStage<?> first = publisher.publish(row(key, "first"));
+		// On the thread of the producer, which has sent no other batch yet.
+		CompletionStage<?> abandoned = first.thenRun(publisher::abandon);
+		while (!abandoned.toCompletableFuture().isDone()) {
+			results.add(publisher.publish(row(key, String.valueOf(results.size()))));
+		}
+		results.add(publisher.publish(row(key, "last")));
+		for (CompletionStage<?> result : results) {
+			result.handle((done, error) -> (error != null) ? publisher.kindOf(error) : null)
+				.toCompletableFuture()
+				.orTimeout(SEND_TIMEOUT.toSeconds(), TimeUnit.SECONDS)
+				.thenAccept((kind) -> assertThat(kind).isIn(null, FailureKind.ABANDONED))
+				.join();
+		}
+		assertThat(results.get(results.size() - 1)).isCompletedExceptionally();
+		List<String> sent = Kafka.read(this.topic).stream().map(ConsumerRecord::value).toList();
+		publisher.beginRound();
+		assertThat(publisher.publish(row(key, "next"))).succeedsWithin(SEND_TIMEOUT);
+		// The messages of the first batch only.
+		List<String> expected = new ArrayList<>(sent);
+		expected.add("next");
+		assertThat(Kafka.read(this.topic)).extracting(ConsumerRecord::value).isEqualTo(expected);
+		assertThat(sent).startsWith("first").doesNotContain("last");
+		publisher.destroy();
+		factory.destroy();
+	}
+
+	@Test
+	void partitionerOfTheApplicationPreventsThatMessagesWithOneKeyAreInFlightTogether() {
+		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of());
+		assertThat(publisher.isPipelined()).isTrue();
+		this.factory.updateConfigs(Map.of("partitioner.class", RoundRobinPartitioner.class.getName()));
+		assertThat(new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of()).isPipelined()).isFalse();
+		this.factory.updateConfigs(Map.of("partitioner.ignore.keys", "true"));
+		this.factory.removeConfig("partitioner.class");
+		assertThat(new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of()).isPipelined()).isFalse();
 	}
 
 }

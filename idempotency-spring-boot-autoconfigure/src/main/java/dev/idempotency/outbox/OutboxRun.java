@@ -1,0 +1,121 @@
+package dev.idempotency.outbox;
+
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.outbox.OutboxRound.Ack;
+import dev.idempotency.outbox.OutboxStore.ClaimedRow;
+
+/**
+ * The messages of one claim that have the same ordering key, in their order. The relay's
+ * thread publishes them; the thread of the producer reports failures.
+ */
+final class OutboxRun {
+
+	private final List<ClaimedRow> rows;
+
+	private final @Nullable Ack[] acks;
+
+	// The number of messages that have been given to the publisher. It is written
+	// before 'failed' is read, so that a failure either prevents the next message or
+	// finds that it has been given.
+	private volatile int given;
+
+	private volatile boolean failed;
+
+	// The number of messages whose outcome has been processed.
+	private int processed;
+
+	private boolean over;
+
+	OutboxRun(List<ClaimedRow> rows) {
+		this.rows = rows;
+		this.acks = new Ack[rows.size()];
+	}
+
+	String topic() {
+		return this.rows.get(0).row().topic();
+	}
+
+	/**
+	 * The next message to publish.
+	 * @return the message, {@code null} if there is none
+	 */
+	@Nullable ClaimedRow peek() {
+		return (this.over || this.given == this.rows.size()) ? null : this.rows.get(this.given);
+	}
+
+	/**
+	 * Begin to publish the next message.
+	 * @return its index, negative if an earlier message has failed
+	 */
+	int give() {
+		int index = this.given;
+		this.given = index + 1;
+		if (this.failed) {
+			this.given = index;
+			return -1;
+		}
+		return index;
+	}
+
+	/**
+	 * Record that a message has failed.
+	 * @param index the index of the message
+	 * @return whether a later message has been given to the publisher
+	 */
+	boolean fail(int index) {
+		this.failed = true;
+		return this.given > index + 1;
+	}
+
+	/**
+	 * Add the outcome of a message.
+	 * @param index the index of the message
+	 * @param ack the outcome
+	 */
+	void add(int index, Ack ack) {
+		this.acks[index] = ack;
+	}
+
+	/**
+	 * Return the next outcome in the order of the messages.
+	 * @return the outcome, {@code null} if it is not known yet
+	 */
+	@Nullable Ack next() {
+		Ack next = (this.processed < this.rows.size()) ? this.acks[this.processed] : null;
+		if (next != null) {
+			this.processed++;
+		}
+		return next;
+	}
+
+	/**
+	 * Whether the outcome of each message that was given to the publisher is processed.
+	 * @return whether no outcome is missing
+	 */
+	boolean isIdle() {
+		return this.processed == this.given;
+	}
+
+	/**
+	 * The first message whose outcome is not known.
+	 * @return the message
+	 */
+	ClaimedRow first() {
+		return this.rows.get(this.processed);
+	}
+
+	/**
+	 * Publish no further messages.
+	 */
+	void end() {
+		this.over = true;
+	}
+
+	boolean isOver() {
+		return this.over;
+	}
+
+}

@@ -1,0 +1,40 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.LongSupplier;
+
+/**
+ * Topics to which the broker has refused a message lately. Their messages are published
+ * one by one for each ordering key: a refusal then abandons no round, which would send
+ * messages that are in flight to other brokers twice.
+ */
+final class RefusingTopics {
+
+	// Longer than most pauses before a refused message is tried again. A claim also
+	// shows which messages were refused before.
+	private static final Duration TIME = Duration.ofSeconds(5);
+
+	private final LongSupplier nanos;
+
+	private final Map<String, Long> topics = new HashMap<>();
+
+	RefusingTopics(LongSupplier nanos) {
+		this.nanos = nanos;
+	}
+
+	void add(String topic) {
+		this.topics.put(topic, this.nanos.getAsLong());
+	}
+
+	boolean contains(String topic) {
+		Long since = this.topics.get(topic);
+		if (since != null && this.nanos.getAsLong() - since > TIME.toNanos()) {
+			this.topics.remove(topic);
+			return false;
+		}
+		return since != null;
+	}
+
+}

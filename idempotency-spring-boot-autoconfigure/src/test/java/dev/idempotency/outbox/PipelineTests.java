@@ -1,0 +1,289 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsResult;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.common.TopicPartition;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.kafka.autoconfigure.DefaultKafkaProducerFactoryCustomizer;
+import org.springframework.context.annotation.Bean;
+import org.springframework.kafka.core.DefaultKafkaProducerFactory;
+import org.springframework.kafka.core.ProducerFactory;
+
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.StoppableKafka;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for messages with the same key that are in flight together.
+ */
+@Order(3)
+@Tag("promise-1")
+class PipelineTests {
+
+	private static final int MESSAGES = 5000;
+
+	private static final int KEYS = 3;
+
+	private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+	private static final String LARGE = "x".repeat(10_000);
+
+	private static List<Integer> numbers(int count) {
+		return IntStream.range(0, count).boxed().toList();
+	}
+
+	private static OutboxMessage message(String topic, String key, int number, String payload) {
+		return OutboxMessage.to(topic).key(key).payload(payload).idempotencyKey(key + " " + number).build();
+	}
+
+	private static void send(OutboxApp app, String topic, int keys, int count) {
+		app.inTransaction(() -> app.outbox()
+			.send(IntStream.range(0, count)
+				.mapToObj((i) -> message(topic, "k" + i % keys, i / keys, String.valueOf(i / keys)))
+				.toList()));
+	}
+
+	private static void awaitDrained(OutboxApp app) {
+		Awaitility.await().atMost(PATIENCE).untilAsserted(() -> assertThat(app.store().status().pending()).isZero());
+	}
+
+	// The first publication of each message.
+	private static Map<String, List<Integer>> firsts(List<ConsumerRecord<String, String>> records) {
+		HashSet<String> seen = new HashSet<>();
+		return records.stream()
+			.filter((record) -> seen.add(record.key() + " " + record.value()))
+			.collect(Collectors.groupingBy(ConsumerRecord::key,
+					Collectors.mapping((record) -> Integer.valueOf(record.value()), Collectors.toList())));
+	}
+
+	@Test
+	void messagesWithOneKeyShareRequestsAndKeepTheirOrder() {
+		String topic = Servers.newTopic("hot", 4);
+		try (OutboxApp app = OutboxApp.start((settings) -> {
+		}, Producers.class)) {
+			send(app, topic, 1, MESSAGES);
+			awaitDrained(app);
+			assertThat(Kafka.read(topic)).extracting((record) -> Integer.valueOf(record.value()))
+				.isEqualTo(numbers(MESSAGES));
+			assertThat(app.context().getBean(Producers.class).requests()).isLessThan(MESSAGES / 20);
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "block-key", "skip" })
+	void noMessageBehindARefusedOneIsSentBeforeTheRefusedOneIsADeadLetter(String onRefused) {
+		String topic = Servers.unique("refused-");
+		Servers.addTopics(new NewTopic(topic, 1, (short) 1).configs(Map.of("max.message.bytes", "2000")));
+		int half = 300;
+		try (OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.on-refused", onRefused)
+			.with("idempotency.outbox.max-attempts", 3)); Logs logs = Logs.about("order is lost")) {
+			List<OutboxMessage> messages = new ArrayList<>();
+			for (int i = 0; i < 2 * half; i++) {
+				messages.add(message(topic, "a", i, (i != half) ? String.valueOf(i) : LARGE));
+				messages.add(message(topic, "b", i, String.valueOf(i)));
+			}
+			app.inTransaction(() -> app.outbox().send(messages));
+			Awaitility.await().atMost(PATIENCE).until(() -> app.events().contains("DEAD_LETTER a " + half));
+			Awaitility.await().until(() -> app.events().contains("PUBLISHED b " + (2 * half - 1)));
+			if (onRefused.equals("block-key")) {
+				Awaitility.await().untilAsserted(() -> assertThat(app.store().status().blocked()).isEqualTo(half - 1));
+				assertThat(firsts(Kafka.read(topic)).get("a")).isEqualTo(numbers(half));
+				app.store().discard(topic, 1);
+			}
+			awaitDrained(app);
+			Awaitility.await().until(() -> app.events().contains("PUBLISHED a " + (2 * half - 1)));
+			List<String> events = List.copyOf(app.events());
+			assertThat(events).filteredOn((event) -> !event.startsWith("PUBLISHED"))
+				.containsExactly("REFUSED a " + half, "REFUSED a " + half, "DEAD_LETTER a " + half);
+			List<Integer> behind = numbers(2 * half).stream().filter((i) -> i != half).toList();
+			assertThat(events.stream().filter((event) -> event.startsWith("PUBLISHED a")).toList())
+				.isEqualTo(behind.stream().map((i) -> "PUBLISHED a " + i).toList());
+			assertThat(events.indexOf("DEAD_LETTER a " + half)).isLessThan(events.indexOf("PUBLISHED a " + (half + 1)));
+			assertThat(firsts(Kafka.read(topic))).containsEntry("a", behind).containsEntry("b", numbers(2 * half));
+			// The broker has one request at a time, so that none is in flight when the
+			// round is abandoned.
+			assertThat(Kafka.read(topic)).hasSize(4 * half - 1);
+			assertThat(attempts(app, topic)).isZero();
+			assertThat(logs.messages("ERROR")).isEmpty();
+		}
+	}
+
+	private static int attempts(OutboxApp app, String topic) {
+		return app.jdbc()
+			.queryForObject("SELECT count(*) FROM idempotency_outbox WHERE topic = ? AND attempts > 0 "
+					+ "AND set_aside_at IS NULL", Integer.class, topic);
+	}
+
+	@Test
+	void messageThatTheProducerRefusesStopsThoseBehindIt() {
+		String topic = Servers.newTopic("refused", 1);
+		try (OutboxApp app = OutboxApp
+			.start((settings) -> settings.with("spring.kafka.producer.properties.max.request.size", 2000)
+				.with("idempotency.outbox.max-attempts", 2))) {
+			app.inTransaction(() -> app.outbox()
+				.send(IntStream.range(0, 100)
+					.mapToObj((i) -> message(topic, "a", i, (i != 50) ? String.valueOf(i) : LARGE))
+					.toList()));
+			Awaitility.await().until(() -> app.events().contains("DEAD_LETTER a 50"));
+			Awaitility.await().untilAsserted(() -> assertThat(app.store().status().blocked()).isEqualTo(49));
+			assertThat(Kafka.read(topic)).extracting((record) -> Integer.valueOf(record.value()))
+				.isEqualTo(numbers(50));
+		}
+	}
+
+	@Test
+	void killOfTheBrokerWithinARunLosesNothingAndKeepsTheOrder() {
+		interrupt(StoppableKafka::stop, StoppableKafka::start);
+	}
+
+	@Test
+	void timeOutWithinARunLosesNothingAndKeepsTheOrder() {
+		interrupt((kafka) -> {
+			kafka.freeze();
+			sleep(Duration.ofSeconds(4));
+		}, StoppableKafka::resume);
+	}
+
+	private static void interrupt(Consumer<StoppableKafka> begin, Consumer<StoppableKafka> end) {
+		try (StoppableKafka kafka = StoppableKafka.create();
+				OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.send-timeout", "2s")
+					.with("idempotency.outbox.max-back-off", "500ms")
+					.with("idempotency.outbox.batch-size", 5000)
+					.with("spring.kafka.producer.properties.batch.size", 1000)
+					.with("spring.kafka.producer.bootstrap-servers", kafka.bootstrapServers()));
+				Logs logs = Logs.about("order is lost")) {
+			kafka.createTopic("output", 2);
+			// The first message of each key only connects the producer.
+			send(app, "output", KEYS, KEYS);
+			awaitDrained(app);
+			send(app, "output", KEYS, KEYS * MESSAGES);
+			awaitRecords(kafka, "output", MESSAGES / 10);
+			begin.accept(kafka);
+			assertThat(app.store().status().pending()).isPositive();
+			end.accept(kafka);
+			awaitDrained(app);
+			assertThat(firsts(Kafka.readFrom(kafka.bootstrapServers(), "output"))).hasSize(KEYS)
+				.allSatisfy((key, values) -> assertThat(values).isEqualTo(numbers(MESSAGES)));
+			assertThat(app.store().deadLetters(10)).isEmpty();
+			assertThat(logs.messages("ERROR")).isEmpty();
+		}
+	}
+
+	// Reading the records would take longer than publishing all of them.
+	private static void awaitRecords(StoppableKafka kafka, String topic, int count) {
+		TopicPartition first = new TopicPartition(topic, 0);
+		TopicPartition second = new TopicPartition(topic, 1);
+		try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
+			Awaitility.await().atMost(PATIENCE).pollInterval(Duration.ofMillis(1)).until(() -> {
+				ListOffsetsResult ends = admin
+					.listOffsets(Map.of(first, OffsetSpec.latest(), second, OffsetSpec.latest()));
+				return ends.partitionResult(first).get().offset() + ends.partitionResult(second).get().offset() > count;
+			});
+		}
+	}
+
+	private static void sleep(Duration time) {
+		try {
+			Thread.sleep(time.toMillis());
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	@Test
+	void stopPublishesARunOnceAndInOrder() {
+		String topic = Servers.newTopic("stopped", 1);
+		String database = Servers.newDatabase();
+		try (OutboxApp app = OutboxApp.start((settings) -> settings.database(database))) {
+			send(app, topic, 1, MESSAGES);
+		}
+		assertThat(Kafka.read(topic)).extracting((record) -> Integer.valueOf(record.value()))
+			.isEqualTo(numbers(MESSAGES));
+		assertThat(Servers.jdbc(database)
+			.queryForObject("SELECT count(*) FROM idempotency_outbox WHERE published_at IS NULL", Integer.class))
+			.isZero();
+	}
+
+	@Test
+	void anotherRelayContinuesARunWhoseSessionIsLost() {
+		String topic = Servers.newTopic("taken", 1);
+		String database = Servers.newDatabase();
+		try (OutboxApp first = OutboxApp.start((settings) -> settings.database(database));
+				OutboxApp second = OutboxApp.start((settings) -> settings.database(database));
+				Logs logs = Logs.about("order is lost")) {
+			for (int i = 0; i < 10; i++) {
+				int start = i * MESSAGES;
+				first.inTransaction(() -> first.outbox()
+					.send(IntStream.range(start, start + MESSAGES)
+						.mapToObj((number) -> message(topic, "a", number, String.valueOf(number)))
+						.toList()));
+				// Sessions that hold lanes.
+				second.jdbc()
+					.queryForList("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = "
+							+ "'idle in transaction' AND pid <> pg_backend_pid() AND datname = current_database()");
+			}
+			awaitDrained(first);
+			assertThat(firsts(Kafka.read(topic))).containsEntry("a", numbers(10 * MESSAGES));
+			assertThat(logs.messages("ERROR")).isEmpty();
+		}
+	}
+
+	/**
+	 * Counts the requests of producers.
+	 */
+	static class Producers {
+
+		private static final Queue<Producer<?, ?>> ADDED = new ConcurrentLinkedQueue<>();
+
+		int requests() {
+			return ADDED.stream()
+				.flatMap((producer) -> producer.metrics().entrySet().stream())
+				.filter((entry) -> entry.getKey().name().equals("request-total")
+						&& entry.getKey().group().equals("producer-metrics"))
+				.mapToInt((entry) -> ((Number) entry.getValue().metricValue()).intValue())
+				.sum();
+		}
+
+		@Bean
+		static DefaultKafkaProducerFactoryCustomizer listening() {
+			return (factory) -> listen(factory);
+		}
+
+		private static <K, V> void listen(DefaultKafkaProducerFactory<K, V> factory) {
+			factory.addListener(new ProducerFactory.Listener<>() {
+
+				@Override
+				public void producerAdded(String id, Producer<K, V> producer) {
+					ADDED.add(producer);
+				}
+
+			});
+		}
+
+	}
+
+}
