@@ -13,7 +13,8 @@
 #                tables and writes target/growth.md. Settings may follow: rounds=5 sizes=100000,1000000,10000000
 #                layouts=single,partitioned (empty: none) claims=10000 (in each window) threads=2 shared-buffers=1GB
 #                heap-minutes=5 (for each mode; 0: none) heap-rate=500 (records/s)
-#   outbox       runs only the comparison of the outbox relay with a bare KafkaTemplate and prints its tables
+#   outbox       runs only the comparison of the outbox relay with a bare KafkaTemplate and prints its tables. With
+#                --ack-delay=5ms it compares only the rates, with a broker whose replies take so much longer
 set -euo pipefail
 
 cd "$(dirname "$0")/.."

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 
 import com.zaxxer.hikari.HikariDataSource;
+import org.springframework.boot.convert.DurationStyle;
 import org.springframework.kafka.core.KafkaTemplate;
 
 import dev.idempotency.jdbc.JdbcOutboxStore;
@@ -19,6 +20,8 @@ import dev.idempotency.producer.KafkaOutboxPublisher;
  */
 public final class OutboxBenchmark {
 
+	private static final String DELAY = "--ack-delay=";
+
 	private final OutboxSetUp setUp;
 
 	private OutboxBenchmark(OutboxSetUp setUp) {
@@ -27,19 +30,36 @@ public final class OutboxBenchmark {
 
 	/**
 	 * Run the benchmark.
-	 * @param arguments not used
+	 * @param arguments empty, or {@code --ack-delay=5ms} for the rates alone, with a
+	 * broker whose replies take so long
 	 * @throws IOException if a server does not start
 	 */
 	public static void main(String[] arguments) throws IOException {
 		try (Servers servers = Servers.start(); HikariDataSource pool = new HikariDataSource()) {
 			Machine.describe(servers).lines().forEach((name, value) -> System.out.println("- " + name + ": " + value));
 			pool.setJdbcUrl(String.valueOf(servers.properties().get("spring.datasource.url")));
-			OutboxSetUp setUp = new OutboxSetUp(servers, pool);
-			new OutboxThroughput(setUp).print();
-			new OutboxBenchmark(setUp).latency();
+			if (arguments.length > 0) {
+				Duration delay = delay(arguments[0]);
+				System.out.println("- Replies of the broker: " + delay.toMillis() + " ms late");
+				try (SlowBroker slow = SlowBroker.start(delay)) {
+					new OutboxThroughput(new OutboxSetUp(servers, pool, slow)).print();
+				}
+			}
+			else {
+				OutboxSetUp setUp = new OutboxSetUp(servers, pool, null);
+				new OutboxThroughput(setUp).print();
+				new OutboxBenchmark(setUp).latency();
+			}
 		}
 		// Threads of the broker would keep the JVM running.
 		System.exit(0);
+	}
+
+	private static Duration delay(String argument) {
+		if (!argument.startsWith(DELAY)) {
+			throw new IllegalArgumentException("Unknown option '" + argument + "'. Use " + DELAY + "5ms");
+		}
+		return DurationStyle.detectAndParse(argument.substring(DELAY.length()));
 	}
 
 	private void latency() {

@@ -8,6 +8,7 @@ import java.util.stream.IntStream;
 
 import com.zaxxer.hikari.HikariDataSource;
 import org.apache.kafka.common.serialization.StringSerializer;
+import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.kafka.core.DefaultKafkaProducerFactory;
@@ -26,7 +27,7 @@ import dev.idempotency.producer.KafkaOutboxSerializer;
  */
 final class OutboxSetUp {
 
-	static final OutboxRelay.Settings SETTINGS = new OutboxRelay.Settings(500, Duration.ofSeconds(1),
+	static final OutboxRelay.Settings SETTINGS = new OutboxRelay.Settings(2000, Duration.ofSeconds(1),
 			Duration.ofSeconds(20), 10, Duration.ofSeconds(5), Duration.ZERO);
 
 	static final int KEYS = 1000;
@@ -36,6 +37,10 @@ final class OutboxSetUp {
 	private static final int PARTITIONS = 6;
 
 	private final Servers servers;
+
+	private final @Nullable SlowBroker slow;
+
+	private int topics;
 
 	private final HikariDataSource pool;
 
@@ -47,15 +52,16 @@ final class OutboxSetUp {
 
 	private final KafkaTemplate<Object, Object> template;
 
-	OutboxSetUp(Servers servers, HikariDataSource pool) {
+	OutboxSetUp(Servers servers, HikariDataSource pool, @Nullable SlowBroker slow) {
 		this.servers = servers;
+		this.slow = slow;
 		this.pool = pool;
 		JdbcSchemaMigration.migrateOutbox(pool, TABLE);
 		this.jdbc = new JdbcTemplate(pool);
 		this.transactions = new TransactionTemplate(new JdbcTransactionManager(pool));
-		this.producers = new DefaultKafkaProducerFactory<>(
-				Map.of("bootstrap.servers", servers.properties().get("spring.kafka.bootstrap-servers"), "linger.ms", 0,
-						"key.serializer", StringSerializer.class, "value.serializer", StringSerializer.class));
+		this.producers = new DefaultKafkaProducerFactory<>(Map.of("bootstrap.servers",
+				(slow != null) ? slow.bootstrapServers() : servers.properties().get("spring.kafka.bootstrap-servers"),
+				"linger.ms", 0, "key.serializer", StringSerializer.class, "value.serializer", StringSerializer.class));
 		this.template = new KafkaTemplate<>(this.producers);
 	}
 
@@ -69,9 +75,18 @@ final class OutboxSetUp {
 
 	// A message in each partition ensures that the topic is ready.
 	String newTopic() {
-		String topic = this.servers.newTopic(PARTITIONS);
+		String topic = addTopic();
 		IntStream.range(0, PARTITIONS).forEach((i) -> this.template.send(topic, i, "key", String.valueOf(-1)).join());
 		return topic;
+	}
+
+	private String addTopic() {
+		if (this.slow == null) {
+			return this.servers.newTopic(PARTITIONS);
+		}
+		String name = "slow-" + ++this.topics;
+		this.slow.newTopic(name, PARTITIONS);
+		return name;
 	}
 
 	JdbcOutboxStore store(Duration retention) {

@@ -45,7 +45,7 @@ final class OutboxThroughput {
 				| messages, keys, retention | KafkaTemplate: messages/s | relay: messages/s | ratio (range) |
 				|---|---|---|---|""");
 		print(MESSAGES, OutboxSetUp.KEYS, Duration.ZERO);
-		print(MESSAGES / 10, 1, Duration.ZERO);
+		print(MESSAGES, 1, Duration.ZERO);
 		print(MESSAGES, OutboxSetUp.KEYS, DEFAULT_RETENTION);
 	}
 

@@ -193,7 +193,7 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	public record Outbox(@DefaultValue("false") boolean enabled, @DefaultValue("embedded") Relay relay,
 			@DefaultValue("idempotency_outbox") String table, @Nullable String kafkaTemplate,
 			@DefaultValue List<String> mdcKeys, @DefaultValue("1d") Duration retention,
-			@DefaultValue("500") int batchSize, @DefaultValue("1s") Duration pollInterval,
+			@DefaultValue("2000") int batchSize, @DefaultValue("1s") Duration pollInterval,
 			@DefaultValue("20s") Duration sendTimeout, @DefaultValue("10") int maxAttempts,
 			@DefaultValue("block-key") OutboxStore.OnRefused onRefused, @DefaultValue("5s") Duration maxBackOff,
 			@DefaultValue("10s") Duration stopTimeout, @DefaultValue("true") boolean listen) {

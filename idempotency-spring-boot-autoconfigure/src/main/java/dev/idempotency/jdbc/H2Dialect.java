@@ -175,8 +175,8 @@ final class H2Dialect implements Dialect {
 
 		// H2 is supported for tests only: the statement may read all pending messages.
 		private static Claims claims(TableName table, String others) {
-			String due = others + due(table, SAME_KEY);
-			String rows = ROWS.formatted(table, due, columns(table, SAME_KEY));
+			String due = others + due(table, SAME_KEY, "TRUE");
+			String rows = ROWS.formatted(table, due, columns(table, SAME_KEY, "TRUE"));
 			return new Claims(lockLanes(table, "", SOME.formatted(table, due)), rows);
 		}
 

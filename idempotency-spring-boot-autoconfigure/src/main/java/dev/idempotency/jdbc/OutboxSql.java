@@ -23,25 +23,25 @@ abstract class OutboxSql {
 	private static final String BLOCKED = "set_aside_at IS NOT NULL AND blocked_by IS NOT NULL";
 
 	// The blocker is the first dead letter with the same topic and key. It costs one
-	// index lookup for each row that is read.
+	// index lookup for each row that is read, if its lane has refused messages.
 	private static final String COLUMNS = """
 			id, position, lane, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at,
-			  (SELECT f.id FROM %1$s f WHERE f.lane = o.lane AND f.topic = o.topic AND %2$s
+			  CASE WHEN %3$s THEN (SELECT f.id FROM %1$s f WHERE f.lane = o.lane AND f.topic = o.topic AND %2$s
 			    AND f.message_key = o.message_key AND f.position < o.position
 			    AND f.published_at IS NULL AND f.next_attempt_at IS NOT NULL AND f.set_aside_at IS NOT NULL
-			    ORDER BY f.position LIMIT 1) AS blocker""";
+			    ORDER BY f.position LIMIT 1) END AS blocker""";
 
 	// Excludes messages that are retried later and those that follow them. It costs
-	// one index lookup for each row. NOT EXISTS would be a join, which compares each
-	// row with all failed messages.
+	// one index lookup for each row, if its lane has refused messages. NOT EXISTS
+	// would be a join, which compares each row with all failed messages.
 	private static final String DUE = """
 			o.published_at IS NULL AND o.set_aside_at IS NULL
 			  AND (o.next_attempt_at IS NULL OR o.next_attempt_at <= CURRENT_TIMESTAMP)
-			  AND NOT COALESCE((SELECT TRUE FROM %1$s f WHERE f.lane = o.lane AND f.topic = o.topic AND %2$s
-			    AND f.message_key = o.message_key AND f.position < o.position
+			  AND NOT CASE WHEN %3$s THEN COALESCE((SELECT TRUE FROM %1$s f WHERE f.lane = o.lane AND f.topic = o.topic
+			    AND %2$s AND f.message_key = o.message_key AND f.position < o.position
 			    AND f.published_at IS NULL AND f.set_aside_at IS NULL AND f.next_attempt_at > CURRENT_TIMESTAMP
-			    ORDER BY f.position LIMIT 1), FALSE)""";
+			    ORDER BY f.position LIMIT 1), FALSE) ELSE FALSE END""";
 
 	// The order is random, so that no lane is neglected.
 	private static final String LOCK_LANES = """
@@ -77,12 +77,12 @@ abstract class OutboxSql {
 		this.backlog = backlog.formatted(table);
 	}
 
-	static String due(TableName table, String sameKey) {
-		return DUE.formatted(table, sameKey);
+	static String due(TableName table, String sameKey, String laneHasRefused) {
+		return DUE.formatted(table, sameKey, laneHasRefused);
 	}
 
-	static String columns(TableName table, String sameKey) {
-		return COLUMNS.formatted(table, sameKey);
+	static String columns(TableName table, String sameKey, String laneHasRefused) {
+		return COLUMNS.formatted(table, sameKey, laneHasRefused);
 	}
 
 	static String lockLanes(TableName table, String more, String hasSome) {

@@ -49,6 +49,8 @@ final class RelayProducer {
 
 	private @Nullable Object servers;
 
+	private boolean partitionedByKey;
+
 	// Written by the thread of the relay, read by that of the producer.
 	private volatile @Nullable Open open;
 
@@ -58,6 +60,7 @@ final class RelayProducer {
 		Map<String, Object> current = application.getConfigurationProperties();
 		this.servers = servers(current);
 		this.configuration = configuration(current, this.sendTimeout);
+		this.partitionedByKey = isPartitionedByKey(this.configuration);
 	}
 
 	private static @Nullable Object servers(Map<String, Object> configuration) {
@@ -103,8 +106,12 @@ final class RelayProducer {
 	 * @return whether the producer chooses the partition by the key
 	 */
 	boolean isPartitionedByKey() {
-		return this.configuration.get(ProducerConfig.PARTITIONER_CLASS_CONFIG) == null && !Boolean
-			.parseBoolean(String.valueOf(this.configuration.get(ProducerConfig.PARTITIONER_IGNORE_KEYS_CONFIG)));
+		return this.partitionedByKey;
+	}
+
+	private static boolean isPartitionedByKey(Map<String, Object> configuration) {
+		return configuration.get(ProducerConfig.PARTITIONER_CLASS_CONFIG) == null && !Boolean
+			.parseBoolean(String.valueOf(configuration.get(ProducerConfig.PARTITIONER_IGNORE_KEYS_CONFIG)));
 	}
 
 	Producer<byte[], byte[]> get() {
@@ -137,6 +144,7 @@ final class RelayProducer {
 	private void renew(Map<String, Object> current) {
 		close(Duration.ZERO);
 		this.configuration = configuration(current, this.sendTimeout);
+		this.partitionedByKey = isPartitionedByKey(this.configuration);
 		this.servers = servers(current);
 	}
 
