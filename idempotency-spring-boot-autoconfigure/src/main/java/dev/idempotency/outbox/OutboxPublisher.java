@@ -18,17 +18,18 @@ public interface OutboxPublisher {
 	}
 
 	/**
-	 * Whether messages with the same topic and key may be published without waiting for
-	 * the results of earlier ones. Such a publisher sends them in their order and to one
-	 * partition within a round. It completes a result with an exception before it sends a
-	 * later message to the same partition, on the thread that sends, and that thread
-	 * sends nothing before the actions that depend on the result have returned. It
-	 * implements {@link #abandon()}.
-	 * @return {@code false} unless overridden: the relay then waits for each result
-	 * before it publishes the next message with the same topic and key
+	 * Whether, and up to which size, messages may be published without waiting for the
+	 * results of earlier ones with the same topic and key. Such a publisher sends them in
+	 * their order and to one partition within a round. It completes a result with an
+	 * exception before it sends a later message to the same partition, on the thread that
+	 * sends, and that thread sends nothing before the actions that depend on the result
+	 * have returned. It implements {@link #abandon()}.
+	 * @return the approximate size of all messages whose results are pending, in bytes.
+	 * Zero unless overridden: the relay then waits for each result before it publishes
+	 * the next message with the same topic and key
 	 */
-	default boolean isPipelined() {
-		return false;
+	default int maxBytesInFlight() {
+		return 0;
 	}
 
 	/**

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -26,9 +27,10 @@ import dev.idempotency.outbox.OutboxStore.RelayFailure;
  * Publishes the messages of one claim.
  * <ol>
  * <li>Messages with different ordering keys are in flight together.</li>
- * <li>A publisher that keeps the order of a partition gets all messages with the same
- * ordering key at once. If one of them fails, the round is abandoned before a later one
- * is sent. Otherwise, only one of them is in flight.</li>
+ * <li>A publisher that keeps the order of a partition gets messages with the same
+ * ordering key one after the other, up to a limit in bytes for all messages. If one of
+ * them fails, the round is abandoned before a later one is sent. Otherwise, only one of
+ * them is in flight.</li>
  * <li>After a failed message, none with its ordering key is sent in this round.</li>
  * </ol>
  */
@@ -42,6 +44,9 @@ final class OutboxRound {
 
 	// For a producer that reports its time-out a little late.
 	private static final Duration GRACE = Duration.ofSeconds(1);
+
+	// The estimated size of the headers of a message.
+	private static final int HEADERS = 200;
 
 	private final OutboxPublisher publisher;
 
@@ -63,7 +68,12 @@ final class OutboxRound {
 
 	private final long start = System.nanoTime();
 
+	// The runs of which a message may be published.
+	private final Set<OutboxRun> ready = new LinkedHashSet<>();
+
 	private int inFlight;
+
+	private long bytesInFlight;
 
 	private boolean stopped;
 
@@ -87,12 +97,8 @@ final class OutboxRound {
 		}
 		List<OutboxRun> runs = byKey.values().stream().map(OutboxRun::new).toList();
 		this.publisher.beginRound();
-		for (OutboxRun run : runs) {
-			if (isBudgetSpent()) {
-				break;
-			}
-			publish(run);
-		}
+		this.ready.addAll(runs);
+		publishReady();
 		while (this.inFlight > 0) {
 			Result result = this.results.poll(this.settings.sendTimeout().plus(GRACE).toNanos(), TimeUnit.NANOSECONDS);
 			if (result == null) {
@@ -104,7 +110,9 @@ final class OutboxRound {
 				return;
 			}
 			this.inFlight--;
+			this.bytesInFlight -= size(result.ack().claimed().row());
 			accept(result);
+			publishReady();
 		}
 	}
 
@@ -112,14 +120,24 @@ final class OutboxRound {
 		return System.nanoTime() - this.start > SEND_BUDGET.toNanos();
 	}
 
-	// The messages of a topic that refuses messages are published one by one, so that a
-	// refusal does not abandon the round.
-	private void publish(OutboxRun run) {
-		boolean all = this.publisher.isPipelined() && !this.refusing.contains(run.topic());
-		boolean more = true;
-		while (more) {
-			more = publishNext(run) && all;
+	// Messages that wait in the producer must not reach their time-out there, while the
+	// broker is slow. The messages of a topic that refuses messages are published one by
+	// one, so that a refusal does not abandon the round.
+	private void publishReady() {
+		int max = this.publisher.maxBytesInFlight();
+		while (!this.ready.isEmpty() && !isBudgetSpent() && (max == 0 || this.bytesInFlight < max)) {
+			OutboxRun run = this.ready.iterator().next();
+			boolean more = publishNext(run) && max > 0 && !this.refusing.contains(run.topic());
+			if (!more) {
+				this.ready.remove(run);
+			}
 		}
+	}
+
+	private static int size(OutboxRow row) {
+		byte[] key = row.key();
+		byte[] payload = row.payload();
+		return HEADERS + ((key != null) ? key.length : 0) + ((payload != null) ? payload.length : 0);
 	}
 
 	private boolean publishNext(OutboxRun run) {
@@ -150,6 +168,7 @@ final class OutboxRound {
 		long start = System.nanoTime();
 		this.anyMessageSent = true;
 		this.inFlight++;
+		this.bytesInFlight += size(next.row());
 		CompletableFuture<?> sent = this.publisher.publish(next.row()).toCompletableFuture();
 		sent.whenComplete((done, error) -> {
 			if (error != null && run.fail(index)) {
@@ -201,8 +220,8 @@ final class OutboxRound {
 				fail(ack, error);
 			}
 		}
-		if (run.isIdle() && !isBudgetSpent()) {
-			publish(run);
+		if (run.isIdle() && run.peek() != null) {
+			this.ready.add(run);
 		}
 	}
 

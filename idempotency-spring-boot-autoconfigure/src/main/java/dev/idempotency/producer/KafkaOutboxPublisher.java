@@ -39,6 +39,9 @@ import dev.idempotency.outbox.OutboxRow;
  */
 public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBean {
 
+	// Enough for a request with many partitions while another one is in flight.
+	private static final int BATCHES = 16;
+
 	private static final String NEIGHBOUR = "Failed to append record because it was part of a batch";
 
 	private final RelayProducer producer;
@@ -102,8 +105,8 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	}
 
 	@Override
-	public boolean isPipelined() {
-		return this.producer.isPartitionedByKey();
+	public int maxBytesInFlight() {
+		return this.producer.isPartitionedByKey() ? this.producer.batchSize() * BATCHES : 0;
 	}
 
 	@Override

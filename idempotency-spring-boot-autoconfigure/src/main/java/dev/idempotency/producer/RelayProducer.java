@@ -41,6 +41,11 @@ final class RelayProducer {
 	// A hot key gets one batch for each round trip to the broker.
 	private static final int BATCH_SIZE = 128 * 1024;
 
+	// The relay limits the messages in flight by the size of a batch.
+	private static final int MIN_BATCH_SIZE = 1024;
+
+	private static final int MAX_BATCH_SIZE = 1024 * 1024;
+
 	private final ProducerFactory<?, ?> application;
 
 	private final long sendTimeout;
@@ -50,6 +55,8 @@ final class RelayProducer {
 	private @Nullable Object servers;
 
 	private boolean partitionedByKey;
+
+	private int batchSize;
 
 	// Written by the thread of the relay, read by that of the producer.
 	private volatile @Nullable Open open;
@@ -61,6 +68,7 @@ final class RelayProducer {
 		this.servers = servers(current);
 		this.configuration = configuration(current, this.sendTimeout);
 		this.partitionedByKey = isPartitionedByKey(this.configuration);
+		this.batchSize = batchSize(this.configuration);
 	}
 
 	private static @Nullable Object servers(Map<String, Object> configuration) {
@@ -109,6 +117,15 @@ final class RelayProducer {
 		return this.partitionedByKey;
 	}
 
+	int batchSize() {
+		return this.batchSize;
+	}
+
+	private static int batchSize(Map<String, Object> configuration) {
+		int size = Integer.parseInt(String.valueOf(configuration.get(ProducerConfig.BATCH_SIZE_CONFIG)));
+		return Math.max(MIN_BATCH_SIZE, Math.min(size, MAX_BATCH_SIZE));
+	}
+
 	private static boolean isPartitionedByKey(Map<String, Object> configuration) {
 		return configuration.get(ProducerConfig.PARTITIONER_CLASS_CONFIG) == null && !Boolean
 			.parseBoolean(String.valueOf(configuration.get(ProducerConfig.PARTITIONER_IGNORE_KEYS_CONFIG)));
@@ -145,6 +162,7 @@ final class RelayProducer {
 		close(Duration.ZERO);
 		this.configuration = configuration(current, this.sendTimeout);
 		this.partitionedByKey = isPartitionedByKey(this.configuration);
+		this.batchSize = batchSize(this.configuration);
 		this.servers = servers(current);
 	}
 
@@ -155,7 +173,7 @@ final class RelayProducer {
 	void abandon() {
 		Open current = this.open;
 		if (current != null) {
-			current.producer().close(Duration.ZERO);
+			current.stop(Duration.ZERO);
 		}
 	}
 
@@ -219,13 +237,19 @@ final class RelayProducer {
 			return (ProducerFactory.Listener<byte[], byte[]>) listener;
 		}
 
-		void close(Duration timeout) {
+		// An interceptor may throw an exception when it is closed. The producer is then
+		// closed all the same.
+		void stop(Duration timeout) {
 			try {
 				this.producer.close(timeout);
 			}
 			catch (RuntimeException ex) {
 				logger.debug("Closing the producer of the outbox relay failed", ex);
 			}
+		}
+
+		void close(Duration timeout) {
+			stop(timeout);
 			this.listeners.forEach((listener) -> listener.producerRemoved(this.id, this.producer));
 		}
 

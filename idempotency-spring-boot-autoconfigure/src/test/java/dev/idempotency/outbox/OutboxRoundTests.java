@@ -127,6 +127,18 @@ class OutboxRoundTests {
 		}
 	}
 
+	@Test
+	void messagesInFlightAreLimitedByTheirSize() throws InterruptedException {
+		Pipeline publisher = new Pipeline("a1 +", "a2 +", "a3 +", "a4 +", "b1 +");
+		publisher.maxBytes = 400;
+		OutboxRound round = round(publisher, row("t", "a", "a1", 0), row("t", "a", "a2", 0), row("t", "a", "a3", 0),
+				row("t", "a", "a4", 0), row("t", "b", "b1", 0));
+		assertThat(publisher.log).startsWith("a1", "a2", "(a1)")
+			.containsSubsequence("(a1)", "a3")
+			.containsSubsequence("(a2)", "a4");
+		assertThat(published(round)).containsExactly("a1", "a2", "a3", "a4", "b1");
+	}
+
 	/**
 	 * Reports scripted outcomes in the order of the messages, on one thread.
 	 */
@@ -135,6 +147,8 @@ class OutboxRoundTests {
 		private final List<String> log = new CopyOnWriteArrayList<>();
 
 		private final Map<String, String> outcomes;
+
+		private int maxBytes = Integer.MAX_VALUE;
 
 		private final Executor thread = CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS,
 				Executors.newSingleThreadExecutor());
@@ -146,8 +160,8 @@ class OutboxRoundTests {
 		}
 
 		@Override
-		public boolean isPipelined() {
-			return true;
+		public int maxBytesInFlight() {
+			return this.maxBytes;
 		}
 
 		@Override

@@ -154,12 +154,12 @@ class KafkaOutboxPublisherTests {
 	@Test
 	void partitionerOfTheApplicationPreventsThatMessagesWithOneKeyAreInFlightTogether() {
 		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of());
-		assertThat(publisher.isPipelined()).isTrue();
+		assertThat(publisher.maxBytesInFlight()).isEqualTo(2 * 1024 * 1024);
 		this.factory.updateConfigs(Map.of("partitioner.class", RoundRobinPartitioner.class.getName()));
-		assertThat(new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of()).isPipelined()).isFalse();
+		assertThat(new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of()).maxBytesInFlight()).isZero();
 		this.factory.updateConfigs(Map.of("partitioner.ignore.keys", "true"));
 		this.factory.removeConfig("partitioner.class");
-		assertThat(new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of()).isPipelined()).isFalse();
+		assertThat(new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of()).maxBytesInFlight()).isZero();
 	}
 
 }
