@@ -7,7 +7,7 @@ package dev.idempotency.jdbc;
  */
 final class PostgresOutboxSql extends OutboxSql {
 
-	// The time-out is longer than a round. It frees the lanes of a host that is gone
+	// The timeout is longer than a round. It frees the lanes of a host that is gone
 	// or frozen; a shorter one of the server would end a round that waits for the
 	// broker. The round waits for locked rows without a limit, because its messages
 	// have been sent; it already has the locks of the tables.

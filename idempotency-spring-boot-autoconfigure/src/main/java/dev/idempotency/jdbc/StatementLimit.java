@@ -112,7 +112,7 @@ final class StatementLimit {
 				this.statement.cancel();
 			}
 			catch (SQLException | RuntimeException ex) {
-				logger.debug("An overdue statement could not be cancelled. The time-out of its connection ends it", ex);
+				logger.debug("An overdue statement could not be cancelled. The timeout of its connection ends it", ex);
 			}
 		}
 

@@ -45,7 +45,7 @@ public interface Outbox {
 	 * @throws IdempotencyStoreUnavailableException if the database, or a schema registry
 	 * that the serializer needs, is unavailable
 	 * @throws OperationInProgressException if the database cancels the statement because
-	 * of a concurrent transaction: a lock time-out, a deadlock or a serialization failure
+	 * of a concurrent transaction: a lock timeout, a deadlock or a serialization failure
 	 * @throws InvalidDataAccessResourceUsageException if the database refuses the rows
 	 */
 	void send(List<OutboxMessage> messages);
@@ -58,7 +58,7 @@ public interface Outbox {
 	 * @throws IdempotencyStoreUnavailableException if the database, or a schema registry
 	 * that the serializer needs, is unavailable
 	 * @throws OperationInProgressException if the database cancels the statement because
-	 * of a concurrent transaction: a lock time-out, a deadlock or a serialization failure
+	 * of a concurrent transaction: a lock timeout, a deadlock or a serialization failure
 	 * @throws InvalidDataAccessResourceUsageException if the database refuses the row
 	 */
 	default void send(OutboxMessage message) {
@@ -77,7 +77,7 @@ public interface Outbox {
 	 * @throws IdempotencyStoreUnavailableException if the database, or a schema registry
 	 * that the serializer needs, is unavailable
 	 * @throws OperationInProgressException if the database cancels the statement because
-	 * of a concurrent transaction: a lock time-out, a deadlock or a serialization failure
+	 * of a concurrent transaction: a lock timeout, a deadlock or a serialization failure
 	 * @throws InvalidDataAccessResourceUsageException if the database refuses the row
 	 */
 	default void send(String topic, @Nullable Object key, @Nullable Object payload) {

@@ -37,7 +37,8 @@ final class OutboxListeners implements OutboxListener {
 				callback.accept(listener);
 			}
 			catch (RuntimeException ex) {
-				logger.warn("The outbox listener " + listener + " threw an exception; the event was dropped", ex);
+				logger.warn("The outbox listener " + listener
+						+ " threw an exception; the event was dropped. Fix the listener", ex);
 			}
 		}
 	}

@@ -110,7 +110,9 @@ abstract class OutboxLoop implements SmartLifecycle {
 			finish();
 		}
 		catch (Throwable ex) {
-			logger.error("'" + this.name + "' failed while it stopped; the rest of its work is done after a restart",
+			logger.error(
+					"'" + this.name
+							+ "' failed during shutdown. Work that was not recorded is repeated after the next start",
 					ex);
 		}
 	}

@@ -43,7 +43,7 @@ public interface OutboxPublisher {
 	}
 
 	/**
-	 * Send a message without waiting for the acknowledgement of the broker. The call may
+	 * Send a message without waiting for the acknowledgment of the broker. The call may
 	 * block while the producer fetches the metadata of the topic. It never throws: a
 	 * failure completes the result.
 	 * @param row the message

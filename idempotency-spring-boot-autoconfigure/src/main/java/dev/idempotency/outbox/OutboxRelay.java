@@ -82,7 +82,7 @@ public final class OutboxRelay extends OutboxLoop {
 	}
 
 	// Ends when a round finds no message of before the stop, when the broker or the
-	// database is unavailable, or at the time-out. Other relays publish later messages.
+	// database is unavailable, or at the timeout. Other relays publish later messages.
 	@Override
 	void finish() {
 		long stop = System.nanoTime();
@@ -190,7 +190,7 @@ public final class OutboxRelay extends OutboxLoop {
 	 * @param batchSize approximate number of messages that the relay claims at once, 1 to
 	 * 10000
 	 * @param pollInterval longest time between two claims
-	 * @param sendTimeout time-out for the publication of a message, 100 ms to 2 minutes
+	 * @param sendTimeout timeout for the publication of a message, 100 ms to 2 minutes
 	 * @param maxAttempts number of refusals after which a message becomes a dead letter
 	 * @param maxBackOff longest pause between two attempts, during an outage and after a
 	 * refusal; 250 ms or more

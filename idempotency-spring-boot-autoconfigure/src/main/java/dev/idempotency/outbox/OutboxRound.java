@@ -42,7 +42,7 @@ final class OutboxRound {
 	// these ordering keys before the round commits.
 	private static final Duration SEND_BUDGET = Duration.ofSeconds(1);
 
-	// For a producer that reports its time-out a little late.
+	// For a producer that reports its timeout a little late.
 	private static final Duration GRACE = Duration.ofSeconds(1);
 
 	// The estimated size of the headers of a message.
@@ -120,7 +120,7 @@ final class OutboxRound {
 		return System.nanoTime() - this.start > SEND_BUDGET.toNanos();
 	}
 
-	// Messages that wait in the producer must not reach their time-out there, while the
+	// Messages that wait in the producer must not reach their timeout there, while the
 	// broker is slow. The messages of a topic that refuses messages are published one by
 	// one, so that a refusal does not abandon the round.
 	private void publishReady() {

@@ -30,7 +30,7 @@ final class StoreCalls {
 
 	private static final Log logger = LogFactory.getLog(StoreCalls.class);
 
-	// An outage is over when calls have succeeded, and none has failed, for so long.
+	// The time without a failed call after which an outage has ended.
 	private static final Duration RECOVERY = Duration.ofSeconds(2);
 
 	private static final Duration REFUSAL_LOG_INTERVAL = Duration.ofMinutes(1);
@@ -201,8 +201,8 @@ final class StoreCalls {
 		return call.name().toLowerCase(Locale.ROOT);
 	}
 
-	// One line for the begin of an outage and one
-	// for its end, however many records are blocked.
+	// One line for the beginning of an outage and one for its end, however many records
+	// are blocked.
 	private void logOutage(IdempotencyStoreUnavailableException error) {
 		this.failedAt = System.nanoTime();
 		if (!this.down.get() && this.down.compareAndSet(false, true)) {

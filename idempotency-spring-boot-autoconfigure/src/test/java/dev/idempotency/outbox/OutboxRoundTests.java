@@ -60,7 +60,7 @@ class OutboxRoundTests {
 	}
 
 	@Test
-	void durationOfAMessageEndsWithItsOwnAcknowledgement() throws InterruptedException {
+	void durationOfAMessageEndsWithItsOwnAcknowledgment() throws InterruptedException {
 		OutboxRound round = round(new Publisher(), row("fast"), row("slow"));
 		assertThat(round.published()).extracting((ack) -> ack.claimed().row().topic()).containsExactly("fast", "slow");
 		// The round reports both only when it ends.
@@ -115,7 +115,7 @@ class OutboxRoundTests {
 	}
 
 	@Test
-	void acknowledgementAfterAFailureIsReportedAsLossOfOrder() throws InterruptedException {
+	void acknowledgmentAfterAFailureIsReportedAsLossOfOrder() throws InterruptedException {
 		Pipeline publisher = new Pipeline("a1 refused", "a2 +");
 		String topic = "breach";
 		try (Logs logs = Logs.about(topic)) {

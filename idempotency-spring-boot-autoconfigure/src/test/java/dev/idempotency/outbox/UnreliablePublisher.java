@@ -61,7 +61,7 @@ class UnreliablePublisher implements OutboxPublisher {
 			return this.kafka.publish(row);
 		}
 		return CompletableFuture.runAsync(() -> {
-			throw new NotEnoughReplicasException("Like a time-out of the producer");
+			throw new NotEnoughReplicasException("Like a timeout of the producer");
 		}, CompletableFuture.delayedExecutor(SILENCE.toMillis(), TimeUnit.MILLISECONDS, Runnable::run));
 	}
 
