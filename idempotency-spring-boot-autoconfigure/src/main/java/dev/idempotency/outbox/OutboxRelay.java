@@ -112,7 +112,7 @@ public final class OutboxRelay extends OutboxLoop {
 			}
 			OutboxRound round = new OutboxRound(this.publisher, this.settings, this.topics, this.refusing);
 			round.run(rows);
-			claim.settle(round.published().stream().map(OutboxRound.Ack::claimed).toList(), round.failures());
+			claim.settle(round.published().stream().map(OutboxRun.Ack::claimed).toList(), round.failures());
 			report(round);
 			return pauseAfter(round);
 		}
@@ -153,7 +153,7 @@ public final class OutboxRelay extends OutboxLoop {
 		return Duration.ZERO;
 	}
 
-	private static Set<String> topics(List<OutboxRound.Ack> acks) {
+	private static Set<String> topics(List<OutboxRun.Ack> acks) {
 		return acks.stream().map((ack) -> ack.claimed().row().topic()).collect(Collectors.toSet());
 	}
 
@@ -175,12 +175,12 @@ public final class OutboxRelay extends OutboxLoop {
 						+ " times; it is retried, and becomes a dead letter after " + this.settings.maxAttempts()
 						+ " refusals", failure.error());
 			}
-			report(OutboxRound.Ack.of(claimed, failure.error()),
+			report(OutboxRun.Ack.of(claimed, failure.error()),
 					dead ? PublishOutcome.DEAD_LETTER : PublishOutcome.REFUSED);
 		}
 	}
 
-	private void report(OutboxRound.Ack ack, PublishOutcome outcome) {
+	private void report(OutboxRun.Ack ack, PublishOutcome outcome) {
 		this.listener.attempted(ack.claimed().row(), outcome, ack.elapsed());
 	}
 

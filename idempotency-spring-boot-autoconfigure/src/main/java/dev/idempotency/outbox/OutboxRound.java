@@ -20,6 +20,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.outbox.OutboxPublisher.FailureKind;
+import dev.idempotency.outbox.OutboxRun.Ack;
 import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 import dev.idempotency.outbox.OutboxStore.RelayFailure;
 
@@ -294,22 +295,6 @@ final class OutboxRound {
 	 * @param ack the report
 	 */
 	private record Result(OutboxRun run, int index, Ack ack) {
-
-	}
-
-	/**
-	 * The producer's report about a message.
-	 *
-	 * @param claimed the message
-	 * @param error why it failed, {@code null} if the broker has acknowledged it
-	 * @param elapsed time from sending the message until the report, which may be long
-	 * before the end of the round
-	 */
-	record Ack(ClaimedRow claimed, @Nullable Throwable error, Duration elapsed) {
-
-		static Ack of(ClaimedRow claimed, @Nullable Throwable error) {
-			return new Ack(claimed, error, claimed.elapsed());
-		}
 
 	}
 

@@ -1,10 +1,10 @@
 package dev.idempotency.outbox;
 
+import java.time.Duration;
 import java.util.List;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.outbox.OutboxRound.Ack;
 import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 
 /**
@@ -116,6 +116,22 @@ final class OutboxRun {
 
 	boolean isOver() {
 		return this.over;
+	}
+
+	/**
+	 * The producer's report about a message.
+	 *
+	 * @param claimed the message
+	 * @param error why it failed, {@code null} if the broker has acknowledged it
+	 * @param elapsed time from sending the message until the report, which may be long
+	 * before the end of the round
+	 */
+	record Ack(ClaimedRow claimed, @Nullable Throwable error, Duration elapsed) {
+
+		static Ack of(ClaimedRow claimed, @Nullable Throwable error) {
+			return new Ack(claimed, error, claimed.elapsed());
+		}
+
 	}
 
 }
