@@ -181,13 +181,13 @@ public final class JdbcOutboxStore implements OutboxStore {
 		catch (IllegalTransactionStateException ex) {
 			throw new IllegalStateException(
 					"The active transaction is not one of the outbox's transaction manager, a "
-							+ this.manager.getClass().getName() + ", so that the " + row
+							+ this.manager.getClass().getName() + ", so the " + row
 							+ " would be lost. Send it in a transaction of that manager, which @Transactional can name",
 					ex);
 		}
 		Assert.state(TransactionSynchronizationManager.hasResource(this.dataSource),
-				() -> "The current transaction does not bind a connection of the outbox's DataSource, so that the "
-						+ row + " would not commit with it. Use the transaction manager of that DataSource");
+				() -> "The current transaction does not bind a connection of the outbox's DataSource, so the " + row
+						+ " would not commit with it. Use the transaction manager of that DataSource");
 	}
 
 	// Errors that a redelivery would meet again: the data, a privilege, a missing

@@ -14,8 +14,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The position in each lane at which this instance begins to search for messages.
  * Published messages cannot leave the indexes while any transaction of the database has
- * an older snapshot, so that a search from the beginning would read all of them each
- * time.
+ * an older snapshot, so a search from the beginning would read all of them each time.
  * <p>
  * A mark never passes a position that an open transaction may still fill. An insert takes
  * its position under a lock of the table. All positions up to one that was read are
@@ -85,7 +84,7 @@ final class OutboxMarks {
 
 	/**
 	 * Whether there are no marks yet and a search may find some. It is then run before a
-	 * round and not within it, so that published messages are read once and not by each
+	 * round and not within it, so published messages are read once and not by each
 	 * statement of the round.
 	 * @return whether to search before the round
 	 */

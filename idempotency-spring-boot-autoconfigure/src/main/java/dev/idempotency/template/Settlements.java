@@ -56,8 +56,8 @@ final class Settlements implements AutoCloseable {
 
 	private static final Duration LAST_RETRY = Duration.ofSeconds(10);
 
-	// The last retry ends when so many calls in a row have failed within this time. A
-	// store that quickly refuses some claims is called for all of them.
+	// The number of consecutive failed calls within SILENCE after which the last retry
+	// ends. A store that quickly refuses some claims is called for all of them.
 	private static final int SILENT_CALLS = 3;
 
 	private static final Duration SILENCE = Duration.ofSeconds(2);
@@ -533,9 +533,9 @@ final class Settlements implements AutoCloseable {
 			logger.info("A pending settlement is recorded now: " + claim);
 		}
 		else {
-			logger
-				.error("A pending settlement could not be recorded: " + claim + ". Another owner has taken the key over"
-						+ (claim.isCompletion() ? ", so the operation may take effect twice" : ""));
+			logger.error("A pending settlement could not be recorded: " + claim
+					+ ". Another owner has taken the key over" + (claim.isCompletion()
+							? ", so the operation may take effect twice. Compare the effects of this key" : ""));
 		}
 	}
 
