@@ -63,6 +63,12 @@ final class PostgresRecordSql {
 			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token) i
 			WHERE r.id = :id AND NOT EXISTS (SELECT FROM got) AND NOT (%2$s OR %3$s)""";
 
+	private static final String READ = """
+			SELECT r.state::text AS outcome, r.fence, r.attempt, r.fingerprint, r.result,
+			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint AS left_ms
+			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token) i
+			WHERE r.id = :id AND NOT (%2$s OR %3$s)""";
+
 	private static final String CLAIM = """
 			WITH i AS MATERIALIZED (
 			  SELECT :id::uuid AS id, :scope::text AS scope, :key::text AS key, :state::text::"char" AS state, :token::uuid AS token,
@@ -329,8 +335,9 @@ final class PostgresRecordSql {
 	static RecordSql single(TableName table, Duration lockWait) {
 		// The completion waits together with the claim, and is repeated alone afterwards.
 		String aheadWait = lockWait.dividedBy(10).toMillis() + "ms";
-		return of(table, lockWait).add(Name.COMPLETE_AND_CLAIM,
-				COMPLETE_AND_CLAIM.formatted(table, aheadWait, CLAIMABLE, TAKE_OVER));
+		return of(table, lockWait)
+			.add(Name.COMPLETE_AND_CLAIM, COMPLETE_AND_CLAIM.formatted(table, aheadWait, CLAIMABLE, TAKE_OVER))
+			.add(Name.READ, READ.formatted(table, FREE, OWN.formatted("i")));
 	}
 
 	/**

@@ -154,6 +154,12 @@ final class RecordSql {
 		CLAIM,
 
 		/**
+		 * Reads a record that is not free. Columns as for {@link #CLAIM}. Absent if it
+		 * would not be faster than {@link #CLAIM}.
+		 */
+		READ,
+
+		/**
 		 * Claims several keys: each statement is run for the keys without an outcome.
 		 * Parameter {@code state}. Columns as for {@link #CLAIM} and the id; no row for a
 		 * key if another transaction has interfered.

@@ -3,6 +3,7 @@ package dev.idempotency.jdbc;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import javax.sql.DataSource;
@@ -35,6 +36,8 @@ class StatementCountTests {
 
 	private static final AtomicInteger STATEMENTS = new AtomicInteger();
 
+	private static volatile String last = "";
+
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
@@ -49,9 +52,10 @@ class StatementCountTests {
 	@BeforeAll
 	static void createDatabase() {
 		database.jdbc().execute("CREATE TABLE effect (value text)");
-		DataSource counted = ProxyDataSourceBuilder.create(database.pool())
-			.afterQuery((execution, queries) -> STATEMENTS.addAndGet(queries.size()))
-			.build();
+		DataSource counted = ProxyDataSourceBuilder.create(database.pool()).afterQuery((execution, queries) -> {
+			STATEMENTS.addAndGet(queries.size());
+			queries.forEach((query) -> last = query.getQuery());
+		}).build();
 		JdbcTransactionManager manager = new JdbcTransactionManager(counted);
 		template = new IdempotencyTemplate(new JdbcIdempotencyStore(counted, TestDatabase.TABLE, TestDatabase.TIMEOUT),
 				new Settings(manager, false, List.of()));
@@ -103,6 +107,22 @@ class StatementCountTests {
 	void duplicateCostsOneStatementInLeasedMode() {
 		run(Mode.LEASED, new TextCodec());
 		assertThat(count(() -> run(Mode.LEASED, new TextCodec()))).isOne();
+	}
+
+	@Test
+	void replayedRecordsAreReadAndTheirEndCostsOneStatement() {
+		run(Mode.LEASED, new TextCodec());
+		int unprotected = count(this::effect);
+		int duplicates = 20;
+		assertThat(count(() -> IntStream.range(0, duplicates).forEach((i) -> run(Mode.LEASED, new TextCodec()))))
+			.isEqualTo(duplicates);
+		assertThat(last).startsWith("SELECT").doesNotContain("INSERT");
+		assertThat(count(this::runOther)).isEqualTo(unprotected + 3);
+		assertThat(count(this::runOther)).isEqualTo(unprotected + 2);
+	}
+
+	private void runOther() {
+		template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), new TextCodec(), this::effect);
 	}
 
 	private void run(Mode mode, ResultCodec<String> codec) {
