@@ -28,7 +28,7 @@ import dev.idempotency.producer.KafkaOutboxSerializer;
 final class OutboxSetUp {
 
 	static final OutboxRelay.Settings SETTINGS = new OutboxRelay.Settings(2000, Duration.ofSeconds(1),
-			Duration.ofSeconds(20), 10, Duration.ofSeconds(5), Duration.ZERO);
+			Duration.ofSeconds(20), 10, Duration.ofSeconds(5), Duration.ZERO, 2);
 
 	static final int KEYS = 1000;
 

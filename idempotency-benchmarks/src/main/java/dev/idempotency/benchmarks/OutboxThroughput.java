@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.stream.IntStream;
 
@@ -13,6 +14,7 @@ import dev.idempotency.jdbc.JdbcOutboxStore;
 import dev.idempotency.outbox.Outbox;
 import dev.idempotency.outbox.OutboxListener;
 import dev.idempotency.outbox.OutboxMessage;
+import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.producer.KafkaOutboxPublisher;
@@ -42,8 +44,9 @@ final class OutboxThroughput {
 	void print() {
 		System.out.println("""
 
-				| messages, keys, retention | KafkaTemplate: messages/s | relay: messages/s | ratio (range) |
-				|---|---|---|---|""");
+				| messages, keys, retention | KafkaTemplate: messages/s | relay: messages/s | ratio (range) \
+				| relay without a broker: messages/s |
+				|---|---|---|---|---|""");
 		print(MESSAGES, OutboxSetUp.KEYS, Duration.ZERO);
 		print(MESSAGES, 1, Duration.ZERO);
 		print(MESSAGES, OutboxSetUp.KEYS, DEFAULT_RETENTION);
@@ -55,23 +58,28 @@ final class OutboxThroughput {
 		List<Double> sent = new ArrayList<>();
 		List<Double> relayed = new ArrayList<>();
 		List<Double> ratios = new ArrayList<>();
+		List<Double> withoutBroker = new ArrayList<>();
 		for (int round = -1; round < ROUNDS; round++) {
 			String topic = this.setUp.newTopic();
 			double bare = rate(messages, () -> send(topic, messages, keys));
 			fill(store, this.setUp.newTopic(), messages, keys);
 			this.setUp.vacuum();
 			double relay = rate(messages, () -> drain(store, messages));
+			fill(store, this.setUp.newTopic(), messages, keys);
+			this.setUp.vacuum();
+			double database = rate(messages, () -> drain(store, messages, new NoBroker()));
 			// The first round warms up.
 			if (round >= 0) {
 				sent.add(bare);
 				relayed.add(relay);
 				ratios.add(relay / bare);
+				withoutBroker.add(database);
 			}
 		}
 		this.setUp.empty();
-		System.out.println(String.format(Locale.ROOT, "| %d, %d, %s | %.0f | %.0f | **%.2f** (%.2f–%.2f) |", messages,
-				keys, retention.isZero() ? "0" : retention.toDays() + "d", median(sent), median(relayed),
-				median(ratios), Collections.min(ratios), Collections.max(ratios)));
+		System.out.println(String.format(Locale.ROOT, "| %d, %d, %s | %.0f | %.0f | **%.2f** (%.2f–%.2f) | %.0f |",
+				messages, keys, retention.isZero() ? "0" : retention.toDays() + "d", median(sent), median(relayed),
+				median(ratios), Collections.min(ratios), Collections.max(ratios), median(withoutBroker)));
 	}
 
 	private static double rate(int messages, Runnable work) {
@@ -101,6 +109,11 @@ final class OutboxThroughput {
 
 	private void drain(JdbcOutboxStore store, int messages) {
 		KafkaOutboxPublisher publisher = this.setUp.publisher();
+		drain(store, messages, publisher);
+		publisher.destroy();
+	}
+
+	private static void drain(JdbcOutboxStore store, int messages, OutboxPublisher publisher) {
 		CountDownLatch published = new CountDownLatch(messages);
 		OutboxListener counter = new OutboxListener() {
 
@@ -119,11 +132,33 @@ final class OutboxThroughput {
 			throw new IllegalStateException(ex);
 		}
 		relay.stop();
-		publisher.destroy();
 	}
 
 	private static double median(List<Double> values) {
 		return values.stream().sorted().toList().get((values.size() - 1) / 2);
+	}
+
+	/**
+	 * Acknowledges messages at once, so that only the work of the database and of the
+	 * relay remains.
+	 */
+	private static final class NoBroker implements OutboxPublisher {
+
+		@Override
+		public int maxBytesInFlight() {
+			return Integer.MAX_VALUE;
+		}
+
+		@Override
+		public CompletionStage<?> publish(OutboxRow row) {
+			return CompletableFuture.completedFuture(null);
+		}
+
+		@Override
+		public FailureKind kindOf(Throwable error) {
+			return FailureKind.UNAVAILABLE;
+		}
+
 	}
 
 }

@@ -175,6 +175,8 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param retention Duration for which published messages are stored. Set to 0 to
 	 * delete them immediately.
 	 * @param batchSize Approximate number of messages that the relay claims at a time.
+	 * @param threads Number of threads that publish a backlog, 1 or 2. Each needs a
+	 * connection to the database and a producer.
 	 * @param pollInterval Maximum time between two queries of the relay for new messages.
 	 * @param sendTimeout Maximum time for the broker to acknowledge a message. Must not
 	 * exceed 2 minutes.
@@ -193,10 +195,11 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	public record Outbox(@DefaultValue("false") boolean enabled, @DefaultValue("embedded") Relay relay,
 			@DefaultValue("idempotency_outbox") String table, @Nullable String kafkaTemplate,
 			@DefaultValue List<String> mdcKeys, @DefaultValue("1d") Duration retention,
-			@DefaultValue("2000") int batchSize, @DefaultValue("1s") Duration pollInterval,
-			@DefaultValue("20s") Duration sendTimeout, @DefaultValue("10") int maxAttempts,
-			@DefaultValue("block-key") OutboxStore.OnRefused onRefused, @DefaultValue("5s") Duration maxBackOff,
-			@DefaultValue("10s") Duration stopTimeout, @DefaultValue("true") boolean listen) {
+			@DefaultValue("2000") int batchSize, @DefaultValue("2") int threads,
+			@DefaultValue("1s") Duration pollInterval, @DefaultValue("20s") Duration sendTimeout,
+			@DefaultValue("10") int maxAttempts, @DefaultValue("block-key") OutboxStore.OnRefused onRefused,
+			@DefaultValue("5s") Duration maxBackOff, @DefaultValue("10s") Duration stopTimeout,
+			@DefaultValue("true") boolean listen) {
 
 	}
 

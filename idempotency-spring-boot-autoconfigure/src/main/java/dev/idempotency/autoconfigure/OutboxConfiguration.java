@@ -237,7 +237,8 @@ class OutboxConfiguration {
 				IdempotencyProperties properties, ObjectProvider<OutboxListener> listeners) {
 			IdempotencyProperties.Outbox outbox = properties.outbox();
 			OutboxRelay.Settings settings = new OutboxRelay.Settings(outbox.batchSize(), outbox.pollInterval(),
-					outbox.sendTimeout(), outbox.maxAttempts(), outbox.maxBackOff(), outbox.stopTimeout());
+					outbox.sendTimeout(), outbox.maxAttempts(), outbox.maxBackOff(), outbox.stopTimeout(),
+					outbox.threads());
 			return new OutboxRelay(store, publisher, settings, listeners.orderedStream().toList());
 		}
 

@@ -117,10 +117,33 @@ abstract class OutboxLoop implements SmartLifecycle {
 		}
 	}
 
-	@Override
-	public void stop() {
+	/**
+	 * Make no further step, without waiting for the current one.
+	 */
+	void requestStop() {
 		this.running = false;
 		wakeUp();
+	}
+
+	/**
+	 * Wait until the last step has ended.
+	 * @param timeout how long to wait; zero does not wait
+	 */
+	void awaitEnd(Duration timeout) {
+		Thread last = this.thread;
+		try {
+			if (last != null && timeout.toMillis() > 0) {
+				last.join(timeout.toMillis());
+			}
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	@Override
+	public void stop() {
+		requestStop();
 		Thread last = this.thread;
 		if (last == null) {
 			return;

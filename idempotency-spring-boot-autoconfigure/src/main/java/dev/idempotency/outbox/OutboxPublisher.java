@@ -2,6 +2,8 @@ package dev.idempotency.outbox;
 
 import java.util.concurrent.CompletionStage;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Sends stored messages to the broker. Only the thread of the relay calls it.
  *
@@ -40,6 +42,16 @@ public interface OutboxPublisher {
 	 * block.
 	 */
 	default void abandon() {
+	}
+
+	/**
+	 * Create another publisher, for a second thread that publishes a backlog. It shares
+	 * nothing with this one that a round changes, and is closed together with this one.
+	 * @return the other publisher. {@code null} unless overridden: a backlog is then
+	 * published by one thread
+	 */
+	default @Nullable OutboxPublisher another() {
+		return null;
 	}
 
 	/**

@@ -8,6 +8,7 @@ import java.util.stream.Collectors;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.outbox.OutboxListener.PublishOutcome;
@@ -21,6 +22,9 @@ import dev.idempotency.outbox.OutboxStore.RelayFailure;
  * <li>The relay makes a round when it is woken and at each poll interval: it claims
  * messages, sends them, waits for the answers of the broker and records the outcomes.
  * </li>
+ * <li>While there is a backlog, a second thread makes rounds as well: the database then
+ * works for one round while the broker works for the other. Two threads are like two
+ * relays: they lock different ordering keys.</li>
  * <li>While the broker or the database is unavailable, rounds become rare and try one
  * message each.</li>
  * <li>A relay that is stopped publishes the messages that were sent before, for
@@ -32,24 +36,18 @@ import dev.idempotency.outbox.OutboxStore.RelayFailure;
  */
 public final class OutboxRelay extends OutboxLoop {
 
-	private static final Log logger = LogFactory.getLog(OutboxRelay.class);
-
 	// Clocks of the database and of this host measure durations a little differently.
 	private static final Duration TOLERANCE = Duration.ofSeconds(1);
 
-	private final OutboxStore store;
+	private static final Log logger = LogFactory.getLog(OutboxRelay.class);
 
-	private final OutboxPublisher publisher;
+	private static final Duration UNTIL_WOKEN = Duration.ofDays(1);
 
 	private final Settings settings;
 
-	private final OutboxListener listener;
+	private final Worker worker;
 
-	private final UnavailableTopics topics;
-
-	private final RefusingTopics refusing = new RefusingTopics(System::nanoTime);
-
-	private final Outage outage;
+	private final @Nullable Helper helper;
 
 	/**
 	 * Create a relay.
@@ -61,12 +59,13 @@ public final class OutboxRelay extends OutboxLoop {
 	public OutboxRelay(OutboxStore store, OutboxPublisher publisher, Settings settings,
 			List<OutboxListener> listeners) {
 		super("idempotency-outbox-relay", settings.stopTimeout().plus(settings.sendTimeout()).plus(GRACE));
-		this.store = store;
-		this.publisher = publisher;
 		this.settings = settings;
-		this.listener = new OutboxListeners(listeners);
-		this.topics = new UnavailableTopics(store.table(), System::nanoTime);
-		this.outage = new Outage(store.table(), settings::backOff);
+		OutboxListener listener = new OutboxListeners(listeners);
+		OutboxPublisher other = (settings.threads() > 1) ? publisher.another() : null;
+		this.helper = (other != null) ? new Helper(store, other, settings, listener) : null;
+		this.worker = new Worker(store, publisher, settings, listener,
+				(this.helper != null) ? this.helper::help : () -> {
+				});
 	}
 
 	/**
@@ -77,8 +76,27 @@ public final class OutboxRelay extends OutboxLoop {
 	}
 
 	@Override
+	public void start() {
+		if (this.helper != null) {
+			this.helper.start();
+		}
+		super.start();
+	}
+
+	@Override
+	public void stop() {
+		if (this.helper != null) {
+			this.helper.requestStop();
+		}
+		super.stop();
+		if (this.helper != null) {
+			this.helper.stop();
+		}
+	}
+
+	@Override
 	Duration step() {
-		return round((rows) -> true);
+		return this.worker.round((rows) -> true);
 	}
 
 	// Ends when a round finds no message of before the stop, when the broker or the
@@ -86,102 +104,19 @@ public final class OutboxRelay extends OutboxLoop {
 	@Override
 	void finish() {
 		long stop = System.nanoTime();
+		if (this.helper != null) {
+			// The messages behind its round are left to this thread.
+			this.helper.awaitEnd(this.settings.stopTimeout());
+		}
 		boolean more = true;
 		while (more && System.nanoTime() - stop < this.settings.stopTimeout().toNanos()) {
-			more = round((rows) -> rows.stream().anyMatch((claimed) -> isSentBefore(stop, claimed))).isZero();
+			more = this.worker.round((rows) -> rows.stream().anyMatch((claimed) -> isSentBefore(stop, claimed)))
+				.isZero();
 		}
 	}
 
 	private static boolean isSentBefore(long stop, ClaimedRow claimed) {
 		return claimed.claimedAt() - claimed.age().toNanos() - stop < TOLERANCE.toNanos();
-	}
-
-	private Duration round(Predicate<List<ClaimedRow>> wanted) {
-		Duration left = this.outage.left();
-		if (left.compareTo(Duration.ZERO) > 0) {
-			return left;
-		}
-		try (OutboxStore.Claim claim = this.store.claim(this.outage.isOn() ? 1 : this.settings.batchSize(),
-				this.topics.excluded())) {
-			List<ClaimedRow> rows = claim.rows();
-			if (rows.isEmpty()) {
-				return pauseWithoutMessages();
-			}
-			if (!wanted.test(rows)) {
-				return this.settings.pollInterval();
-			}
-			OutboxRound round = new OutboxRound(this.publisher, this.settings, this.topics, this.refusing);
-			round.run(rows);
-			claim.settle(round.published().stream().map(OutboxRun.Ack::claimed).toList(), round.failures());
-			report(round);
-			return pauseAfter(round);
-		}
-		catch (InterruptedException ex) {
-			// The loop clears the flag when it pauses.
-			Thread.currentThread().interrupt();
-			return this.settings.pollInterval();
-		}
-		catch (RuntimeException ex) {
-			return this.outage.ofDatabase(ex);
-		}
-	}
-
-	private Duration pauseWithoutMessages() {
-		if (this.outage.isOfBroker()) {
-			// The messages are excluded or held by another relay, so the broker has still
-			// not answered.
-			this.topics.retryAll();
-			return this.outage.pause();
-		}
-		this.outage.end();
-		return this.topics.pause(this.settings.pollInterval());
-	}
-
-	private Duration pauseAfter(OutboxRound round) {
-		if (!round.isAnyMessageSent() && this.outage.isOfBroker()) {
-			// A row that cannot be decoded shows nothing about the broker.
-			return Duration.ZERO;
-		}
-		Set<String> unavailable = topics(round.unavailable());
-		if (round.outage() == null) {
-			this.outage.end();
-		}
-		else if (!this.topics.explain(unavailable)) {
-			return this.outage.ofBroker(round.outage());
-		}
-		this.topics.update(topics(round.published()), unavailable);
-		return Duration.ZERO;
-	}
-
-	private static Set<String> topics(List<OutboxRun.Ack> acks) {
-		return acks.stream().map((ack) -> ack.claimed().row().topic()).collect(Collectors.toSet());
-	}
-
-	private void report(OutboxRound round) {
-		round.published().forEach((ack) -> report(ack, PublishOutcome.PUBLISHED));
-		round.unavailable().forEach((ack) -> report(ack, PublishOutcome.UNAVAILABLE));
-		for (RelayFailure failure : round.failures()) {
-			ClaimedRow claimed = failure.claimed();
-			boolean dead = failure.retryAfter() == null;
-			if (dead) {
-				logger.error(((claimed.undecodable() != null) ? "The row of the " + claimed.row() + " cannot be decoded"
-						: "The broker has refused the " + claimed.row() + " " + failure.attempts() + " times")
-						+ ". The message is a dead letter now, and later messages with its topic and key are blocked "
-						+ "unless 'idempotency.outbox.on-refused' is 'skip'. Fix the cause and retry the message, or "
-						+ "discard it, at the actuator endpoint 'idempotencyoutbox'", failure.error());
-			}
-			else {
-				logger.warn("The broker has refused the " + claimed.row() + " " + failure.attempts()
-						+ " times; it is retried, and becomes a dead letter after " + this.settings.maxAttempts()
-						+ " refusals", failure.error());
-			}
-			report(OutboxRun.Ack.of(claimed, failure.error()),
-					dead ? PublishOutcome.DEAD_LETTER : PublishOutcome.REFUSED);
-		}
-	}
-
-	private void report(OutboxRun.Ack ack, PublishOutcome outcome) {
-		this.listener.attempted(ack.claimed().row(), outcome, ack.elapsed());
 	}
 
 	/**
@@ -196,9 +131,10 @@ public final class OutboxRelay extends OutboxLoop {
 	 * refusal; 250 ms or more
 	 * @param stopTimeout how long a relay that is stopped publishes messages that were
 	 * sent before; with zero it only waits for the answers to messages in flight
+	 * @param threads number of threads that publish a backlog, 1 or 2
 	 */
 	public record Settings(int batchSize, Duration pollInterval, Duration sendTimeout, int maxAttempts,
-			Duration maxBackOff, Duration stopTimeout) {
+			Duration maxBackOff, Duration stopTimeout, int threads) {
 
 		private static final Duration MIN_BACK_OFF = Duration.ofMillis(250);
 
@@ -215,6 +151,7 @@ public final class OutboxRelay extends OutboxLoop {
 			check(maxAttempts > 0, "max-attempts", maxAttempts, "1 or more");
 			check(maxBackOff.compareTo(MIN_BACK_OFF) >= 0, "max-back-off", maxBackOff, "250 ms or more");
 			check(!stopTimeout.isNegative(), "stop-timeout", stopTimeout, "zero or more");
+			check(threads == 1 || threads == 2, "threads", threads, "1 or 2");
 		}
 
 		private static void check(boolean condition, String property, Object value, String range) {
@@ -228,6 +165,205 @@ public final class OutboxRelay extends OutboxLoop {
 		Duration backOff(int failures) {
 			Duration doubled = MIN_BACK_OFF.multipliedBy(1L << Math.min(Math.max(failures, 0), MAX_DOUBLINGS));
 			return (doubled.compareTo(this.maxBackOff) < 0) ? doubled : this.maxBackOff;
+		}
+
+	}
+
+	/**
+	 * Makes the rounds of one thread of a relay: it claims messages, publishes them and
+	 * records the outcomes. It pauses while the broker or the database is unavailable.
+	 */
+	private static final class Worker {
+
+		private final OutboxStore store;
+
+		private final OutboxPublisher publisher;
+
+		private final Settings settings;
+
+		private final OutboxListener listener;
+
+		private final Runnable backlog;
+
+		private final UnavailableTopics topics;
+
+		private final RefusingTopics refusing = new RefusingTopics(System::nanoTime);
+
+		private final Outage outage;
+
+		/**
+		 * Create a worker.
+		 * @param store the outbox
+		 * @param publisher sends the messages; no other worker uses it
+		 * @param settings the settings
+		 * @param listener is told the outcomes
+		 * @param backlog run when a claim has found so many messages that there may be
+		 * more
+		 */
+		Worker(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener,
+				Runnable backlog) {
+			this.store = store;
+			this.publisher = publisher;
+			this.settings = settings;
+			this.listener = listener;
+			this.backlog = backlog;
+			this.topics = new UnavailableTopics(store.table(), System::nanoTime);
+			this.outage = new Outage(store.table(), settings::backOff);
+		}
+
+		/**
+		 * Make a round.
+		 * @param wanted whether to publish the claimed messages
+		 * @return the pause before the next round
+		 */
+		Duration round(Predicate<List<ClaimedRow>> wanted) {
+			Duration left = this.outage.left();
+			if (left.compareTo(Duration.ZERO) > 0) {
+				return left;
+			}
+			try (OutboxStore.Claim claim = this.store.claim(this.outage.isOn() ? 1 : this.settings.batchSize(),
+					this.topics.excluded())) {
+				List<ClaimedRow> rows = claim.rows();
+				if (rows.isEmpty()) {
+					return pauseWithoutMessages();
+				}
+				if (!wanted.test(rows)) {
+					return this.settings.pollInterval();
+				}
+				if (rows.size() >= this.settings.batchSize() / 2) {
+					this.backlog.run();
+				}
+				OutboxRound round = new OutboxRound(this.publisher, this.settings, this.topics, this.refusing);
+				round.run(rows);
+				claim.settle(round.published().stream().map(OutboxRun.Ack::claimed).toList(), round.failures());
+				report(round);
+				return pauseAfter(round);
+			}
+			catch (InterruptedException ex) {
+				// The loop clears the flag when it pauses.
+				Thread.currentThread().interrupt();
+				return this.settings.pollInterval();
+			}
+			catch (RuntimeException ex) {
+				return this.outage.ofDatabase(ex);
+			}
+		}
+
+		private Duration pauseWithoutMessages() {
+			if (this.outage.isOfBroker()) {
+				// The messages are excluded or held by another relay, so the broker
+				// has still not answered.
+				this.topics.retryAll();
+				return this.outage.pause();
+			}
+			this.outage.end();
+			return this.topics.pause(this.settings.pollInterval());
+		}
+
+		private Duration pauseAfter(OutboxRound round) {
+			if (!round.isAnyMessageSent() && this.outage.isOfBroker()) {
+				// A row that cannot be decoded shows nothing about the broker.
+				return Duration.ZERO;
+			}
+			Set<String> unavailable = topics(round.unavailable());
+			if (round.outage() == null) {
+				this.outage.end();
+			}
+			else if (!this.topics.explain(unavailable)) {
+				return this.outage.ofBroker(round.outage());
+			}
+			this.topics.update(topics(round.published()), unavailable);
+			return Duration.ZERO;
+		}
+
+		private static Set<String> topics(List<OutboxRun.Ack> acks) {
+			return acks.stream().map((ack) -> ack.claimed().row().topic()).collect(Collectors.toSet());
+		}
+
+		private void report(OutboxRound round) {
+			round.published().forEach((ack) -> report(ack, PublishOutcome.PUBLISHED));
+			round.unavailable().forEach((ack) -> report(ack, PublishOutcome.UNAVAILABLE));
+			for (RelayFailure failure : round.failures()) {
+				ClaimedRow claimed = failure.claimed();
+				boolean dead = failure.retryAfter() == null;
+				if (dead) {
+					logger.error(((claimed.undecodable() != null)
+							? "The row of the " + claimed.row() + " cannot be decoded"
+							: "The broker has refused the " + claimed.row() + " " + failure.attempts() + " times")
+							+ ". The message is a dead letter now, and later messages with its topic and key are blocked "
+							+ "unless 'idempotency.outbox.on-refused' is 'skip'. Fix the cause and retry the message, or "
+							+ "discard it, at the actuator endpoint 'idempotencyoutbox'", failure.error());
+				}
+				else {
+					logger.warn("The broker has refused the " + claimed.row() + " " + failure.attempts()
+							+ " times; it is retried, and becomes a dead letter after " + this.settings.maxAttempts()
+							+ " refusals", failure.error());
+				}
+				report(OutboxRun.Ack.of(claimed, failure.error()),
+						dead ? PublishOutcome.DEAD_LETTER : PublishOutcome.REFUSED);
+			}
+		}
+
+		private void report(OutboxRun.Ack ack, PublishOutcome outcome) {
+			this.listener.attempted(ack.claimed().row(), outcome, ack.elapsed());
+		}
+
+	}
+
+	/**
+	 * The second thread. It makes rounds while they find many messages, and then waits
+	 * until the first thread has a backlog again.
+	 */
+	private static final class Helper extends OutboxLoop {
+
+		// With one hot key, only one thread finds messages.
+		private static final int MAX_SKIPPED = 64;
+
+		private final Worker worker;
+
+		private volatile boolean wanted;
+
+		private volatile boolean found;
+
+		// Used by the thread of this loop, and the next two by that of the relay.
+		private boolean backlog;
+
+		private int skipped;
+
+		private int skip;
+
+		Helper(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener) {
+			super("idempotency-outbox-relay-2", settings.sendTimeout().plus(GRACE));
+			this.worker = new Worker(store, publisher, settings, listener, () -> this.backlog = true);
+		}
+
+		void help() {
+			if (this.found) {
+				this.skip = 0;
+			}
+			if (this.skipped++ >= this.skip) {
+				this.skipped = 0;
+				this.skip = Math.min(2 * this.skip + 1, MAX_SKIPPED);
+				this.found = false;
+				this.wanted = true;
+				wakeUp();
+			}
+		}
+
+		@Override
+		Duration step() {
+			if (!this.wanted) {
+				return UNTIL_WOKEN;
+			}
+			this.wanted = false;
+			this.backlog = false;
+			Duration pause = this.worker.round((rows) -> true);
+			if (this.backlog && pause.isZero()) {
+				this.found = true;
+				this.wanted = true;
+				return Duration.ZERO;
+			}
+			return UNTIL_WOKEN;
 		}
 
 	}

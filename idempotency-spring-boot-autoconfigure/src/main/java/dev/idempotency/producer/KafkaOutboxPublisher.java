@@ -44,6 +44,12 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	private static final String NEIGHBOUR = "Failed to append record because it was part of a batch";
 
+	private final ProducerFactory<?, ?> factory;
+
+	private final Duration sendTimeout;
+
+	private final int number;
+
 	private final RelayProducer producer;
 
 	private final Set<String> keyHeaders;
@@ -57,6 +63,8 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	// Why no producer could be created for the round.
 	private @Nullable RuntimeException failure;
+
+	private @Nullable KafkaOutboxPublisher other;
 
 	// Written by the threads of the relay and of the producer.
 	private volatile boolean broken;
@@ -72,7 +80,15 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	 * {@link IdempotencyKeyInterceptor}
 	 */
 	public KafkaOutboxPublisher(ProducerFactory<?, ?> factory, Duration sendTimeout, Set<String> keyHeaders) {
-		this.producer = new RelayProducer(factory, sendTimeout);
+		this(factory, sendTimeout, keyHeaders, 1);
+	}
+
+	private KafkaOutboxPublisher(ProducerFactory<?, ?> factory, Duration sendTimeout, Set<String> keyHeaders,
+			int number) {
+		this.factory = factory;
+		this.sendTimeout = sendTimeout;
+		this.number = number;
+		this.producer = new RelayProducer(factory, sendTimeout, number);
 		Set<String> headers = new HashSet<>(keyHeaders);
 		headers.add(OutboxRow.KEY_HEADER);
 		Object header = factory.getConfigurationProperties().get(IdempotencyKeyInterceptor.HEADER_CONFIG);
@@ -113,6 +129,14 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	public void abandon() {
 		this.abandoned = true;
 		this.producer.abandon();
+	}
+
+	@Override
+	public OutboxPublisher another() {
+		KafkaOutboxPublisher other = new KafkaOutboxPublisher(this.factory, this.sendTimeout, this.keyHeaders,
+				this.number + 1);
+		this.other = other;
+		return other;
 	}
 
 	@Override
@@ -224,6 +248,9 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	@Override
 	public void destroy() {
 		this.producer.destroy();
+		if (this.other != null) {
+			this.other.destroy();
+		}
 	}
 
 }

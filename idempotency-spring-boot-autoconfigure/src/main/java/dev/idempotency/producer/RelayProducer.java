@@ -48,6 +48,8 @@ final class RelayProducer {
 
 	private final ProducerFactory<?, ?> application;
 
+	private final int number;
+
 	private final long sendTimeout;
 
 	private Map<String, Object> configuration;
@@ -61,12 +63,13 @@ final class RelayProducer {
 	// Written by the thread of the relay, read by that of the producer.
 	private volatile @Nullable Open open;
 
-	RelayProducer(ProducerFactory<?, ?> application, Duration sendTimeout) {
+	RelayProducer(ProducerFactory<?, ?> application, Duration sendTimeout, int number) {
 		this.application = application;
+		this.number = number;
 		this.sendTimeout = sendTimeout.toMillis();
 		Map<String, Object> current = application.getConfigurationProperties();
 		this.servers = servers(current);
-		this.configuration = configuration(current, this.sendTimeout);
+		this.configuration = configuration(current);
 		this.partitionedByKey = isPartitionedByKey(this.configuration);
 		this.batchSize = batchSize(this.configuration);
 	}
@@ -75,7 +78,7 @@ final class RelayProducer {
 		return configuration.get(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG);
 	}
 
-	private static Map<String, Object> configuration(Map<String, Object> application, long sendTimeout) {
+	private Map<String, Object> configuration(Map<String, Object> application) {
 		Map<String, Object> configuration = new HashMap<>(application);
 		configuration.remove(ProducerConfig.TRANSACTIONAL_ID_CONFIG);
 		configuration.remove(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG);
@@ -89,12 +92,12 @@ final class RelayProducer {
 		configuration.putIfAbsent(ProducerConfig.BATCH_SIZE_CONFIG, BATCH_SIZE);
 		configuration.computeIfPresent(ProducerConfig.INTERCEPTOR_CLASSES_CONFIG,
 				(name, value) -> withoutKeyInterceptor(value));
-		configuration.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, sendTimeout / 4);
-		configuration.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, (int) (sendTimeout * 3 / 4));
-		configuration.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) (sendTimeout * 3 / 8));
+		configuration.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, this.sendTimeout / 4);
+		configuration.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, (int) (this.sendTimeout * 3 / 4));
+		configuration.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) (this.sendTimeout * 3 / 8));
 		Object clientId = application.get(ProducerConfig.CLIENT_ID_CONFIG);
 		configuration.put(ProducerConfig.CLIENT_ID_CONFIG,
-				((clientId != null) ? clientId + "-" : "") + "idempotency-outbox-1");
+				((clientId != null) ? clientId + "-" : "") + "idempotency-outbox-" + this.number);
 		return configuration;
 	}
 
@@ -160,7 +163,7 @@ final class RelayProducer {
 
 	private void renew(Map<String, Object> current) {
 		close(Duration.ZERO);
-		this.configuration = configuration(current, this.sendTimeout);
+		this.configuration = configuration(current);
 		this.partitionedByKey = isPartitionedByKey(this.configuration);
 		this.batchSize = batchSize(this.configuration);
 		this.servers = servers(current);

@@ -92,7 +92,7 @@ class OutboxLockTests {
 
 	private OutboxRelay relay(JdbcOutboxStore store) {
 		return new OutboxRelay(store, new Recorder(), new OutboxRelay.Settings(500, Duration.ofMillis(50),
-				Duration.ofSeconds(2), 10, Duration.ofMillis(250), Duration.ofSeconds(1)), List.of());
+				Duration.ofSeconds(2), 10, Duration.ofMillis(250), Duration.ofSeconds(1), 1), List.of());
 	}
 
 	private void awaitPublishedOnceInOrder(JdbcOutboxStore store) {

@@ -89,7 +89,7 @@ class OutboxSnapshotTests {
 
 	private OutboxRelay relay(JdbcOutboxStore store) {
 		return new OutboxRelay(store, new Recorder(), new OutboxRelay.Settings(500, Duration.ofMillis(20),
-				Duration.ofSeconds(20), 10, Duration.ofSeconds(1), Duration.ofSeconds(1)), List.of());
+				Duration.ofSeconds(20), 10, Duration.ofSeconds(1), Duration.ofSeconds(1), 1), List.of());
 	}
 
 	private long publishAll(JdbcOutboxStore... stores) {

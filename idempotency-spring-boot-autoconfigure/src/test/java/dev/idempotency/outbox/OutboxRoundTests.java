@@ -31,7 +31,7 @@ class OutboxRoundTests {
 	private static final Duration SLOW = Duration.ofMillis(800);
 
 	private static final OutboxRelay.Settings SETTINGS = new OutboxRelay.Settings(10, Duration.ofSeconds(1),
-			Duration.ofSeconds(5), 3, Duration.ofSeconds(5), Duration.ofSeconds(10));
+			Duration.ofSeconds(5), 3, Duration.ofSeconds(5), Duration.ofSeconds(10), 2);
 
 	private final RefusingTopics refusing = new RefusingTopics(System::nanoTime);
 

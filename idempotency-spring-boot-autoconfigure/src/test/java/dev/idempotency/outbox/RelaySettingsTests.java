@@ -18,7 +18,7 @@ class RelaySettingsTests {
 
 	private static OutboxRelay.Settings settings(String sendTimeout) {
 		return new OutboxRelay.Settings(500, Duration.ofSeconds(1), Duration.parse(sendTimeout), 10,
-				Duration.ofSeconds(5), Duration.ofSeconds(10));
+				Duration.ofSeconds(5), Duration.ofSeconds(10), 2);
 	}
 
 	// The database ends the transaction of a round after three minutes.

@@ -1,0 +1,193 @@
+package dev.idempotency.outbox;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.jdbc.JdbcOutboxStore;
+import dev.idempotency.jdbc.JdbcSchemaMigration;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for the second thread of a relay, which helps with a backlog.
+ */
+class BacklogTests {
+
+	private static final int BATCH = 500;
+
+	// A claim locks half of the lanes, and these keys are in all of them.
+	private static final int KEYS = 500;
+
+	private static final Duration LONG = Duration.ofSeconds(30);
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private final String table = Servers.unique("outbox_");
+
+	private final Queue<String> published = new ConcurrentLinkedQueue<>();
+
+	private final Set<String> threads = ConcurrentHashMap.newKeySet();
+
+	private JdbcOutboxStore store;
+
+	private OutboxRelay relay;
+
+	@BeforeEach
+	void create() {
+		JdbcSchemaMigration.migrateOutbox(database.pool(), this.table);
+		this.store = new JdbcOutboxStore(database.pool(), new JdbcTransactionManager(database.pool()), this.table,
+				Duration.ofSeconds(5), Duration.ZERO, false);
+	}
+
+	@AfterEach
+	void stop() {
+		this.relay.stop();
+	}
+
+	private void send(int messages, int keys) {
+		List<OutboxRow> rows = IntStream.range(0, messages)
+			.mapToObj((i) -> new OutboxRow(TimeOrderedUuid.next(), "topic",
+					("key" + i % keys).getBytes(StandardCharsets.UTF_8), new byte[1], List.of(), i % keys + ":" + i,
+					"a", "1", "b"))
+			.toList();
+		new TransactionTemplate(new JdbcTransactionManager(database.pool()))
+			.executeWithoutResult((status) -> this.store.insert(rows));
+	}
+
+	private void start(int threads, Function<String, CompletionStage<?>> broker) {
+		this.relay = new OutboxRelay(this.store, new Publisher(broker), new OutboxRelay.Settings(BATCH,
+				Duration.ofMillis(100), LONG, 10, Duration.ofMillis(250), LONG, threads), List.of());
+		this.relay.start();
+	}
+
+	private CompletionStage<?> accept(String key) {
+		this.threads.add(Thread.currentThread().getName());
+		this.published.add(key);
+		return CompletableFuture.completedFuture(null);
+	}
+
+	private void awaitPublished(int messages) {
+		Awaitility.await().atMost(LONG).untilAsserted(() -> assertThat(this.store.status().pending()).isZero());
+		assertThat(this.published).hasSize(messages).doesNotHaveDuplicates();
+		this.published.stream()
+			.map((key) -> key.split(":"))
+			.collect(Collectors.groupingBy((key) -> key[0],
+					Collectors.mapping((key) -> Integer.valueOf(key[1]), Collectors.toList())))
+			.values()
+			.forEach((ofKey) -> assertThat(ofKey).isSorted());
+	}
+
+	// The first thread gets no answer until the second one publishes.
+	@Test
+	@Tag("promise-14")
+	void secondThreadPublishesWhileTheFirstWaitsForTheBroker() {
+		send(10 * BATCH, KEYS);
+		CountDownLatch both = new CountDownLatch(2);
+		Set<String> seen = ConcurrentHashMap.newKeySet();
+		start(2, (key) -> {
+			if (seen.add(Thread.currentThread().getName())) {
+				both.countDown();
+			}
+			await(both);
+			return accept(key);
+		});
+		awaitPublished(10 * BATCH);
+		assertThat(this.threads).containsExactlyInAnyOrder("idempotency-outbox-relay", "idempotency-outbox-relay-2");
+	}
+
+	private static void await(CountDownLatch latch) {
+		try {
+			assertThat(latch.await(LONG.toSeconds(), TimeUnit.SECONDS)).isTrue();
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	@Test
+	void fewMessagesNeedOneThread() {
+		start(2, this::accept);
+		for (int i = 0; i < 20; i++) {
+			this.published.clear();
+			send(BATCH / 4, KEYS);
+			this.relay.wake();
+			awaitPublished(BATCH / 4);
+		}
+		assertThat(this.threads).containsExactly("idempotency-outbox-relay");
+	}
+
+	@Test
+	void backlogNeedsOneThreadIfTheApplicationWantsSo() {
+		send(10 * BATCH, KEYS);
+		start(1, this::accept);
+		awaitPublished(10 * BATCH);
+		assertThat(this.threads).containsExactly("idempotency-outbox-relay");
+	}
+
+	// The second thread holds half of the ordering keys until the broker answers it.
+	@Test
+	@Tag("promise-1")
+	void stopPublishesTheBacklogOfBothThreads() {
+		send(10 * BATCH, KEYS);
+		CountDownLatch second = new CountDownLatch(1);
+		start(2, (key) -> {
+			boolean slow = Thread.currentThread().getName().endsWith("2");
+			if (slow) {
+				second.countDown();
+			}
+			return CompletableFuture.supplyAsync(() -> accept(key),
+					CompletableFuture.delayedExecutor(slow ? 1000 : 1, TimeUnit.MILLISECONDS));
+		});
+		await(second);
+		this.relay.stop();
+		assertThat(this.store.status().pending()).isZero();
+		awaitPublished(10 * BATCH);
+	}
+
+	/**
+	 * A publisher that has others.
+	 */
+	private record Publisher(Function<String, CompletionStage<?>> broker) implements OutboxPublisher {
+
+		@Override
+		public OutboxPublisher another() {
+			return new Publisher(this.broker);
+		}
+
+		@Override
+		public CompletionStage<?> publish(OutboxRow row) {
+			return this.broker.apply(row.idempotencyKey());
+		}
+
+		@Override
+		public FailureKind kindOf(Throwable error) {
+			return FailureKind.UNAVAILABLE;
+		}
+
+	}
+
+}
