@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the library, runs the benchmarks and writes docs/benchmarks.md and docs/benchmarks.svg.
 #   --quick      runs a smoke test of less than a minute. Its figures are not meaningful and are written to target/
+#   --rounds=25  measures each row so often; five times is the default
 #   --only=TEXT  runs only the rows whose name contains the text. The figures are written to target/
 #   cleanup      runs only the benchmark of the cleanup under load and prints its table. Settings of the cleanup may
 #                follow, such as pause=50ms

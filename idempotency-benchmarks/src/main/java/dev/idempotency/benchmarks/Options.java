@@ -9,25 +9,32 @@ import org.jspecify.annotations.Nullable;
  * The options of the command line.
  *
  * @param quick whether this is a smoke run
+ * @param rounds the number of measured rounds of each row
  * @param only the text that the names of rows must contain, {@code null} for all rows
  */
-record Options(boolean quick, @Nullable String only) {
+record Options(boolean quick, int rounds, @Nullable String only) {
 
 	static Options parse(String[] arguments) {
 		boolean quick = false;
+		int rounds = 5;
 		String only = null;
 		for (String argument : arguments) {
 			if (argument.equals("--quick")) {
 				quick = true;
+				rounds = 1;
+			}
+			else if (argument.startsWith("--rounds=")) {
+				rounds = Integer.parseInt(argument.substring("--rounds=".length()));
 			}
 			else if (argument.startsWith("--only=")) {
 				only = argument.substring("--only=".length());
 			}
 			else {
-				throw new IllegalArgumentException("Unknown option '" + argument + "'. Use --quick or --only=TEXT");
+				throw new IllegalArgumentException(
+						"Unknown option '" + argument + "'. Use --quick, --rounds=NUMBER or --only=TEXT");
 			}
 		}
-		return new Options(quick, only);
+		return new Options(quick, rounds, only);
 	}
 
 	boolean inProcess() {
@@ -43,10 +50,6 @@ record Options(boolean quick, @Nullable String only) {
 
 	List<Integer> threads() {
 		return this.quick ? List.of(1) : List.of(1, 4);
-	}
-
-	int rounds() {
-		return this.quick ? 1 : 5;
 	}
 
 	// For the slower listener.
