@@ -17,12 +17,12 @@ record Goal(double floor, double aim, boolean upwards) {
 	/**
 	 * The time of a delivery in the process, in microseconds.
 	 */
-	static final Goal TIME = new Goal(5, 2, false);
+	static final Goal TIME = new Goal(2, 1, false);
 
 	/**
 	 * The memory that a delivery allocates, in bytes.
 	 */
-	static final Goal MEMORY = new Goal(2048, 1024, false);
+	static final Goal MEMORY = new Goal(1536, 1024, false);
 
 	static Goal ratio(double floor, double aim) {
 		return new Goal(floor, aim, true);

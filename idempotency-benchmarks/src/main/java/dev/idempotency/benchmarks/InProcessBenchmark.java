@@ -59,7 +59,8 @@ public class InProcessBenchmark {
 			.initializers((created) -> ((GenericApplicationContext) created).registerBean(Delivery.class,
 					() -> this.delivery))
 			.properties("spring.main.banner-mode=off", "idempotency.cleanup.enabled=false",
-					"spring.datasource.url=jdbc:postgresql://localhost/none")
+					"spring.datasource.url=jdbc:postgresql://localhost/none",
+					"idempotency.cache.enabled=" + (this.delivery == Delivery.CACHED))
 			.run();
 		MessageListenerContainer container = this.context.getBean(KafkaListenerEndpointRegistry.class)
 			.getListenerContainer(
@@ -100,17 +101,33 @@ public class InProcessBenchmark {
 		/**
 		 * Delivery to the unprotected listener.
 		 */
-		UNPROTECTED,
+		UNPROTECTED("the listener without the library"),
 
 		/**
 		 * Delivery of a new key to the protected listener.
 		 */
-		NEW,
+		NEW("a new key"),
 
 		/**
 		 * Delivery of a completed key to the protected listener.
 		 */
-		DUPLICATE
+		DUPLICATE("a duplicate"),
+
+		/**
+		 * Delivery of a key that the protected listener has cached.
+		 */
+		CACHED("a cached duplicate");
+
+		private final String label;
+
+		Delivery(String label) {
+			this.label = label;
+		}
+
+		@Override
+		public String toString() {
+			return this.label;
+		}
 
 	}
 
