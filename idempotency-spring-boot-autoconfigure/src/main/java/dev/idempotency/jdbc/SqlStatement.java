@@ -58,10 +58,17 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 		return (this.limit != null) ? this.limit.start(statement) : null;
 	}
 
+	private static void check(StatementLimit.@Nullable Running running) throws SQLException {
+		if (running != null) {
+			running.check();
+		}
+	}
+
 	<T> List<T> query(Connection connection, Parameters parameters, RowReader<T> reader) throws SQLException {
 		try (PreparedStatement statement = prepare(connection, parameters);
 				StatementLimit.Running running = limit(statement);
 				ResultSet rows = statement.executeQuery()) {
+			check(running);
 			List<T> read = new ArrayList<>();
 			while (rows.next()) {
 				read.add(reader.read(rows));
@@ -83,6 +90,7 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 		try (PreparedStatement statement = prepare(connection, parameters);
 				StatementLimit.Running running = limit(statement);
 				ResultSet rows = statement.executeQuery()) {
+			check(running);
 			return rows.next() ? Optional.ofNullable(reader.read(rows)) : Optional.empty();
 		}
 	}
@@ -97,7 +105,9 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 	int update(Connection connection, Parameters parameters) throws SQLException {
 		try (PreparedStatement statement = prepare(connection, parameters);
 				StatementLimit.Running running = limit(statement)) {
-			if (!statement.execute()) {
+			boolean rowsReturned = statement.execute();
+			check(running);
+			if (!rowsReturned) {
 				return statement.getUpdateCount();
 			}
 			int rows = 0;

@@ -19,15 +19,20 @@ import org.apache.commons.logging.LogFactory;
  * statements instead and cancels those that are overdue, so that a statement costs an
  * entry in a set. The thread ends when nothing has run for a while.
  * <p>
- * A statement is cancelled between its limit and an eighth of the limit later. The driver
- * does not return from a statement until a cancellation that has begun is over, so that
- * the cancellation never meets the next statement of the connection.
+ * A statement is cancelled between its limit and an eighth of the limit later. If it is a
+ * transaction of its own, it counts as failed even if the server reports success: the
+ * wait for a synchronous standby may have been cancelled. The driver does not return from
+ * a statement until a cancellation that has begun is over, so that the cancellation never
+ * meets the next statement of the connection.
  */
 final class StatementLimit {
 
 	private static final Log logger = LogFactory.getLog(StatementLimit.class);
 
 	private static final int IDLE_TICKS = 80;
+
+	// The state of a connection error after which the outcome is unknown.
+	private static final String UNKNOWN = "08007";
 
 	private final Set<Running> running = ConcurrentHashMap.newKeySet();
 
@@ -53,11 +58,22 @@ final class StatementLimit {
 		this.running.add(started);
 		// The plain read keeps the common case free of a write that all threads share.
 		if (!this.watched.get() && this.watched.compareAndSet(false, true)) {
+			startWatcher();
+		}
+		return started;
+	}
+
+	private void startWatcher() {
+		try {
 			Thread watcher = new Thread(this::watch, "idempotency-statement-limit");
 			watcher.setDaemon(true);
 			watcher.start();
 		}
-		return started;
+		catch (OutOfMemoryError ex) {
+			// No thread can be created now. The next statement tries it again.
+			this.watched.set(false);
+			logger.warn("Statements are not limited, because no thread could be created", ex);
+		}
 	}
 
 	boolean isWatched() {
@@ -97,6 +113,8 @@ final class StatementLimit {
 
 		private final long start;
 
+		private volatile boolean cancelled;
+
 		private Running(Statement statement, long start) {
 			this.statement = statement;
 			this.start = start;
@@ -108,11 +126,23 @@ final class StatementLimit {
 			if (now - this.start < StatementLimit.this.limit || !StatementLimit.this.running.remove(this)) {
 				return;
 			}
+			this.cancelled = true;
 			try {
 				this.statement.cancel();
 			}
-			catch (SQLException | RuntimeException ex) {
+			catch (SQLException | RuntimeException | Error ex) {
 				logger.debug("An overdue statement could not be cancelled. The timeout of its connection ends it", ex);
+			}
+		}
+
+		/**
+		 * Make sure that the effect of the statement is durable. Within a transaction,
+		 * this depends on the commit.
+		 * @throws SQLException if the statement was cancelled while it committed
+		 */
+		void check() throws SQLException {
+			if (this.cancelled && this.statement.getConnection().getAutoCommit()) {
+				throw new SQLException("The statement was cancelled, so its effect may not be durable", UNKNOWN);
 			}
 		}
 

@@ -4,7 +4,8 @@ import java.time.Duration;
 
 /**
  * Callbacks for the events of an outbox. They run on the threads of the relay and of the
- * observer and must return quickly. Exceptions are logged and ignored.
+ * observer, several at a time, and must return quickly. Exceptions are logged and
+ * ignored.
  *
  * @since 0.1.0
  */

@@ -125,6 +125,11 @@ abstract class OutboxLoop implements SmartLifecycle {
 		wakeUp();
 	}
 
+	boolean isEnded() {
+		Thread last = this.thread;
+		return last == null || !last.isAlive();
+	}
+
 	/**
 	 * Wait until the last step has ended.
 	 * @param timeout how long to wait; zero does not wait

@@ -62,7 +62,7 @@ public final class OutboxRelay extends OutboxLoop {
 		this.settings = settings;
 		OutboxListener listener = new OutboxListeners(listeners);
 		OutboxPublisher other = (settings.threads() > 1) ? publisher.another() : null;
-		this.helper = (other != null) ? new Helper(store, other, settings, listener) : null;
+		this.helper = (other != null) ? new Helper(store, other, settings, listener, this::wakeUp) : null;
 		this.worker = new Worker(store, publisher, settings, listener,
 				(this.helper != null) ? this.helper::help : () -> {
 				});
@@ -104,15 +104,21 @@ public final class OutboxRelay extends OutboxLoop {
 	@Override
 	void finish() {
 		long stop = System.nanoTime();
-		if (this.helper != null) {
-			// The messages behind its round are left to this thread.
-			this.helper.awaitEnd(this.settings.stopTimeout());
-		}
 		boolean more = true;
-		while (more && System.nanoTime() - stop < this.settings.stopTimeout().toNanos()) {
+		while (more && left(stop).compareTo(Duration.ZERO) > 0) {
+			Helper last = (this.helper == null || this.helper.isEnded()) ? null : this.helper;
 			more = this.worker.round((rows) -> rows.stream().anyMatch((claimed) -> isSentBefore(stop, claimed)))
 				.isZero();
+			if (!more && last != null) {
+				// The messages behind its last round are left to this thread.
+				last.awaitEnd(left(stop));
+				more = true;
+			}
 		}
+	}
+
+	private Duration left(long stop) {
+		return this.settings.stopTimeout().minusNanos(System.nanoTime() - stop);
 	}
 
 	private static boolean isSentBefore(long stop, ClaimedRow claimed) {
@@ -230,7 +236,7 @@ public final class OutboxRelay extends OutboxLoop {
 				if (!wanted.test(rows)) {
 					return this.settings.pollInterval();
 				}
-				if (rows.size() >= this.settings.batchSize() / 2) {
+				if (rows.size() > this.settings.batchSize() / 2) {
 					this.backlog.run();
 				}
 				OutboxRound round = new OutboxRound(this.publisher, this.settings, this.topics, this.refusing);
@@ -332,8 +338,12 @@ public final class OutboxRelay extends OutboxLoop {
 
 		private int skip;
 
-		Helper(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener) {
+		private final Runnable relay;
+
+		Helper(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener,
+				Runnable relay) {
 			super("idempotency-outbox-relay-2", settings.sendTimeout().plus(GRACE));
+			this.relay = relay;
 			this.worker = new Worker(store, publisher, settings, listener, () -> this.backlog = true);
 		}
 
@@ -363,6 +373,8 @@ public final class OutboxRelay extends OutboxLoop {
 				this.wanted = true;
 				return Duration.ZERO;
 			}
+			// The first thread may have skipped messages behind those of this round.
+			this.relay.run();
 			return UNTIL_WOKEN;
 		}
 

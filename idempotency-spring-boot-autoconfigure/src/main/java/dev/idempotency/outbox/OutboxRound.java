@@ -67,7 +67,7 @@ final class OutboxRound {
 
 	private final Set<String> refusedTopics = new HashSet<>();
 
-	private final long start = System.nanoTime();
+	private long start;
 
 	// The runs of which a message may be published.
 	private final Set<OutboxRun> ready = new LinkedHashSet<>();
@@ -75,6 +75,9 @@ final class OutboxRound {
 	private int inFlight;
 
 	private long bytesInFlight;
+
+	// A result that arrives later must not abandon the next round.
+	private volatile boolean overdue;
 
 	private boolean stopped;
 
@@ -98,6 +101,7 @@ final class OutboxRound {
 		}
 		List<OutboxRun> runs = byKey.values().stream().map(OutboxRun::new).toList();
 		this.publisher.beginRound();
+		this.start = System.nanoTime();
 		this.ready.addAll(runs);
 		publishReady();
 		while (this.inFlight > 0) {
@@ -107,6 +111,7 @@ final class OutboxRound {
 				runs.stream()
 					.filter((run) -> !run.isIdle() && !run.isOver())
 					.forEach((run) -> this.unavailable.add(Ack.of(run.first(), overdue)));
+				this.overdue = true;
 				this.publisher.resultsOverdue();
 				return;
 			}
@@ -172,7 +177,7 @@ final class OutboxRound {
 		this.bytesInFlight += size(next.row());
 		CompletableFuture<?> sent = this.publisher.publish(next.row()).toCompletableFuture();
 		sent.whenComplete((done, error) -> {
-			if (error != null && run.fail(index)) {
+			if (error != null && !this.overdue && run.fail(index)) {
 				this.publisher.abandon();
 			}
 			this.results.add(new Result(run, index, Ack.of(next, (error != null) ? cause(error) : null)));
@@ -231,6 +236,10 @@ final class OutboxRound {
 		String topic = claimed.row().topic();
 		FailureKind kind = this.publisher.kindOf(error);
 		if (kind == FailureKind.NEIGHBOUR) {
+			// The refused message may be behind this one and have the same key. It is
+			// not counted then, because its run is over. In the next round, the messages
+			// of the topic are sent one by one.
+			this.refusing.add(topic);
 			return;
 		}
 		if (kind == FailureKind.ABANDONED) {

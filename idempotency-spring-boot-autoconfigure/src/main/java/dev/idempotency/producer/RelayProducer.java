@@ -231,7 +231,15 @@ final class RelayProducer {
 			Open open = new Open("not.managed.by.Spring." + configuration.get(ProducerConfig.CLIENT_ID_CONFIG),
 					new KafkaProducer<>(configuration, new ByteArraySerializer(), new ByteArraySerializer()),
 					listeners.stream().map(Open::untyped).toList());
-			open.listeners.forEach((listener) -> listener.producerAdded(open.id, open.producer));
+			open.listeners.forEach((listener) -> {
+				try {
+					listener.producerAdded(open.id, open.producer);
+				}
+				catch (RuntimeException ex) {
+					logger.warn("A listener of the ProducerFactory failed to add the producer of the outbox relay, "
+							+ "which publishes all the same", ex);
+				}
+			});
 			return open;
 		}
 

@@ -96,12 +96,17 @@ final class ClaimsAhead implements AutoCloseable {
 	}
 
 	/**
-	 * Take a claim in order to use it.
+	 * Take a claim in order to use it. Another answer is used only for a short time,
+	 * because an operator may evict the key while its consumer is paused.
 	 * @param claimed the claim
 	 * @return whether it was not released
 	 */
 	boolean take(Claimed claimed) {
-		return !(claimed.claim() instanceof Claim.Acquired) || remove(claimed);
+		return (claimed.claim() instanceof Claim.Acquired) ? remove(claimed) : !isOld(claimed, System.nanoTime());
+	}
+
+	private static boolean isOld(Claimed claimed, long now) {
+		return now - claimed.since() > UNUSED.toNanos();
 	}
 
 	private boolean remove(Claimed claimed) {
@@ -133,10 +138,7 @@ final class ClaimsAhead implements AutoCloseable {
 
 	private void releaseOld() {
 		long now = System.nanoTime();
-		this.unused.values()
-			.stream()
-			.filter((claimed) -> now - claimed.since() > UNUSED.toNanos())
-			.forEach(this::release);
+		this.unused.values().stream().filter((claimed) -> isOld(claimed, now)).forEach(this::release);
 	}
 
 	@Override

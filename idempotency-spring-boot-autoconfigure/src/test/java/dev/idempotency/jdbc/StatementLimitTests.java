@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -44,6 +45,31 @@ class StatementLimitTests {
 				assertThat(next.execute("SELECT pg_sleep(0.1)")).isTrue();
 			}
 		}
+	}
+
+	// A statement that waits for a synchronous standby ends like this one.
+	@Test
+	@Tag("promise-2")
+	void cancelledStatementThatSucceedsCountsAsFailed() throws SQLException {
+		database.jdbc().execute("""
+				CREATE OR REPLACE FUNCTION sleep_in_spite_of_cancellation() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+				  PERFORM pg_sleep(20);
+				  RETURN 1;
+				EXCEPTION WHEN query_canceled THEN RETURN 2;
+				END $$""");
+		SqlStatement sleep = SqlStatement.of("SELECT sleep_in_spite_of_cancellation()")
+			.limitedBy(new StatementLimit(LIMIT));
+		try (Connection connection = database.pool().getConnection()) {
+			assertUnknown(() -> sleep.first(connection, Parameters.none(), (row) -> row.getInt(1)));
+			assertUnknown(() -> sleep.query(connection, Parameters.none(), (row) -> row.getInt(1)));
+			assertUnknown(() -> sleep.update(connection, Parameters.none()));
+		}
+	}
+
+	private static void assertUnknown(ThrowingCallable statement) {
+		assertThatExceptionOfType(SQLException.class).isThrownBy(statement)
+			.satisfies((ex) -> assertThat(new PostgresDialect(Layout.SINGLE).isOutage(ex)).isTrue())
+			.satisfies((ex) -> assertThat(new PostgresDialect(Layout.SINGLE).isContention(ex)).isFalse());
 	}
 
 	// The lock is released at about the moment of the cancellation. A cancellation that

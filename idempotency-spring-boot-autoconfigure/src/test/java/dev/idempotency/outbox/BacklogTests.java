@@ -69,18 +69,27 @@ class BacklogTests {
 	}
 
 	private void send(int messages, int keys) {
-		List<OutboxRow> rows = IntStream.range(0, messages)
-			.mapToObj((i) -> new OutboxRow(TimeOrderedUuid.next(), "topic",
-					("key" + i % keys).getBytes(StandardCharsets.UTF_8), new byte[1], List.of(), i % keys + ":" + i,
-					"a", "1", "b"))
-			.toList();
+		send(IntStream.range(0, messages).mapToObj((i) -> row(i % keys, i)).toList());
+	}
+
+	private static OutboxRow row(int key, int number) {
+		return new OutboxRow(TimeOrderedUuid.next(), "topic", ("key" + key).getBytes(StandardCharsets.UTF_8),
+				new byte[1], List.of(), key + ":" + number, "a", "1", "b");
+	}
+
+	private void send(List<OutboxRow> rows) {
 		new TransactionTemplate(new JdbcTransactionManager(database.pool()))
 			.executeWithoutResult((status) -> this.store.insert(rows));
 	}
 
 	private void start(int threads, Function<String, CompletionStage<?>> broker) {
-		this.relay = new OutboxRelay(this.store, new Publisher(broker), new OutboxRelay.Settings(BATCH,
-				Duration.ofMillis(100), LONG, 10, Duration.ofMillis(250), LONG, threads), List.of());
+		start(threads, Duration.ofMillis(100), broker);
+	}
+
+	private void start(int threads, Duration pollInterval, Function<String, CompletionStage<?>> broker) {
+		this.relay = new OutboxRelay(this.store, new Publisher(broker),
+				new OutboxRelay.Settings(BATCH, pollInterval, LONG, 10, Duration.ofMillis(250), LONG, threads),
+				List.of());
 		this.relay.start();
 	}
 
@@ -126,6 +135,36 @@ class BacklogTests {
 		catch (InterruptedException ex) {
 			throw new IllegalStateException(ex);
 		}
+	}
+
+	// The second thread gets the lane that is left, and the first one skips this lane.
+	@Test
+	@Tag("promise-14")
+	void messagesThatAreSentDuringARoundOfTheSecondThreadDoNotWaitForThePollInterval() {
+		int ofEachKey = 10;
+		List<Integer> keys = keysOfDifferentLanes(33);
+		send(keys.stream().flatMap((key) -> IntStream.range(0, ofEachKey).mapToObj((i) -> row(key, i))).toList());
+		CompletableFuture<Integer> second = new CompletableFuture<>();
+		start(2, Duration.ofMinutes(10), (key) -> {
+			boolean slow = Thread.currentThread().getName().endsWith("2");
+			if (slow) {
+				second.complete(Integer.valueOf(key.substring(0, key.indexOf(':'))));
+			}
+			return CompletableFuture.supplyAsync(() -> accept(key),
+					CompletableFuture.delayedExecutor(slow ? 1000 : 1, TimeUnit.MILLISECONDS));
+		});
+		send(List.of(row(second.orTimeout(LONG.toSeconds(), TimeUnit.SECONDS).join(), ofEachKey)));
+		this.relay.wake();
+		awaitPublished(33 * ofEachKey + 1);
+	}
+
+	private List<Integer> keysOfDifferentLanes(int count) {
+		send(KEYS, KEYS);
+		List<Integer> keys = database.jdbc()
+			.queryForList("SELECT DISTINCT ON (lane) split_part(idempotency_key, ':', 1)::int FROM " + this.table,
+					Integer.class);
+		database.jdbc().execute("DELETE FROM " + this.table);
+		return keys.subList(0, count);
 	}
 
 	@Test

@@ -80,6 +80,18 @@ class OutboxRoundTests {
 	}
 
 	@Test
+	void refusedMessageCountsAlsoIfItsNeighbourHasTheSameKey() throws InterruptedException {
+		OutboxRound round = round(new Pipeline("a1 neighbour", "a2 refused", "a3 neighbour"), row("t", "a", "a1", 0),
+				row("t", "a", "a2", 0), row("t", "a", "a3", 0));
+		assertThat(failed(round)).isEmpty();
+		Pipeline next = new Pipeline("a1 +", "a2 refused");
+		round = round(next, row("t", "a", "a1", 0), row("t", "a", "a2", 0), row("t", "a", "a3", 0));
+		assertThat(next.log).containsExactly("a1", "(a1)", "a2", "(a2)");
+		assertThat(published(round)).containsExactly("a1");
+		assertThat(failed(round)).containsExactly("a2");
+	}
+
+	@Test
 	void failedLastMessageAbandonsNothing() throws InterruptedException {
 		Pipeline publisher = new Pipeline("a1 +", "a2 refused", "b1 +");
 		OutboxRound round = round(publisher, row("t", "a", "a1", 0), row("t", "a", "a2", 0), row("t", "b", "b1", 0));

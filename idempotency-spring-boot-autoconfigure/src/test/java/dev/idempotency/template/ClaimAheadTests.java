@@ -169,6 +169,16 @@ class ClaimAheadTests {
 		assertThat(deliver(this.second, null).duplicate()).isFalse();
 	}
 
+	// An operator has evicted the key while the consumer was paused.
+	@Test
+	void completionThatWasReadLongAgoIsReadAgain() {
+		deliver(this.second, null);
+		deliver(this.first, this.second);
+		this.records.records().orElseThrow().evict(this.second.key(), false);
+		await().pollDelay(Duration.ofMillis(1100)).until(() -> true);
+		assertThat(deliver(this.second, null).duplicate()).isFalse();
+	}
+
 	@Test
 	void claimOfAThreadThatDoesNotReturnIsReleasedSoon() {
 		deliver(this.first, this.second);
