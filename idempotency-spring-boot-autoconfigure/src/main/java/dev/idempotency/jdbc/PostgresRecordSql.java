@@ -335,8 +335,9 @@ final class PostgresRecordSql {
 	static RecordSql single(TableName table, Duration lockWait) {
 		// The completion waits together with the claim, and is repeated alone afterwards.
 		String aheadWait = lockWait.dividedBy(10).toMillis() + "ms";
-		return of(table, lockWait)
-			.add(Name.COMPLETE_AND_CLAIM, COMPLETE_AND_CLAIM.formatted(table, aheadWait, CLAIMABLE, TAKE_OVER))
+		StatementLimit limit = new StatementLimit(lockWait);
+		return of(table, lockWait, limit)
+			.add(Name.COMPLETE_AND_CLAIM, limit, COMPLETE_AND_CLAIM.formatted(table, aheadWait, CLAIMABLE, TAKE_OVER))
 			.add(Name.READ, READ.formatted(table, FREE, OWN.formatted("i")));
 	}
 
@@ -347,11 +348,14 @@ final class PostgresRecordSql {
 	 * @return the statements
 	 */
 	static RecordSql of(TableName table, Duration lockWait) {
+		return of(table, lockWait, new StatementLimit(lockWait));
+	}
+
+	private static RecordSql of(TableName table, Duration lockWait, StatementLimit limit) {
 		String now = "clock_timestamp()";
 		String wait = lockWait.toMillis() + "ms";
 		// The waits for several keys of a batch may add up.
 		String batchWait = lockWait.dividedBy(4).toMillis() + "ms";
-		StatementLimit limit = new StatementLimit(lockWait);
 		return new RecordSql(table, now).add(Name.INSERT, limit, INSERT.formatted(table))
 			.add(Name.CLAIM, limit, CLAIM_NEW.formatted(table, FREE, OWN.formatted("i")),
 					CLAIM.formatted(table, CLAIMABLE, TAKE_OVER))

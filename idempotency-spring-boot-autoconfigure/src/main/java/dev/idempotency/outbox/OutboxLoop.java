@@ -60,7 +60,8 @@ abstract class OutboxLoop implements SmartLifecycle {
 	@Override
 	public void start() {
 		this.running = true;
-		Thread next = new Thread(this::run, this.name);
+		Thread previous = this.thread;
+		Thread next = new Thread(() -> run(previous), this.name);
 		next.setDaemon(true);
 		this.thread = next;
 		next.start();
@@ -75,8 +76,11 @@ abstract class OutboxLoop implements SmartLifecycle {
 		}
 	}
 
-	private void run() {
+	private void run(@Nullable Thread previous) {
 		// A thread that did not end in time must not run beside its successor.
+		while (previous != null && previous.isAlive()) {
+			awaitEnd(previous, PAUSE_AFTER_ERROR);
+		}
 		while (this.running && this.thread == Thread.currentThread()) {
 			// A wake-up from here on may be about work that this step misses.
 			this.wakeUps.drainPermits();
@@ -136,9 +140,15 @@ abstract class OutboxLoop implements SmartLifecycle {
 	 */
 	void awaitEnd(Duration timeout) {
 		Thread last = this.thread;
+		if (last != null) {
+			awaitEnd(last, timeout);
+		}
+	}
+
+	private static void awaitEnd(Thread thread, Duration timeout) {
 		try {
-			if (last != null && timeout.toMillis() > 0) {
-				last.join(timeout.toMillis());
+			if (timeout.toMillis() > 0) {
+				thread.join(timeout.toMillis());
 			}
 		}
 		catch (InterruptedException ex) {

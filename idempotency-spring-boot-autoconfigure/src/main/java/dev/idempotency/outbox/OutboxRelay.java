@@ -227,6 +227,7 @@ public final class OutboxRelay extends OutboxLoop {
 			if (left.compareTo(Duration.ZERO) > 0) {
 				return left;
 			}
+			OutboxRound round = new OutboxRound(this.publisher, this.settings, this.topics, this.refusing);
 			try (OutboxStore.Claim claim = this.store.claim(this.outage.isOn() ? 1 : this.settings.batchSize(),
 					this.topics.excluded())) {
 				List<ClaimedRow> rows = claim.rows();
@@ -239,11 +240,8 @@ public final class OutboxRelay extends OutboxLoop {
 				if (rows.size() > this.settings.batchSize() / 2) {
 					this.backlog.run();
 				}
-				OutboxRound round = new OutboxRound(this.publisher, this.settings, this.topics, this.refusing);
 				round.run(rows);
 				claim.settle(round.published().stream().map(OutboxRun.Ack::claimed).toList(), round.failures());
-				report(round);
-				return pauseAfter(round);
 			}
 			catch (InterruptedException ex) {
 				// The loop clears the flag when it pauses.
@@ -253,6 +251,9 @@ public final class OutboxRelay extends OutboxLoop {
 			catch (RuntimeException ex) {
 				return this.outage.ofDatabase(ex);
 			}
+			// A listener may need the connection that the claim has returned.
+			report(round);
+			return pauseAfter(round);
 		}
 
 		private Duration pauseWithoutMessages() {

@@ -127,8 +127,10 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	@Override
 	public void abandon() {
-		this.abandoned = true;
-		this.producer.abandon();
+		if (!this.abandoned) {
+			this.abandoned = true;
+			this.producer.abandon();
+		}
 	}
 
 	@Override
@@ -208,7 +210,7 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		if (isNeighbour(error)) {
 			return FailureKind.NEIGHBOUR;
 		}
-		if (this.abandoned && isOfClosedProducer(error)) {
+		if (this.abandoned && error != this.failure && isOfClosedProducer(error)) {
 			return FailureKind.ABANDONED;
 		}
 		if (isUnknownTopic(error) || isUnknownTopic(error.getCause()) || error instanceof InvalidTopicException

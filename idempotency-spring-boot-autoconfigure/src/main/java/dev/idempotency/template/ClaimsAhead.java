@@ -38,6 +38,8 @@ final class ClaimsAhead implements AutoCloseable {
 
 	private final PeriodicTask release;
 
+	private volatile boolean closed;
+
 	ClaimsAhead(StoreCalls calls, LocalCompletions cache, Settlements settlements, ThreadFactory threads) {
 		this.calls = calls;
 		this.cache = cache;
@@ -57,8 +59,9 @@ final class ClaimsAhead implements AutoCloseable {
 		try {
 			IdempotentOperation operation = next.get();
 			// The claim of the same key has to see the completion.
-			if (operation == null || operation.mode() != Mode.LEASED || operation.key().equals(current.key())
-					|| !this.settlements.isEmpty() || this.cache.find(operation) != null) {
+			if (this.closed || operation == null || operation.mode() != Mode.LEASED
+					|| operation.key().equals(current.key()) || !this.settlements.isEmpty()
+					|| this.cache.find(operation) != null) {
 				return null;
 			}
 			this.release.runEvery(UNUSED);
@@ -143,6 +146,7 @@ final class ClaimsAhead implements AutoCloseable {
 
 	@Override
 	public void close() {
+		this.closed = true;
 		this.release.close();
 		this.unused.values().forEach(this::release);
 	}

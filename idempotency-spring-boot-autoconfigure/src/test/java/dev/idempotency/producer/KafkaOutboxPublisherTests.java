@@ -115,6 +115,22 @@ class KafkaOutboxPublisherTests {
 		factory.destroy();
 	}
 
+	// Otherwise, the relay would start the next round without a pause.
+	@Test
+	void producerThatCannotBeCreatedAfterAnAbandonedRoundIsAnOutage() {
+		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of());
+		publisher.beginRound();
+		publisher.abandon();
+		this.factory.setBootstrapServersSupplier(() -> {
+			throw new IllegalStateException("no servers are known");
+		});
+		published(publisher, "x").handle((done, error) -> publisher.kindOf(error))
+			.thenAccept((kind) -> assertThat(kind).isEqualTo(FailureKind.UNAVAILABLE))
+			.toCompletableFuture()
+			.join();
+		publisher.destroy();
+	}
+
 	@Test
 	void abandonedRoundSendsNothingMoreAndTheNextOneWorks() {
 		DefaultKafkaProducerFactory<String, String> factory = new DefaultKafkaProducerFactory<>(

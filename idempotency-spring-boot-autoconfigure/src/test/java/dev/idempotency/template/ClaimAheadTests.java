@@ -169,6 +169,14 @@ class ClaimAheadTests {
 		assertThat(deliver(this.second, null).duplicate()).isFalse();
 	}
 
+	@Test
+	void nothingIsClaimedAheadAfterTheEnd() {
+		this.template.close();
+		deliver(this.first, this.second);
+		assertThat(state(this.first)).isEqualTo(State.COMPLETED);
+		assertThat(this.records.find(this.second.key())).isEmpty();
+	}
+
 	// An operator has evicted the key while the consumer was paused.
 	@Test
 	void completionThatWasReadLongAgoIsReadAgain() {
