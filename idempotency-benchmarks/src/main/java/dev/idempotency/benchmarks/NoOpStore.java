@@ -59,6 +59,11 @@ final class NoOpStore implements IdempotencyStore {
 	}
 
 	@Override
+	public Optional<Claim> lookUp(ClaimRequest request) {
+		return Optional.empty();
+	}
+
+	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return Optional.empty();
 	}

@@ -168,6 +168,7 @@ final class H2RecordSql {
 		String now = "CURRENT_TIMESTAMP";
 		return new RecordSql(table, now).add(Name.INSERT, INSERT.formatted(table))
 			.add(Name.CLAIM, claim(table, REQUEST))
+			.add(Name.LOOK_UP, FIND_TAKEN.formatted(table, REQUEST, CLAIMABLE))
 			.add(Name.CLAIM_ALL, claim(table, REQUESTS))
 			.add(Name.COMPLETE, COMPLETE.formatted(table))
 			.add(Name.COMPLETE_ALL,

@@ -92,6 +92,18 @@ final class JdbcClaims {
 		return claim;
 	}
 
+	/**
+	 * Read a record that is not free.
+	 * @param connection the connection
+	 * @param request the key
+	 * @return the claim, empty if the key is free
+	 * @throws SQLException if the database refuses the statement or is unavailable
+	 */
+	Optional<Claim> lookUp(Connection connection, ClaimRequest request) throws SQLException {
+		return this.sql.get(Name.LOOK_UP)
+			.first(connection, Parameters.of(request).with("state", "P"), (row) -> claim(row, request));
+	}
+
 	private Claim claim(Connection connection, ClaimRequest request, Parameters parameters) throws SQLException {
 		for (int race = 0; race < MAX_RACES; race++) {
 			for (SqlStatement statement : this.sql.all(Name.CLAIM)) {

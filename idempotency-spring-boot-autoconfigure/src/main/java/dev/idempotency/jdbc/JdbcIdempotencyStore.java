@@ -313,6 +313,11 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
+	public Optional<Claim> lookUp(ClaimRequest request) {
+		return this.executor.autonomous(this.timeout, (connection) -> this.claims.lookUp(connection, request));
+	}
+
+	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return this.records.find(key);
 	}

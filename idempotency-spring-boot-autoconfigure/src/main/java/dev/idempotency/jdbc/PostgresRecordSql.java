@@ -361,6 +361,7 @@ final class PostgresRecordSql {
 					CLAIM.formatted(table, CLAIMABLE, TAKE_OVER))
 			.add(Name.INSERT_ALL, INSERT_ALL.formatted(table, batchWait, FREE, OWN.formatted("i")))
 			.add(Name.CLAIM_ALL, CLAIM_ALL.formatted(table, batchWait, CLAIMABLE, TAKE_OVER))
+			.add(Name.LOOK_UP, READ.formatted(table, FREE, OWN.formatted("i")))
 			.add(Name.COMPLETE, COMPLETE.formatted(table))
 			.add(Name.COMPLETE_ALL, held(COMPLETE_HELD, table, batchWait, "result", "bytea", "'P', 'C'"))
 			.add(Name.FAIL, FAIL.formatted(table))

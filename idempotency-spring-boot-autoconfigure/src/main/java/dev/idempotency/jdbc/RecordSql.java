@@ -160,6 +160,12 @@ final class RecordSql {
 		READ,
 
 		/**
+		 * Reads a record that is not free. Columns as for {@link #CLAIM}. Present in
+		 * every database.
+		 */
+		LOOK_UP,
+
+		/**
 		 * Claims several keys: each statement is run for the keys without an outcome.
 		 * Parameter {@code state}. Columns as for {@link #CLAIM} and the id; no row for a
 		 * key if another transaction has interfered.

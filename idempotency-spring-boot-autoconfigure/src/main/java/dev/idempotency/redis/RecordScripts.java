@@ -75,8 +75,8 @@ record RecordScripts(String prefix) {
 			end
 			""";
 
-	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key
-	private static final Script CLAIM = script("""
+	// Answers if the key is not free. ARGV[1] token, ARGV[4] fingerprint
+	private static final String TAKEN = """
 			if state then
 			  local own = state == 'P' and token == ARGV[1]
 			  if state == 'C' or (state == 'P' and not own and tonumber(lease) > now) then
@@ -88,6 +88,16 @@ record RecordScripts(String prefix) {
 			    if state == 'C' then return version .. 'C' .. string.sub(value, rest) end
 			    return version .. string.format('P%.0f', lease - now)
 			  end
+			""";
+
+	// KEYS[1] the record; ARGV as for CLAIM
+	private static final Script LOOK_UP = script(TAKEN + """
+			end
+			return ''
+			""");
+
+	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key
+	private static final Script CLAIM = script(TAKEN + """
 			  if not own then fence, attempt = fence + 1, attempt + 1 end
 			else
 			  fence, attempt, created = 1, 1, now
@@ -204,8 +214,16 @@ record RecordScripts(String prefix) {
 	}
 
 	ScriptCall claim(ClaimRequest request) {
+		return claim(CLAIM, request);
+	}
+
+	ScriptCall lookUp(ClaimRequest request) {
+		return claim(LOOK_UP, request);
+	}
+
+	private ScriptCall claim(Script script, ClaimRequest request) {
 		IdempotencyKey key = request.key();
-		return call(CLAIM, key, token(request), lease(request), timeToLive(request), fingerprint(request),
+		return call(script, key, token(request), lease(request), timeToLive(request), fingerprint(request),
 				utf8(key.scope()), utf8(key.value()));
 	}
 

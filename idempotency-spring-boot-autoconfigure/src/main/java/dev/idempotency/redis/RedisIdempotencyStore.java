@@ -165,6 +165,12 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	}
 
 	@Override
+	public Optional<Claim> lookUp(ClaimRequest request) {
+		byte[] reply = this.connections.run(this.scripts.lookUp(request));
+		return (reply.length > 0) ? Optional.of(Replies.claim(request, reply)) : Optional.empty();
+	}
+
+	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return Optional.ofNullable(Replies.record(key, this.connections.run(this.scripts.find(key))));
 	}

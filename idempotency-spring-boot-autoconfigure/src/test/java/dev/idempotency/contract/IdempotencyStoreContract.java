@@ -18,8 +18,8 @@ import dev.idempotency.store.IdempotencyStore;
 @Execution(ExecutionMode.CONCURRENT)
 public abstract class IdempotencyStoreContract
 		implements BatchClaimContract, BatchSettlementContract, ClaimAheadContract, ClaimContract, CompetitionContract,
-		FencingContract, FindContract, FingerprintContract, KeyContract, RefusalContract, RenewalContract,
-		RepetitionContract, RestoreContract, RetentionContract, SequenceContract, SettlementContract {
+		FencingContract, FindContract, FingerprintContract, KeyContract, LookUpContract, RefusalContract,
+		RenewalContract, RepetitionContract, RestoreContract, RetentionContract, SequenceContract, SettlementContract {
 
 	/**
 	 * Return the store under test.

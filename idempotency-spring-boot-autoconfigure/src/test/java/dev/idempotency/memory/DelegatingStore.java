@@ -83,6 +83,11 @@ class DelegatingStore implements IdempotencyStore {
 	}
 
 	@Override
+	public Optional<Claim> lookUp(ClaimRequest request) {
+		return this.healthy.lookUp(request);
+	}
+
+	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return this.healthy.find(key);
 	}

@@ -323,6 +323,11 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
+	public Optional<Claim> lookUp(ClaimRequest request) {
+		return this.store.lookUp(request);
+	}
+
+	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return this.store.find(key);
 	}
