@@ -88,12 +88,14 @@ public final class IdempotencyKey {
 
 	private static UUID hash(String scope, String value) {
 		byte[] scopeBytes = scope.getBytes(StandardCharsets.UTF_8);
+		byte[] valueBytes = value.getBytes(StandardCharsets.UTF_8);
 		MessageDigest digest = SHA_256.get();
+		// An Error may have ended the previous calculation of this thread.
+		digest.reset();
 		digest.update((byte) (scopeBytes.length >>> 8));
 		digest.update((byte) scopeBytes.length);
 		digest.update(scopeBytes);
-		// It also resets the digest.
-		byte[] hash = digest.digest(value.getBytes(StandardCharsets.UTF_8));
+		byte[] hash = digest.digest(valueBytes);
 		return new UUID((long) LONG.get(hash, 0), (long) LONG.get(hash, Long.BYTES));
 	}
 

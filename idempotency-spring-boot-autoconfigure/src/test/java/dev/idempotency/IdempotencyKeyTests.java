@@ -1,5 +1,6 @@
 package dev.idempotency;
 
+import java.security.MessageDigest;
 import java.util.UUID;
 
 import org.junit.jupiter.api.Tag;
@@ -8,6 +9,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.NullAndEmptySource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.test.util.ReflectionTestUtils;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -77,6 +79,17 @@ class IdempotencyKeyTests {
 		String scope = "s".repeat(300);
 		assertThat(IdempotencyKey.of(scope, "a").id())
 			.isEqualTo(UUID.fromString("c73f39d8-3d49-a362-da72-f315116ac1d6"));
+	}
+
+	// An OutOfMemoryError within the calculation leaves the digest of the thread like
+	// this.
+	@Test
+	void identifierDoesNotDependOnACalculationThatWasInterrupted() {
+		UUID id = IdempotencyKey.of("a", "b").id();
+		ThreadLocal<?> digest = (ThreadLocal<?>) ReflectionTestUtils.getField(IdempotencyKey.class, "SHA_256");
+		assertThat(digest).isNotNull();
+		((MessageDigest) digest.get()).update((byte) 1);
+		assertThat(IdempotencyKey.of("a", "b").id()).isEqualTo(id);
 	}
 
 	@Test
