@@ -3,6 +3,7 @@ package dev.idempotency.outbox;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
@@ -64,7 +65,7 @@ public final class OutboxRelay extends OutboxLoop {
 		OutboxPublisher other = (settings.threads() > 1) ? publisher.another() : null;
 		this.helper = (other != null) ? new Helper(store, other, settings, listener, this::wakeUp) : null;
 		this.worker = new Worker(store, publisher, settings, listener,
-				(this.helper != null) ? this.helper::help : () -> {
+				(this.helper != null) ? this.helper::help : (backlog) -> {
 				});
 	}
 
@@ -189,7 +190,7 @@ public final class OutboxRelay extends OutboxLoop {
 
 		private final OutboxListener listener;
 
-		private final Runnable backlog;
+		private final Consumer<Boolean> backlog;
 
 		private final UnavailableTopics topics;
 
@@ -202,12 +203,12 @@ public final class OutboxRelay extends OutboxLoop {
 		 * @param store the outbox
 		 * @param publisher sends the messages; no other worker uses it
 		 * @param settings the settings
-		 * @param listener is told the outcomes
-		 * @param backlog run when a claim has found so many messages that there may be
-		 * more
+		 * @param listener receives the outcomes
+		 * @param backlog receives the result of each claim, before the messages are
+		 * published: whether there were so many that there may be more
 		 */
 		Worker(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener,
-				Runnable backlog) {
+				Consumer<Boolean> backlog) {
 			this.store = store;
 			this.publisher = publisher;
 			this.settings = settings;
@@ -231,14 +232,12 @@ public final class OutboxRelay extends OutboxLoop {
 			try (OutboxStore.Claim claim = this.store.claim(this.outage.isOn() ? 1 : this.settings.batchSize(),
 					this.topics.excluded())) {
 				List<ClaimedRow> rows = claim.rows();
+				this.backlog.accept(rows.size() > this.settings.batchSize() / 2);
 				if (rows.isEmpty()) {
 					return pauseWithoutMessages();
 				}
 				if (!wanted.test(rows)) {
 					return this.settings.pollInterval();
-				}
-				if (rows.size() > this.settings.batchSize() / 2) {
-					this.backlog.run();
 				}
 				round.run(rows);
 				claim.settle(round.published().stream().map(OutboxRun.Ack::claimed).toList(), round.failures());
@@ -328,31 +327,33 @@ public final class OutboxRelay extends OutboxLoop {
 
 		private final Worker worker;
 
+		private final Runnable relay;
+
 		private volatile boolean wanted;
 
 		private volatile boolean found;
 
-		// Used by the thread of this loop, and the next two by that of the relay.
+		// Only the thread of this loop uses it.
 		private boolean backlog;
 
+		// Only the thread of the relay uses these two.
 		private int skipped;
 
 		private int skip;
-
-		private final Runnable relay;
 
 		Helper(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener,
 				Runnable relay) {
 			super("idempotency-outbox-relay-2", settings.sendTimeout().plus(GRACE));
 			this.relay = relay;
-			this.worker = new Worker(store, publisher, settings, listener, () -> this.backlog = true);
+			this.worker = new Worker(store, publisher, settings, listener, (backlog) -> this.backlog = backlog);
 		}
 
-		void help() {
-			if (this.found) {
+		// A new backlog may have other keys than the previous one.
+		void help(boolean backlog) {
+			if (this.found || !backlog) {
 				this.skip = 0;
 			}
-			if (this.skipped++ >= this.skip) {
+			if (backlog && this.skipped++ >= this.skip) {
 				this.skipped = 0;
 				this.skip = Math.min(2 * this.skip + 1, MAX_SKIPPED);
 				this.found = false;

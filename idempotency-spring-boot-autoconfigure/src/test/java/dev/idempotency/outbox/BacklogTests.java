@@ -11,6 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -51,6 +52,8 @@ class BacklogTests {
 	private final Queue<String> published = new ConcurrentLinkedQueue<>();
 
 	private final Set<String> threads = ConcurrentHashMap.newKeySet();
+
+	private final CountDownLatch both = new CountDownLatch(2);
 
 	private JdbcOutboxStore store;
 
@@ -110,20 +113,38 @@ class BacklogTests {
 			.forEach((ofKey) -> assertThat(ofKey).isSorted());
 	}
 
-	// The first thread gets no answer until the second one publishes.
 	@Test
 	@Tag("promise-14")
 	void secondThreadPublishesWhileTheFirstWaitsForTheBroker() {
 		send(10 * BATCH, KEYS);
-		CountDownLatch both = new CountDownLatch(2);
-		Set<String> seen = ConcurrentHashMap.newKeySet();
-		start(2, (key) -> {
-			if (seen.add(Thread.currentThread().getName())) {
-				both.countDown();
-			}
-			await(both);
-			return accept(key);
-		});
+		start(2, this::acceptFromBoth);
+		awaitPublished(10 * BATCH);
+		assertThat(this.threads).containsExactlyInAnyOrder("idempotency-outbox-relay", "idempotency-outbox-relay-2");
+	}
+
+	// The first thread gets no answer until the second one publishes.
+	private CompletionStage<?> acceptFromBoth(String key) {
+		if (this.threads.add(Thread.currentThread().getName())) {
+			this.both.countDown();
+		}
+		await(this.both);
+		return accept(key);
+	}
+
+	// The second thread finds nothing while all messages have the same key.
+	@Test
+	void secondThreadHelpsAtOnceWithTheBacklogAfterThatOfAHotKey() {
+		send(10 * BATCH, 1);
+		AtomicBoolean hot = new AtomicBoolean(true);
+		start(2, (key) -> hot.get() ? accept(key) : acceptFromBoth(key));
+		awaitPublished(10 * BATCH);
+		// The first backlog has ended when this round finds only one message.
+		send(List.of(row(0, 10 * BATCH)));
+		awaitPublished(10 * BATCH + 1);
+		this.published.clear();
+		this.threads.clear();
+		hot.set(false);
+		send(10 * BATCH, KEYS);
 		awaitPublished(10 * BATCH);
 		assertThat(this.threads).containsExactlyInAnyOrder("idempotency-outbox-relay", "idempotency-outbox-relay-2");
 	}
