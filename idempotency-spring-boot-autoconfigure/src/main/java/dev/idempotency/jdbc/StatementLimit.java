@@ -72,7 +72,10 @@ final class StatementLimit {
 		catch (OutOfMemoryError ex) {
 			// No thread can be created now. The next statement tries it again.
 			this.watched.set(false);
-			logger.warn("Statements are not limited, because no thread could be created", ex);
+			logger.warn(
+					"Statements that wait for a lock are not limited, because no thread could be created. Increase the "
+							+ "memory or the limit of threads of the process",
+					ex);
 		}
 	}
 

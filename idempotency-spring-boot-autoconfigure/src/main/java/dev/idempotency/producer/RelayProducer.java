@@ -237,7 +237,7 @@ final class RelayProducer {
 				}
 				catch (RuntimeException ex) {
 					logger.warn("A listener of the ProducerFactory failed to add the producer of the outbox relay, "
-							+ "which publishes all the same", ex);
+							+ "which publishes all the same. Fix the listener", ex);
 				}
 			});
 			return open;
