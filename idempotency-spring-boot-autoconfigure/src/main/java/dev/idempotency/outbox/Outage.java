@@ -8,8 +8,9 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An outage of the broker or of the database, as a relay sees it. The pauses between
- * attempts grow while it lasts. Its beginning and its end are logged.
+ * An outage of the broker or of the database, as the threads of a relay see it. The
+ * pauses between attempts grow while it lasts. Its beginning and its end are logged. An
+ * attempt that began before the last change shows nothing new.
  */
 final class Outage {
 
@@ -25,6 +26,8 @@ final class Outage {
 
 	private long retryAt;
 
+	private long changedAt = System.nanoTime();
+
 	/**
 	 * Create an outage that has not begun.
 	 * @param outbox the name of the table
@@ -35,11 +38,11 @@ final class Outage {
 		this.backOff = backOff;
 	}
 
-	boolean isOn() {
+	synchronized boolean isOn() {
 		return this.failures > 0;
 	}
 
-	boolean isOfBroker() {
+	synchronized boolean isOfBroker() {
 		return isOn() && !this.database;
 	}
 
@@ -47,23 +50,40 @@ final class Outage {
 	 * The rest of the pause before the next attempt.
 	 * @return the rest, zero or less if an attempt is due
 	 */
-	Duration left() {
+	synchronized Duration left() {
 		return isOn() ? Duration.ofNanos(this.retryAt - System.nanoTime()) : Duration.ZERO;
 	}
 
-	Duration ofBroker(@Nullable Throwable error) {
-		return fail(false, "gets no answer from the broker", error);
+	/**
+	 * The broker has not answered an attempt.
+	 * @param start the beginning of the attempt by {@link System#nanoTime()}
+	 * @param error the error
+	 * @return the pause before the next attempt
+	 */
+	Duration ofBroker(long start, @Nullable Throwable error) {
+		return fail(start, false, "gets no answer from the broker", error);
 	}
 
-	Duration ofDatabase(Throwable error) {
-		return fail(true, "cannot use its database (" + error.getMessage() + ")", error);
+	/**
+	 * The database could not be used for an attempt.
+	 * @param start the beginning of the attempt by {@link System#nanoTime()}
+	 * @param error the error
+	 * @return the pause before the next attempt
+	 */
+	Duration ofDatabase(long start, Throwable error) {
+		return fail(start, true, "cannot use its database (" + error.getMessage() + ")", error);
 	}
 
-	private Duration fail(boolean database, String problem, @Nullable Throwable error) {
+	private synchronized Duration fail(long start, boolean database, String problem, @Nullable Throwable error) {
+		if (start - this.changedAt < 0) {
+			logger.debug("Another attempt of the relay of the outbox '" + this.outbox + "' failed", error);
+			return left();
+		}
 		boolean isNew = !isOn() || this.database != database;
 		this.database = database;
 		Duration pause = pause();
 		this.failures++;
+		this.changedAt = System.nanoTime();
 		String message = "The relay of the outbox '" + this.outbox + "' " + problem
 				+ ". No messages are published; the next attempt is in " + pause.toMillis() + " ms";
 		if (isNew) {
@@ -79,16 +99,21 @@ final class Outage {
 	 * Begin a pause.
 	 * @return its length
 	 */
-	Duration pause() {
+	synchronized Duration pause() {
 		Duration pause = this.backOff.apply(this.failures);
 		this.retryAt = System.nanoTime() + pause.toNanos();
 		return pause;
 	}
 
-	void end() {
-		if (isOn()) {
+	/**
+	 * An attempt has succeeded.
+	 * @param start the beginning of the attempt by {@link System#nanoTime()}
+	 */
+	synchronized void end(long start) {
+		if (isOn() && start - this.changedAt >= 0) {
 			logger.info("The relay of the outbox '" + this.outbox + "' works again");
 			this.failures = 0;
+			this.changedAt = System.nanoTime();
 		}
 	}
 

@@ -63,8 +63,9 @@ public final class OutboxRelay extends OutboxLoop {
 		this.settings = settings;
 		OutboxListener listener = new OutboxListeners(listeners);
 		OutboxPublisher other = (settings.threads() > 1) ? publisher.another() : null;
-		this.helper = (other != null) ? new Helper(store, other, settings, listener, this::wakeUp) : null;
-		this.worker = new Worker(store, publisher, settings, listener,
+		Outage outage = new Outage(store.table(), settings::backOff);
+		this.helper = (other != null) ? new Helper(store, other, settings, listener, outage, this::wakeUp) : null;
+		this.worker = new Worker(store, publisher, settings, listener, outage,
 				(this.helper != null) ? this.helper::help : (backlog) -> {
 				});
 	}
@@ -204,10 +205,11 @@ public final class OutboxRelay extends OutboxLoop {
 		 * @param publisher sends the messages; no other worker uses it
 		 * @param settings the settings
 		 * @param listener receives the outcomes
+		 * @param outage the outage that all threads of the relay share
 		 * @param backlog receives the result of each claim, before the messages are
 		 * published: whether there were so many that there may be more
 		 */
-		Worker(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener,
+		Worker(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener, Outage outage,
 				Consumer<Boolean> backlog) {
 			this.store = store;
 			this.publisher = publisher;
@@ -215,7 +217,7 @@ public final class OutboxRelay extends OutboxLoop {
 			this.listener = listener;
 			this.backlog = backlog;
 			this.topics = new UnavailableTopics(store.table(), System::nanoTime);
-			this.outage = new Outage(store.table(), settings::backOff);
+			this.outage = outage;
 		}
 
 		/**
@@ -224,6 +226,7 @@ public final class OutboxRelay extends OutboxLoop {
 		 * @return the pause before the next round
 		 */
 		Duration round(Predicate<List<ClaimedRow>> wanted) {
+			long start = System.nanoTime();
 			Duration left = this.outage.left();
 			if (left.compareTo(Duration.ZERO) > 0) {
 				return left;
@@ -234,7 +237,7 @@ public final class OutboxRelay extends OutboxLoop {
 				List<ClaimedRow> rows = claim.rows();
 				this.backlog.accept(rows.size() > this.settings.batchSize() / 2);
 				if (rows.isEmpty()) {
-					return pauseWithoutMessages();
+					return pauseWithoutMessages(start);
 				}
 				if (!wanted.test(rows)) {
 					return this.settings.pollInterval();
@@ -248,35 +251,35 @@ public final class OutboxRelay extends OutboxLoop {
 				return this.settings.pollInterval();
 			}
 			catch (RuntimeException ex) {
-				return this.outage.ofDatabase(ex);
+				return this.outage.ofDatabase(start, ex);
 			}
 			// A listener may need the connection that the claim has returned.
 			report(round);
-			return pauseAfter(round);
+			return pauseAfter(round, start);
 		}
 
-		private Duration pauseWithoutMessages() {
+		private Duration pauseWithoutMessages(long start) {
 			if (this.outage.isOfBroker()) {
 				// The messages are excluded or held by another relay, so the broker
 				// has still not answered.
 				this.topics.retryAll();
 				return this.outage.pause();
 			}
-			this.outage.end();
+			this.outage.end(start);
 			return this.topics.pause(this.settings.pollInterval());
 		}
 
-		private Duration pauseAfter(OutboxRound round) {
+		private Duration pauseAfter(OutboxRound round, long start) {
 			if (!round.isAnyMessageSent() && this.outage.isOfBroker()) {
 				// A row that cannot be decoded shows nothing about the broker.
 				return Duration.ZERO;
 			}
 			Set<String> unavailable = topics(round.unavailable());
 			if (round.outage() == null) {
-				this.outage.end();
+				this.outage.end(start);
 			}
 			else if (!this.topics.explain(unavailable)) {
-				return this.outage.ofBroker(round.outage());
+				return this.outage.ofBroker(start, round.outage());
 			}
 			this.topics.update(topics(round.published()), unavailable);
 			return Duration.ZERO;
@@ -341,11 +344,11 @@ public final class OutboxRelay extends OutboxLoop {
 
 		private int skip;
 
-		Helper(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener,
+		Helper(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener, Outage outage,
 				Runnable relay) {
 			super("idempotency-outbox-relay-2", settings.sendTimeout().plus(GRACE));
 			this.relay = relay;
-			this.worker = new Worker(store, publisher, settings, listener, (backlog) -> this.backlog = backlog);
+			this.worker = new Worker(store, publisher, settings, listener, outage, (backlog) -> this.backlog = backlog);
 		}
 
 		// A new backlog may have other keys than the previous one.

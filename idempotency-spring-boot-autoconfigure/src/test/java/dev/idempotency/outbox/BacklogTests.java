@@ -27,6 +27,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.jdbc.JdbcOutboxStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
+import dev.idempotency.test.Logs;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
 
@@ -85,14 +86,15 @@ class BacklogTests {
 			.executeWithoutResult((status) -> this.store.insert(rows));
 	}
 
-	private void start(int threads, Function<String, CompletionStage<?>> broker) {
-		start(threads, Duration.ofMillis(100), broker);
+	private void start(int threads, Function<String, CompletionStage<?>> broker, OutboxListener... listeners) {
+		start(threads, Duration.ofMillis(100), broker, listeners);
 	}
 
-	private void start(int threads, Duration pollInterval, Function<String, CompletionStage<?>> broker) {
+	private void start(int threads, Duration pollInterval, Function<String, CompletionStage<?>> broker,
+			OutboxListener... listeners) {
 		this.relay = new OutboxRelay(this.store, new Publisher(broker),
 				new OutboxRelay.Settings(BATCH, pollInterval, LONG, 10, Duration.ofMillis(250), LONG, threads),
-				List.of());
+				List.of(listeners));
 		this.relay.start();
 	}
 
@@ -124,11 +126,15 @@ class BacklogTests {
 
 	// The first thread gets no answer until the second one publishes.
 	private CompletionStage<?> acceptFromBoth(String key) {
+		awaitBoth();
+		return accept(key);
+	}
+
+	private void awaitBoth() {
 		if (this.threads.add(Thread.currentThread().getName())) {
 			this.both.countDown();
 		}
 		await(this.both);
-		return accept(key);
 	}
 
 	// The second thread finds nothing while all messages have the same key.
@@ -226,6 +232,37 @@ class BacklogTests {
 		this.relay.stop();
 		assertThat(this.store.status().pending()).isZero();
 		awaitPublished(10 * BATCH);
+	}
+
+	// Both threads send before the broker is unavailable.
+	@Test
+	@Tag("promise-11")
+	void outageOfBothThreadsIsLoggedOnce() {
+		send(10 * BATCH, KEYS);
+		AtomicBoolean available = new AtomicBoolean();
+		Set<String> failed = ConcurrentHashMap.newKeySet();
+		try (Logs logs = Logs.about("'" + this.table + "'")) {
+			start(2, (key) -> {
+				if (available.get()) {
+					return accept(key);
+				}
+				awaitBoth();
+				return CompletableFuture.failedFuture(new IllegalStateException("unavailable"));
+			}, new OutboxListener() {
+
+				@Override
+				public void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {
+					failed.add(Thread.currentThread().getName());
+				}
+
+			});
+			Awaitility.await().untilAsserted(() -> assertThat(failed).hasSize(2));
+			available.set(true);
+			awaitPublished(10 * BATCH);
+			this.relay.stop();
+			assertThat(logs.messages("WARN")).hasSize(1);
+			assertThat(logs.messages("INFO")).hasSize(1);
+		}
 	}
 
 	/**
