@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract sealed class OperationRejectedException extends RuntimeException
 		permits IdempotencyFingerprintException, IdempotencyKeyMissingException, IdempotencyKeyReusedException,
-		StoredResultUnreadableException {
+		IdempotencyResultTooLargeException, StoredResultUnreadableException {
 
 	OperationRejectedException(String message, @Nullable Throwable cause) {
 		super(message, cause);

@@ -75,7 +75,7 @@ public final class IdempotencyAutoConfiguration {
 				new Settings(storeTransactions.manager(), properties.store().onUnavailable() == OnUnavailable.PROCESS,
 						circuit.getIfAvailable(() -> StoreCircuit.ALWAYS_CLOSED),
 						cache.getIfAvailable(() -> CompletionCache.NONE), listeners.orderedStream().toList(),
-						contexts.orderedStream().toList()));
+						contexts.orderedStream().toList(), properties.result().maximumSize()));
 	}
 
 	@Bean

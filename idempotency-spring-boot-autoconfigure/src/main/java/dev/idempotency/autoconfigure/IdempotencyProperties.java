@@ -29,6 +29,7 @@ import dev.idempotency.outbox.OutboxStore;
  * each new record.
  * @param store Settings of the store, whatever its type.
  * @param key Settings of the idempotency key.
+ * @param result Settings of the stored results.
  * @param jdbc Settings of the JDBC store.
  * @param redis Settings of the Redis store.
  * @param circuitBreaker Settings of the circuit breaker around the store.
@@ -41,8 +42,9 @@ import dev.idempotency.outbox.OutboxStore;
 public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @DefaultValue("auto") Mode mode,
 		@DefaultValue("30s") Duration lease, @DefaultValue("7d") Duration retention,
 		@DefaultValue("true") boolean claimAhead, @DefaultValue Store store, @DefaultValue Key key,
-		@DefaultValue Jdbc jdbc, @DefaultValue Redis redis, @DefaultValue CircuitBreaker circuitBreaker,
-		@DefaultValue Cache cache, @DefaultValue Cleanup cleanup, @DefaultValue Outbox outbox) {
+		@DefaultValue Result result, @DefaultValue Jdbc jdbc, @DefaultValue Redis redis,
+		@DefaultValue CircuitBreaker circuitBreaker, @DefaultValue Cache cache, @DefaultValue Cleanup cleanup,
+		@DefaultValue Outbox outbox) {
 
 	/**
 	 * Settings of the store, whatever its type.
@@ -74,6 +76,17 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 			this.headers = (headers != null) ? List.copyOf(headers) : DEFAULT_HEADERS;
 			this.onMissing = onMissing;
 		}
+
+	}
+
+	/**
+	 * Settings of the stored results.
+	 *
+	 * @param maximumSize Maximum size of a result that is stored for duplicates. A larger
+	 * result is rejected: in transactional mode the transaction is rolled back, in leased
+	 * mode the operation completes without a result.
+	 */
+	public record Result(@DefaultValue("256KB") DataSize maximumSize) {
 
 	}
 

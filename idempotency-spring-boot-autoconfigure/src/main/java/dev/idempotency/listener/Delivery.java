@@ -42,6 +42,11 @@ final class Delivery {
 		}
 
 		@Override
+		public boolean isTransactional() {
+			return false;
+		}
+
+		@Override
 		public void defer(PendingCompletion pending) {
 			Delivery delivery = current();
 			if (delivery != null) {

@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.template.StoredResults.Written;
 
 /**
  * Settles claims on threads of its own: those of asynchronous handlers, because the store
@@ -102,11 +103,12 @@ final class AsyncSettlements implements AutoCloseable {
 				complete(() -> future.completeExceptionally(cause));
 				return;
 			}
-			IdempotentResult<T> completed = new IdempotentResult<>(result, false);
-			claim.setLateObserver((settlement) -> complete((settlement == Settlement.SETTLED)
-					? () -> future.complete(completed) : () -> future.completeExceptionally(claim.lost())));
-			this.settlements.complete(claim, this.results.write(claim.operation(), result, codec));
-			complete(() -> future.complete(completed));
+			Written written = this.results.write(claim.operation(), result, codec);
+			Runnable completion = completion(future, new IdempotentResult<>(result, false), written.refusal());
+			claim.setLateObserver((settlement) -> complete((settlement == Settlement.SETTLED) ? completion
+					: () -> future.completeExceptionally(claim.lost())));
+			this.settlements.complete(claim, written.bytes());
+			complete(completion);
 		}
 		catch (OwnershipLostException ex) {
 			complete(() -> future.completeExceptionally(ex));
@@ -117,6 +119,10 @@ final class AsyncSettlements implements AutoCloseable {
 		catch (Throwable ex) {
 			complete(() -> future.completeExceptionally(ex));
 		}
+	}
+
+	private static <T> Runnable completion(CompletableFuture<T> future, T result, @Nullable Throwable refusal) {
+		return (refusal != null) ? () -> future.completeExceptionally(refusal) : () -> future.complete(result);
 	}
 
 	private void complete(Runnable completion) {

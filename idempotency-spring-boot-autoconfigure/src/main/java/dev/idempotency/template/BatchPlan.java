@@ -190,6 +190,20 @@ final class BatchPlan<T> {
 	}
 
 	/**
+	 * Reject an item that has completed. It is not run again, because its later
+	 * deliveries are duplicates.
+	 * @param index the index of the item
+	 * @param refusal the reason
+	 */
+	void refuse(int index, OperationRejectedException refusal) {
+		if (this.failure == null) {
+			this.results.set(index, null);
+			this.failedAt = index;
+			this.failure = refusal;
+		}
+	}
+
+	/**
 	 * Block an item whose execution is not recorded.
 	 * @param index the index of the item
 	 * @param reason the reason

@@ -27,6 +27,7 @@ import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.OperationContext.OpenContext;
+import dev.idempotency.template.StoredResults.Written;
 
 /**
  * One delivery of a batch: runs its handler, and reports the outcome of each operation to
@@ -214,7 +215,7 @@ final class BatchRun<T> {
 		return (position < due.size()) ? position : -1;
 	}
 
-	byte @Nullable [] write(int index, @Nullable T value) {
+	Written write(int index, @Nullable T value) {
 		return this.results.write(this.plan.item(index).operation(), value, this.codec);
 	}
 

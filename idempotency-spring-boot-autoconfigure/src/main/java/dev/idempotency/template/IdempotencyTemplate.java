@@ -9,6 +9,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.util.Assert;
+import org.springframework.util.unit.DataSize;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Idempotent;
@@ -51,7 +52,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final LocalCompletions cache;
 
-	private final StoredResults results = new StoredResults();
+	private final StoredResults results;
 
 	private final Leases leases;
 
@@ -79,6 +80,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.listener = IdempotencyListener.all(settings.listeners());
 		this.contexts = new OperationContexts(settings.contexts());
 		this.cache = new LocalCompletions(settings.cache());
+		this.results = new StoredResults(settings.maximumResultSize());
 		StoreCalls calls = new StoreCalls(store.name(), this.listener, settings.circuit(), settings.failOpen());
 		this.leases = new Leases(store, calls, Threads.named("leases"));
 		this.settlements = new Settlements(store, calls, this.cache, this.leases, this.listener,
@@ -487,15 +489,35 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @param cache the local cache of completed keys
 	 * @param listeners the listeners to notify
 	 * @param contexts the contexts to open around operations
+	 * @param maximumResultSize the maximum size of a result that the store holds
 	 * @since 0.1.0
 	 */
 	public record Settings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen,
 			StoreCircuit circuit, CompletionCache cache, List<IdempotencyListener> listeners,
-			List<OperationContext> contexts) {
+			List<OperationContext> contexts, DataSize maximumResultSize) {
+
+		/**
+		 * The default maximum size of a result. A record with it fits into every store.
+		 */
+		public static final DataSize DEFAULT_MAXIMUM_RESULT_SIZE = DataSize.ofKilobytes(256);
 
 		public Settings {
 			listeners = List.copyOf(listeners);
 			contexts = List.copyOf(contexts);
+		}
+
+		/**
+		 * Create settings with the default maximum size of a result.
+		 * @param transactionManager the manager of the store's database
+		 * @param failOpen whether handlers run unprotected while the store is unavailable
+		 * @param circuit the circuit breaker around the store
+		 * @param cache the local cache of completed keys
+		 * @param listeners the listeners to notify
+		 * @param contexts the contexts to open around operations
+		 */
+		public Settings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen, StoreCircuit circuit,
+				CompletionCache cache, List<IdempotencyListener> listeners, List<OperationContext> contexts) {
+			this(transactionManager, failOpen, circuit, cache, listeners, contexts, DEFAULT_MAXIMUM_RESULT_SIZE);
 		}
 
 		/**

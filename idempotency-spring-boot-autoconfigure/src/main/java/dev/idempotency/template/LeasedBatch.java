@@ -3,6 +3,7 @@ package dev.idempotency.template;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +14,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.IdempotentExecution;
@@ -25,6 +27,7 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoredResults.Written;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
@@ -65,6 +68,9 @@ final class LeasedBatch<T> {
 
 	// By the index of their item.
 	private final Map<Integer, OwnedClaim> owned = new LinkedHashMap<>();
+
+	// Results that cannot be stored, by the index of their item.
+	private final Map<Integer, IdempotencyResultTooLargeException> refusals = new HashMap<>();
 
 	LeasedBatch(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, Settlements settlements,
 			BatchRun<T> run, @Nullable Deferral deferral, boolean allOrNothing) {
@@ -222,6 +228,18 @@ final class LeasedBatch<T> {
 			return;
 		}
 		int now = (this.deferral != null) ? due.size() : this.run.completed(due.size());
+		settle(due, values, now);
+		// Behind a deferral, the handler could run again.
+		if (this.deferral == null) {
+			due.subList(0, now)
+				.stream()
+				.filter(this.refusals::containsKey)
+				.findFirst()
+				.ifPresent((index) -> this.plan.refuse(index, Objects.requireNonNull(this.refusals.get(index))));
+		}
+	}
+
+	private void settle(List<Integer> due, List<@Nullable T> values, int now) {
 		List<Integer> behind = due.subList(now, due.size());
 		complete(due.subList(0, now), values.subList(0, now));
 		if (behind.isEmpty()) {
@@ -322,7 +340,11 @@ final class LeasedBatch<T> {
 		for (int i = 0; i < done.size(); i++) {
 			int index = done.get(i);
 			if (this.owned.containsKey(index)) {
-				results.put(index, this.run.write(index, values.get(i)));
+				Written written = this.run.write(index, values.get(i));
+				results.put(index, written.bytes());
+				if (written.refusal() != null) {
+					this.refusals.put(index, written.refusal());
+				}
 			}
 			this.plan.done(index, values.get(i));
 		}

@@ -14,6 +14,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoredResults.Written;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
@@ -93,8 +94,9 @@ final class LeasedProtocol {
 		boolean deferred = false;
 		try {
 			T result = run(invocation, owned);
-			byte[] bytes = this.results.write(operation, result, codec);
-			if (deferral != null && deferral.isNeeded()) {
+			Written written = this.results.write(operation, result, codec);
+			byte[] bytes = written.bytes();
+			if (deferral != null && deferral.isNeeded() && (written.refusal() == null || deferral.isTransactional())) {
 				if (owned.execution().ownershipLost()) {
 					// The output of this execution must not be committed.
 					throw Settlements.logged(owned.lost());
@@ -106,6 +108,7 @@ final class LeasedProtocol {
 			else if (ahead == null || deferral != null || !ahead.complete(owned, claimed, bytes)) {
 				this.settlements.complete(owned, bytes);
 			}
+			written.throwRefusal();
 			return new IdempotentResult<>(result, false);
 		}
 		finally {

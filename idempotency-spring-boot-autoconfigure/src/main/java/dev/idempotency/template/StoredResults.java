@@ -8,8 +8,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+import org.springframework.util.unit.DataSize;
 
 import dev.idempotency.IdempotencyKeyReusedException;
+import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.StoredResultUnreadableException;
@@ -29,7 +31,13 @@ final class StoredResults {
 
 	private static final int MAX_CLASSES = 100;
 
+	private final DataSize maximumSize;
+
 	private final Map<String, Map<Class<?>, ReadCheck>> listeners = new ConcurrentHashMap<>();
+
+	StoredResults(DataSize maximumSize) {
+		this.maximumSize = maximumSize;
+	}
 
 	/**
 	 * Convert a claim that was not acquired into a replayed result or an exception.
@@ -78,16 +86,23 @@ final class StoredResults {
 	 * @param result its result
 	 * @param codec writes the result
 	 * @param <T> the type of the result
-	 * @return its bytes, {@code null} if there is no result or it cannot be written
+	 * @return its bytes, without content if there is no result or it cannot be written
 	 */
-	<T> byte @Nullable [] write(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
+	<T> Written write(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
 		try {
-			return writeOrFail(operation, result, codec);
+			return new Written(writeOrFail(operation, result, codec), null);
+		}
+		catch (IdempotencyResultTooLargeException ex) {
+			IdempotencyResultTooLargeException refusal = new IdempotencyResultTooLargeException(ex.getMessage()
+					+ ". The operation has completed, and its duplicates are suppressed without a result");
+			// The caller may be unable to reject the record.
+			logger.error(refusal.getMessage());
+			return new Written(null, refusal);
 		}
 		catch (RuntimeException | LinkageError | StackOverflowError ex) {
 			logger.error("The result of " + operation + " cannot be stored, so its duplicates have no result. "
 					+ "Make the result type serializable", ex);
-			return null;
+			return new Written(null, null);
 		}
 	}
 
@@ -98,9 +113,15 @@ final class StoredResults {
 	 * @param codec writes the result
 	 * @param <T> the type of the result
 	 * @return its bytes, {@code null} if there is no result
+	 * @throws IdempotencyResultTooLargeException if the result is too large
 	 */
 	<T> byte @Nullable [] writeOrFail(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
 		byte[] bytes = codec.write(result);
+		if (bytes != null && bytes.length > this.maximumSize.toBytes()) {
+			throw new IdempotencyResultTooLargeException("The result of " + operation + " has " + bytes.length
+					+ " bytes, more than 'idempotency.result.maximum-size' (" + this.maximumSize.toBytes()
+					+ "). Return a smaller result, such as a reference to it, or increase the property");
+		}
 		if (bytes != null && result != null) {
 			checkReadable(operation, result, bytes, codec);
 		}
@@ -139,6 +160,23 @@ final class StoredResults {
 			check = types.computeIfAbsent(type, (any) -> new ReadCheck());
 		}
 		return check;
+	}
+
+	/**
+	 * A result that was written after the effect of its operation.
+	 *
+	 * @param bytes the bytes to store, {@code null} for none
+	 * @param refusal the reason why a result is not stored, if its record is to be
+	 * rejected when the operation is completed
+	 */
+	record Written(byte @Nullable [] bytes, @Nullable IdempotencyResultTooLargeException refusal) {
+
+		void throwRefusal() {
+			if (this.refusal != null) {
+				throw this.refusal;
+			}
+		}
+
 	}
 
 	/**

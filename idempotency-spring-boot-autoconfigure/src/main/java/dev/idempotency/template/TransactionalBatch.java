@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.util.Assert;
 
+import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
@@ -58,6 +59,9 @@ final class TransactionalBatch<T> {
 
 	// The requests of the current transaction, by the index of their item.
 	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
+
+	// The position of the item whose result was written last, among those that are due.
+	private int writtenAt = -1;
 
 	TransactionalBatch(TransactionalIdempotencyStore store, StoreCalls calls, LocalCompletions cache,
 			Transactions transactions, BatchRun<T> run, TransactionBoundary boundary) {
@@ -213,6 +217,7 @@ final class TransactionalBatch<T> {
 		for (int i = 0; i < due.size(); i++) {
 			int index = due.get(i);
 			if (this.plan.item(index).isClaimed()) {
+				this.writtenAt = i;
 				completions.put(index, new Completion(request(index), this.run.writeOrFail(index, values.get(i))));
 			}
 		}
@@ -258,7 +263,8 @@ final class TransactionalBatch<T> {
 	}
 
 	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
-		int position = this.run.failedAt(due, error);
+		int position = (error instanceof IdempotencyResultTooLargeException) ? this.writtenAt
+				: this.run.failedAt(due, error);
 		OperationBlockedException blocked = OperationBlockedException.in(error);
 		if (blocked != null && position >= 0) {
 			// Only that item is blocked, and the later items of its lane.

@@ -23,6 +23,7 @@ import org.springframework.kafka.support.KafkaHeaders;
 import org.springframework.kafka.support.converter.StringJacksonJsonMessageConverter;
 import org.springframework.messaging.handler.annotation.SendTo;
 
+import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.StoredResultUnreadableException;
@@ -54,7 +55,8 @@ class RepliesTests {
 
 	@BeforeAll
 	void start() {
-		for (String name : List.of("one", "many", "none", "leased", "corrupt", "nested", "nested-leased")) {
+		for (String name : List.of("one", "many", "none", "leased", "corrupt", "nested", "nested-leased", "large",
+				"large-leased")) {
 			Servers.addTopics(1, topic(name), topic(name) + "-dead", topic(name) + "-out");
 		}
 		this.context = TestApp.of(Listeners.class, DeadLetters.class).with("prefix", this.prefix).run();
@@ -131,6 +133,24 @@ class RepliesTests {
 					.doesNotContain("secret");
 			});
 		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "large", "large-leased" })
+	@Tag("promise-14")
+	void recordWithATooLargeResultIsRecoveredAtOnce(String name) {
+		send(name, "first");
+		assertThat(this.listeners.runs).filteredOn(name::equals).hasSize(1);
+		assertThat(this.dead.outcomes("RepliesTests.Listeners." + name.replace("-l", "L")))
+			.containsExactly(Outcome.REJECTED);
+		assertThat(Kafka.read(topic(name) + "-out")).isEmpty();
+		assertThat(DeadLetters.read(topic(name))).singleElement().satisfies((record) -> {
+			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_CAUSE_FQCN))
+				.isEqualTo(IdempotencyResultTooLargeException.class.getName());
+			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_STACKTRACE)).contains(
+					"listener RepliesTests.Listeners.large", "topic " + topic(name), "partition 0", "offset 0",
+					"key '" + name + "'", "300002 bytes", "'idempotency.result.maximum-size' (262144)");
+		});
 	}
 
 	private void assertReplies(String name, String reply) {
@@ -250,6 +270,22 @@ class RepliesTests {
 		@KafkaListener(topics = "${prefix}-nested-leased", groupId = "${prefix}")
 		Envelope nestedLeased(Order order) {
 			return envelope("nested-leased");
+		}
+
+		@Idempotent
+		@SendTo("${prefix}-large-out")
+		@KafkaListener(topics = "${prefix}-large", groupId = "${prefix}")
+		String large(Order order) {
+			this.runs.add("large");
+			return "x".repeat(300_000);
+		}
+
+		@Idempotent(mode = Mode.LEASED)
+		@SendTo("${prefix}-large-leased-out")
+		@KafkaListener(topics = "${prefix}-large-leased", groupId = "${prefix}")
+		String largeLeased(Order order) {
+			this.runs.add("large-leased");
+			return "x".repeat(300_000);
 		}
 
 		private Envelope envelope(String name) {

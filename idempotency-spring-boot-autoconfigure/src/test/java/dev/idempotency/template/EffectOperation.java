@@ -13,6 +13,7 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
+import org.springframework.util.unit.DataSize;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
@@ -44,9 +45,15 @@ final class EffectOperation {
 	private final AtomicInteger runs = new AtomicInteger();
 
 	EffectOperation(TestDatabase database, PlatformTransactionManager manager) {
+		this(database, manager, Settings.DEFAULT_MAXIMUM_RESULT_SIZE);
+	}
+
+	EffectOperation(TestDatabase database, PlatformTransactionManager manager, DataSize maximumResultSize) {
 		this.database = database;
 		this.jdbc = new JdbcTemplate(database.pool());
-		this.template = new IdempotencyTemplate(database.store(), new Settings(manager, false, List.of(this.listener)));
+		this.template = new IdempotencyTemplate(database.store(),
+				new Settings(manager, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, List.of(this.listener),
+						List.of(), maximumResultSize));
 	}
 
 	static TestDatabase createDatabase() {

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.util.unit.DataSize;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
@@ -130,8 +131,8 @@ class ThreadShortageTests {
 	@Tag("promise-2")
 	void asyncResultIsRecordedOnTheThreadOfTheHandlerWhenNoThreadCanBeStarted() {
 		ThreadFactory threads = new FailingThreads(1);
-		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements, new StoredResults(), threads,
-				new FailingThreads(1))) {
+		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements,
+				new StoredResults(DataSize.ofKilobytes(1)), threads, new FailingThreads(1))) {
 			CompletableFuture<String> handler = new CompletableFuture<>();
 			CompletableFuture<IdempotentResult<String>> answer = settle(asynchronous, this.first, handler);
 			handler.complete("paid");

@@ -21,6 +21,7 @@ import org.springframework.transaction.ConfigurableTransactionManager;
 import dev.idempotency.IdempotencyFingerprintException;
 import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.IdempotencyKeyReusedException;
+import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.StoredResultUnreadableException;
@@ -81,7 +82,8 @@ public final class BlockedRecordHandling implements DisposableBean {
 		if (handler instanceof ExceptionClassifier classifier) {
 			classifier.addNotRetryableExceptions(IdempotencyFingerprintException.class,
 					IdempotencyKeyMissingException.class, IdempotencyKeyReusedException.class,
-					StoredResultUnreadableException.class, RejectedRecordException.class);
+					IdempotencyResultTooLargeException.class, StoredResultUnreadableException.class,
+					RejectedRecordException.class);
 		}
 	}
 
