@@ -80,6 +80,16 @@ public @interface Idempotent {
 	String fingerprint() default "";
 
 	/**
+	 * The store of the keys: a name in {@code idempotency.stores}, or the name of an
+	 * {@code IdempotencyTemplate} bean of the application. By default it is the store of
+	 * {@code idempotency.store}. The same key in two stores is two operations. A change
+	 * of the store loses the memory of its keys, unless they are migrated with
+	 * {@code idempotency.stores.<name>.migrate-from}.
+	 * @return the name
+	 */
+	String store() default "";
+
+	/**
 	 * SpEL expression that excludes records. If it yields {@code false}, the method runs
 	 * without protection, the store keeps no record, and the meters do not count the
 	 * record.

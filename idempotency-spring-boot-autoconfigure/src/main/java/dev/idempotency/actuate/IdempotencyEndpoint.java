@@ -7,8 +7,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.util.Base64;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonInclude.Include;
@@ -50,29 +53,42 @@ public final class IdempotencyEndpoint {
 
 	private static final int MAX_BULK_LIMIT = IdempotencyRecords.WINDOW;
 
-	private final IdempotencyAdmin admin;
+	private final Map<String, IdempotencyAdmin> admins;
 
 	private final Show showValues;
 
 	/**
-	 * Create an endpoint.
+	 * Create an endpoint for one store.
 	 * @param admin the administration of the records
 	 * @param showValues when to show error messages and stored results
 	 */
 	public IdempotencyEndpoint(IdempotencyAdmin admin, Show showValues) {
-		this.admin = admin;
+		this(Map.of(admin.name(), admin), showValues);
+	}
+
+	/**
+	 * Create an endpoint for several stores.
+	 * @param admins the administrations of their records by the names of the stores; the
+	 * first store is shown if an operation does not name one
+	 * @param showValues when to show error messages and stored results
+	 */
+	public IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show showValues) {
+		this.admins = new LinkedHashMap<>(admins);
 		this.showValues = showValues;
 	}
 
 	/**
 	 * Count the records of each scope.
+	 * @param store the name of the store, {@code null} for the first one
 	 * @return the counts
 	 */
 	@ReadOperation
-	public OverviewDescriptor overview() {
-		IdempotencyRecords.Overview overview = records().overview();
-		return new OverviewDescriptor(this.admin.store().name(), overview.complete(), overview.estimate(),
-				overview.scopes().stream().map(ScopeDescriptor::of).toList(), this.admin.unrecorded().size());
+	public OverviewDescriptor overview(@Nullable String store) {
+		IdempotencyAdmin admin = admin(store);
+		IdempotencyRecords.Overview overview = records(admin).overview();
+		return new OverviewDescriptor(admin.name(), (this.admins.size() > 1) ? this.admins.keySet() : null,
+				overview.complete(), overview.estimate(), overview.scopes().stream().map(ScopeDescriptor::of).toList(),
+				admin.unrecorded().size());
 	}
 
 	/**
@@ -82,42 +98,45 @@ public final class IdempotencyEndpoint {
 	 * @param key the key of the record
 	 * @param limit the largest number of records of a list, 1 to 1000, 100 by default
 	 * @param after the end of an earlier page of the list
+	 * @param store the name of the store, {@code null} for the first one
 	 * @return the record or the list, {@code null} if there is none
 	 */
 	@ReadOperation
 	public @Nullable Object view(@Selector String view, @Nullable String scope, @Nullable String key,
-			@Nullable Integer limit, @Nullable String after) {
-		return view(view, scope, key, limit, after, this.showValues.isShown(true));
+			@Nullable Integer limit, @Nullable String after, @Nullable String store) {
+		return view(view, scope, key, limit, after, store, this.showValues.isShown(true));
 	}
 
 	@Nullable Object view(String view, @Nullable String scope, @Nullable String key, @Nullable Integer limit,
-			@Nullable String after, boolean values) {
+			@Nullable String after, @Nullable String store, boolean values) {
+		IdempotencyAdmin admin = admin(store);
 		return switch (view) {
-			case "record" -> record(key(scope, key), values);
+			case "record" -> record(admin, key(scope, key), values);
 			case "stuck" ->
-				RecordList.of(records().stuck(limit(limit, LIMIT, MAX_LIMIT), after), this.admin.unrecorded(), values);
-			case "failed" -> RecordList.of(records().failed(limit(limit, LIMIT, MAX_LIMIT), after), null, values);
+				RecordList.of(records(admin).stuck(limit(limit, LIMIT, MAX_LIMIT), after), admin.unrecorded(), values);
+			case "failed" -> RecordList.of(records(admin).failed(limit(limit, LIMIT, MAX_LIMIT), after), null, values);
 			default -> null;
 		};
 	}
 
-	private @Nullable Object record(IdempotencyKey key, boolean values) {
-		IdempotencyRecord record = this.admin.store().find(key).orElse(null);
+	private static @Nullable Object record(IdempotencyAdmin admin, IdempotencyKey key, boolean values) {
+		IdempotencyRecord record = admin.store().find(key).orElse(null);
 		if (record == null) {
 			return null;
 		}
-		byte[] result = values ? this.admin.records().flatMap((records) -> records.result(key)).orElse(null) : null;
-		return RecordDescriptor.of(record, this.admin.unrecorded(), values, result);
+		byte[] result = values ? admin.records().flatMap((records) -> records.result(key)).orElse(null) : null;
+		return RecordDescriptor.of(record, admin.unrecorded(), values, result);
 	}
 
 	/**
 	 * List the completions of this instance that are still to be recorded, without the
 	 * store.
+	 * @param store the name of the store, {@code null} for the first one
 	 * @param error the reason why there are no records
 	 * @return a list without records
 	 */
-	RecordList stuckWithoutStore(@Nullable String error) {
-		return new RecordList(false, null, List.of(), PendingDescriptor.of(this.admin.unrecorded()), error);
+	RecordList stuckWithoutStore(@Nullable String store, @Nullable String error) {
+		return new RecordList(false, null, List.of(), PendingDescriptor.of(admin(store).unrecorded()), error);
 	}
 
 	/**
@@ -137,49 +156,57 @@ public final class IdempotencyEndpoint {
 	 * @param limit the number of records of the selection after which to stop, 1 to
 	 * 100000, 1000 by default
 	 * @param after the end of an earlier call for the selection
+	 * @param store the name of the store, {@code null} for the first one
 	 * @return the outcome, {@code null} if there is no such action
 	 */
 	@WriteOperation
 	public @Nullable Object change(@Selector String action, @Nullable String scope, @Nullable String key,
 			@Nullable Boolean force, @Nullable String keyPrefix, @Nullable OffsetDateTime createdFrom,
 			@Nullable OffsetDateTime createdBefore, @Nullable Boolean dryRun, @Nullable Integer limit,
-			@Nullable String after) {
-		return change(action,
-				new Command(scope, key, force, keyPrefix, createdFrom, createdBefore, dryRun, limit, after, null));
+			@Nullable String after, @Nullable String store) {
+		return change(action, new Command(scope, key, force, keyPrefix, createdFrom, createdBefore, dryRun, limit,
+				after, store, null));
 	}
 
 	@Nullable Object change(String action, Command command) {
+		IdempotencyAdmin admin = admin(command.store());
 		return switch (action) {
 			case "release" -> {
 				IdempotencyKey key = key(command.scope(), command.key());
-				records();
-				yield Changed.of(key, this.admin.release(key, command.isForced(), command.requestedBy()));
+				records(admin);
+				yield Changed.of(key, admin.release(key, command.isForced(), command.requestedBy()));
 			}
 			case "evict" -> {
 				IdempotencyKey key = key(command.scope(), command.key());
-				records();
-				yield Changed.of(key, this.admin.evict(key, command.isForced(), command.requestedBy()));
+				records(admin);
+				yield Changed.of(key, admin.evict(key, command.isForced(), command.requestedBy()));
 			}
-			case "evict-all" -> evictAll(command);
+			case "evict-all" -> evictAll(admin, command);
 			default -> null;
 		};
 	}
 
-	private Evicted evictAll(Command command) {
+	private static Evicted evictAll(IdempotencyAdmin admin, Command command) {
 		Selection selection = command.selection();
 		int limit = limit(command.limit(), MAX_LIMIT, MAX_BULK_LIMIT);
-		records();
+		records(admin);
 		BulkEviction eviction = Boolean.TRUE.equals(command.dryRun())
-				? this.admin.countEvictable(selection, command.isForced(), limit, command.after())
-				: this.admin.evictAll(selection, command.isForced(), limit, command.after(), command.requestedBy());
+				? admin.countEvictable(selection, command.isForced(), limit, command.after())
+				: admin.evictAll(selection, command.isForced(), limit, command.after(), command.requestedBy());
 		return new Evicted(selection.scope(), selection.keyPrefix(), selection.createdFrom(), selection.createdBefore(),
 				Boolean.TRUE.equals(command.dryRun()), eviction.records(), eviction.pending(), eviction.complete(),
 				eviction.next());
 	}
 
-	private IdempotencyRecords records() {
-		return this.admin.records()
-			.orElseThrow(() -> new UnsupportedOperationException("The idempotency store '" + this.admin.store().name()
+	private IdempotencyAdmin admin(@Nullable String store) {
+		IdempotencyAdmin admin = (store != null) ? this.admins.get(store) : this.admins.values().iterator().next();
+		Assert.notNull(admin, () -> "There is no store with this name. Use one of " + this.admins.keySet());
+		return admin;
+	}
+
+	private static IdempotencyRecords records(IdempotencyAdmin admin) {
+		return admin.records()
+			.orElseThrow(() -> new UnsupportedOperationException("The idempotency store '" + admin.name()
 					+ "' has no IdempotencyRecords. Use 'record', the only view that works with it"));
 	}
 
@@ -203,7 +230,7 @@ public final class IdempotencyEndpoint {
 	 */
 	record Command(@Nullable String scope, @Nullable String key, @Nullable Boolean force, @Nullable String keyPrefix,
 			@Nullable OffsetDateTime createdFrom, @Nullable OffsetDateTime createdBefore, @Nullable Boolean dryRun,
-			@Nullable Integer limit, @Nullable String after, @Nullable String requestedBy) {
+			@Nullable Integer limit, @Nullable String after, @Nullable String store, @Nullable String requestedBy) {
 
 		boolean isForced() {
 			return Boolean.TRUE.equals(this.force);
@@ -227,6 +254,7 @@ public final class IdempotencyEndpoint {
 	 * Description of all records in numbers.
 	 *
 	 * @param store the name of the store
+	 * @param stores the names of all stores, if there are several
 	 * @param complete whether all records were counted
 	 * @param estimate an estimate of the number of all records, if not all were counted
 	 * @param scopes the scopes
@@ -234,8 +262,8 @@ public final class IdempotencyEndpoint {
 	 * to be recorded
 	 */
 	@JsonInclude(Include.NON_NULL)
-	public record OverviewDescriptor(String store, boolean complete, @Nullable Long estimate,
-			List<ScopeDescriptor> scopes, int completionsPending) {
+	public record OverviewDescriptor(String store, @Nullable Set<String> stores, boolean complete,
+			@Nullable Long estimate, List<ScopeDescriptor> scopes, int completionsPending) {
 
 	}
 

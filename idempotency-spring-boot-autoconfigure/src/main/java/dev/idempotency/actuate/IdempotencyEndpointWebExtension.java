@@ -55,23 +55,23 @@ public final class IdempotencyEndpointWebExtension {
 	}
 
 	@ReadOperation
-	public WebEndpointResponse<?> overview() {
-		return WebResponses.of(this.delegate::overview);
+	public WebEndpointResponse<?> overview(@Nullable String store) {
+		return WebResponses.of(() -> this.delegate.overview(store));
 	}
 
 	@ReadOperation
 	public WebEndpointResponse<?> view(SecurityContext context, @Selector String view, @Nullable String scope,
-			@Nullable String key, @Nullable Integer limit, @Nullable String after) {
+			@Nullable String key, @Nullable Integer limit, @Nullable String after, @Nullable String store) {
 		boolean values = this.showValues.isShown(context, this.roles);
 		return WebResponses.of(() -> {
 			try {
-				return this.delegate.view(view, scope, key, limit, after, values);
+				return this.delegate.view(view, scope, key, limit, after, store, values);
 			}
 			catch (IdempotencyStoreUnavailableException | IdempotencyStoreRefusedException ex) {
 				if (!view.equals("stuck")) {
 					throw ex;
 				}
-				return this.delegate.stuckWithoutStore(ex.getMessage());
+				return this.delegate.stuckWithoutStore(store, ex.getMessage());
 			}
 		}, IdempotencyEndpointWebExtension::status);
 	}
@@ -80,10 +80,10 @@ public final class IdempotencyEndpointWebExtension {
 	public WebEndpointResponse<?> change(@Selector String action, @Nullable String scope, @Nullable String key,
 			@Nullable Boolean force, @Nullable String keyPrefix, @Nullable OffsetDateTime createdFrom,
 			@Nullable OffsetDateTime createdBefore, @Nullable Boolean dryRun, @Nullable Integer limit,
-			@Nullable String after, SecurityContext context) {
+			@Nullable String after, @Nullable String store, SecurityContext context) {
 		Principal principal = context.getPrincipal();
 		Command command = new Command(scope, key, force, keyPrefix, createdFrom, createdBefore, dryRun, limit, after,
-				(principal != null) ? principal.getName() : null);
+				store, (principal != null) ? principal.getName() : null);
 		return WebResponses.of(() -> this.delegate.change(action, command), IdempotencyEndpointWebExtension::status);
 	}
 

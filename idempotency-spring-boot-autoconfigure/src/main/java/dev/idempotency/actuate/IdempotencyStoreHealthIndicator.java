@@ -2,11 +2,15 @@ package dev.idempotency.actuate;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.Status;
 import org.springframework.core.NestedExceptionUtils;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
@@ -16,10 +20,11 @@ import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.StoreCircuit;
 
 /**
- * Health of the idempotency store. It is down while the circuit breaker of the store is
- * not closed, and when the store does not answer a ping. After a minute in which no
- * operation was blocked, only the ping counts, because a circuit breaker without calls
- * stays open. The indicator observes the circuit breaker as a listener of the template.
+ * Health of the idempotency stores. A store is down while its circuit breaker is not
+ * closed, and when it does not answer a ping. After a minute in which no operation was
+ * blocked, only the ping counts, because a circuit breaker without calls stays open. The
+ * indicator observes the circuit breakers as a listener of the templates. It is down if
+ * one of several stores is, and shows each of them.
  *
  * @since 0.1.0
  */
@@ -29,42 +34,36 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 	// that no operation is blocked.
 	private static final Duration QUIET = Duration.ofMinutes(1);
 
-	private final Supplier<IdempotencyStore> store;
+	private final Supplier<Map<String, IdempotencyStore>> stores;
 
 	private final long quiet;
 
-	private volatile StoreCircuit.State circuit = StoreCircuit.State.CLOSED;
-
-	private volatile @Nullable Instant since;
-
-	private volatile @Nullable Outage last;
+	private final Map<String, Circuit> circuits = new ConcurrentHashMap<>();
 
 	private volatile long blockedAt = System.nanoTime();
 
 	/**
 	 * Create an indicator.
-	 * @param store supplies the store at each check; the template that creates it needs
-	 * this listener first
+	 * @param stores supplies the stores by their names at each check; the templates that
+	 * create them need this listener first
 	 */
-	public IdempotencyStoreHealthIndicator(Supplier<IdempotencyStore> store) {
-		this(store, QUIET);
+	public IdempotencyStoreHealthIndicator(Supplier<Map<String, IdempotencyStore>> stores) {
+		this(stores, QUIET);
 	}
 
-	IdempotencyStoreHealthIndicator(Supplier<IdempotencyStore> store, Duration quiet) {
+	IdempotencyStoreHealthIndicator(Supplier<Map<String, IdempotencyStore>> stores, Duration quiet) {
 		super("The idempotency store does not answer");
-		this.store = store;
+		this.stores = stores;
 		this.quiet = quiet.toNanos();
+	}
+
+	private Circuit circuit(String store) {
+		return this.circuits.computeIfAbsent(store, (name) -> new Circuit());
 	}
 
 	@Override
 	public void circuitChanged(String name, StoreCircuit.State state) {
-		if (state == StoreCircuit.State.CLOSED) {
-			this.since = null;
-		}
-		else if (this.since == null) {
-			this.since = Instant.now();
-		}
-		this.circuit = state;
+		circuit(name).changed(state);
 	}
 
 	@Override
@@ -78,35 +77,87 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 	public void storeFailed(String name, OperationBlockedException error) {
 		if (error instanceof IdempotencyStoreUnavailableException unavailable) {
 			this.blockedAt = System.nanoTime();
-			this.last = new Outage(NestedExceptionUtils.getMostSpecificCause(unavailable).getClass().getName(),
+			circuit(name).last = new Outage(NestedExceptionUtils.getMostSpecificCause(unavailable).getClass().getName(),
 					unavailable.code());
 		}
 	}
 
 	@Override
 	protected void doHealthCheck(Health.Builder builder) {
-		IdempotencyStore checked = this.store.get();
-		builder.withDetail("store", checked.name()).withDetail("circuit", this.circuit);
-		checked.warning().ifPresent((warning) -> builder.withDetail("warning", warning));
-		Instant open = this.since;
-		if (open != null && System.nanoTime() - this.blockedAt < this.quiet) {
-			down(builder, open);
+		Map<String, IdempotencyStore> checked = this.stores.get();
+		if (checked.size() == 1) {
+			checked.forEach((name, store) -> check(name, store, builder));
 			return;
 		}
-		checked.ping();
+		builder.up();
+		checked.forEach((name, store) -> {
+			Health health = health(name, store);
+			Map<String, Object> details = new LinkedHashMap<>();
+			details.put("status", health.getStatus());
+			details.putAll(health.getDetails());
+			builder.withDetail(name, details);
+			if (!health.getStatus().equals(Status.UP)) {
+				builder.down();
+			}
+		});
+	}
+
+	private Health health(String name, IdempotencyStore store) {
+		Health.Builder builder = new Health.Builder();
+		try {
+			check(name, store, builder);
+		}
+		catch (RuntimeException ex) {
+			builder.down(ex);
+		}
+		return builder.build();
+	}
+
+	private void check(String name, IdempotencyStore store, Health.Builder builder) {
+		Circuit circuit = circuit(name);
+		builder.withDetail("store", name).withDetail("circuit", circuit.state);
+		store.warning().ifPresent((warning) -> builder.withDetail("warning", warning));
+		Instant open = circuit.since;
+		if (open != null && System.nanoTime() - this.blockedAt < this.quiet) {
+			down(builder, open, circuit.last);
+			return;
+		}
+		store.ping();
 		builder.up();
 	}
 
 	// The store may answer a ping and still fail at each claim, so there is no ping here.
-	private void down(Health.Builder builder, Instant open) {
+	private static void down(Health.Builder builder, Instant open, @Nullable Outage outage) {
 		builder.down().withDetail("since", open);
-		Outage outage = this.last;
 		if (outage != null) {
 			builder.withDetail("error", outage.error());
 			if (outage.code() != null) {
 				builder.withDetail("code", outage.code());
 			}
 		}
+	}
+
+	/**
+	 * The circuit breaker of a store, as this indicator has observed it.
+	 */
+	private static final class Circuit {
+
+		private volatile StoreCircuit.State state = StoreCircuit.State.CLOSED;
+
+		private volatile @Nullable Instant since;
+
+		private volatile @Nullable Outage last;
+
+		void changed(StoreCircuit.State changed) {
+			if (changed == StoreCircuit.State.CLOSED) {
+				this.since = null;
+			}
+			else if (this.since == null) {
+				this.since = Instant.now();
+			}
+			this.state = changed;
+		}
+
 	}
 
 	/**

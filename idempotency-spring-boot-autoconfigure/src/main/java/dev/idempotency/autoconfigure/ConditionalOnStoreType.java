@@ -4,23 +4,20 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
-import java.util.Objects;
 
 import org.springframework.boot.autoconfigure.condition.ConditionMessage;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
-import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
 import dev.idempotency.autoconfigure.ConditionalOnStoreType.OnStoreType;
-import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 
 /**
- * Matches when {@code idempotency.store.type} names the given store. Without the
- * property, it matches every store that can be selected automatically.
+ * Matches when a property names the type of store, and for a candidate also when a store
+ * has no type.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
@@ -28,20 +25,19 @@ import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 @interface ConditionalOnStoreType {
 
 	/**
-	 * The store.
-	 * @return its type
+	 * The type.
+	 * @return the value of {@code idempotency.store.type}
 	 */
-	StoreType value();
+	String value();
 
 	/**
-	 * Whether the store can be selected automatically.
-	 * @return {@code false} for a store that the property must name
+	 * Whether the type is selected automatically.
+	 * @return {@code false} for a type that a property must name
 	 */
 	boolean candidate() default true;
 
 	/**
-	 * Binds the property instead of comparing text, because an environment variable
-	 * cannot contain the hyphen of {@code in-memory}.
+	 * Reads the properties of all stores.
 	 */
 	final class OnStoreType extends SpringBootCondition {
 
@@ -49,13 +45,10 @@ import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 		public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
 			MergedAnnotation<ConditionalOnStoreType> annotation = metadata.getAnnotations()
 				.get(ConditionalOnStoreType.class);
-			StoreType named = Binder.get(context.getEnvironment())
-				.bind("idempotency.store.type", StoreType.class)
-				.orElse(null);
-			boolean matches = (named != null) ? named == annotation.getEnum("value", StoreType.class)
-					: annotation.getBoolean("candidate");
+			StoreNames stores = StoreNames.of(context.getEnvironment());
+			boolean matches = stores.mayHave(annotation.getString("value"), annotation.getBoolean("candidate"));
 			return new ConditionOutcome(matches, ConditionMessage.forCondition(ConditionalOnStoreType.class)
-				.because("'idempotency.store.type' is " + Objects.requireNonNullElse(named, "not set")));
+				.because("the types of the stores are " + stores.types()));
 		}
 
 	}

@@ -8,7 +8,6 @@ import javax.sql.DataSource;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.util.ClassUtils;
 
@@ -26,16 +25,14 @@ final class Database {
 	private Database() {
 	}
 
-	static DataSource find(ListableBeanFactory beanFactory, ObjectProvider<DataSource> dataSources,
-			@Nullable String name) {
-		DataSource dataSource = (name != null)
-				? named(beanFactory, name, DataSource.class, "idempotency.jdbc.data-source")
-				: dataSources.getIfUnique();
+	static DataSource find(ListableBeanFactory beanFactory, @Nullable String name, String property) {
+		DataSource dataSource = (name != null) ? named(beanFactory, name, DataSource.class, property)
+				: beanFactory.getBeanProvider(DataSource.class).getIfUnique();
 		if (dataSource == null) {
 			throw new IdempotencyConfigurationException(
 					"There are several DataSource beans for the idempotency store or the outbox: "
 							+ List.of(beanFactory.getBeanNamesForType(DataSource.class)) + ".",
-					"Set 'idempotency.jdbc.data-source' to one of them, or mark one as @Primary.");
+					"Set '" + property + "' to one of them, or mark one as @Primary.");
 		}
 		JdbcSchemaValidation.requireTarget(dataSource);
 		return dataSource;

@@ -6,14 +6,11 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.BeanFactoryAnnotationUtils;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.interceptor.TransactionAspectSupport;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.util.StringUtils;
-
-import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreTransactionManager;
 
 /**
  * Determines whether {@code @Transactional} of a handler uses the transaction manager of
@@ -25,11 +22,11 @@ final class HandlerTransactions implements BiFunction<TransactionAttribute, Clas
 
 	private final BeanFactory beanFactory;
 
-	private final ObjectProvider<StoreTransactionManager> transactions;
+	private final @Nullable TransactionManager store;
 
-	HandlerTransactions(BeanFactory beanFactory, ObjectProvider<StoreTransactionManager> transactions) {
+	HandlerTransactions(BeanFactory beanFactory, @Nullable TransactionManager store) {
 		this.beanFactory = beanFactory;
-		this.transactions = transactions;
+		this.store = store;
 	}
 
 	/**
@@ -41,16 +38,15 @@ final class HandlerTransactions implements BiFunction<TransactionAttribute, Clas
 	 */
 	@Override
 	public @Nullable String apply(TransactionAttribute attribute, Class<?> handler) {
-		TransactionManager store = this.transactions.getIfAvailable(() -> new StoreTransactionManager(null)).manager();
 		String qualifier = attribute.getQualifier();
 		if (StringUtils.hasText(qualifier)) {
-			return (qualified(qualifier) != store) ? "'" + qualifier + "'" : null;
+			return (qualified(qualifier) != this.store) ? "'" + qualifier + "'" : null;
 		}
 		if (this.beanFactory.getBeanProvider(TransactionAspectSupport.class).stream().findAny().isEmpty()) {
 			return null;
 		}
 		TransactionManager manager = unqualified(handler);
-		if (manager == store) {
+		if (manager == this.store) {
 			return null;
 		}
 		return (manager != null) ? "the application's default transaction manager, a " + manager.getClass().getName()

@@ -1,5 +1,7 @@
 package dev.idempotency.autoconfigure;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Set;
 
 import org.springframework.beans.factory.ObjectProvider;
@@ -28,6 +30,8 @@ import dev.idempotency.outbox.OutboxAdmin;
 import dev.idempotency.outbox.OutboxNotifier;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyAdmin;
 import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
 
@@ -53,8 +57,10 @@ public final class IdempotencyActuatorAutoConfiguration {
 		@ConditionalOnAvailableEndpoint
 		@ConditionalOnBean(IdempotencyTemplate.class)
 		@ConditionalOnMissingBean
-		IdempotencyEndpoint idempotencyEndpoint(IdempotencyTemplate template, EndpointProperties properties) {
-			return new IdempotencyEndpoint(template.admin(), properties.showValues());
+		IdempotencyEndpoint idempotencyEndpoint(StoreRegistry stores, EndpointProperties properties) {
+			Map<String, IdempotencyAdmin> admins = new LinkedHashMap<>();
+			stores.templates().values().forEach((template) -> admins.put(template.name(), template.admin()));
+			return new IdempotencyEndpoint(admins, properties.showValues());
 		}
 
 		@Bean
@@ -102,8 +108,15 @@ public final class IdempotencyActuatorAutoConfiguration {
 		@Bean
 		@ConditionalOnBean(IdempotencyTemplate.class)
 		@ConditionalOnMissingBean(name = "idempotencyHealthIndicator")
-		IdempotencyStoreHealthIndicator idempotencyHealthIndicator(ObjectProvider<IdempotencyTemplate> template) {
-			return new IdempotencyStoreHealthIndicator(() -> template.getObject().store());
+		IdempotencyStoreHealthIndicator idempotencyHealthIndicator(ObjectProvider<StoreRegistry> registry) {
+			return new IdempotencyStoreHealthIndicator(() -> {
+				Map<String, IdempotencyStore> stores = new LinkedHashMap<>();
+				registry.getObject()
+					.templates()
+					.values()
+					.forEach((template) -> stores.put(template.name(), template.store()));
+				return stores;
+			});
 		}
 
 	}

@@ -1,5 +1,6 @@
 package dev.idempotency.autoconfigure;
 
+import java.util.Collection;
 import java.util.List;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
@@ -9,15 +10,18 @@ import org.slf4j.MDC;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.util.ClassUtils;
@@ -25,70 +29,86 @@ import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Cache;
-import dev.idempotency.autoconfigure.IdempotencyProperties.OnUnavailable;
+import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
 import dev.idempotency.caffeine.CaffeineCompletionCache;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jackson.JacksonSerialization;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.slf4j.MdcOperationContext;
-import dev.idempotency.store.ExpiredRecords;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.CompletionCache;
 import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.template.OperationContext;
 import dev.idempotency.template.Serialization;
 import dev.idempotency.template.StoreCircuit;
 
 /**
- * {@link AutoConfiguration Auto-configuration} for the {@link IdempotencyTemplate}, for
- * the cache, the circuit breaker, the logging context and the serialization that it uses,
- * and for the job that deletes expired records.
+ * {@link AutoConfiguration Auto-configuration} for the stores and an
+ * {@link IdempotencyTemplate} for each, for the caches, the circuit breakers, the logging
+ * context and the serialization that they use, and for the deletion of expired records.
  *
  * @since 0.1.0
  */
-@AutoConfiguration(after = IdempotencyJdbcAutoConfiguration.class,
-		afterName = "org.springframework.boot.jackson.autoconfigure.JacksonAutoConfiguration")
+@AutoConfiguration(afterName = "org.springframework.boot.jackson.autoconfigure.JacksonAutoConfiguration")
 @ConditionalOnIdempotency
 @EnableConfigurationProperties(IdempotencyProperties.class)
+@Import(NamedStores.class)
 public final class IdempotencyAutoConfiguration {
+
+	// The migrations of the application run first. Flyway refuses to run them in a schema
+	// that already contains a table of this library.
+	@Bean(StoreRegistry.BEAN)
+	@DependsOnDatabaseInitialization
+	StoreRegistry idempotencyStoreRegistry(ConfigurableListableBeanFactory beanFactory,
+			IdempotencyProperties properties) {
+		return new StoreRegistry(beanFactory, properties);
+	}
+
+	@Bean
+	@ConditionalOnBean(IdempotencyStoreFactory.class)
+	@ConditionalOnMissingBean
+	IdempotencyStore idempotencyStore(StoreRegistry stores) {
+		return stores.createStore(StoreNames.DEFAULT);
+	}
 
 	@Bean
 	@ConditionalOnBean(IdempotencyStore.class)
 	@ConditionalOnMissingBean
 	IdempotencyTemplate idempotencyTemplate(ListableBeanFactory beanFactory, ObjectProvider<IdempotencyStore> stores,
-			ObjectProvider<StoreTransactionManager> transactions, IdempotencyProperties properties,
-			ObjectProvider<StoreCircuit> circuit, ObjectProvider<CompletionCache> cache,
-			ObjectProvider<IdempotencyListener> listeners, ObjectProvider<OperationContext> contexts) {
+			StoreRegistry registry, ObjectProvider<StoreCircuit> circuit, ObjectProvider<CompletionCache> cache) {
 		IdempotencyStore store = stores.getIfUnique();
 		if (store == null) {
 			throw new IdempotencyConfigurationException(
 					"There are several IdempotencyStore beans: "
 							+ List.of(beanFactory.getBeanNamesForType(IdempotencyStore.class)) + ".",
-					"Keep one of them, mark one as @Primary, or set 'idempotency.store.type'.");
+					"Keep one of them, mark one as @Primary, or declare the others with 'defaultCandidate = false'.");
 		}
-		StoreTransactionManager storeTransactions = transactions
-			.getIfAvailable(() -> new StoreTransactionManager(null));
-		return new IdempotencyTemplate(store,
-				new Settings(storeTransactions.manager(), properties.store().onUnavailable() == OnUnavailable.PROCESS,
-						circuit.getIfAvailable(() -> StoreCircuit.ALWAYS_CLOSED),
-						cache.getIfAvailable(() -> CompletionCache.NONE), listeners.orderedStream().toList(),
-						contexts.orderedStream().toList(), properties.result().maximumSize()));
+		return registry.createTemplate(StoreNames.DEFAULT, store,
+				circuit.getIfAvailable(() -> StoreCircuit.ALWAYS_CLOSED),
+				cache.getIfAvailable(() -> CompletionCache.NONE));
 	}
 
 	@Bean
 	@ConditionalOnBean(IdempotencyTemplate.class)
-	TemplateLifecycle idempotencyTemplateLifecycle(IdempotencyTemplate template) {
-		return new TemplateLifecycle(template);
+	TemplateLifecycle idempotencyTemplateLifecycle(StoreRegistry stores) {
+		return new TemplateLifecycle(stores.templates().values());
+	}
+
+	@Bean
+	@ConditionalOnBooleanProperty(name = "idempotency.cleanup.enabled", matchIfMissing = true)
+	@ConditionalOnBean(IdempotencyTemplate.class)
+	@ConditionalOnMissingBean(CleanupJob.class)
+	StoreCleanup idempotencyStoreCleanup(StoreRegistry stores, IdempotencyProperties properties,
+			ObjectProvider<IdempotencyListener> listeners) {
+		return new StoreCleanup(stores.templates(), properties.cleanup().settings(),
+				IdempotencyListener.all(listeners.orderedStream().toList()));
 	}
 
 	// The application has enabled the cache, so a missing library is an error.
 	@Bean
 	@ConditionalOnBooleanProperty("idempotency.cache.enabled")
-	@ConditionalOnMissingBean
-	CompletionCache idempotencyCompletionCache(IdempotencyProperties properties, ConfigurableBeanFactory beanFactory) {
+	StoreCaches idempotencyStoreCaches(IdempotencyProperties properties, ConfigurableBeanFactory beanFactory) {
 		Cache cache = properties.cache();
 		if (!ClassUtils.isPresent("com.github.benmanes.caffeine.cache.Caffeine", beanFactory.getBeanClassLoader())) {
 			throw new IdempotencyConfigurationException(
@@ -101,34 +121,36 @@ public final class IdempotencyAutoConfiguration {
 							+ " and the time to live " + cache.timeToLive() + ".",
 					"Set 'idempotency.cache.maximum-size' and 'idempotency.cache.time-to-live' to positive values.");
 		}
-		return new CaffeineCompletionCache(cache.maximumSize().toBytes(), cache.timeToLive());
+		return () -> new CaffeineCompletionCache(cache.maximumSize().toBytes(), cache.timeToLive());
 	}
 
 	@Bean
-	@ConditionalOnBooleanProperty(name = "idempotency.cleanup.enabled", matchIfMissing = true)
-	@ConditionalOnBean(ExpiredRecords.class)
+	@ConditionalOnBean(StoreCaches.class)
 	@ConditionalOnMissingBean
-	CleanupJob idempotencyCleanupJob(ExpiredRecords records, IdempotencyProperties properties,
-			ObjectProvider<IdempotencyListener> listeners) {
-		return new CleanupJob(records, properties.cleanup().settings(),
-				IdempotencyListener.all(listeners.orderedStream().toList()));
+	CompletionCache idempotencyCompletionCache(StoreCaches caches) {
+		return caches.create();
 	}
 
 	/**
-	 * The circuit breaker around the store.
+	 * The circuit breakers around the stores.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(CircuitBreaker.class)
 	@ConditionalOnBooleanProperty(name = "idempotency.circuit-breaker.enabled", matchIfMissing = true)
 	static class Circuit {
 
-		// The circuit breaker itself is not a bean, so that it does not interfere
+		// The circuit breakers themselves are not beans, so that they do not interfere
 		// with the registry of the application.
 		@Bean
-		@ConditionalOnMissingBean(StoreCircuit.class)
-		Resilience4jStoreCircuit idempotencyStoreCircuit(IdempotencyProperties properties) {
-			return new Resilience4jStoreCircuit(
-					CircuitBreaker.of("idempotency-store", config(properties.circuitBreaker())));
+		StoreCircuits idempotencyStoreCircuits(IdempotencyProperties properties) {
+			CircuitBreakerConfig config = config(properties.circuitBreaker());
+			return (name) -> new Resilience4jStoreCircuit(CircuitBreaker.of("idempotency-store-" + name, config));
+		}
+
+		@Bean
+		@ConditionalOnMissingBean
+		StoreCircuit idempotencyStoreCircuit(StoreCircuits circuits) {
+			return circuits.create(StoreNames.DEFAULT);
 		}
 
 		private static CircuitBreakerConfig config(IdempotencyProperties.CircuitBreaker settings) {
@@ -182,20 +204,18 @@ public final class IdempotencyAutoConfiguration {
 	}
 
 	/**
-	 * The transaction manager of the store's own {@link javax.sql.DataSource}, for the
-	 * JDBC store of this library and for one that the application declares.
+	 * The transaction managers of the stores' own {@link javax.sql.DataSource}s, for the
+	 * JDBC stores of this library and for those that the application declares.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(DataSourceUtils.class)
 	static class Transactions {
 
 		@Bean
-		StoreTransactionManager idempotencyStoreTransactions(ListableBeanFactory beanFactory,
-				ObjectProvider<IdempotencyStore> stores, IdempotencyProperties properties) {
-			return (stores.getIfUnique() instanceof JdbcIdempotencyStore store)
-					? new StoreTransactionManager(JdbcTransactionManagers.findOrWarn(beanFactory, store.dataSource(),
-							properties.jdbc().transactionManager()))
-					: new StoreTransactionManager(null);
+		StoreTransactions idempotencyStoreTransactions(ListableBeanFactory beanFactory) {
+			return (store, definition) -> (store instanceof JdbcIdempotencyStore jdbc) ? JdbcTransactionManagers
+				.findOrWarn(beanFactory, jdbc.dataSource(), definition.jdbc().transactionManager(), definition.prefix())
+					: null;
 		}
 
 	}
@@ -209,12 +229,12 @@ public final class IdempotencyAutoConfiguration {
 		// Containers stop at Integer.MAX_VALUE - 100, a Redis connection factory at 0.
 		private static final int PHASE = Integer.MAX_VALUE / 2;
 
-		private final IdempotencyTemplate template;
+		private final Collection<IdempotencyTemplate> templates;
 
 		private volatile boolean running;
 
-		TemplateLifecycle(IdempotencyTemplate template) {
-			this.template = template;
+		TemplateLifecycle(Collection<IdempotencyTemplate> templates) {
+			this.templates = templates;
 		}
 
 		@Override
@@ -225,7 +245,7 @@ public final class IdempotencyAutoConfiguration {
 		@Override
 		public void stop() {
 			this.running = false;
-			this.template.settle();
+			this.templates.forEach(IdempotencyTemplate::settle);
 		}
 
 		@Override
@@ -241,11 +261,30 @@ public final class IdempotencyAutoConfiguration {
 	}
 
 	/**
-	 * The transaction manager of the store's database.
-	 *
-	 * @param manager the transaction manager, {@code null} if there is none
+	 * Finds the transaction manager of a store's database.
 	 */
-	record StoreTransactionManager(@Nullable PlatformTransactionManager manager) {
+	interface StoreTransactions {
+
+		@Nullable PlatformTransactionManager find(IdempotencyStore store, Definition definition);
+
+	}
+
+	/**
+	 * Creates the circuit breaker of a store.
+	 */
+	interface StoreCircuits {
+
+		StoreCircuit create(String store);
+
+	}
+
+	/**
+	 * Creates the local cache of a store. Two stores may have the same keys, so they
+	 * share no cache.
+	 */
+	interface StoreCaches {
+
+		CompletionCache create();
 
 	}
 

@@ -11,9 +11,9 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.MissingKeyPolicy;
-import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreTransactionManager;
 import dev.idempotency.listener.IdempotentListenerConfiguration;
 import dev.idempotency.listener.ListenerSettingsFactory;
+import dev.idempotency.listener.ListenerSettingsFactory.ListenerStore;
 import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.Serialization;
@@ -33,25 +33,23 @@ public final class IdempotencyKafkaAutoConfiguration {
 	// Lazy, because an application without idempotent listeners needs no store.
 	@Bean
 	@Lazy
-	ListenerSettingsFactory idempotentListenerSettingsFactory(ObjectProvider<IdempotencyTemplate> templates,
+	ListenerSettingsFactory idempotentListenerSettingsFactory(StoreRegistry stores,
 			ObjectProvider<Serialization> serialization, IdempotencyProperties properties,
-			ObjectProvider<IdempotencyListener> listeners, ConfigurableBeanFactory beanFactory,
-			ObjectProvider<StoreTransactionManager> transactions) {
-		IdempotencyTemplate template = templates.getIfAvailable();
-		if (template == null) {
-			throw StoreCandidates.missing(properties.store().type());
-		}
+			ObjectProvider<IdempotencyListener> listeners, ConfigurableBeanFactory beanFactory) {
 		if (properties.key().onMissing() == MissingKeyPolicy.DEFAULT) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.key.on-missing' is 'default', which is valid for listeners only.",
 					"Set 'idempotency.key.on-missing' to 'record-coordinates', 'reject' or 'process'.");
 		}
 		ListenerSettingsFactory.Defaults defaults = new ListenerSettingsFactory.Defaults(properties.mode(),
-				properties.lease(), properties.retention(), properties.store().timeout(), properties.key().headers(),
-				properties.key().onMissing(), properties.claimAhead());
-		return new ListenerSettingsFactory(template, serialization.getIfUnique(), defaults,
-				IdempotencyListener.all(listeners.orderedStream().toList()), beanFactory::resolveEmbeddedValue,
-				new HandlerTransactions(beanFactory, transactions));
+				properties.lease(), properties.retention(), properties.key().headers(), properties.key().onMissing(),
+				properties.claimAhead());
+		return new ListenerSettingsFactory((name, listener) -> {
+			IdempotencyTemplate template = stores.template(name, listener);
+			return new ListenerStore(template, stores.timeout(name),
+					new HandlerTransactions(beanFactory, template.transactionManager()));
+		}, serialization.getIfUnique(), defaults, IdempotencyListener.all(listeners.orderedStream().toList()),
+				beanFactory::resolveEmbeddedValue);
 	}
 
 }

@@ -2,33 +2,55 @@ package dev.idempotency.autoconfigure;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 
-import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the in-memory store, which is used
- * only when {@code idempotency.store.type} names it.
+ * only when the type of a store names it.
  *
  * @since 0.1.0
  */
 @AutoConfiguration(before = IdempotencyAutoConfiguration.class)
 @ConditionalOnIdempotency
-@ConditionalOnStoreType(value = StoreType.IN_MEMORY, candidate = false)
-@ConditionalOnMissingBean(IdempotencyStore.class)
+@ConditionalOnStoreType(value = IdempotencyMemoryAutoConfiguration.TYPE, candidate = false)
 public final class IdempotencyMemoryAutoConfiguration {
 
-	private static final Log logger = LogFactory.getLog(IdempotencyMemoryAutoConfiguration.class);
+	static final String TYPE = "in-memory";
 
 	@Bean
-	InMemoryIdempotencyStore inMemoryIdempotencyStore() {
-		logger.warn("The idempotency store is in memory. Its records are lost when this process ends, and other "
-				+ "instances do not see them. Use 'idempotency.store.type=in-memory' for tests only");
-		return new InMemoryIdempotencyStore();
+	IdempotencyStoreFactory inMemoryIdempotencyStoreFactory() {
+		return new Factory();
+	}
+
+	/**
+	 * Creates in-memory stores.
+	 */
+	private static final class Factory implements IdempotencyStoreFactory {
+
+		private static final Log logger = LogFactory.getLog(IdempotencyMemoryAutoConfiguration.class);
+
+		@Override
+		public String type() {
+			return TYPE;
+		}
+
+		@Override
+		public @Nullable String candidate() {
+			return null;
+		}
+
+		@Override
+		public IdempotencyStore create(Definition definition) {
+			logger.warn("The idempotency store '" + definition.name() + "' is in memory. Its records are lost when "
+					+ "this process ends, and other instances do not see them. Use 'in-memory' for tests only");
+			return new InMemoryIdempotencyStore();
+		}
+
 	}
 
 }

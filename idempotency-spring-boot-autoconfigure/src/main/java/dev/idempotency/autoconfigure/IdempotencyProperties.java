@@ -2,6 +2,7 @@ package dev.idempotency.autoconfigure;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -27,7 +28,8 @@ import dev.idempotency.outbox.OutboxStore;
  * @param claimAhead Whether a listener of single records in leased mode claims the key of
  * its next record together with the completion of the current one. Saves a round trip for
  * each new record.
- * @param store Settings of the store, whatever its type.
+ * @param store Settings of the default store, whatever its type.
+ * @param stores Settings of further stores by their names, which listeners select.
  * @param key Settings of the idempotency key.
  * @param result Settings of the stored results.
  * @param jdbc Settings of the JDBC store.
@@ -41,21 +43,37 @@ import dev.idempotency.outbox.OutboxStore;
 @ConfigurationProperties("idempotency")
 public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @DefaultValue("auto") Mode mode,
 		@DefaultValue("30s") Duration lease, @DefaultValue("7d") Duration retention,
-		@DefaultValue("true") boolean claimAhead, @DefaultValue Store store, @DefaultValue Key key,
-		@DefaultValue Result result, @DefaultValue Jdbc jdbc, @DefaultValue Redis redis,
-		@DefaultValue CircuitBreaker circuitBreaker, @DefaultValue Cache cache, @DefaultValue Cleanup cleanup,
-		@DefaultValue Outbox outbox) {
+		@DefaultValue("true") boolean claimAhead, @DefaultValue Store store,
+		@DefaultValue Map<String, NamedStore> stores, @DefaultValue Key key, @DefaultValue Result result,
+		@DefaultValue Jdbc jdbc, @DefaultValue Redis redis, @DefaultValue CircuitBreaker circuitBreaker,
+		@DefaultValue Cache cache, @DefaultValue Cleanup cleanup, @DefaultValue Outbox outbox) {
 
 	/**
-	 * Settings of the store, whatever its type.
+	 * Settings of the default store, whatever its type.
 	 *
 	 * @param type Type of the store. Required when there are several candidates.
 	 * @param onUnavailable Treatment of records while the store is unavailable.
 	 * @param timeout Maximum duration of a call to the store after it has obtained a
 	 * connection. Should not exceed a fifth of the lease.
 	 */
-	public record Store(@Nullable StoreType type, @DefaultValue("wait") OnUnavailable onUnavailable,
+	public record Store(@Nullable String type, @DefaultValue("wait") OnUnavailable onUnavailable,
 			@DefaultValue("2s") Duration timeout) {
+
+	}
+
+	/**
+	 * Settings of a further store.
+	 *
+	 * @param type Type of the store. Required when there are several candidates.
+	 * @param onUnavailable Treatment of records while the store is unavailable. Defaults
+	 * to that of the default store.
+	 * @param timeout Maximum duration of a call to the store after it has obtained a
+	 * connection. Defaults to that of the default store.
+	 * @param jdbc Settings of a JDBC store.
+	 * @param redis Settings of a Redis store.
+	 */
+	public record NamedStore(@Nullable String type, @Nullable OnUnavailable onUnavailable, @Nullable Duration timeout,
+			@DefaultValue Jdbc jdbc, @DefaultValue Redis redis) {
 
 	}
 
@@ -114,13 +132,15 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	/**
 	 * Settings of the Redis store.
 	 *
+	 * @param connectionFactory Name of the RedisConnectionFactory bean. Required when
+	 * there are several and none is primary.
 	 * @param keyPrefix Prefix of all key names in Redis.
 	 * @param replicas Number of replicas that must confirm a completion.
 	 * @param onEvictionPolicy Reaction at start-up when a server may evict keys before
 	 * their retention ends.
 	 */
-	public record Redis(@DefaultValue("idempotency:") String keyPrefix, @DefaultValue("0") int replicas,
-			@DefaultValue("warn") OnEvictionPolicy onEvictionPolicy) {
+	public record Redis(@Nullable String connectionFactory, @DefaultValue("idempotency:") String keyPrefix,
+			@DefaultValue("0") int replicas, @DefaultValue("warn") OnEvictionPolicy onEvictionPolicy) {
 
 	}
 
@@ -235,29 +255,6 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 		 * A connector that reads the transaction log of the database, such as Debezium.
 		 */
 		DEBEZIUM
-
-	}
-
-	/**
-	 * Types of stores.
-	 */
-	public enum StoreType {
-
-		/**
-		 * A table in a relational database.
-		 */
-		JDBC,
-
-		/**
-		 * Redis or Valkey: standalone, with Sentinel, or a cluster.
-		 */
-		REDIS,
-
-		/**
-		 * The memory of this process, for tests. Its records are lost when the process
-		 * ends, and other instances do not see them.
-		 */
-		IN_MEMORY
 
 	}
 

@@ -33,13 +33,13 @@ final class JdbcTransactionManagers {
 	}
 
 	static @Nullable PlatformTransactionManager find(ListableBeanFactory beanFactory, DataSource dataSource,
-			@Nullable String name) {
-		return search(beanFactory, dataSource, name).manager();
+			@Nullable String name, String prefix) {
+		return search(beanFactory, dataSource, name, prefix).manager();
 	}
 
 	static @Nullable PlatformTransactionManager findOrWarn(ListableBeanFactory beanFactory, DataSource dataSource,
-			@Nullable String name) {
-		Found found = search(beanFactory, dataSource, name);
+			@Nullable String name, String prefix) {
+		Found found = search(beanFactory, dataSource, name, prefix);
 		if (found.manager() == null) {
 			logger.warn(found.problem() + ". Listeners in mode AUTO use leased mode. Declare a JdbcTransactionManager "
 					+ "bean to use transactional mode");
@@ -48,8 +48,8 @@ final class JdbcTransactionManagers {
 	}
 
 	static PlatformTransactionManager require(ListableBeanFactory beanFactory, DataSource dataSource,
-			@Nullable String name) {
-		Found found = search(beanFactory, dataSource, name);
+			@Nullable String name, String prefix) {
+		Found found = search(beanFactory, dataSource, name, prefix);
 		if (found.manager() == null) {
 			throw new IdempotencyConfigurationException(
 					"The outbox has no transaction manager for its DataSource. " + found.problem() + ".",
@@ -58,9 +58,10 @@ final class JdbcTransactionManagers {
 		return found.manager();
 	}
 
-	private static Found search(ListableBeanFactory beanFactory, DataSource dataSource, @Nullable String name) {
+	private static Found search(ListableBeanFactory beanFactory, DataSource dataSource, @Nullable String name,
+			String prefix) {
 		if (name != null) {
-			return new Found(named(beanFactory, dataSource, name), "");
+			return new Found(named(beanFactory, dataSource, name, prefix), "");
 		}
 		Map<String, PlatformTransactionManager> all = beanFactory.getBeansOfType(PlatformTransactionManager.class,
 				false, true);
@@ -70,7 +71,7 @@ final class JdbcTransactionManagers {
 			throw new IdempotencyConfigurationException(
 					"Several transaction managers manage the DataSource of the idempotency store or the outbox: "
 							+ matching.keySet() + ".",
-					"Set 'idempotency.jdbc.transaction-manager' to one of them.");
+					"Set '" + prefix + ".jdbc.transaction-manager' to one of them.");
 		}
 		if (matching.isEmpty()) {
 			return new Found(null,
@@ -89,16 +90,16 @@ final class JdbcTransactionManagers {
 		return new Found(found.getValue(), "");
 	}
 
-	private static PlatformTransactionManager named(ListableBeanFactory beanFactory, DataSource dataSource,
-			String name) {
+	private static PlatformTransactionManager named(ListableBeanFactory beanFactory, DataSource dataSource, String name,
+			String prefix) {
 		PlatformTransactionManager manager = Database.named(beanFactory, name, PlatformTransactionManager.class,
-				"idempotency.jdbc.transaction-manager");
+				prefix + ".jdbc.transaction-manager");
 		if (target(dataSource(manager)) != target(dataSource) || !bindsConnection(manager)) {
 			throw new IdempotencyConfigurationException(
 					"The transaction manager '" + name
 							+ "' does not manage the DataSource of the idempotency store or the outbox.",
-					"Correct 'idempotency.jdbc.transaction-manager', or set 'idempotency.jdbc.data-source' to the "
-							+ "DataSource of this transaction manager.");
+					"Correct '" + prefix + ".jdbc.transaction-manager', or set '" + prefix
+							+ ".jdbc.data-source' to the " + "DataSource of this transaction manager.");
 		}
 		return manager;
 	}

@@ -78,7 +78,7 @@ class OutboxConfiguration {
 					"'idempotency.outbox.enabled' is 'true', but there is no DataSource bean.",
 					"Set 'spring.datasource.url', or set 'idempotency.outbox.enabled' to 'false'.");
 		}
-		DataSource dataSource = Database.find(beanFactory, dataSources, jdbc.dataSource());
+		DataSource dataSource = Database.find(beanFactory, jdbc.dataSource(), "idempotency.jdbc.data-source");
 		String table = properties.outbox().table();
 		if (jdbc.schema() == Schema.MIGRATE) {
 			JdbcSchemaMigration.migrateOutbox(dataSource, Database.migrations(beanFactory, dataSource), table);
@@ -91,7 +91,7 @@ class OutboxConfiguration {
 			JdbcSchemaValidation.validateOutbox(dataSource, table, onlySends);
 		}
 		PlatformTransactionManager manager = JdbcTransactionManagers.require(beanFactory, dataSource,
-				jdbc.transactionManager());
+				jdbc.transactionManager(), "idempotency");
 		boolean logged = properties.outbox().relay() == Relay.DEBEZIUM;
 		JdbcOutboxStore store = new JdbcOutboxStore(JdbcTransactionManagers.managed(manager, dataSource), manager,
 				table, properties.store().timeout(), properties.outbox().retention(), logged,

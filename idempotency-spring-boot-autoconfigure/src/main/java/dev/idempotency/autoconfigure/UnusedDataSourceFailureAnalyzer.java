@@ -2,14 +2,11 @@ package dev.idempotency.autoconfigure;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanCreationException;
-import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
-
-import dev.idempotency.autoconfigure.IdempotencyProperties.StoreType;
 
 /**
  * Explains why an application with the Redis store fails to start without a database. It
@@ -49,10 +46,8 @@ final class UnusedDataSourceFailureAnalyzer extends AbstractFailureAnalyzer<Bean
 	}
 
 	private boolean isRedisChosen() {
-		return Binder.get(this.environment)
-			.bind("idempotency.store.type", StoreType.class)
-			.map(StoreType.REDIS::equals)
-			.orElse(false);
+		StoreNames stores = StoreNames.of(this.environment);
+		return stores.mayHave(RedisStoreFactory.TYPE, false) && !stores.mayHave(JdbcStoreFactory.TYPE, false);
 	}
 
 }

@@ -131,7 +131,7 @@ final class ContainerProtection {
 			if (main == container && mayClaimAhead(endpoint, container, shape, listenerSettings)) {
 				lookAhead(container, factory);
 			}
-			this.listenerScopes.add(scope, listenerSettings.template().store());
+			this.listenerScopes.add(scope, listenerSettings.template());
 			this.retentions.add(listenerSettings.name(), container.getContainerProperties(),
 					listenerSettings.retention());
 		}
@@ -175,15 +175,15 @@ final class ContainerProtection {
 		this.listenerScopes.warnIfShared(scope, method, settings.name());
 		// The containers of retry topics are registered later with the same method.
 		if (this.methods.add(method) && settings.mode() == Mode.LEASED) {
-			DurationSetting.warnIfShort(settings.lease(), this.settings.storeTimeout(), settings.name());
+			DurationSetting.warnIfShort(settings.lease(), settings.storeTimeout(), settings.name());
 		}
 	}
 
 	// Several beans of one class have the same listener.
 	private void logRegistration(MessageListenerContainer container, ListenerScope scope, ListenerSettings settings) {
 		String line = "Idempotent listener " + settings.name() + ": " + topics(container.getContainerProperties())
-				+ ", scope " + scope + ", mode " + settings.mode() + ", store '" + settings.template().store().name()
-				+ "'" + ((settings.mode() == Mode.LEASED) ? ", lease " + DurationSetting.text(settings.lease()) : "")
+				+ ", scope " + scope + ", mode " + settings.mode() + ", store '" + settings.template().name() + "'"
+				+ ((settings.mode() == Mode.LEASED) ? ", lease " + DurationSetting.text(settings.lease()) : "")
 				+ ", retention " + DurationSetting.text(settings.retention());
 		if (this.logged.add(line)) {
 			logger.info(line);

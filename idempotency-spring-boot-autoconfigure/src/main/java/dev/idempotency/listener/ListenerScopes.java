@@ -25,7 +25,7 @@ import org.springframework.kafka.support.TopicPartitionOffset;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.listener.key.ListenerScope;
 import dev.idempotency.store.IdempotencyRecords;
-import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyTemplate;
 
 /**
  * The scopes of all listeners. Listeners that share a scope by mistake are refused or
@@ -48,9 +48,7 @@ final class ListenerScopes extends BackgroundCheck {
 
 	private static final int MAX_NAMES = 10;
 
-	private final List<ListenerScope> scopes = new CopyOnWriteArrayList<>();
-
-	private volatile @Nullable IdempotencyStore store;
+	private final Map<IdempotencyTemplate, List<ListenerScope>> stores = new ConcurrentHashMap<>();
 
 	private final List<Reader> readers = new ArrayList<>();
 
@@ -133,23 +131,21 @@ final class ListenerScopes extends BackgroundCheck {
 		}
 	}
 
-	void add(ListenerScope scope, IdempotencyStore scopeStore) {
-		this.scopes.add(scope);
-		this.store = scopeStore;
+	void add(ListenerScope scope, IdempotencyTemplate template) {
+		this.stores.computeIfAbsent(template, (added) -> new CopyOnWriteArrayList<>()).add(scope);
 	}
 
 	@Override
 	@Nullable Runnable prepare() {
-		IdempotencyStore used = this.store;
-		return (used != null) ? () -> compare(used) : null;
+		return !this.stores.isEmpty() ? () -> this.stores.forEach(ListenerScopes::compare) : null;
 	}
 
-	private void compare(IdempotencyStore used) {
+	private static void compare(IdempotencyTemplate template, List<ListenerScope> scopes) {
 		try {
-			used.records().map(IdempotencyRecords::overview).ifPresent((overview) -> {
+			template.store().records().map(IdempotencyRecords::overview).ifPresent((overview) -> {
 				Map<String, Set<String>> unused = new TreeMap<>();
-				overview.scopes().forEach((scope) -> collect(scope.name(), unused));
-				unused.forEach((group, names) -> warnIfUnused(used, group, names));
+				overview.scopes().forEach((scope) -> collect(scope.name(), scopes, unused));
+				unused.forEach((group, names) -> warnIfUnused(template, group, names));
 			});
 		}
 		catch (RuntimeException ex) {
@@ -157,17 +153,17 @@ final class ListenerScopes extends BackgroundCheck {
 		}
 	}
 
-	private void collect(String name, Map<String, Set<String>> unused) {
-		if (this.scopes.stream().noneMatch((scope) -> scope.includes(name))) {
+	private static void collect(String name, List<ListenerScope> scopes, Map<String, Set<String>> unused) {
+		if (scopes.stream().noneMatch((scope) -> scope.includes(name))) {
 			String group = ListenerScope.group(name);
-			if (group != null && this.scopes.stream().anyMatch((scope) -> scope.isOfGroup(group))) {
+			if (group != null && scopes.stream().anyMatch((scope) -> scope.isOfGroup(group))) {
 				unused.computeIfAbsent(group, (key) -> new TreeSet<>()).add(name);
 			}
 		}
 	}
 
-	private static void warnIfUnused(IdempotencyStore used, String group, Set<String> names) {
-		logger.warn("The store '" + used.name() + "' has keys of the consumer group '" + group
+	private static void warnIfUnused(IdempotencyTemplate template, String group, Set<String> names) {
+		logger.warn("The store '" + template.name() + "' has keys of the consumer group '" + group
 				+ "' in scopes that no listener of this application uses: "
 				+ names.stream().limit(MAX_NAMES).map((name) -> "'" + name + "'").toList()
 				+ ((names.size() > MAX_NAMES) ? " and " + (names.size() - MAX_NAMES) + " more" : "")

@@ -20,9 +20,10 @@ import dev.idempotency.template.TransactionBoundary;
  * @param operations resolves a record to its operation
  * @param codec encodes the result of the method
  * @param template executes the operations
+ * @param storeTimeout the timeout of a call of the store
  */
 record ListenerSettings(String name, Mode mode, TransactionBoundary boundary, Duration lease, Duration retention,
-		OperationResolver operations, ResultCodec<Object> codec, IdempotencyTemplate template) {
+		OperationResolver operations, ResultCodec<Object> codec, IdempotencyTemplate template, Duration storeTimeout) {
 
 	/**
 	 * The codec for methods that return nothing.

@@ -38,7 +38,7 @@ import dev.idempotency.template.TransactionBoundary;
  */
 public final class ListenerSettingsFactory {
 
-	private final IdempotencyTemplate template;
+	private final BiFunction<String, String, ListenerStore> stores;
 
 	private final @Nullable Serialization serialization;
 
@@ -48,35 +48,27 @@ public final class ListenerSettingsFactory {
 
 	private final StringValueResolver placeholders;
 
-	private final ModeChoice modes;
-
 	private final AnnotationTransactionAttributeSource transactions = new AnnotationTransactionAttributeSource(false);
 
 	/**
 	 * Create a factory.
-	 * @param template executes the operations
+	 * @param stores finds the store of a listener by the name that its annotation
+	 * specifies, empty for the default store, and by the name of the listener
 	 * @param serialization serializes results and fingerprints, {@code null} if there is
 	 * none
 	 * @param defaults the settings of methods whose annotation does not set them
 	 * @param listener notified of missing keys and of executions without a key
 	 * @param placeholders resolves placeholders of the annotation
-	 * @param foreignTransactions describes the transaction manager of a handler's own
-	 * transactions, or returns {@code null} if it is the transaction manager of the store
 	 */
-	public ListenerSettingsFactory(IdempotencyTemplate template, @Nullable Serialization serialization,
-			Defaults defaults, IdempotencyListener listener, StringValueResolver placeholders,
-			BiFunction<TransactionAttribute, Class<?>, @Nullable String> foreignTransactions) {
-		this.template = template;
+	public ListenerSettingsFactory(BiFunction<String, String, ListenerStore> stores,
+			@Nullable Serialization serialization, Defaults defaults, IdempotencyListener listener,
+			StringValueResolver placeholders) {
+		this.stores = stores;
 		this.serialization = serialization;
 		this.defaults = defaults;
 		this.listener = listener;
 		this.placeholders = placeholders;
-		this.modes = new ModeChoice(template, foreignTransactions);
 		this.transactions.setEmbeddedValueResolver(placeholders);
-	}
-
-	Duration storeTimeout() {
-		return this.defaults.storeTimeout();
 	}
 
 	boolean claimAhead() {
@@ -93,7 +85,9 @@ public final class ListenerSettingsFactory {
 		String name = where(method, targetClass);
 		TransactionAttribute transaction = this.transactions.getTransactionAttribute(method, targetClass);
 		Mode requested = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
-		Mode mode = this.modes.choose(requested, name, targetClass, transaction, shape);
+		ListenerStore store = this.stores.apply(resolve(annotation.store()), name);
+		Mode mode = new ModeChoice(store.template(), store.foreignTransactions()).choose(requested, name, targetClass,
+				transaction, shape);
 		DurationSetting lease = duration(annotation.lease(), "lease", this.defaults.lease(), name);
 		DurationSetting retention = duration(annotation.retention(), "retention", this.defaults.retention(), name);
 		DurationSetting.check(lease, retention, name);
@@ -108,7 +102,7 @@ public final class ListenerSettingsFactory {
 				retention.value(), this.defaults.keyHeaders(), onMissingKey), expressions, scope, this.serialization,
 				this.listener);
 		return new ListenerSettings(name, mode, boundary(transaction, shape, mode), lease.value(), retention.value(),
-				operations, codec(shape.resultType(method, targetClass), name), this.template);
+				operations, codec(shape.resultType(method, targetClass), name), store.template(), store.timeout());
 	}
 
 	static String where(Method method, Class<?> targetClass) {
@@ -176,20 +170,32 @@ public final class ListenerSettingsFactory {
 	}
 
 	/**
+	 * The store that a listener uses.
+	 *
+	 * @param template executes the operations with the store
+	 * @param timeout the timeout of a call of the store
+	 * @param foreignTransactions describes the transaction manager of a handler's own
+	 * transactions, or returns {@code null} if it is the transaction manager of the store
+	 */
+	public record ListenerStore(IdempotencyTemplate template, Duration timeout,
+			BiFunction<TransactionAttribute, Class<?>, @Nullable String> foreignTransactions) {
+
+	}
+
+	/**
 	 * The settings of methods whose annotation does not set them.
 	 *
 	 * @param mode the mode
 	 * @param lease the lease of a claim
 	 * @param retention the retention of a completed key
-	 * @param storeTimeout the timeout of a call of the store
 	 * @param keyHeaders the names of the headers that may hold the key, in order;
 	 * {@code a+b} is a key of two headers
 	 * @param onMissingKey the policy for records without a usable key
 	 * @param claimAhead whether a listener of single records in leased mode claims the
 	 * key of its next record together with the completion of the current one
 	 */
-	public record Defaults(Mode mode, Duration lease, Duration retention, Duration storeTimeout,
-			List<String> keyHeaders, MissingKeyPolicy onMissingKey, boolean claimAhead) {
+	public record Defaults(Mode mode, Duration lease, Duration retention, List<String> keyHeaders,
+			MissingKeyPolicy onMissingKey, boolean claimAhead) {
 
 		public Defaults {
 			Assert.isTrue(onMissingKey != MissingKeyPolicy.DEFAULT, "'onMissingKey' must name a policy");

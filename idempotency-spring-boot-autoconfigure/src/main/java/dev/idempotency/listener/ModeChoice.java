@@ -39,7 +39,7 @@ record ModeChoice(IdempotencyTemplate template,
 		Mode mode = decide(requested, where, targetClass, attribute, shape);
 		if (mode == Mode.LEASED && !this.template.supportsLeases()) {
 			throw new IdempotencyConfigurationException("The idempotent listener " + where
-					+ " uses leased mode, but the DataSource of the store '" + this.template.store().name()
+					+ " uses leased mode, but the DataSource of the store '" + this.template.name()
 					+ "' chooses its database by the thread "
 					+ "(AbstractRoutingDataSource): claims are renewed and completed by other threads, which would "
 					+ "reach another database.",
@@ -107,7 +107,7 @@ record ModeChoice(IdempotencyTemplate template,
 
 	private IdempotencyConfigurationException unsupported(String where) {
 		String problem = "The idempotent listener " + where + " is configured for transactional mode, but the store '"
-				+ this.template.store().name() + "' ";
+				+ this.template.name() + "' ";
 		return (this.template.store() instanceof TransactionalIdempotencyStore)
 				? new IdempotencyConfigurationException(problem + "has no transaction manager.",
 						"Define a JdbcTransactionManager bean for the store's DataSource (Boot defines none when "

@@ -38,6 +38,8 @@ public final class IdempotencyAdmin {
 
 	private static final Duration BULK_TIME = Duration.ofSeconds(10);
 
+	private final String name;
+
 	private final IdempotencyStore store;
 
 	private final LocalCompletions cache;
@@ -46,12 +48,21 @@ public final class IdempotencyAdmin {
 
 	private final IdempotencyListener listener;
 
-	IdempotencyAdmin(IdempotencyStore store, LocalCompletions cache, Settlements settlements,
+	IdempotencyAdmin(String name, IdempotencyStore store, LocalCompletions cache, Settlements settlements,
 			IdempotencyListener listener) {
+		this.name = name;
 		this.store = store;
 		this.cache = cache;
 		this.settlements = settlements;
 		this.listener = listener;
+	}
+
+	/**
+	 * Return the name of the store for messages and meters.
+	 * @return the name
+	 */
+	public String name() {
+		return this.name;
 	}
 
 	/**
@@ -209,7 +220,7 @@ public final class IdempotencyAdmin {
 	}
 
 	private IdempotencyRecords requireRecords() {
-		return records().orElseThrow(() -> new IllegalStateException("The idempotency store '" + this.store.name()
+		return records().orElseThrow(() -> new IllegalStateException("The idempotency store '" + this.name
 				+ "' has no IdempotencyRecords. Change its records with the tools of the store"));
 	}
 

@@ -42,6 +42,10 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final IdempotencyStore store;
 
+	private final String name;
+
+	private final @Nullable PlatformTransactionManager transactionManager;
+
 	private final boolean failOpen;
 
 	private final boolean leasesSupported;
@@ -75,13 +79,15 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public IdempotencyTemplate(IdempotencyStore store, Settings settings) {
 		this.store = store;
+		this.name = (settings.name() != null) ? settings.name() : store.name();
+		this.transactionManager = settings.transactionManager();
 		this.leasesSupported = store.supportsLeases();
 		this.failOpen = settings.failOpen();
 		this.listener = IdempotencyListener.all(settings.listeners());
 		this.contexts = new OperationContexts(settings.contexts());
 		this.cache = new LocalCompletions(settings.cache());
 		this.results = new StoredResults(settings.maximumResultSize());
-		StoreCalls calls = new StoreCalls(store.name(), this.listener, settings.circuit(), settings.failOpen());
+		StoreCalls calls = new StoreCalls(this.name, this.listener, settings.circuit(), settings.failOpen());
 		this.leases = new Leases(store, calls, Threads.named("leases"));
 		this.settlements = new Settlements(store, calls, this.cache, this.leases, this.listener,
 				Threads.named("pending"));
@@ -89,12 +95,12 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				Threads.named("answers"));
 		this.claimsAhead = new ClaimsAhead(calls, this.cache, this.settlements, Threads.named("ahead"));
 		this.leased = new LeasedProtocol(store, calls, this.cache, this.settlements, this.asynchronous, this.results);
-		PlatformTransactionManager manager = settings.transactionManager();
+		PlatformTransactionManager manager = this.transactionManager;
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
 				? new TransactionalProtocol(transactionalStore, calls, this.cache,
 						new Transactions(calls, transactionalStore, manager), this.results)
 				: null;
-		this.admin = new IdempotencyAdmin(store, this.cache, this.settlements, this.listener);
+		this.admin = new IdempotencyAdmin(this.name, store, this.cache, this.settlements, this.listener);
 	}
 
 	/**
@@ -103,6 +109,22 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public IdempotencyStore store() {
 		return this.store;
+	}
+
+	/**
+	 * Return the name of the store for messages and meters.
+	 * @return the name in the settings, or that of the store
+	 */
+	public String name() {
+		return this.name;
+	}
+
+	/**
+	 * Return the transaction manager of the store's database.
+	 * @return the transaction manager, {@code null} if only {@link Mode#LEASED} is used
+	 */
+	public @Nullable PlatformTransactionManager transactionManager() {
+		return this.transactionManager;
 	}
 
 	/**
@@ -482,6 +504,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	/**
 	 * The settings of a template.
 	 *
+	 * @param name the name of the store for messages and meters, {@code null} for
+	 * {@link IdempotencyStore#name()}
 	 * @param transactionManager the manager of the store's database, {@code null} if only
 	 * {@link Mode#LEASED} is used
 	 * @param failOpen whether handlers run unprotected while the store is unavailable
@@ -492,8 +516,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @param maximumResultSize the maximum size of a result that the store holds
 	 * @since 0.1.0
 	 */
-	public record Settings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen,
-			StoreCircuit circuit, CompletionCache cache, List<IdempotencyListener> listeners,
+	public record Settings(@Nullable String name, @Nullable PlatformTransactionManager transactionManager,
+			boolean failOpen, StoreCircuit circuit, CompletionCache cache, List<IdempotencyListener> listeners,
 			List<OperationContext> contexts, DataSize maximumResultSize) {
 
 		/**
@@ -507,7 +531,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		}
 
 		/**
-		 * Create settings with the default maximum size of a result.
+		 * Create settings for a store without a name of its own and with the default
+		 * maximum size of a result.
 		 * @param transactionManager the manager of the store's database
 		 * @param failOpen whether handlers run unprotected while the store is unavailable
 		 * @param circuit the circuit breaker around the store
@@ -517,7 +542,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		 */
 		public Settings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen, StoreCircuit circuit,
 				CompletionCache cache, List<IdempotencyListener> listeners, List<OperationContext> contexts) {
-			this(transactionManager, failOpen, circuit, cache, listeners, contexts, DEFAULT_MAXIMUM_RESULT_SIZE);
+			this(null, transactionManager, failOpen, circuit, cache, listeners, contexts, DEFAULT_MAXIMUM_RESULT_SIZE);
 		}
 
 		/**

@@ -103,7 +103,7 @@ final class Leases implements AutoCloseable {
 		Settlement restored = this.calls.settle(StoreCall.RENEW, claim.operation(),
 				() -> this.store.restore(claim.request(), claim.execution().claim()));
 		if (restored == Settlement.SETTLED) {
-			logger.warn("The idempotency store '" + this.store.name() + "' had lost the claim of a running handler. "
+			logger.warn("The idempotency store '" + this.calls.store() + "' had lost the claim of a running handler. "
 					+ "The claim was restored: " + claim.operation()
 					+ ". Check the eviction policy and the replication of the store");
 		}

@@ -300,7 +300,7 @@ final class Settlements implements AutoCloseable {
 				() -> send(StoreCall.COMPLETE, List.of(claim)).get(0));
 		if (settlement == Settlement.FORGOTTEN) {
 			throw new IdempotencyStoreUnavailableException(
-					"The idempotency store '" + this.store.name() + "' has lost a claim that was just restored: "
+					"The idempotency store '" + this.calls.store() + "' has lost a claim that was just restored: "
 							+ claim.operation() + ". Check the eviction policy of the store",
 					null);
 		}

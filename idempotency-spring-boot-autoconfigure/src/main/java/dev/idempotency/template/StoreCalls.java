@@ -63,6 +63,14 @@ final class StoreCalls {
 	}
 
 	/**
+	 * Return the name of the store.
+	 * @return the name for messages and meters
+	 */
+	String store() {
+		return this.store;
+	}
+
+	/**
 	 * Set the action after each successful call. To be called once, before the first call
 	 * of the store.
 	 * @param action the action, which must be quick because the caller waits for it

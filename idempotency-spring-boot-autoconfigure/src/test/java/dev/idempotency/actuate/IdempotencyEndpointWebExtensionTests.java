@@ -63,16 +63,16 @@ class IdempotencyEndpointWebExtensionTests {
 	}
 
 	private static WebEndpointResponse<?> view(IdempotencyEndpointWebExtension endpoint, String view) {
-		return endpoint.view(SecurityContext.NONE, view, null, null, null, null);
+		return endpoint.view(SecurityContext.NONE, view, null, null, null, null, null);
 	}
 
 	private static WebEndpointResponse<?> evict(IdempotencyEndpointWebExtension endpoint, @Nullable Boolean force,
 			SecurityContext context) {
-		return endpoint.change("evict", "a", "b", force, null, null, null, null, null, null, context);
+		return endpoint.change("evict", "a", "b", force, null, null, null, null, null, null, null, context);
 	}
 
 	private static WebEndpointResponse<?> evictAll(IdempotencyEndpointWebExtension endpoint, SecurityContext context) {
-		return endpoint.change("evict-all", "a", null, null, null, null, null, false, null, null, context);
+		return endpoint.change("evict-all", "a", null, null, null, null, null, false, null, null, null, context);
 	}
 
 	@ParameterizedTest
@@ -80,7 +80,7 @@ class IdempotencyEndpointWebExtensionTests {
 	void storeWithoutRecordsIsNamed(String view) {
 		IdempotencyEndpointWebExtension endpoint = endpoint(new UnreliableStore(database.store()), Show.ALWAYS);
 		assertThat(view(endpoint, view).getStatus()).isEqualTo(501);
-		assertThat(((Problem) endpoint.overview().getBody()).error())
+		assertThat(((Problem) endpoint.overview(null).getBody()).error())
 			.contains("'unreliable' has no IdempotencyRecords");
 		assertThat(evict(endpoint, true, SecurityContext.NONE).getStatus()).isEqualTo(501);
 		assertThat(evictAll(endpoint, SecurityContext.NONE).getStatus()).isEqualTo(501);
@@ -90,7 +90,7 @@ class IdempotencyEndpointWebExtensionTests {
 	void storeWithoutRecordsFindsAKey() {
 		IdempotencyEndpointWebExtension endpoint = endpoint(new UnreliableStore(database.store()), Show.ALWAYS);
 		database.store().claim(TestDatabase.request(this.key));
-		assertThat(endpoint.view(SecurityContext.NONE, "record", this.key.scope(), this.key.value(), null, null)
+		assertThat(endpoint.view(SecurityContext.NONE, "record", this.key.scope(), this.key.value(), null, null, null)
 			.getStatus()).isEqualTo(200);
 	}
 
@@ -104,7 +104,8 @@ class IdempotencyEndpointWebExtensionTests {
 		store.fail(request, new Failure("Refused", "card 4711"));
 		IdempotencyEndpointWebExtension endpoint = (required != null) ? endpoint(store, Show.WHEN_AUTHORIZED, required)
 				: endpoint(store, Show.WHEN_AUTHORIZED);
-		RecordList list = (RecordList) endpoint.view(new User(name, role), "failed", null, null, null, null).getBody();
+		RecordList list = (RecordList) endpoint.view(new User(name, role), "failed", null, null, null, null, null)
+			.getBody();
 		RecordDescriptor record = list.records().get(0);
 		assertThat(record.error().type()).isEqualTo("Refused");
 		assertThat(record.error().message()).isEqualTo(shown ? "card 4711" : null);

@@ -57,14 +57,14 @@ class IdempotencyStoreHealthIndicatorTests {
 
 	@Test
 	void storeThatAnswersIsUp() {
-		Health health = new IdempotencyStoreHealthIndicator(database::store).health();
+		Health health = new IdempotencyStoreHealthIndicator(() -> Map.of("jdbc", database.store())).health();
 		assertThat(health.getStatus()).isEqualTo(Status.UP);
 		assertThat(health.getDetails()).isEqualTo(Map.of("store", "jdbc", "circuit", StoreCircuit.State.CLOSED));
 	}
 
 	@Test
 	void storeWithoutItsDatabaseIsDown() {
-		Health health = new IdempotencyStoreHealthIndicator(gone::store).health();
+		Health health = new IdempotencyStoreHealthIndicator(() -> Map.of("jdbc", gone.store())).health();
 		assertThat(health.getStatus()).isEqualTo(Status.DOWN);
 		assertThat(health.getDetails()).containsEntry("store", "jdbc").containsKey("error");
 	}
@@ -73,7 +73,8 @@ class IdempotencyStoreHealthIndicatorTests {
 	@Tag("promise-14")
 	void openCircuitIsDownWithItsReasonAlthoughAPingWouldSucceed() {
 		UnreliableStore store = new UnreliableStore(database.store());
-		IdempotencyStoreHealthIndicator indicator = new IdempotencyStoreHealthIndicator(() -> store);
+		IdempotencyStoreHealthIndicator indicator = new IdempotencyStoreHealthIndicator(
+				() -> Map.of(store.name(), store));
 		CircuitBreaker breaker = CircuitBreaker.of("store",
 				CircuitBreakerConfig.custom().slidingWindowSize(5).minimumNumberOfCalls(5).build());
 		IdempotencyTemplate template = new IdempotencyTemplate(store, new Settings(null, false,
@@ -109,8 +110,8 @@ class IdempotencyStoreHealthIndicatorTests {
 	@Tag("promise-14")
 	void openCircuitWithoutCallsIsUpWhenTheStoreAnswers() {
 		UnreliableStore store = new UnreliableStore(database.store());
-		IdempotencyStoreHealthIndicator indicator = new IdempotencyStoreHealthIndicator(() -> store,
-				Duration.ofMillis(200));
+		IdempotencyStoreHealthIndicator indicator = new IdempotencyStoreHealthIndicator(
+				() -> Map.of(store.name(), store), Duration.ofMillis(200));
 		CircuitBreaker breaker = CircuitBreaker.of("store",
 				CircuitBreakerConfig.custom().slidingWindowSize(5).minimumNumberOfCalls(5).build());
 		IdempotencyTemplate template = new IdempotencyTemplate(store, new Settings(null, false,
@@ -139,7 +140,8 @@ class IdempotencyStoreHealthIndicatorTests {
 	void storeWithoutItsTableIsDown() {
 		try (TestDatabase empty = TestDatabase.create()) {
 			empty.jdbc().execute("DROP TABLE " + TestDatabase.TABLE);
-			assertThat(new IdempotencyStoreHealthIndicator(empty::store).health().getStatus()).isEqualTo(Status.DOWN);
+			assertThat(new IdempotencyStoreHealthIndicator(() -> Map.of("jdbc", empty.store())).health().getStatus())
+				.isEqualTo(Status.DOWN);
 		}
 	}
 

@@ -27,7 +27,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 class AutoConfigurationsTests {
 
 	private static final Set<String> WITHOUT_DEFAULT = Set.of("idempotency.jdbc.data-source",
-			"idempotency.jdbc.transaction-manager", "idempotency.outbox.kafka-template", "idempotency.store.type");
+			"idempotency.jdbc.transaction-manager", "idempotency.outbox.kafka-template",
+			"idempotency.redis.connection-factory", "idempotency.store.type", "idempotency.stores");
 
 	@ParameterizedTest
 	@MethodSource

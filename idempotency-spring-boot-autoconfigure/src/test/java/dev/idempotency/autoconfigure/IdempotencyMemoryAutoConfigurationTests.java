@@ -10,7 +10,6 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
 
-import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
@@ -81,7 +80,8 @@ class IdempotencyMemoryAutoConfigurationTests {
 	@Test
 	void cleanupJobIsPresentWhenEnabled() {
 		this.runner.withPropertyValues("idempotency.cleanup.enabled=true")
-			.run((context) -> assertThat(context).hasSingleBean(CleanupJob.class));
+			.run((context) -> assertThat(context)
+				.satisfies((started) -> assertThat(started.getBean(StoreCleanup.class).jobs()).hasSize(1)));
 	}
 
 	@Test

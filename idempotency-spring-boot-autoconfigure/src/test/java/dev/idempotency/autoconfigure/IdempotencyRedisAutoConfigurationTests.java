@@ -30,7 +30,6 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
-import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.redis.RedisIdempotencyStore;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
@@ -133,7 +132,8 @@ class IdempotencyRedisAutoConfigurationTests {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TwoFactories.class));
 		assertThat(analysis.getDescription()).isEqualTo(
 				"There are several RedisConnectionFactory beans for the idempotency store: [firstFactory, secondFactory].");
-		assertThat(analysis.getAction()).isEqualTo("Mark one of them as @Primary.");
+		assertThat(analysis.getAction())
+			.isEqualTo("Set 'idempotency.redis.connection-factory' to one of them, or mark one as @Primary.");
 	}
 
 	@Test
@@ -197,7 +197,7 @@ class IdempotencyRedisAutoConfigurationTests {
 		this.runner.withPropertyValues("idempotency.cleanup.enabled=true").run((context) -> {
 			assertThat(context.getBean(IdempotencyStoreHealthIndicator.class).health().getStatus())
 				.isEqualTo(Status.UP);
-			assertThat(context).doesNotHaveBean(CleanupJob.class);
+			assertThat(context.getBean(StoreCleanup.class).jobs()).isEmpty();
 		});
 	}
 

@@ -31,7 +31,6 @@ import org.springframework.transaction.annotation.Transactional;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
-import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreTransactionManager;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.Layout;
@@ -344,7 +343,7 @@ class JdbcStartupTests {
 	void applicationStoreJoinsTransactionsOfItsOwnDataSource(Class<?> configuration) {
 		this.runner.withUserConfiguration(configuration).run((context) -> {
 			IdempotencyTemplate template = context.getBean(IdempotencyTemplate.class);
-			assertThat(context.getBean(StoreTransactionManager.class).manager())
+			assertThat(context.getBean(IdempotencyTemplate.class).transactionManager())
 				.isSameAs(context.getBean("secondManager"));
 			assertThat(template
 				.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL), new TextCodec(),

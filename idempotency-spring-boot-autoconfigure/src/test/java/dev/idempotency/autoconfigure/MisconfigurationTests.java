@@ -24,7 +24,6 @@ import org.springframework.transaction.support.DefaultTransactionStatus;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
-import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreTransactionManager;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.test.Contexts;
 import dev.idempotency.test.Logs;
@@ -74,21 +73,21 @@ class MisconfigurationTests {
 	void namedTransactionManagerIsUsed() {
 		this.runner.withUserConfiguration(TwoManagers.class)
 			.withPropertyValues("idempotency.jdbc.transaction-manager=two")
-			.run((context) -> assertThat(context.getBean(StoreTransactionManager.class).manager())
+			.run((context) -> assertThat(context.getBean(IdempotencyTemplate.class).transactionManager())
 				.isSameAs(context.getBean("two")));
 	}
 
 	@Test
 	void transactionManagerOfAProxyOfTheDataSourceIsFound() {
 		this.runner.withUserConfiguration(ProxiedManager.class)
-			.run((context) -> assertThat(context.getBean(StoreTransactionManager.class).manager())
+			.run((context) -> assertThat(context.getBean(IdempotencyTemplate.class).transactionManager())
 				.isSameAs(context.getBean("proxied")));
 	}
 
 	@Test
 	void transactionManagerWithoutABoundConnectionIsNotUsed() {
 		this.runner.withUserConfiguration(UnboundManager.class)
-			.run((context) -> assertThat(context.getBean(StoreTransactionManager.class).manager()).isNull());
+			.run((context) -> assertThat(context.getBean(IdempotencyTemplate.class).transactionManager()).isNull());
 	}
 
 	@Test

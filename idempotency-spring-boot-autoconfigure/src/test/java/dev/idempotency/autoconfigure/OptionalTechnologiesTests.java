@@ -24,13 +24,13 @@ import dev.idempotency.actuate.IdempotencyEndpointWebExtension;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
 import dev.idempotency.actuate.OutboxEndpoint;
 import dev.idempotency.actuate.OutboxEndpointWebExtension;
-import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jackson.JacksonSerialization;
 import dev.idempotency.micrometer.MicrometerIdempotencyListener;
 import dev.idempotency.micrometer.MicrometerOutboxListener;
 import dev.idempotency.micrometer.ObservationTags;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.slf4j.MdcOperationContext;
+import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.Serialization;
 import dev.idempotency.test.Contexts;
@@ -190,12 +190,12 @@ class OptionalTechnologiesTests {
 	@Test
 	void cleanupJobIsPresentWhenEnabled() {
 		this.runner.withPropertyValues("idempotency.cleanup.enabled=true")
-			.run((context) -> assertThat(context.getBean(CleanupJob.class).isRunning()).isTrue());
+			.run((context) -> assertThat(context.getBean(StoreCleanup.class).isRunning()).isTrue());
 	}
 
 	@Test
 	void cleanupCanBeDisabled() {
-		this.runner.run((context) -> assertThat(context).doesNotHaveBean(CleanupJob.class));
+		this.runner.run((context) -> assertThat(context).doesNotHaveBean(StoreCleanup.class));
 	}
 
 	@Test
@@ -204,7 +204,7 @@ class OptionalTechnologiesTests {
 			.without(DataSourceAutoConfiguration.class, DataSourceTransactionManagerAutoConfiguration.class,
 					JdbcTemplateAutoConfiguration.class, FlywayAutoConfiguration.class)
 			.withClassLoader(new FilteredClassLoader("org.springframework.jdbc"))
-			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean("jdbcIdempotencyStore"));
+			.run((context) -> assertThat(context).hasNotFailed().doesNotHaveBean(IdempotencyStore.class));
 	}
 
 	static class UsersSerialization {

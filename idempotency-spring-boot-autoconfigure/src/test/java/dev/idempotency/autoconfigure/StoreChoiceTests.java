@@ -107,7 +107,7 @@ class StoreChoiceTests {
 	void twoCandidatesAreRefusedBeforeTheMigration() {
 		FailureAnalysis analysis = failure(this.both);
 		assertThat(analysis.getDescription()).isEqualTo(
-				"There are two candidates for the idempotency store: a DataSource and a RedisConnectionFactory.");
+				"There are several candidates for the idempotency store: a DataSource and a RedisConnectionFactory.");
 		assertThat(analysis.getAction()).isEqualTo("Set 'idempotency.store.type' to 'jdbc' or 'redis'.");
 		assertThat(tables()).isZero();
 	}
@@ -193,7 +193,7 @@ class StoreChoiceTests {
 		Contexts.all()
 			.withClassLoader(new FilteredClassLoader(missing))
 			.run((context) -> assertThat(context).hasSingleBean(JdbcIdempotencyStore.class)
-				.doesNotHaveBean(StoreCandidates.REDIS));
+				.doesNotHaveBean("redisIdempotencyStoreFactory"));
 	}
 
 	@Test

@@ -52,8 +52,8 @@ final class EffectOperation {
 		this.database = database;
 		this.jdbc = new JdbcTemplate(database.pool());
 		this.template = new IdempotencyTemplate(database.store(),
-				new Settings(manager, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, List.of(this.listener),
-						List.of(), maximumResultSize));
+				new Settings(null, manager, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE,
+						List.of(this.listener), List.of(), maximumResultSize));
 	}
 
 	static TestDatabase createDatabase() {

@@ -64,7 +64,7 @@ class ResultSizeTests {
 
 	private IdempotencyTemplate template(IdempotencyStore store) {
 		return new IdempotencyTemplate(store,
-				new Settings(new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED,
+				new Settings(null, new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED,
 						CompletionCache.NONE, List.of(this.listener), List.of(), DataSize.ofBytes(LARGE.length() - 1)));
 	}
 

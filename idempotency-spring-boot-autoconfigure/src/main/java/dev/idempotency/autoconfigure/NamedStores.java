@@ -1,0 +1,61 @@
+package dev.idempotency.autoconfigure;
+
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.beans.factory.support.AutowireCandidateQualifier;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.beans.factory.support.RootBeanDefinition;
+import org.springframework.context.EnvironmentAware;
+import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
+import org.springframework.core.env.Environment;
+import org.springframework.core.type.AnnotationMetadata;
+
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyTemplate;
+
+/**
+ * Registers a store and a template for each name in {@code idempotency.stores}. They are
+ * injected only where a {@link Qualifier @Qualifier} has the name, so that the beans of
+ * the default store stay the only ones of their types.
+ */
+final class NamedStores implements ImportBeanDefinitionRegistrar, EnvironmentAware {
+
+	private static final String STORE = "IdempotencyStore";
+
+	private static final String TEMPLATE = "IdempotencyTemplate";
+
+	private StoreNames names = StoreNames.NONE;
+
+	static String storeBean(String name) {
+		return name + STORE;
+	}
+
+	static String templateBean(String name) {
+		return name + TEMPLATE;
+	}
+
+	@Override
+	public void setEnvironment(Environment environment) {
+		this.names = StoreNames.of(environment);
+	}
+
+	@Override
+	public void registerBeanDefinitions(AnnotationMetadata metadata, BeanDefinitionRegistry registry) {
+		for (String name : this.names.names()) {
+			registry.registerBeanDefinition(storeBean(name), definition(IdempotencyStore.class, "createStore", name));
+			registry.registerBeanDefinition(templateBean(name),
+					definition(IdempotencyTemplate.class, "createTemplate", name));
+		}
+	}
+
+	private static RootBeanDefinition definition(Class<?> type, String method, String name) {
+		RootBeanDefinition definition = new RootBeanDefinition(type);
+		definition.setFactoryBeanName(StoreRegistry.BEAN);
+		definition.setFactoryMethodName(method);
+		definition.getConstructorArgumentValues().addGenericArgumentValue(name);
+		definition.setDefaultCandidate(false);
+		definition.addQualifier(new AutowireCandidateQualifier(Qualifier.class, name));
+		definition.setDestroyMethodName("(inferred)");
+		return definition;
+	}
+
+}

@@ -1,0 +1,80 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.List;
+
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.core.env.Environment;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Redis;
+import dev.idempotency.redis.RedisIdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
+
+/**
+ * Creates Redis stores.
+ */
+final class RedisStoreFactory implements IdempotencyStoreFactory {
+
+	static final String TYPE = "redis";
+
+	private final ListableBeanFactory beanFactory;
+
+	private final Environment environment;
+
+	RedisStoreFactory(ListableBeanFactory beanFactory, Environment environment) {
+		this.beanFactory = beanFactory;
+		this.environment = environment;
+	}
+
+	@Override
+	public String type() {
+		return TYPE;
+	}
+
+	@Override
+	public String candidate() {
+		return "a RedisConnectionFactory";
+	}
+
+	@Override
+	public IdempotencyStore create(Definition definition) {
+		Redis redis = definition.redis();
+		RedisConnectionFactory factory = find(redis, definition.property("redis.connection-factory"));
+		if (!(factory instanceof LettuceConnectionFactory lettuce)) {
+			throw new IdempotencyConfigurationException(
+					"The Redis idempotency store requires Lettuce, but the RedisConnectionFactory bean is a "
+							+ factory.getClass().getSimpleName() + ".",
+					"Set 'spring.data.redis.client-type' to 'lettuce', or declare a LettuceConnectionFactory bean.");
+		}
+		// WAIT needs a separate connection, and the client of a master/replica
+		// setup has no single address for it.
+		if (redis.replicas() > 0 && Binder.get(this.environment)
+			.bind("spring.data.redis.masterreplica.nodes", Bindable.listOf(String.class))
+			.isBound()) {
+			throw new IdempotencyConfigurationException(
+					"'" + definition.property("redis.replicas")
+							+ "' cannot be combined with 'spring.data.redis.masterreplica.nodes'.",
+					"Remove '" + definition.property("redis.replicas") + "', or use Sentinel or a cluster.");
+		}
+		return new RedisIdempotencyStore(lettuce, redis.keyPrefix(), redis.replicas(), definition.timeout());
+	}
+
+	private RedisConnectionFactory find(Redis redis, String property) {
+		if (redis.connectionFactory() != null) {
+			return Database.named(this.beanFactory, redis.connectionFactory(), RedisConnectionFactory.class, property);
+		}
+		RedisConnectionFactory factory = this.beanFactory.getBeanProvider(RedisConnectionFactory.class).getIfUnique();
+		if (factory == null) {
+			throw new IdempotencyConfigurationException(
+					"There are several RedisConnectionFactory beans for the idempotency store: "
+							+ List.of(this.beanFactory.getBeanNamesForType(RedisConnectionFactory.class)) + ".",
+					"Set '" + property + "' to one of them, or mark one as @Primary.");
+		}
+		return factory;
+	}
+
+}

@@ -1,0 +1,77 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.core.env.Environment;
+
+import dev.idempotency.IdempotencyConfigurationException;
+
+/**
+ * The stores that the properties define, for decisions before there are beans.
+ *
+ * @param names the names of the stores of {@code idempotency.stores}
+ * @param types the types that properties name
+ * @param automatic whether a store has no type, so that it is the only candidate
+ */
+record StoreNames(Set<String> names, Set<String> types, boolean automatic) {
+
+	static final StoreNames NONE = new StoreNames(Set.of(), Set.of(), true);
+
+	/**
+	 * The name of the store that listeners use unless they name another one.
+	 */
+	static final String DEFAULT = "default";
+
+	private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9-]{0,39}");
+
+	static StoreNames of(Environment environment) {
+		Binder binder = Binder.get(environment);
+		Map<String, Named> stores = binder.bind("idempotency.stores", Bindable.mapOf(String.class, Named.class))
+			.orElseGet(Map::of);
+		stores.keySet().forEach(StoreNames::check);
+		Named defaultStore = binder.bind("idempotency.store", Named.class).orElseGet(() -> new Named(null));
+		List<Named> all = Stream.concat(Stream.of(defaultStore), stores.values().stream()).toList();
+		Set<String> types = all.stream().map(Named::type).filter(Objects::nonNull).collect(Collectors.toSet());
+		return new StoreNames(stores.keySet(), types, all.stream().anyMatch((store) -> store.type() == null));
+	}
+
+	/**
+	 * Whether a store may have a type.
+	 * @param type the type
+	 * @param candidate whether the type is selected automatically
+	 * @return whether a property names it or may leave it to the candidates
+	 */
+	boolean mayHave(String type, boolean candidate) {
+		return (candidate && this.automatic)
+				|| this.types.stream().anyMatch((named) -> StoreSelection.isSame(type, named));
+	}
+
+	private static void check(String name) {
+		if (name.equals(DEFAULT) || !NAME.matcher(name).matches()) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.stores' contains the name '" + name + "'"
+							+ (name.equals(DEFAULT) ? ", which stands for the store of 'idempotency.store.*'." : "."),
+					"Choose a name of at most 40 letters, digits and hyphens that begins with a letter and is not '"
+							+ DEFAULT + "'.");
+		}
+	}
+
+	/**
+	 * The part of the settings of a store that is read here.
+	 *
+	 * @param type the type
+	 */
+	record Named(@Nullable String type) {
+
+	}
+
+}

@@ -1,0 +1,198 @@
+package dev.idempotency.autoconfigure;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.transaction.PlatformTransactionManager;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreCaches;
+import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreCircuits;
+import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreTransactions;
+import dev.idempotency.autoconfigure.IdempotencyProperties.NamedStore;
+import dev.idempotency.autoconfigure.IdempotencyProperties.OnEvictionPolicy;
+import dev.idempotency.autoconfigure.IdempotencyProperties.OnUnavailable;
+import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.CompletionCache;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.OperationContext;
+import dev.idempotency.template.StoreCircuit;
+
+/**
+ * Creates the default store, the stores of {@code idempotency.stores}, and a template for
+ * each, and finds the template that a listener uses.
+ */
+final class StoreRegistry {
+
+	static final String BEAN = "idempotencyStoreRegistry";
+
+	private final ConfigurableListableBeanFactory beanFactory;
+
+	private final IdempotencyProperties properties;
+
+	StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyProperties properties) {
+		this.beanFactory = beanFactory;
+		this.properties = properties;
+	}
+
+	/**
+	 * Create a store.
+	 * @param name its name
+	 * @return the store
+	 */
+	IdempotencyStore createStore(String name) {
+		Definition definition = definition(name);
+		NamedStore named = this.properties.stores().get(name);
+		IdempotencyStoreFactory factory = (named != null)
+				? selection().select(named.type(), definition.property("type"))
+				: selection().select(this.properties.store().type(), definition.property("store.type"));
+		return factory.create(definition);
+	}
+
+	/**
+	 * Create the template of a named store.
+	 * @param name the name of the store
+	 * @return the template
+	 */
+	IdempotencyTemplate createTemplate(String name) {
+		return createTemplate(name, this.beanFactory.getBean(NamedStores.storeBean(name), IdempotencyStore.class),
+				circuits().create(name), caches().create());
+	}
+
+	/**
+	 * Create the template of a store.
+	 * @param name the name of the store
+	 * @param store the store
+	 * @param circuit the circuit breaker around the store
+	 * @param cache the local cache of its completed keys
+	 * @return the template
+	 */
+	IdempotencyTemplate createTemplate(String name, IdempotencyStore store, StoreCircuit circuit,
+			CompletionCache cache) {
+		return new IdempotencyTemplate(store,
+				new Settings(name.equals(StoreNames.DEFAULT) ? null : name, transactionManager(name, store),
+						onUnavailable(name) == OnUnavailable.PROCESS, circuit, cache,
+						this.beanFactory.getBeanProvider(IdempotencyListener.class).orderedStream().toList(),
+						this.beanFactory.getBeanProvider(OperationContext.class).orderedStream().toList(),
+						this.properties.result().maximumSize()));
+	}
+
+	private @Nullable PlatformTransactionManager transactionManager(String name, IdempotencyStore store) {
+		StoreTransactions transactions = this.beanFactory.getBeanProvider(StoreTransactions.class).getIfAvailable();
+		return (transactions != null) ? transactions.find(store, definition(name)) : null;
+	}
+
+	private StoreCircuits circuits() {
+		return this.beanFactory.getBeanProvider(StoreCircuits.class)
+			.getIfAvailable(() -> (name) -> StoreCircuit.ALWAYS_CLOSED);
+	}
+
+	private StoreCaches caches() {
+		return this.beanFactory.getBeanProvider(StoreCaches.class).getIfAvailable(() -> () -> CompletionCache.NONE);
+	}
+
+	/**
+	 * Return the templates of the default store and of the named stores.
+	 * @return the templates by the names of their stores; without the default store if
+	 * there is none
+	 */
+	Map<String, IdempotencyTemplate> templates() {
+		Map<String, IdempotencyTemplate> templates = new LinkedHashMap<>();
+		IdempotencyTemplate defaultTemplate = this.beanFactory.getBeanProvider(IdempotencyTemplate.class)
+			.getIfAvailable();
+		if (defaultTemplate != null) {
+			templates.put(StoreNames.DEFAULT, defaultTemplate);
+		}
+		this.properties.stores()
+			.keySet()
+			.forEach((name) -> templates.put(name,
+					this.beanFactory.getBean(NamedStores.templateBean(name), IdempotencyTemplate.class)));
+		requireDistinctNames(templates);
+		return templates;
+	}
+
+	private static void requireDistinctNames(Map<String, IdempotencyTemplate> templates) {
+		IdempotencyTemplate first = templates.get(StoreNames.DEFAULT);
+		if (first != null && templates.containsKey(first.name())) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.stores' contains the name '" + first.name()
+							+ "', which is the name of the default store in meters and messages.",
+					"Choose another name.");
+		}
+	}
+
+	/**
+	 * Find the template that a listener uses.
+	 * @param name the name that the listener specifies: empty, the name of a store, or
+	 * the name of an {@link IdempotencyTemplate} bean of the application
+	 * @param listener the name of the listener, for messages
+	 * @return the template
+	 */
+	IdempotencyTemplate template(String name, String listener) {
+		if (this.properties.stores().containsKey(name)) {
+			return this.beanFactory.getBean(NamedStores.templateBean(name), IdempotencyTemplate.class);
+		}
+		return (name.isEmpty() || name.equals(StoreNames.DEFAULT)) ? defaultTemplate() : bean(name, listener);
+	}
+
+	/**
+	 * Return the maximum duration of a call to a store.
+	 * @param name the name that a listener specifies
+	 * @return the timeout; that of the default store for a template of the application
+	 */
+	Duration timeout(String name) {
+		return definition(this.properties.stores().containsKey(name) ? name : StoreNames.DEFAULT).timeout();
+	}
+
+	private IdempotencyTemplate defaultTemplate() {
+		IdempotencyTemplate template = this.beanFactory.getBeanProvider(IdempotencyTemplate.class).getIfAvailable();
+		if (template == null) {
+			throw selection().missing(this.properties.store().type(), "idempotency.store.type");
+		}
+		return template;
+	}
+
+	private IdempotencyTemplate bean(String name, String listener) {
+		if (!this.beanFactory.containsBean(name) || !this.beanFactory.isTypeMatch(name, IdempotencyTemplate.class)) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + listener + " uses the store '" + name + "', which does not exist.",
+					"Define 'idempotency.stores." + name
+							+ ".type', or set 'store' of @Idempotent to one of these names: " + templates().keySet()
+							+ ".");
+		}
+		return this.beanFactory.getBean(name, IdempotencyTemplate.class);
+	}
+
+	private StoreSelection selection() {
+		return new StoreSelection(
+				this.beanFactory.getBeanProvider(IdempotencyStoreFactory.class).orderedStream().toList(),
+				this.beanFactory.getBeanProvider(StoreRequirement.class).orderedStream().toList());
+	}
+
+	private Definition definition(String name) {
+		NamedStore named = this.properties.stores().get(name);
+		Duration timeout = this.properties.store().timeout();
+		return (named != null)
+				? new Definition(name, "idempotency.stores." + name,
+						Objects.requireNonNullElse(named.timeout(), timeout), named.jdbc(), named.redis())
+				: new Definition(name, "idempotency", timeout, this.properties.jdbc(), this.properties.redis());
+	}
+
+	OnEvictionPolicy onEvictionPolicy(String name) {
+		return definition(name).redis().onEvictionPolicy();
+	}
+
+	private OnUnavailable onUnavailable(String name) {
+		NamedStore named = this.properties.stores().get(name);
+		OnUnavailable byDefault = this.properties.store().onUnavailable();
+		return (named != null) ? Objects.requireNonNullElse(named.onUnavailable(), byDefault) : byDefault;
+	}
+
+}

@@ -1,0 +1,95 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyConfigurationException;
+
+/**
+ * Selects the type of a store: the type that a property names, else the only candidate.
+ *
+ * @param factories the types that are available
+ * @param requirements the requirements of the types of this library
+ */
+record StoreSelection(List<IdempotencyStoreFactory> factories, List<StoreRequirement> requirements) {
+
+	/**
+	 * Select the type of a store.
+	 * @param type the type that the property names, {@code null} if it is not set
+	 * @param property the name of the property
+	 * @return the factory of the type
+	 * @throws IdempotencyConfigurationException if there is no such type, or if there are
+	 * several candidates or none
+	 */
+	IdempotencyStoreFactory select(@Nullable String type, String property) {
+		if (type != null) {
+			return this.factories.stream()
+				.filter((factory) -> isSame(factory.type(), type))
+				.findFirst()
+				.orElseThrow(() -> missing(type, property));
+		}
+		List<IdempotencyStoreFactory> candidates = this.factories.stream()
+			.filter((factory) -> factory.candidate() != null)
+			.toList();
+		if (candidates.size() > 1) {
+			throw new IdempotencyConfigurationException(
+					"There are several candidates for the idempotency store: "
+							+ join(candidates.stream().map(IdempotencyStoreFactory::candidate), " and ") + ".",
+					"Set '" + property + "' to "
+							+ join(candidates.stream().map((factory) -> "'" + factory.type() + "'"), " or ") + ".");
+		}
+		if (candidates.isEmpty()) {
+			throw missing(null, property);
+		}
+		return candidates.get(0);
+	}
+
+	/**
+	 * Explain why there is no store.
+	 * @param type the type that the property names, {@code null} if it is not set
+	 * @param property the name of the property
+	 * @return the explanation
+	 */
+	IdempotencyConfigurationException missing(@Nullable String type, String property) {
+		if (type == null) {
+			return new IdempotencyConfigurationException(
+					"The application has idempotent listeners, but no idempotency store.",
+					join(this.requirements.stream().map(StoreRequirement::action), "; or ")
+							+ "; or declare an IdempotencyStore bean.");
+		}
+		return this.requirements.stream()
+			.filter((requirement) -> isSame(requirement.type(), type))
+			.findFirst()
+			.map((found) -> new IdempotencyConfigurationException(
+					"'" + property + "' is '" + found.type() + "', but " + found.missing() + ".", found.action() + "."))
+			.orElseGet(() -> new IdempotencyConfigurationException(
+					"'" + property + "' is '" + type + "', but there is no such type of store.",
+					"Set '" + property + "' to one of these types: " + types() + "."));
+	}
+
+	private String types() {
+		return join(Stream
+			.concat(this.factories.stream().map(IdempotencyStoreFactory::type),
+					this.requirements.stream().map(StoreRequirement::type))
+			.distinct()
+			.sorted(), ", ");
+	}
+
+	private static String join(Stream<? extends @Nullable String> parts, String separator) {
+		return parts.collect(Collectors.joining(separator));
+	}
+
+	// As the binder of Spring Boot does: an environment variable has no hyphens.
+	static boolean isSame(String type, String named) {
+		return canonical(type).equals(canonical(named));
+	}
+
+	private static String canonical(String type) {
+		return type.replaceAll("[-_]", "").toLowerCase(Locale.ROOT);
+	}
+
+}
