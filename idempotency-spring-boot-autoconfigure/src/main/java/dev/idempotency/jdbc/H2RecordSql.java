@@ -50,6 +50,13 @@ final class H2RecordSql {
 			  DATEDIFF(MILLISECOND, i.n, r.lease_until) AS left_ms
 			FROM %2$s JOIN %1$s r ON r.id = i.id WHERE NOT %3$s""";
 
+	private static final String LOOK_UP = """
+			SELECT CASE WHEN %3$s OR %4$s THEN 'A' ELSE r.state END AS outcome,
+			  CASE WHEN %4$s OR NOT %3$s THEN r.fence ELSE r.fence + 1 END AS fence,
+			  CASE WHEN %4$s OR NOT %3$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END AS attempt,
+			  r.fingerprint, r.result, DATEDIFF(MILLISECOND, i.n, r.lease_until) AS left_ms
+			FROM %2$s JOIN %1$s r ON r.id = i.id""";
+
 	private static final String TAKE = """
 			SELECT id, 'A' AS outcome, fence, attempt FROM FINAL TABLE (
 			  MERGE INTO %1$s r USING %2$s ON r.id = i.id
@@ -168,7 +175,7 @@ final class H2RecordSql {
 		String now = "CURRENT_TIMESTAMP";
 		return new RecordSql(table, now).add(Name.INSERT, INSERT.formatted(table))
 			.add(Name.CLAIM, claim(table, REQUEST))
-			.add(Name.LOOK_UP, FIND_TAKEN.formatted(table, REQUEST, CLAIMABLE))
+			.add(Name.LOOK_UP, LOOK_UP.formatted(table, REQUEST, FREE, OWN))
 			.add(Name.CLAIM_ALL, claim(table, REQUESTS))
 			.add(Name.COMPLETE, COMPLETE.formatted(table))
 			.add(Name.COMPLETE_ALL,

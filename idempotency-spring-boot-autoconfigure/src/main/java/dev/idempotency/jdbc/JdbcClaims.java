@@ -93,15 +93,16 @@ final class JdbcClaims {
 	}
 
 	/**
-	 * Read a record that is not free.
+	 * Read the answer to a claim.
 	 * @param connection the connection
 	 * @param request the key
-	 * @return the claim, empty if the key is free
+	 * @return the answer
 	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
-	Optional<Claim> lookUp(Connection connection, ClaimRequest request) throws SQLException {
+	Claim lookUp(Connection connection, ClaimRequest request) throws SQLException {
 		return this.sql.get(Name.LOOK_UP)
-			.first(connection, Parameters.of(request).with("state", "P"), (row) -> claim(row, request));
+			.first(connection, Parameters.of(request).with("state", "P"), (row) -> claim(row, request))
+			.orElse(new Claim.Acquired(1, 1));
 	}
 
 	private Claim claim(Connection connection, ClaimRequest request, Parameters parameters) throws SQLException {

@@ -313,7 +313,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public Optional<Claim> lookUp(ClaimRequest request) {
+	public Claim lookUp(ClaimRequest request) {
 		return this.executor.autonomous(this.timeout, (connection) -> this.claims.lookUp(connection, request));
 	}
 

@@ -69,6 +69,14 @@ final class PostgresRecordSql {
 			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token) i
 			WHERE r.id = :id AND NOT (%2$s OR %3$s)""";
 
+	private static final String LOOK_UP = """
+			SELECT CASE WHEN %2$s OR %3$s THEN 'A' ELSE r.state::text END AS outcome,
+			  CASE WHEN %3$s OR NOT %2$s THEN r.fence ELSE r.fence + 1 END AS fence,
+			  CASE WHEN %3$s OR NOT %2$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END AS attempt,
+			  r.fingerprint, r.result,
+			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint AS left_ms
+			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token) i WHERE r.id = :id""";
+
 	private static final String CLAIM = """
 			WITH i AS MATERIALIZED (
 			  SELECT :id::uuid AS id, :scope::text AS scope, :key::text AS key, :state::text::"char" AS state, :token::uuid AS token,
@@ -361,7 +369,7 @@ final class PostgresRecordSql {
 					CLAIM.formatted(table, CLAIMABLE, TAKE_OVER))
 			.add(Name.INSERT_ALL, INSERT_ALL.formatted(table, batchWait, FREE, OWN.formatted("i")))
 			.add(Name.CLAIM_ALL, CLAIM_ALL.formatted(table, batchWait, CLAIMABLE, TAKE_OVER))
-			.add(Name.LOOK_UP, READ.formatted(table, FREE, OWN.formatted("i")))
+			.add(Name.LOOK_UP, LOOK_UP.formatted(table, FREE, OWN.formatted("i")))
 			.add(Name.COMPLETE, COMPLETE.formatted(table))
 			.add(Name.COMPLETE_ALL, held(COMPLETE_HELD, table, batchWait, "result", "bytea", "'P', 'C'"))
 			.add(Name.FAIL, FAIL.formatted(table))

@@ -160,8 +160,8 @@ final class RecordSql {
 		READ,
 
 		/**
-		 * Reads a record that is not free. Columns as for {@link #CLAIM}. Present in
-		 * every database.
+		 * Reads a record. Columns as for {@link #CLAIM}: a free record has the outcome
+		 * {@code A}, and the fence and attempt of the next claim.
 		 */
 		LOOK_UP,
 

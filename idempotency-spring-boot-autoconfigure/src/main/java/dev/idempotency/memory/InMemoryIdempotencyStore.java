@@ -68,38 +68,32 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 
 	@Override
 	public Claim claim(ClaimRequest request) {
-		return atomically(request, (entry, now) -> {
-			if (entry == null) {
-				return acquired(Entry.claimed(request, 1, 1, now, now));
-			}
-			if (entry.state() == State.COMPLETED && entry.isExpired(now)) {
-				return acquired(Entry.claimed(request, entry.fence() + 1, 1, entry.createdAt(), now));
-			}
-			if (entry.isInProgress() && entry.isOwnedBy(request)) {
-				return acquired(Entry.claimed(request, entry.fence(), entry.attempt(), entry.createdAt(), now));
-			}
-			if (entry.state() != State.COMPLETED && !entry.isLive(now)) {
-				return acquired(Entry.claimed(request, entry.fence() + 1, entry.attempt() + 1, entry.createdAt(), now));
-			}
-			return new Step<>(entry, refused(entry, request, now));
-		});
-	}
-
-	private static Claim refused(Entry entry, ClaimRequest request, Instant now) {
-		if (Fingerprint.differs(request.key(), entry.fingerprint(), request.fingerprint())) {
-			return new Claim.Mismatch();
-		}
-		return (entry.state() == State.COMPLETED) ? new Claim.Completed(copy(entry.result()))
-				: new Claim.InProgress(Duration.between(now, entry.claimedUntil()));
+		return atomically(request, (entry, now) -> claimed(entry, request, now));
 	}
 
 	@Override
-	public Optional<Claim> lookUp(ClaimRequest request) {
-		Instant now = this.clock.instant();
-		return Optional.ofNullable(this.entries.get(request.key()))
-			.filter((entry) -> (entry.state() == State.COMPLETED) ? !entry.isExpired(now)
-					: entry.isLive(now) && !entry.isOwnedBy(request))
-			.map((entry) -> refused(entry, request, now));
+	public Claim lookUp(ClaimRequest request) {
+		return claimed(this.entries.get(request.key()), request, this.clock.instant()).answer();
+	}
+
+	private static Step<Claim> claimed(@Nullable Entry entry, ClaimRequest request, Instant now) {
+		if (entry == null) {
+			return acquired(Entry.claimed(request, 1, 1, now, now));
+		}
+		if (entry.state() == State.COMPLETED && entry.isExpired(now)) {
+			return acquired(Entry.claimed(request, entry.fence() + 1, 1, entry.createdAt(), now));
+		}
+		if (entry.isInProgress() && entry.isOwnedBy(request)) {
+			return acquired(Entry.claimed(request, entry.fence(), entry.attempt(), entry.createdAt(), now));
+		}
+		if (entry.state() != State.COMPLETED && !entry.isLive(now)) {
+			return acquired(Entry.claimed(request, entry.fence() + 1, entry.attempt() + 1, entry.createdAt(), now));
+		}
+		if (Fingerprint.differs(request.key(), entry.fingerprint(), request.fingerprint())) {
+			return new Step<>(entry, new Claim.Mismatch());
+		}
+		return new Step<>(entry, (entry.state() == State.COMPLETED) ? new Claim.Completed(copy(entry.result()))
+				: new Claim.InProgress(Duration.between(now, entry.claimedUntil())));
 	}
 
 	private static Step<Claim> acquired(Entry entry) {

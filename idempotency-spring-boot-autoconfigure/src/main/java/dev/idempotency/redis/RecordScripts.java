@@ -92,8 +92,10 @@ record RecordScripts(String prefix) {
 
 	// KEYS[1] the record; ARGV as for CLAIM
 	private static final Script LOOK_UP = script(TAKEN + """
+			  if own then return string.format('A%.0f %.0f', fence, attempt) end
+			  return string.format('A%.0f %.0f', fence + 1, attempt + 1)
 			end
-			return ''
+			return 'A1 1'
 			""");
 
 	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key

@@ -165,9 +165,8 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	}
 
 	@Override
-	public Optional<Claim> lookUp(ClaimRequest request) {
-		byte[] reply = this.connections.run(this.scripts.lookUp(request));
-		return (reply.length > 0) ? Optional.of(Replies.claim(request, reply)) : Optional.empty();
+	public Claim lookUp(ClaimRequest request) {
+		return Replies.claim(request, this.connections.run(this.scripts.lookUp(request)));
 	}
 
 	@Override

@@ -240,15 +240,14 @@ public interface IdempotencyStore {
 	}
 
 	/**
-	 * Answer a claim of a key that is not free, without claiming it: the key is
-	 * completed, or another owner has a live claim. Nothing is changed, and a concurrent
-	 * transaction is not waited for. It is the first step of a claim while the keys of
-	 * this store move to another one.
+	 * Return the answer that {@link #claim} would give, without claiming the key. Nothing
+	 * is changed, and a concurrent transaction is not waited for. It is the first step of
+	 * a claim while the keys of this store move to another one.
 	 * @param request the request
-	 * @return the answer that {@link #claim} would give, empty if the caller would
-	 * acquire the key
+	 * @return the answer; if the caller would acquire the key, the fencing token and the
+	 * attempt that it would get
 	 */
-	Optional<Claim> lookUp(ClaimRequest request);
+	Claim lookUp(ClaimRequest request);
 
 	/**
 	 * Look up the record of a key without changing it.

@@ -1,7 +1,5 @@
 package dev.idempotency.contract;
 
-import java.util.Optional;
-
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -16,30 +14,35 @@ import dev.idempotency.store.IdempotencyRecord;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Look-ups of keys that are not free, for claims of another store.
+ * The answer to a claim without the claim, for claims of another store.
  */
 interface LookUpContract extends StoreContract {
 
 	@Test
-	default void absentKeyHasNoAnswer() {
-		assertThat(lookUp(Requests.newKey(), null)).isEmpty();
+	default void absentKeyWouldBeAcquired() {
+		IdempotencyKey key = Requests.newKey();
+		assertThat(lookUp(key, null)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(store().find(key)).isEmpty();
 	}
 
 	@ParameterizedTest
 	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = { "LIVE", "COMPLETED" })
-	default void freeKeyHasNoAnswer(Known known) {
+	@Tag("promise-4")
+	default void freeKeyWouldBeAcquiredLikeByAClaim(Known known) {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key);
-		assertThat(lookUp(key, null)).isEmpty();
+		Claim answer = lookUp(key, null);
+		assertThat(answer).isEqualTo(Requests.acquire(store(), Requests.request(key)));
 	}
 
 	@Test
-	default void keyAfterItsRetentionHasNoAnswer() {
+	default void keyAfterItsRetentionWouldBeAcquired() {
 		ClaimRequest owner = Requests.request(Requests.newKey(), lease(), retention());
 		Requests.acquire(store(), owner);
 		store().complete(owner, null);
 		letPass(retention());
-		assertThat(lookUp(owner.key(), null)).isEmpty();
+		Claim answer = lookUp(owner.key(), null);
+		assertThat(answer).isEqualTo(Requests.acquire(store(), Requests.request(owner.key())));
 	}
 
 	@Test
@@ -48,24 +51,23 @@ interface LookUpContract extends StoreContract {
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		Requests.acquire(store(), owner);
 		store().complete(owner, new byte[] { 1, 2 });
-		assertThat(lookUp(owner.key(), null)).get()
-			.isInstanceOfSatisfying(Claim.Completed.class,
-					(completed) -> assertThat(completed.result()).containsExactly(1, 2));
+		assertThat(lookUp(owner.key(), null)).isInstanceOfSatisfying(Claim.Completed.class,
+				(completed) -> assertThat(completed.result()).containsExactly(1, 2));
 	}
 
 	@Test
 	@Tag("promise-2")
 	default void liveClaimHasTheRestOfItsLease() {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
-		assertThat(lookUp(owner.key(), null)).get()
-			.isInstanceOfSatisfying(Claim.InProgress.class,
-					(claim) -> assertThat(claim.retryAfter()).isPositive().isLessThanOrEqualTo(Requests.LEASE));
+		assertThat(lookUp(owner.key(), null)).isInstanceOfSatisfying(Claim.InProgress.class,
+				(claim) -> assertThat(claim.retryAfter()).isPositive().isLessThanOrEqualTo(Requests.LEASE));
 	}
 
 	@Test
-	default void ownClaimHasNoAnswer() {
-		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
-		assertThat(store().lookUp(owner)).isEmpty();
+	default void ownClaimWouldBeAcquiredAgain() {
+		ClaimRequest owner = Requests.request(Requests.newKey());
+		Claim.Acquired acquired = Requests.acquire(store(), owner);
+		assertThat(store().lookUp(owner)).isEqualTo(acquired);
 	}
 
 	@ParameterizedTest
@@ -74,8 +76,8 @@ interface LookUpContract extends StoreContract {
 	default void lookUpComparesTheContent(Known known) {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key, "a");
-		assertThat(lookUp(key, "b")).contains(new Claim.Mismatch());
-		assertThat(lookUp(key, "a")).get().isNotInstanceOf(Claim.Mismatch.class);
+		assertThat(lookUp(key, "b")).isEqualTo(new Claim.Mismatch());
+		assertThat(lookUp(key, "a")).isNotInstanceOf(Claim.Mismatch.class);
 	}
 
 	@ParameterizedTest
@@ -88,7 +90,7 @@ interface LookUpContract extends StoreContract {
 		assertUnchanged(key, before);
 	}
 
-	private Optional<Claim> lookUp(IdempotencyKey key, @Nullable String content) {
+	private Claim lookUp(IdempotencyKey key, @Nullable String content) {
 		return store().lookUp(Requests.request(key, content, Requests.LEASE, Requests.RETENTION));
 	}
 

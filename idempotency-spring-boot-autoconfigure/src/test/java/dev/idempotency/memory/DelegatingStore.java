@@ -83,7 +83,7 @@ class DelegatingStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Optional<Claim> lookUp(ClaimRequest request) {
+	public Claim lookUp(ClaimRequest request) {
 		return this.healthy.lookUp(request);
 	}
 

@@ -323,7 +323,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Optional<Claim> lookUp(ClaimRequest request) {
+	public Claim lookUp(ClaimRequest request) {
 		return this.store.lookUp(request);
 	}
 
