@@ -30,6 +30,7 @@ import org.springframework.kafka.core.DefaultKafkaProducerFactory;
 import dev.idempotency.outbox.OutboxPublisher.FailureKind;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.test.Kafka;
+import dev.idempotency.test.RecordedProducers;
 import dev.idempotency.test.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -88,6 +89,8 @@ class KafkaOutboxPublisherTests {
 				"metadata.max.age.ms", 100);
 		DefaultKafkaProducerFactory<String, String> factory = new DefaultKafkaProducerFactory<>(settings,
 				new StringSerializer(), new StringSerializer());
+		RecordedProducers producers = new RecordedProducers();
+		producers.record(factory);
 		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(factory, SEND_TIMEOUT, Set.of());
 		byte[] key = IntStream.range(0, 100)
 			.mapToObj((i) -> ("key" + i).getBytes())
@@ -98,9 +101,12 @@ class KafkaOutboxPublisherTests {
 		assertThat(publisher.publish(row(key, "first"))).succeedsWithin(SEND_TIMEOUT);
 		try (Admin admin = Admin.create(settings); Producer<String, String> producer = factory.createProducer()) {
 			admin.createPartitions(Map.of(this.topic, NewPartitions.increaseTo(GROWN))).all().get();
-			Awaitility.await().until(() -> producer.partitionsFor(this.topic).size() == GROWN);
-			// The producer of the relay refreshes its metadata, too.
-			Thread.sleep(1000);
+			// That of the relay, and the one above.
+			assertThat(producers.opened()).hasSize(2);
+			Awaitility.await()
+				.until(() -> producers.opened()
+					.stream()
+					.allMatch((one) -> one.partitionsFor(this.topic).size() == GROWN));
 			assertThat(publisher.publish(row(key, "second"))).succeedsWithin(SEND_TIMEOUT);
 			assertThat(published(publisher, "no key")).succeedsWithin(SEND_TIMEOUT);
 			assertThat(publisher.publish(row(key, "third"))).succeedsWithin(SEND_TIMEOUT);
