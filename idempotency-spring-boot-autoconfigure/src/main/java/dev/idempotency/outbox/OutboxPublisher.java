@@ -71,6 +71,13 @@ public interface OutboxPublisher {
 	}
 
 	/**
+	 * The relay has stopped, after its last round. It is perhaps started again later, and
+	 * then begins a round: resources that are released now are acquired again.
+	 */
+	default void relayStopped() {
+	}
+
+	/**
 	 * Classify a failure.
 	 * @param error the exception with which a result of {@link #publish} has completed
 	 * @return the kind of the failure

@@ -101,10 +101,19 @@ public final class OutboxRelay extends OutboxLoop {
 		return this.worker.round((rows) -> true);
 	}
 
-	// Ends when a round finds no message of before the stop, when the broker or the
-	// database is unavailable, or at the timeout. Other relays publish later messages.
 	@Override
 	void finish() {
+		try {
+			publishSentMessages();
+		}
+		finally {
+			this.worker.stopped();
+		}
+	}
+
+	// Ends when a round finds no message of before the stop, when the broker or the
+	// database is unavailable, or at the timeout. Other relays publish later messages.
+	private void publishSentMessages() {
 		long stop = System.nanoTime();
 		boolean more = true;
 		while (more && left(stop).compareTo(Duration.ZERO) > 0) {
@@ -258,6 +267,10 @@ public final class OutboxRelay extends OutboxLoop {
 			return pauseAfter(round, start);
 		}
 
+		void stopped() {
+			this.publisher.relayStopped();
+		}
+
 		private Duration pauseWithoutMessages(long start) {
 			if (this.outage.isOfBroker()) {
 				// The messages are excluded or held by another relay, so the broker
@@ -381,6 +394,11 @@ public final class OutboxRelay extends OutboxLoop {
 			// The first thread may have skipped messages behind those of this round.
 			this.relay.run();
 			return UNTIL_WOKEN;
+		}
+
+		@Override
+		void finish() {
+			this.worker.stopped();
 		}
 
 	}

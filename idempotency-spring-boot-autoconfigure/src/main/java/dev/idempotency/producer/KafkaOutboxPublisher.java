@@ -4,10 +4,12 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -64,7 +66,7 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	// Why no producer could be created for the round.
 	private @Nullable RuntimeException failure;
 
-	private @Nullable KafkaOutboxPublisher other;
+	private final List<KafkaOutboxPublisher> others = new CopyOnWriteArrayList<>();
 
 	// Written by the threads of the relay and of the producer.
 	private volatile boolean broken;
@@ -136,8 +138,11 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	@Override
 	public OutboxPublisher another() {
 		KafkaOutboxPublisher other = new KafkaOutboxPublisher(this.factory, this.sendTimeout, this.keyHeaders,
-				this.number + 1);
-		this.other = other;
+				this.number + this.others.size() + 1);
+		this.others.add(other);
+		if (this.producer.isDestroyed()) {
+			other.destroy();
+		}
 		return other;
 	}
 
@@ -173,6 +178,11 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	@Override
 	public void resultsOverdue() {
 		this.broken = true;
+	}
+
+	@Override
+	public void relayStopped() {
+		this.producer.close();
 	}
 
 	private ProducerRecord<byte[], byte[]> record(OutboxRow row) {
@@ -250,9 +260,7 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	@Override
 	public void destroy() {
 		this.producer.destroy();
-		if (this.other != null) {
-			this.other.destroy();
-		}
+		this.others.forEach(KafkaOutboxPublisher::destroy);
 	}
 
 }

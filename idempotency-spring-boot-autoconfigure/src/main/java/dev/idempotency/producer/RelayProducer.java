@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 import org.apache.commons.logging.Log;
@@ -17,6 +18,7 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.core.ProducerFactory;
+import org.springframework.util.Assert;
 import org.springframework.util.StringUtils;
 
 /**
@@ -60,8 +62,11 @@ final class RelayProducer {
 
 	private int batchSize;
 
-	// Written by the thread of the relay, read by that of the producer.
+	// Written by the thread of the relay and by the one that closes the context, read by
+	// that of the producer.
 	private volatile @Nullable Open open;
+
+	private volatile boolean destroyed;
 
 	RelayProducer(ProducerFactory<?, ?> application, Duration sendTimeout, int number) {
 		this.application = application;
@@ -136,11 +141,20 @@ final class RelayProducer {
 
 	Producer<byte[], byte[]> get() {
 		Open current = this.open;
-		if (current == null) {
-			current = Open.of(this.configuration, this.application.getListeners());
-			this.open = current;
-		}
-		return current.producer();
+		return ((current != null) ? current : open()).producer();
+	}
+
+	private synchronized Open open() {
+		Assert.state(!this.destroyed, "The publisher of the outbox is closed");
+		Open opened = Open.of(this.configuration, this.application.getListeners());
+		this.open = opened;
+		return opened;
+	}
+
+	private synchronized @Nullable Open takeOpen() {
+		Open taken = this.open;
+		this.open = null;
+		return taken;
 	}
 
 	/**
@@ -190,18 +204,34 @@ final class RelayProducer {
 		}
 	}
 
-	void destroy() {
+	/**
+	 * Close the producer. The next message opens another one.
+	 */
+	void close() {
 		close(CLOSE_TIMEOUT);
+	}
+
+	/**
+	 * Close the producer for good.
+	 */
+	void destroy() {
+		synchronized (this) {
+			this.destroyed = true;
+		}
+		close(CLOSE_TIMEOUT);
+	}
+
+	boolean isDestroyed() {
+		return this.destroyed;
 	}
 
 	// An interceptor may block the thread of the producer, for which close() would wait
 	// without a limit. The first thing that close() does is to stop that thread.
 	private void close(Duration timeout) {
-		Open closing = this.open;
+		Open closing = takeOpen();
 		if (closing == null) {
 			return;
 		}
-		this.open = null;
 		Thread thread = new Thread(() -> closing.close(timeout), "idempotency-outbox-producer-close");
 		thread.setDaemon(true);
 		thread.start();
@@ -231,15 +261,7 @@ final class RelayProducer {
 			Open open = new Open("not.managed.by.Spring." + configuration.get(ProducerConfig.CLIENT_ID_CONFIG),
 					new KafkaProducer<>(configuration, new ByteArraySerializer(), new ByteArraySerializer()),
 					listeners.stream().map(Open::untyped).toList());
-			open.listeners.forEach((listener) -> {
-				try {
-					listener.producerAdded(open.id, open.producer);
-				}
-				catch (RuntimeException ex) {
-					logger.warn("A listener of the ProducerFactory failed to add the producer of the outbox relay, "
-							+ "which publishes all the same. Fix the listener", ex);
-				}
-			});
+			open.notifyListeners((listener) -> listener.producerAdded(open.id, open.producer));
 			return open;
 		}
 
@@ -261,7 +283,21 @@ final class RelayProducer {
 
 		void close(Duration timeout) {
 			stop(timeout);
-			this.listeners.forEach((listener) -> listener.producerRemoved(this.id, this.producer));
+			notifyListeners((listener) -> listener.producerRemoved(this.id, this.producer));
+		}
+
+		private void notifyListeners(Consumer<ProducerFactory.Listener<byte[], byte[]>> event) {
+			for (ProducerFactory.Listener<byte[], byte[]> listener : this.listeners) {
+				try {
+					event.accept(listener);
+				}
+				catch (RuntimeException ex) {
+					logger.warn(
+							"The listener " + listener + " of the ProducerFactory threw an exception for the "
+									+ "producer of the outbox relay, which publishes all the same. Fix the listener",
+							ex);
+				}
+			}
 		}
 
 	}

@@ -54,6 +54,8 @@ class BacklogTests {
 
 	private final Set<String> threads = ConcurrentHashMap.newKeySet();
 
+	private final Queue<String> stopped = new ConcurrentLinkedQueue<>();
+
 	private final CountDownLatch both = new CountDownLatch(2);
 
 	private JdbcOutboxStore store;
@@ -92,7 +94,7 @@ class BacklogTests {
 
 	private void start(int threads, Duration pollInterval, Function<String, CompletionStage<?>> broker,
 			OutboxListener... listeners) {
-		this.relay = new OutboxRelay(this.store, new Publisher(broker),
+		this.relay = new OutboxRelay(this.store, new Publisher(broker, this.stopped),
 				new OutboxRelay.Settings(BATCH, pollInterval, LONG, 10, Duration.ofMillis(250), LONG, threads),
 				List.of(listeners));
 		this.relay.start();
@@ -232,6 +234,7 @@ class BacklogTests {
 		this.relay.stop();
 		assertThat(this.store.status().pending()).isZero();
 		awaitPublished(10 * BATCH);
+		assertThat(this.stopped).containsExactlyInAnyOrder("idempotency-outbox-relay", "idempotency-outbox-relay-2");
 	}
 
 	// Both threads send before the broker is unavailable.
@@ -268,11 +271,17 @@ class BacklogTests {
 	/**
 	 * A publisher that has others.
 	 */
-	private record Publisher(Function<String, CompletionStage<?>> broker) implements OutboxPublisher {
+	private record Publisher(Function<String, CompletionStage<?>> broker,
+			Queue<String> stopped) implements OutboxPublisher {
 
 		@Override
 		public OutboxPublisher another() {
-			return new Publisher(this.broker);
+			return new Publisher(this.broker, this.stopped);
+		}
+
+		@Override
+		public void relayStopped() {
+			this.stopped.add(Thread.currentThread().getName());
 		}
 
 		@Override

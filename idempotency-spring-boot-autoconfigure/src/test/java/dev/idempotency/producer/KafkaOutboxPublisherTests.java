@@ -26,10 +26,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.kafka.core.ABSwitchCluster;
 import org.springframework.kafka.core.DefaultKafkaProducerFactory;
+import org.springframework.kafka.core.ProducerFactory;
 
+import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxPublisher.FailureKind;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordedProducers;
 import dev.idempotency.test.Servers;
 
@@ -52,9 +55,17 @@ class KafkaOutboxPublisherTests {
 	private final DefaultKafkaProducerFactory<String, String> factory = new DefaultKafkaProducerFactory<>(
 			Map.of("bootstrap.servers", NOWHERE), new StringSerializer(), new StringSerializer());
 
+	private final RecordedProducers producers = new RecordedProducers();
+
 	@AfterEach
 	void close() {
 		this.factory.destroy();
+	}
+
+	private KafkaOutboxPublisher connected() {
+		this.factory.setBootstrapServersSupplier(() -> Servers.kafka().getBrokersAsString());
+		this.producers.record(this.factory);
+		return new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of());
 	}
 
 	private CompletionStage<?> published(KafkaOutboxPublisher publisher, String value) {
@@ -89,8 +100,7 @@ class KafkaOutboxPublisherTests {
 				"metadata.max.age.ms", 100);
 		DefaultKafkaProducerFactory<String, String> factory = new DefaultKafkaProducerFactory<>(settings,
 				new StringSerializer(), new StringSerializer());
-		RecordedProducers producers = new RecordedProducers();
-		producers.record(factory);
+		this.producers.record(factory);
 		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(factory, SEND_TIMEOUT, Set.of());
 		byte[] key = IntStream.range(0, 100)
 			.mapToObj((i) -> ("key" + i).getBytes())
@@ -102,9 +112,9 @@ class KafkaOutboxPublisherTests {
 		try (Admin admin = Admin.create(settings); Producer<String, String> producer = factory.createProducer()) {
 			admin.createPartitions(Map.of(this.topic, NewPartitions.increaseTo(GROWN))).all().get();
 			// That of the relay, and the one above.
-			assertThat(producers.opened()).hasSize(2);
+			assertThat(this.producers.opened()).hasSize(2);
 			Awaitility.await()
-				.until(() -> producers.opened()
+				.until(() -> this.producers.opened()
 					.stream()
 					.allMatch((one) -> one.partitionsFor(this.topic).size() == GROWN));
 			assertThat(publisher.publish(row(key, "second"))).succeedsWithin(SEND_TIMEOUT);
@@ -174,6 +184,58 @@ class KafkaOutboxPublisherTests {
 	}
 
 	@Test
+	void producersAreClosedAndOpenedAgainWhenTheRelayIsRestarted() {
+		KafkaOutboxPublisher publisher = connected();
+		assertThat(published(publisher, "first")).succeedsWithin(SEND_TIMEOUT);
+		publisher.relayStopped();
+		assertThat(this.producers.closed()).hasSize(1);
+		assertThat(published(publisher, "second")).succeedsWithin(SEND_TIMEOUT);
+		assertThat(this.producers.opened()).hasSize(2);
+		publisher.destroy();
+		assertThat(this.producers.closed()).containsExactlyElementsOf(this.producers.opened());
+	}
+
+	@Test
+	void allOtherPublishersAreClosedTogether() {
+		KafkaOutboxPublisher publisher = connected();
+		for (int i = 0; i < 2; i++) {
+			OutboxPublisher other = publisher.another();
+			other.beginRound();
+			assertThat(other.publish(row(null, "x"))).succeedsWithin(SEND_TIMEOUT);
+		}
+		publisher.destroy();
+		assertThat(this.producers.closed()).hasSize(2).containsExactlyElementsOf(this.producers.opened());
+	}
+
+	// A relay that did not stop in time may still send messages.
+	@Test
+	void closedPublisherOpensNoProducer() {
+		KafkaOutboxPublisher publisher = connected();
+		publisher.destroy();
+		OutboxPublisher other = publisher.another();
+		for (OutboxPublisher closed : List.of(publisher, other)) {
+			closed.beginRound();
+			assertThat(
+					closed.publish(row(null, "x")).handle((done, error) -> closed.kindOf(error)).toCompletableFuture())
+				.isCompletedWithValue(FailureKind.UNAVAILABLE);
+		}
+		assertThat(this.producers.opened()).isEmpty();
+	}
+
+	@Test
+	void failingListenerOfTheFactoryIsLoggedAndStopsNothing() {
+		this.factory.addListener(new FailingListener(this.topic));
+		try (Logs logs = Logs.about(this.topic)) {
+			KafkaOutboxPublisher publisher = connected();
+			assertThat(published(publisher, "x")).succeedsWithin(SEND_TIMEOUT);
+			assertThat(this.producers.opened()).hasSize(1);
+			publisher.destroy();
+			assertThat(this.producers.closed()).hasSize(1);
+			assertThat(logs.messages("WARN")).hasSize(2).allMatch((line) -> line.endsWith("Fix the listener"));
+		}
+	}
+
+	@Test
 	void partitionerOfTheApplicationPreventsThatMessagesWithOneKeyAreInFlightTogether() {
 		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of());
 		assertThat(publisher.maxBytesInFlight()).isEqualTo(2 * 1024 * 1024);
@@ -182,6 +244,25 @@ class KafkaOutboxPublisherTests {
 		this.factory.updateConfigs(Map.of("partitioner.ignore.keys", "true"));
 		this.factory.removeConfig("partitioner.class");
 		assertThat(new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of()).maxBytesInFlight()).isZero();
+	}
+
+	/**
+	 * A listener that throws exceptions.
+	 *
+	 * @param name its name in the log
+	 */
+	private record FailingListener(String name) implements ProducerFactory.Listener<String, String> {
+
+		@Override
+		public void producerAdded(String id, Producer<String, String> producer) {
+			throw new IllegalStateException("added");
+		}
+
+		@Override
+		public void producerRemoved(String id, Producer<String, String> producer) {
+			throw new IllegalStateException("removed");
+		}
+
 	}
 
 }
