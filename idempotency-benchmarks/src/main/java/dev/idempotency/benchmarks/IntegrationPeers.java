@@ -76,18 +76,13 @@ final class IntegrationPeers {
 	}
 
 	/**
-	 * With keys in PostgreSQL, each stored in a transaction of its own.
+	 * The flow of all peers.
 	 */
 	@EnableIntegration
-	static class Jdbc {
+	abstract static class Receiver {
 
 		@Bean
-		JdbcMetadataStore metadataStore(DataSource dataSource) {
-			return store(dataSource);
-		}
-
-		@Bean
-		IdempotentReceiverInterceptor idempotentReceiver(JdbcMetadataStore store) {
+		IdempotentReceiverInterceptor idempotentReceiver(ConcurrentMetadataStore store) {
 			return interceptor(store);
 		}
 
@@ -95,7 +90,23 @@ final class IntegrationPeers {
 		IntegrationFlow charging(ConcurrentKafkaListenerContainerFactory<Object, Object> containers,
 				@Value("${benchmark.topic}") String topic, @Value("${benchmark.partition-count}") int partitions,
 				Charges charges, IdempotentReceiverInterceptor interceptor) {
-			return flow(containers, topic, partitions, charges, interceptor);
+			return flow(containers, topic, partitions, charges, advice(interceptor));
+		}
+
+		Advice[] advice(IdempotentReceiverInterceptor interceptor) {
+			return new Advice[] { interceptor };
+		}
+
+	}
+
+	/**
+	 * With keys in PostgreSQL, each stored in a transaction of its own.
+	 */
+	static class Jdbc extends Receiver {
+
+		@Bean
+		JdbcMetadataStore metadataStore(DataSource dataSource) {
+			return store(dataSource);
 		}
 
 	}
@@ -103,25 +114,17 @@ final class IntegrationPeers {
 	/**
 	 * With keys in PostgreSQL, each stored in the transaction of the handler.
 	 */
-	@EnableIntegration
-	static class JdbcTransaction {
+	static class JdbcTransaction extends Jdbc {
 
-		@Bean
-		JdbcMetadataStore metadataStore(DataSource dataSource) {
-			return store(dataSource);
+		private final Advice transaction;
+
+		JdbcTransaction(TransactionManager transactions) {
+			this.transaction = new TransactionInterceptorBuilder(true).transactionManager(transactions).build();
 		}
 
-		@Bean
-		IdempotentReceiverInterceptor idempotentReceiver(JdbcMetadataStore store) {
-			return interceptor(store);
-		}
-
-		@Bean
-		IntegrationFlow charging(ConcurrentKafkaListenerContainerFactory<Object, Object> containers,
-				@Value("${benchmark.topic}") String topic, @Value("${benchmark.partition-count}") int partitions,
-				Charges charges, IdempotentReceiverInterceptor interceptor, TransactionManager transactions) {
-			Advice transaction = new TransactionInterceptorBuilder(true).transactionManager(transactions).build();
-			return flow(containers, topic, partitions, charges, transaction, interceptor);
+		@Override
+		Advice[] advice(IdempotentReceiverInterceptor interceptor) {
+			return new Advice[] { this.transaction, interceptor };
 		}
 
 	}
@@ -129,25 +132,12 @@ final class IntegrationPeers {
 	/**
 	 * With keys in Redis.
 	 */
-	@EnableIntegration
-	static class Redis {
+	static class Redis extends Receiver {
 
 		@Bean
 		RedisMetadataStore metadataStore(RedisConnectionFactory connections,
 				@Value("${benchmark.topic}") String topic) {
 			return new RedisMetadataStore(connections, topic);
-		}
-
-		@Bean
-		IdempotentReceiverInterceptor idempotentReceiver(RedisMetadataStore store) {
-			return interceptor(store);
-		}
-
-		@Bean
-		IntegrationFlow charging(ConcurrentKafkaListenerContainerFactory<Object, Object> containers,
-				@Value("${benchmark.topic}") String topic, @Value("${benchmark.partition-count}") int partitions,
-				Charges charges, IdempotentReceiverInterceptor interceptor) {
-			return flow(containers, topic, partitions, charges, interceptor);
 		}
 
 	}
