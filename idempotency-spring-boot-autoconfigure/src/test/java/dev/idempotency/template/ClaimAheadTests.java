@@ -3,8 +3,8 @@ package dev.idempotency.template;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
-import java.util.function.Consumer;
 
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -18,6 +18,7 @@ import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
@@ -46,10 +47,10 @@ class ClaimAheadTests {
 
 	private final RecordingListener listener = new RecordingListener();
 
-	private final RefusingCircuit circuit = new RefusingCircuit();
+	private final CircuitBreaker breaker = CircuitBreaker.ofDefaults("claim-ahead");
 
-	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new Settings(null, false, this.circuit, CompletionCache.NONE, List.of(this.listener), List.of()));
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store, new Settings(null, false,
+			new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(this.listener), List.of()));
 
 	private final IdempotentOperation first = operation(TestDatabase.newKey());
 
@@ -339,7 +340,7 @@ class ClaimAheadTests {
 	@Test
 	@Tag("promise-11")
 	void nothingIsClaimedAheadWhileTheCircuitIsOpen() {
-		deliver(this.first, this.second, () -> this.circuit.open = true);
+		deliver(this.first, this.second, this.breaker::transitionToOpenState);
 		assertThat(state(this.first)).isEqualTo(State.COMPLETED);
 		assertThat(this.records.find(this.second.key())).isEmpty();
 	}
@@ -354,36 +355,6 @@ class ClaimAheadTests {
 			assertThat(without.supportsClaimAhead()).isFalse();
 			assertThatIllegalStateException().isThrownBy(() -> without.claimAhead(() -> null));
 		}
-	}
-
-	/**
-	 * A circuit breaker that a test opens.
-	 */
-	private static final class RefusingCircuit implements StoreCircuit {
-
-		private volatile boolean open;
-
-		@Override
-		public boolean tryAcquirePermission() {
-			return !this.open;
-		}
-
-		@Override
-		public void releasePermission() {
-		}
-
-		@Override
-		public void onSuccess(Duration duration) {
-		}
-
-		@Override
-		public void onError(Duration duration, Throwable error) {
-		}
-
-		@Override
-		public void onStateChange(Consumer<StoreCircuit.State> consumer) {
-		}
-
 	}
 
 }
