@@ -55,9 +55,14 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param onUnavailable Treatment of records while the store is unavailable.
 	 * @param timeout Maximum duration of a call to the store after it has obtained a
 	 * connection. Should not exceed a fifth of the lease.
+	 * @param migrateFrom Name of the store whose keys move to this one. Claims ask that
+	 * store first.
+	 * @param dualWrite Whether the store of 'migrate-from' is written too, so that
+	 * instances that use only that store can run at the same time. Leased mode only.
 	 */
 	public record Store(@Nullable String type, @DefaultValue("wait") OnUnavailable onUnavailable,
-			@DefaultValue("2s") Duration timeout) {
+			@DefaultValue("2s") Duration timeout, @Nullable String migrateFrom,
+			@DefaultValue("false") boolean dualWrite) {
 
 	}
 
@@ -69,11 +74,16 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * to that of the default store.
 	 * @param timeout Maximum duration of a call to the store after it has obtained a
 	 * connection. Defaults to that of the default store.
+	 * @param migrateFrom Name of the store whose keys move to this one, 'default' for the
+	 * default store. Claims ask that store first.
+	 * @param dualWrite Whether the store of 'migrate-from' is written too, so that
+	 * instances that use only that store can run at the same time. Leased mode only.
 	 * @param jdbc Settings of a JDBC store.
 	 * @param redis Settings of a Redis store.
 	 */
 	public record NamedStore(@Nullable String type, @Nullable OnUnavailable onUnavailable, @Nullable Duration timeout,
-			@DefaultValue Jdbc jdbc, @DefaultValue Redis redis) {
+			@Nullable String migrateFrom, @DefaultValue("false") boolean dualWrite, @DefaultValue Jdbc jdbc,
+			@DefaultValue Redis redis) {
 
 	}
 

@@ -2,9 +2,15 @@ package dev.idempotency.autoconfigure;
 
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.function.Consumer;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -17,6 +23,7 @@ import dev.idempotency.autoconfigure.IdempotencyProperties.NamedStore;
 import dev.idempotency.autoconfigure.IdempotencyProperties.OnEvictionPolicy;
 import dev.idempotency.autoconfigure.IdempotencyProperties.OnUnavailable;
 import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
+import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.CompletionCache;
 import dev.idempotency.template.IdempotencyListener;
@@ -24,6 +31,7 @@ import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.OperationContext;
 import dev.idempotency.template.StoreCircuit;
+import dev.idempotency.template.StoreMigration;
 
 /**
  * Creates the default store, the stores of {@code idempotency.stores}, and a template for
@@ -32,6 +40,8 @@ import dev.idempotency.template.StoreCircuit;
 final class StoreRegistry {
 
 	static final String BEAN = "idempotencyStoreRegistry";
+
+	private static final Log logger = LogFactory.getLog(StoreRegistry.class);
 
 	private final ConfigurableListableBeanFactory beanFactory;
 
@@ -53,7 +63,52 @@ final class StoreRegistry {
 		IdempotencyStoreFactory factory = (named != null)
 				? selection().select(named.type(), definition.property("type"))
 				: selection().select(this.properties.store().type(), definition.property("store.type"));
-		return factory.create(definition);
+		IdempotencyStore store = factory.create(definition);
+		String source = (named != null) ? named.migrateFrom() : this.properties.store().migrateFrom();
+		boolean dualWrite = (named != null) ? named.dualWrite() : this.properties.store().dualWrite();
+		return (source != null) ? migrating(name, store, source, dualWrite) : store;
+	}
+
+	private IdempotencyStore migrating(String name, IdempotencyStore store, String from, boolean dualWrite) {
+		checkSource(name, from);
+		IdempotencyStore source = from.equals(StoreNames.DEFAULT)
+				? this.beanFactory.getBeanProvider(IdempotencyStore.class).getObject()
+				: this.beanFactory.getBean(NamedStores.storeBean(from), IdempotencyStore.class);
+		IdempotencyListener listener = IdempotencyListener
+			.all(this.beanFactory.getBeanProvider(IdempotencyListener.class).orderedStream().toList());
+		String target = name.equals(StoreNames.DEFAULT) ? store.name() : name;
+		String sourceName = from.equals(StoreNames.DEFAULT) ? source.name() : from;
+		Consumer<Claim> answered = (answer) -> listener.migrationAnswered(target, sourceName, answer);
+		logger.info("The keys of the idempotency store '" + sourceName + "' move to the store '" + target + "'. "
+				+ (dualWrite ? "Both stores are written. Listeners in mode AUTO use leased mode."
+						: "Instances that use only the store '" + sourceName + "' must not run at the same time."));
+		return dualWrite ? StoreMigration.withDualWrite(source, store, answered)
+				: StoreMigration.of(source, store, answered);
+	}
+
+	private void checkSource(String name, String from) {
+		Set<String> chain = new LinkedHashSet<>(List.of(name));
+		for (String next = from; next != null; next = migrateFrom(next)) {
+			boolean known = next.equals(StoreNames.DEFAULT) || this.properties.stores().containsKey(next);
+			if (!known || !chain.add(next)) {
+				throw new IdempotencyConfigurationException(
+						"The store '" + name + "' migrates from the store '" + from + "', "
+								+ (known ? "which migrates from it: " + chain : "but there is no store '" + next + "'")
+								+ ".",
+						"Set '" + migrateProperty(name) + "' to the name of another store in "
+								+ "'idempotency.stores', or to '" + StoreNames.DEFAULT + "'.");
+			}
+		}
+	}
+
+	private static String migrateProperty(String name) {
+		return name.equals(StoreNames.DEFAULT) ? "idempotency.store.migrate-from"
+				: "idempotency.stores." + name + ".migrate-from";
+	}
+
+	private @Nullable String migrateFrom(String name) {
+		NamedStore named = this.properties.stores().get(name);
+		return (named != null) ? named.migrateFrom() : this.properties.store().migrateFrom();
 	}
 
 	/**
@@ -86,7 +141,7 @@ final class StoreRegistry {
 
 	private @Nullable PlatformTransactionManager transactionManager(String name, IdempotencyStore store) {
 		StoreTransactions transactions = this.beanFactory.getBeanProvider(StoreTransactions.class).getIfAvailable();
-		return (transactions != null) ? transactions.find(store, definition(name)) : null;
+		return (transactions != null) ? transactions.find(StoreMigration.target(store), definition(name)) : null;
 	}
 
 	private StoreCircuits circuits() {

@@ -12,6 +12,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -118,6 +119,16 @@ public interface IdempotencyListener {
 	 * is none
 	 */
 	default void cleanupEnded(String table, Duration duration, Duration backlogAge) {
+	}
+
+	/**
+	 * Called when a store whose keys move to another one has answered a claim: the key is
+	 * completed there, another owner has it, or it stands for other content.
+	 * @param store the name of the store to which the keys move
+	 * @param source the name of the store that has answered
+	 * @param answer the answer
+	 */
+	default void migrationAnswered(String store, String source, Claim answer) {
 	}
 
 	/**

@@ -10,6 +10,7 @@ import org.apache.commons.logging.LogFactory;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
@@ -82,6 +83,11 @@ final class IdempotencyListeners implements IdempotencyListener {
 	@Override
 	public void evictionChecked(String store, boolean possible) {
 		callEach((listener) -> listener.evictionChecked(store, possible));
+	}
+
+	@Override
+	public void migrationAnswered(String store, String source, Claim answer) {
+		callEach((listener) -> listener.migrationAnswered(store, source, answer));
 	}
 
 	private void callEach(Consumer<IdempotencyListener> callback) {

@@ -1,0 +1,41 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+
+import dev.idempotency.contract.TransactionalIdempotencyStoreContract;
+import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.store.TransactionalIdempotencyStore;
+import dev.idempotency.test.TestDatabase;
+
+/**
+ * The contract of a {@link StoreMigration} from an in-memory store to a table.
+ */
+class StoreMigrationContractTests extends TransactionalIdempotencyStoreContract {
+
+	// It is not closed: jqwik runs a part of the tests and does not close the
+	// resources of Jupiter.
+	private static final TestDatabase database = TestDatabase.create();
+
+	private static final TransactionalIdempotencyStore store = (TransactionalIdempotencyStore) StoreMigration
+		.of(new InMemoryIdempotencyStore(), database.store(), (answer) -> {
+		});
+
+	@Override
+	public TransactionalIdempotencyStore store() {
+		return store;
+	}
+
+	@Override
+	public Duration competition() {
+		return Duration.ofSeconds(1);
+	}
+
+	@Override
+	public PlatformTransactionManager transactionManager() {
+		return new JdbcTransactionManager(database.pool());
+	}
+
+}

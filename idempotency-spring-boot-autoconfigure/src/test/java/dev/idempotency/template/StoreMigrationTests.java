@@ -1,0 +1,185 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.UnreliableStore;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link StoreMigration}. The stores are named by the instances that use them:
+ * only the source, both, both with dual writes, or only the target.
+ */
+class StoreMigrationTests {
+
+	private static final Failure FAILURE = new Failure("java.io.IOException", null);
+
+	private final List<Claim> answers = new ArrayList<>();
+
+	private final IdempotencyStore source = new InMemoryIdempotencyStore();
+
+	private final IdempotencyStore healthyTarget = new InMemoryIdempotencyStore();
+
+	private final UnreliableStore target = new UnreliableStore(this.healthyTarget);
+
+	private final IdempotencyStore migrating = StoreMigration.of(this.source, this.target, this.answers::add);
+
+	private final IdempotencyStore dual = StoreMigration.withDualWrite(this.source, this.target, this.answers::add);
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	StoreMigrationTests() {
+		this.target.showRecords();
+	}
+
+	private ClaimRequest request() {
+		return TestDatabase.request(this.key);
+	}
+
+	private ClaimRequest acquire(IdempotencyStore store) {
+		ClaimRequest request = request();
+		assertThat(store.claim(request)).isInstanceOf(Claim.Acquired.class);
+		return request;
+	}
+
+	private int fence(IdempotencyStore store, ClaimRequest request) {
+		return ((Claim.Acquired) store.claim(request)).fence();
+	}
+
+	@Test
+	@Tag("promise-3")
+	void keyThatTheSourceHasCompletedIsADuplicateAndCounted() {
+		this.source.complete(acquire(this.source), new byte[] { 1 });
+		for (IdempotencyStore store : List.of(this.migrating, this.dual)) {
+			assertThat(store.claim(request())).isInstanceOfSatisfying(Claim.Completed.class,
+					(completed) -> assertThat(completed.result()).containsExactly(1));
+		}
+		assertThat(this.answers).hasSize(2);
+		assertThat(this.target.find(this.key)).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-2")
+	void keyThatAnOwnerHoldsInTheSourceIsInProgress() {
+		acquire(this.source);
+		assertThat(this.migrating.claim(request())).isInstanceOf(Claim.InProgress.class);
+		assertThat(this.dual.claim(request())).isInstanceOf(Claim.InProgress.class);
+	}
+
+	@Test
+	void newKeyIsWrittenToTheTargetOnly() {
+		ClaimRequest request = acquire(this.migrating);
+		assertThat(this.migrating.complete(request, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(this.source.find(this.key)).isEmpty();
+		assertThat(this.target.claim(request())).isInstanceOf(Claim.Completed.class);
+		assertThat(this.answers).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-3")
+	void keyOfADualWriteIsADuplicateForAllInstances() {
+		this.dual.complete(acquire(this.dual), new byte[] { 1 });
+		for (IdempotencyStore store : List.of(this.source, this.dual, this.migrating, this.target)) {
+			assertThat(store.claim(request())).isInstanceOf(Claim.Completed.class);
+		}
+	}
+
+	@Test
+	@Tag("promise-2")
+	void claimOfADualWriteExcludesAllInstances() {
+		ClaimRequest owner = acquire(this.dual);
+		for (IdempotencyStore store : List.of(this.source, this.dual, this.migrating, this.target)) {
+			assertThat(store.claim(request())).isInstanceOf(Claim.InProgress.class);
+		}
+		assertThat(this.dual.release(owner)).isEqualTo(Settlement.SETTLED);
+		assertThat(this.source.find(this.key)).get().extracting("state").isEqualTo(State.FAILED);
+		assertThat(this.target.find(this.key)).get().extracting("state").isEqualTo(State.FAILED);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void keyThatTheTargetRefusesIsReleasedInTheSource() {
+		acquire(this.target);
+		assertThat(this.dual.claim(request())).isInstanceOf(Claim.InProgress.class);
+		assertThat(this.source.find(this.key)).get().extracting("state").isEqualTo(State.FAILED);
+		assertThat(this.dual.claimAll(List.of(request()))).hasOnlyElementsOfType(Claim.InProgress.class);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void fenceGrowsFromTheSourceOverBothStepsToTheTarget() {
+		List<Integer> fences = new ArrayList<>();
+		for (IdempotencyStore store : List.of(this.source, this.source, this.dual, this.source, this.dual,
+				this.migrating, this.dual, this.migrating, this.target, this.migrating)) {
+			ClaimRequest request = request();
+			fences.add(fence(store, request));
+			assertThat(store.fail(request, FAILURE)).isEqualTo(Settlement.SETTLED);
+		}
+		assertThat(fences).isSorted().doesNotHaveDuplicates();
+	}
+
+	@Test
+	@Tag("promise-4")
+	void fenceOfAKeyThatFailedInTheSourceGrows() {
+		this.source.fail(acquire(this.source), FAILURE);
+		ClaimRequest request = request();
+		assertThat(this.migrating.claim(request)).isEqualTo(new Claim.Acquired(2, 2));
+		assertThat(this.migrating.claim(request)).isEqualTo(new Claim.Acquired(2, 2));
+		this.migrating.fail(request, FAILURE);
+		assertThat(this.target.claim(request())).isEqualTo(new Claim.Acquired(3, 3));
+	}
+
+	@Test
+	@Tag("promise-6")
+	void completionThatOnlyTheSourceHasIsRepeatedUnderTheLeaseOfTheTarget() {
+		ClaimRequest owner = acquire(this.dual);
+		this.target.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(RuntimeException.class).isThrownBy(() -> this.dual.complete(owner, new byte[] { 1 }));
+		assertThat(this.source.claim(request())).isInstanceOf(Claim.Completed.class);
+		assertThat(this.dual.renew(owner)).isEqualTo(Settlement.SETTLED);
+		this.target.recoverFrom(StoreCall.COMPLETE);
+		assertThat(this.dual.complete(owner, new byte[] { 1 })).isEqualTo(Settlement.SETTLED);
+		assertThat(this.target.claim(request())).isInstanceOf(Claim.Completed.class);
+	}
+
+	@Test
+	@Tag("promise-4")
+	void ownerThatHasLostTheSourceIsRefused() {
+		ClaimRequest owner = TestDatabase.request(this.key, Duration.ofMillis(1));
+		assertThat(this.dual.claim(owner)).isInstanceOf(Claim.Acquired.class);
+		await().until(() -> this.source.claim(request()) instanceof Claim.Acquired);
+		assertThat(this.dual.renew(owner)).isEqualTo(Settlement.LOST);
+		assertThat(this.dual.completeAll(List.of(new Completion(owner, null)))).containsExactly(Settlement.LOST);
+	}
+
+	@Test
+	@Tag("promise-3")
+	void completionThatTheTargetHasForgottenIsWrittenAgain() {
+		ClaimRequest owner = acquire(this.dual);
+		this.healthyTarget.records().orElseThrow().evict(this.key, true);
+		assertThat(this.dual.renew(owner)).isEqualTo(Settlement.FORGOTTEN);
+		assertThat(this.dual.restore(owner, new Claim.Acquired(1, 1))).isEqualTo(Settlement.SETTLED);
+		this.healthyTarget.records().orElseThrow().evict(this.key, true);
+		assertThat(this.dual.complete(owner, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(this.target.claim(request())).isInstanceOf(Claim.Completed.class);
+	}
+
+}
