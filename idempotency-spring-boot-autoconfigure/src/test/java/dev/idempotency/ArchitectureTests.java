@@ -58,11 +58,11 @@ class ArchitectureTests {
 
 			// The outbox is the SPI of the stores for outbox messages.
 			classes().that()
-				.resideInAnyPackage(ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".memory..")
+				.resideInAnyPackage(ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".dynamodb..", ROOT + ".memory..")
 				.should()
 				.onlyDependOnClassesThat(JavaClass.Predicates.resideOutsideOfPackage(ROOT + "..")
 					.or(JavaClass.Predicates.resideInAnyPackage(ROOT, ROOT + ".store", ROOT + ".outbox",
-							ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".memory.."))),
+							ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".dynamodb..", ROOT + ".memory.."))),
 
 			noClasses().that()
 				.resideInAnyPackage(ROOT, ROOT + ".store", ROOT + ".template", ROOT + ".outbox", ROOT + ".cleanup")
@@ -71,10 +71,10 @@ class ArchitectureTests {
 				.resideInAnyPackage("org.springframework.boot..", "org.springframework.kafka..",
 						"org.springframework.jdbc..", "org.springframework.data..", "org.springframework.aop..",
 						"io.micrometer..", "org.flywaydb..", "io.github.resilience4j..", "io.lettuce..",
-						"com.github.benmanes..", "org.slf4j..", ROOT + ".listener..", ROOT + ".jackson..",
-						ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".memory..", ROOT + ".micrometer..",
-						ROOT + ".actuate..", ROOT + ".autoconfigure..", ROOT + ".resilience4j..", ROOT + ".caffeine..",
-						ROOT + ".slf4j..", ROOT + ".producer.."),
+						"software.amazon..", "com.github.benmanes..", "org.slf4j..", ROOT + ".listener..",
+						ROOT + ".jackson..", ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".dynamodb..",
+						ROOT + ".memory..", ROOT + ".micrometer..", ROOT + ".actuate..", ROOT + ".autoconfigure..",
+						ROOT + ".resilience4j..", ROOT + ".caffeine..", ROOT + ".slf4j..", ROOT + ".producer.."),
 
 			slices().matching(ROOT
 					+ ".(listener|producer|jackson|jdbc|redis|dynamodb|memory|micrometer|actuate|resilience4j|caffeine|slf4j)..")

@@ -63,8 +63,9 @@ interface ClaimContract extends StoreContract {
 	@Tag("promise-4")
 	default void takeOverHasTheNextAttemptAndALargerFence() {
 		IdempotencyKey key = Requests.newKey();
-		Claim.Acquired first = Requests.acquire(store(), Requests.request(key, lease()));
-		letPass(lease());
+		ClaimRequest owner = Requests.request(key, lease());
+		Claim.Acquired first = Requests.acquire(store(), owner);
+		letExpire(owner);
 		Claim.Acquired second = Requests.acquire(store(), Requests.request(key));
 		assertThat(second.attempt()).isEqualTo(2);
 		assertThat(second.fence()).isGreaterThan(first.fence());

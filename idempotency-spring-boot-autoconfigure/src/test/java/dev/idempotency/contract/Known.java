@@ -26,7 +26,7 @@ enum Known {
 		switch (this) {
 			case LIVE -> {
 			}
-			case EXPIRED -> contract.letPass(lease);
+			case EXPIRED -> contract.letExpire(owner);
 			case FAILED -> Mutation.FAIL.apply(contract.store(), owner);
 			case RELEASED -> Mutation.RELEASE.apply(contract.store(), owner);
 			case COMPLETED -> Mutation.COMPLETE.apply(contract.store(), owner);

@@ -48,7 +48,7 @@ interface RenewalContract extends StoreContract {
 		ClaimRequest owner = Requests.request(key, lease());
 		store().claim(owner);
 		store().renew(owner);
-		letPass(lease());
+		letExpire(owner);
 		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.Acquired.class);
 	}
 

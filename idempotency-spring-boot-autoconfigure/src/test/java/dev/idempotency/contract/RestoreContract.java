@@ -50,8 +50,7 @@ interface RestoreContract extends StoreContract {
 	@Tag("promise-7")
 	default void restoredClaimIsTakenOverWithALargerFenceWhenItsLeaseHasExpired() {
 		IdempotencyKey key = Requests.newKey();
-		restored(key);
-		letPass(lease());
+		letExpire(restored(key));
 		assertThat(store().claim(Requests.request(key))).isEqualTo(new Claim.Acquired(8, 4));
 	}
 

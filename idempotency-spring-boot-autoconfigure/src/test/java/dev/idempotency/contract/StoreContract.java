@@ -4,6 +4,8 @@ import java.time.Duration;
 import java.time.Instant;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
 
@@ -53,7 +55,29 @@ interface StoreContract {
 		return precision();
 	}
 
+	/**
+	 * Return whether the server of the store has a clock that decides whether a lease has
+	 * expired. Without one, a claim has expired when a process has seen it unchanged for
+	 * its whole lease. The tests then look at a claim before they let its lease expire.
+	 * @return whether time passes for a claim that no other owner has asked for
+	 */
+	default boolean hasClock() {
+		return true;
+	}
+
 	Duration competition();
+
+	/**
+	 * Let the lease of a claim expire, so that the next request for its key takes it
+	 * over.
+	 * @param owner the request that acquired the key
+	 */
+	default void letExpire(ClaimRequest owner) {
+		if (!hasClock()) {
+			assertThat(store().claim(Requests.request(owner.key()))).isInstanceOf(Claim.InProgress.class);
+		}
+		letPass(owner.lease());
+	}
 
 	// The clock of the store decides when the time has passed. A claim with this lease
 	// shows it by its expiry.

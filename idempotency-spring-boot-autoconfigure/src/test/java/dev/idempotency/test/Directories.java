@@ -25,6 +25,25 @@ final class Directories {
 	}
 
 	/**
+	 * Create a directory in the memory of the machine if there is one, for a server that
+	 * writes to the disk with each request.
+	 * @param prefix the beginning of its name
+	 * @return the directory
+	 */
+	static Path createInMemory(String prefix) {
+		Path memory = Path.of("/dev/shm");
+		if (!Files.isWritable(memory)) {
+			return create(prefix);
+		}
+		try {
+			return Files.createTempDirectory(memory, prefix);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	/**
 	 * Delete a directory when the JVM has ended.
 	 * @param directory the directory
 	 * @param stop stops the server that uses it

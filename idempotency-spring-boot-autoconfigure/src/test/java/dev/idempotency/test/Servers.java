@@ -19,7 +19,8 @@ import org.springframework.kafka.test.EmbeddedKafkaKraftBroker;
 import org.springframework.util.function.SingletonSupplier;
 
 /**
- * The servers that all tests of a JVM share: one broker, one PostgreSQL, one Redis.
+ * The servers that all tests of a JVM share: one broker, one PostgreSQL, one Redis, one
+ * DynamoDB Local.
  */
 public final class Servers {
 
@@ -43,6 +44,8 @@ public final class Servers {
 
 	private static final Supplier<RedisServer> REDIS = SingletonSupplier.of(RedisServer::create);
 
+	private static final Supplier<DynamoDbServer> DYNAMO_DB = SingletonSupplier.of(DynamoDbServer::create);
+
 	private static final Supplier<EmbeddedKafkaBroker> KAFKA = SingletonSupplier.of(Servers::startKafka);
 
 	private Servers() {
@@ -61,6 +64,10 @@ public final class Servers {
 
 	public static RedisServer redis() {
 		return REDIS.get();
+	}
+
+	public static DynamoDbServer dynamoDb() {
+		return DYNAMO_DB.get();
 	}
 
 	public static EmbeddedKafkaBroker kafka() {

@@ -1,0 +1,275 @@
+package dev.idempotency.dynamodb;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration;
+import software.amazon.awssdk.core.exception.AbortedException;
+import software.amazon.awssdk.core.exception.SdkException;
+import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
+import software.amazon.awssdk.services.dynamodb.model.ConditionalCheckFailedException;
+import software.amazon.awssdk.services.dynamodb.model.DeleteItemRequest;
+import software.amazon.awssdk.services.dynamodb.model.GetItemRequest;
+import software.amazon.awssdk.services.dynamodb.model.GetItemResponse;
+import software.amazon.awssdk.services.dynamodb.model.ScanRequest;
+import software.amazon.awssdk.services.dynamodb.model.ScanResponse;
+import software.amazon.awssdk.services.dynamodb.model.UpdateItemRequest;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+
+/**
+ * Sends requests with a deadline. The requests for several keys are sent concurrently by
+ * a few threads: a transaction of DynamoDB would be cancelled as a whole because of one
+ * key that another owner has. The client is the blocking one, because that is the one
+ * that applications have.
+ */
+final class DynamoDbCalls implements AutoCloseable {
+
+	/**
+	 * The number of concurrent requests for the keys of all calls.
+	 */
+	static final int CONCURRENCY = 16;
+
+	private static final long KEEP_ALIVE_SECONDS = 30;
+
+	// For a request that ends at its own deadline.
+	private static final Duration GRACE = Duration.ofSeconds(1);
+
+	private final DynamoDbClient client;
+
+	private final String table;
+
+	private final Duration timeout;
+
+	private final ThreadPoolExecutor executor;
+
+	DynamoDbCalls(DynamoDbClient client, String table, Duration timeout) {
+		this.client = client;
+		this.table = table;
+		this.timeout = timeout;
+		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-dynamodb-");
+		threads.setDaemon(true);
+		this.executor = new ThreadPoolExecutor(CONCURRENCY, CONCURRENCY, KEEP_ALIVE_SECONDS, TimeUnit.SECONDS,
+				new LinkedBlockingQueue<>(), threads);
+		this.executor.allowCoreThreadTimeOut(true);
+	}
+
+	String table() {
+		return this.table;
+	}
+
+	Duration timeout() {
+		return this.timeout;
+	}
+
+	Deadline deadline() {
+		return new Deadline(System.nanoTime() + this.timeout.toNanos());
+	}
+
+	Update update(UpdateItemRequest request, Deadline deadline) {
+		return call(deadline, (client, limit) -> {
+			try {
+				return new Update(true, new RecordItem(
+						client.updateItem(request.toBuilder().overrideConfiguration(limit).build()).attributes()));
+			}
+			catch (ConditionalCheckFailedException ex) {
+				return new Update(false, old(ex));
+			}
+		});
+	}
+
+	Update delete(DeleteItemRequest request, Deadline deadline) {
+		return call(deadline, (client, limit) -> {
+			try {
+				client.deleteItem(request.toBuilder().overrideConfiguration(limit).build());
+				return new Update(true, null);
+			}
+			catch (ConditionalCheckFailedException ex) {
+				return new Update(false, old(ex));
+			}
+		});
+	}
+
+	private static @Nullable RecordItem old(ConditionalCheckFailedException failed) {
+		return failed.hasItem() ? new RecordItem(failed.item()) : null;
+	}
+
+	@Nullable RecordItem get(IdempotencyKey key, Deadline deadline) {
+		GetItemRequest request = GetItemRequest.builder()
+			.tableName(this.table)
+			.key(RecordItem.key(key))
+			.consistentRead(true)
+			.build();
+		return call(deadline, (client, limit) -> {
+			GetItemResponse response = client.getItem(request.toBuilder().overrideConfiguration(limit).build());
+			return response.hasItem() ? new RecordItem(response.item()) : null;
+		});
+	}
+
+	ScanResponse scan(ScanRequest request, Deadline deadline) {
+		return call(deadline, (client, limit) -> client.scan(request.toBuilder().overrideConfiguration(limit).build()));
+	}
+
+	// A request that was interrupted is repeated, which changes nothing if it was
+	// applied. Otherwise a handler that leaves its thread interrupted would lose its
+	// completion.
+	private <T extends @Nullable Object> T call(Deadline deadline,
+			BiFunction<DynamoDbClient, AwsRequestOverrideConfiguration, T> request) {
+		boolean interrupted = Thread.interrupted();
+		try {
+			while (true) {
+				AwsRequestOverrideConfiguration limit = AwsRequestOverrideConfiguration.builder()
+					.apiCallTimeout(remaining(deadline))
+					.build();
+				try {
+					return request.apply(this.client, limit);
+				}
+				catch (AbortedException ex) {
+					interrupted |= Thread.interrupted();
+				}
+			}
+		}
+		catch (SdkException ex) {
+			throw DynamoDbErrors.blocked(ex, this.timeout);
+		}
+		finally {
+			if (interrupted) {
+				Thread.currentThread().interrupt();
+			}
+		}
+	}
+
+	private Duration remaining(Deadline deadline) {
+		long left = deadline.nanos() - System.nanoTime();
+		if (left < TimeUnit.MILLISECONDS.toNanos(1)) {
+			throw DynamoDbErrors.timeout(this.timeout, null);
+		}
+		return Duration.ofNanos(left);
+	}
+
+	/**
+	 * Apply a function to each element, at the same time if there are several. All of
+	 * them end before an exception is thrown.
+	 * @param elements the elements
+	 * @param function sends the requests for an element
+	 * @param <E> the type of the elements
+	 * @param <R> the type of the results
+	 * @return the results, in the order of the elements
+	 */
+	<E, R> List<R> all(List<E> elements, BiFunction<E, Deadline, R> function) {
+		Deadline deadline = deadline();
+		if (elements.size() <= 1) {
+			return elements.stream().map((element) -> function.apply(element, deadline)).toList();
+		}
+		List<Future<R>> futures = new ArrayList<>(elements.size());
+		Failures failures = new Failures();
+		for (E element : elements) {
+			try {
+				futures.add(this.executor.submit(() -> function.apply(element, deadline)));
+			}
+			catch (RejectedExecutionException ex) {
+				throw new IdempotencyStoreUnavailableException("The DynamoDB store has been closed", ex);
+			}
+		}
+		List<R> results = new ArrayList<>(elements.size());
+		Deadline last = new Deadline(deadline.nanos() + GRACE.toNanos());
+		futures.forEach((future) -> failures.collect(future, (done) -> results.add(await(done, last))));
+		failures.throwFirst();
+		return results;
+	}
+
+	private <R> R await(Future<R> future, Deadline deadline) {
+		boolean interrupted = false;
+		try {
+			while (true) {
+				try {
+					return future.get(Math.max(0, deadline.nanos() - System.nanoTime()), TimeUnit.NANOSECONDS);
+				}
+				catch (InterruptedException ex) {
+					interrupted = true;
+				}
+			}
+		}
+		catch (ExecutionException ex) {
+			if (ex.getCause() instanceof RuntimeException exception) {
+				throw exception;
+			}
+			throw new IllegalStateException(ex.getCause());
+		}
+		catch (TimeoutException ex) {
+			future.cancel(true);
+			throw DynamoDbErrors.timeout(this.timeout, ex);
+		}
+		finally {
+			if (interrupted) {
+				Thread.currentThread().interrupt();
+			}
+		}
+	}
+
+	@Override
+	public void close() {
+		this.executor.shutdown();
+	}
+
+	/**
+	 * The end of a call.
+	 *
+	 * @param nanos the time, in {@link System#nanoTime()}
+	 */
+	record Deadline(long nanos) {
+
+	}
+
+	/**
+	 * The outcome of a conditional change.
+	 *
+	 * @param applied whether the condition held
+	 * @param item the new item, or the present one if the condition failed; {@code null}
+	 * if there is none
+	 */
+	record Update(boolean applied, @Nullable RecordItem item) {
+
+	}
+
+	/**
+	 * The exceptions of several keys. An outage concerns all of them, so it comes first.
+	 */
+	private static final class Failures {
+
+		private @Nullable RuntimeException first;
+
+		<F> void collect(F future, Function<F, ?> action) {
+			try {
+				action.apply(future);
+			}
+			catch (RuntimeException ex) {
+				if (this.first == null || (ex instanceof IdempotencyStoreUnavailableException
+						&& !(this.first instanceof IdempotencyStoreUnavailableException))) {
+					this.first = ex;
+				}
+			}
+		}
+
+		void throwFirst() {
+			if (this.first != null) {
+				throw this.first;
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,67 @@
+package dev.idempotency.dynamodb;
+
+import java.time.Duration;
+import java.util.Set;
+
+import org.jspecify.annotations.Nullable;
+import software.amazon.awssdk.awscore.exception.AwsErrorDetails;
+import software.amazon.awssdk.awscore.exception.AwsServiceException;
+import software.amazon.awssdk.core.exception.AbortedException;
+import software.amazon.awssdk.core.exception.ApiCallAttemptTimeoutException;
+import software.amazon.awssdk.core.exception.ApiCallTimeoutException;
+import software.amazon.awssdk.core.exception.SdkException;
+
+import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.OperationBlockedException;
+
+/**
+ * Translates errors of the AWS SDK into the exceptions of the store SPI. The messages of
+ * DynamoDB may quote values, so only its error codes are kept.
+ */
+final class DynamoDbErrors {
+
+	// These errors affect every request until the capacity suffices, the service
+	// recovers or the credentials are renewed.
+	private static final Set<String> OUTAGE = Set.of("ProvisionedThroughputExceededException", "ThrottlingException",
+			"Throttling", "RequestLimitExceeded", "TooManyRequestsException", "InternalServerError",
+			"InternalServerErrorException", "ServiceUnavailable", "ServiceUnavailableException",
+			"ReplicatedWriteConflictException", "ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException",
+			"InvalidSignatureException", "IncompleteSignatureException", "MissingAuthenticationTokenException",
+			"InvalidClientTokenId", "RequestExpired", "RequestTimeTooSkewed");
+
+	private static final int SERVER_ERROR = 500;
+
+	private DynamoDbErrors() {
+	}
+
+	static OperationBlockedException blocked(SdkException error, Duration timeout) {
+		if (error instanceof ApiCallTimeoutException || error instanceof ApiCallAttemptTimeoutException
+				|| error instanceof AbortedException) {
+			return timeout(timeout, error);
+		}
+		if (error instanceof AwsServiceException refusal) {
+			String code = code(refusal);
+			String refused = "DynamoDB refused the request (" + code + ")";
+			return isOutage(refusal, code) ? new IdempotencyStoreUnavailableException(refused, code, error)
+					: new IdempotencyStoreRefusedException(refused, code, error);
+		}
+		return new IdempotencyStoreUnavailableException("DynamoDB cannot be reached", error);
+	}
+
+	static IdempotencyStoreUnavailableException timeout(Duration timeout, @Nullable Throwable cause) {
+		return new IdempotencyStoreUnavailableException("DynamoDB did not answer within " + timeout, cause);
+	}
+
+	private static boolean isOutage(AwsServiceException refusal, String code) {
+		return OUTAGE.contains(code) || refusal.statusCode() >= SERVER_ERROR || refusal.isThrottlingException()
+				|| refusal.isClockSkewException();
+	}
+
+	static String code(AwsServiceException refusal) {
+		AwsErrorDetails details = refusal.awsErrorDetails();
+		return (details != null && details.errorCode() != null) ? details.errorCode()
+				: "status " + refusal.statusCode();
+	}
+
+}

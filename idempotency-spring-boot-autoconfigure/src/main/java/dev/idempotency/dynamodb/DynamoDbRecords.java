@@ -1,0 +1,179 @@
+package dev.idempotency.dynamodb;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.BiFunction;
+import java.util.function.Predicate;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.dynamodb.DynamoDbCalls.Deadline;
+import dev.idempotency.dynamodb.DynamoDbCalls.Update;
+import dev.idempotency.dynamodb.Observations.Observation;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyRecords;
+
+/**
+ * Shows and changes the records of DynamoDB by hand. Lists show the end of a claim by the
+ * clock of its owner. A change without force needs more: this process must have seen the
+ * claim unchanged for a whole lease, as for a take-over. The first attempt to change a
+ * claim begins the observation.
+ */
+final class DynamoDbRecords implements IdempotencyRecords {
+
+	private final DynamoDbCalls calls;
+
+	private final RecordUpdates updates;
+
+	private final Observations observations;
+
+	DynamoDbRecords(DynamoDbCalls calls, RecordUpdates updates, Observations observations) {
+		this.calls = calls;
+		this.updates = updates;
+		this.observations = observations;
+	}
+
+	@Override
+	public Overview overview() {
+		Instant now = this.updates.now();
+		Map<String, Tally> scopes = new TreeMap<>();
+		String end = new RecordScan(this.calls).scan(null, (record) -> {
+			scopes.computeIfAbsent(record.key().scope(), (scope) -> new Tally()).add(record, now);
+			return true;
+		});
+		List<ScopeCount> counted = scopes.entrySet()
+			.stream()
+			.map((scope) -> scope.getValue().of(scope.getKey()))
+			.toList();
+		return new Overview(counted, end == null, null);
+	}
+
+	@Override
+	public Page stuck(int limit, @Nullable String after) {
+		Instant now = this.updates.now();
+		return list((record) -> isStuck(record, now), limit, after);
+	}
+
+	@Override
+	public Page failed(int limit, @Nullable String after) {
+		return list((record) -> record.failure() != null, limit, after);
+	}
+
+	@Override
+	public Page evictable(Selection selection, boolean force, int limit, @Nullable String after) {
+		Instant now = this.updates.now();
+		return list((record) -> selection.matches(record.key(), record.createdAt()) && (force || !isLive(record, now)),
+				limit, after);
+	}
+
+	private static boolean isStuck(IdempotencyRecord record, Instant now) {
+		return record.claimedUntil() != null && !now.isBefore(record.claimedUntil());
+	}
+
+	private static boolean isLive(IdempotencyRecord record, Instant now) {
+		return record.claimedUntil() != null && now.isBefore(record.claimedUntil());
+	}
+
+	// The scan ends behind the last record of a full page, so that a record is read once.
+	private Page list(Predicate<IdempotencyRecord> condition, int limit, @Nullable String after) {
+		List<IdempotencyRecord> found = new ArrayList<>();
+		String end = new RecordScan(this.calls).scan(after, (record) -> {
+			if (condition.test(record)) {
+				found.add(record);
+			}
+			return found.size() < limit;
+		});
+		return new Page(found, end == null, end);
+	}
+
+	@Override
+	public Optional<byte[]> result(IdempotencyKey key) {
+		return Optional.ofNullable(this.calls.get(key, this.calls.deadline())).map(RecordItem::result);
+	}
+
+	@Override
+	public Change release(IdempotencyKey key, boolean force) {
+		return change(key, this.calls.deadline(),
+				(expired, deadline) -> this.calls.update(this.updates.free(key, force, expired), deadline));
+	}
+
+	@Override
+	public Change evict(IdempotencyKey key, boolean force) {
+		return evict(key, force, this.calls.deadline());
+	}
+
+	private Change evict(IdempotencyKey key, boolean force, Deadline deadline) {
+		return change(key, deadline,
+				(expired, end) -> this.calls.delete(this.updates.delete(key, force, expired), end));
+	}
+
+	@Override
+	public int evictAll(Collection<IdempotencyKey> keys, boolean force) {
+		return (int) this.calls.all(List.copyOf(keys), (key, deadline) -> evict(key, force, deadline))
+			.stream()
+			.filter((change) -> change == Change.DONE)
+			.count();
+	}
+
+	private Change change(IdempotencyKey key, Deadline deadline,
+			BiFunction<@Nullable Observation, Deadline, Update> change) {
+		Update update = change.apply(this.observations.findExpired(key.id(), System.nanoTime()), deadline);
+		if (update.applied()) {
+			this.observations.end(key.id());
+			return Change.DONE;
+		}
+		RecordItem item = update.item();
+		if (item == null) {
+			return Change.ABSENT;
+		}
+		if (item.isCompleted()) {
+			return Change.COMPLETED;
+		}
+		if (item.isInProgress()) {
+			this.observations.observe(key.id(), item, System.nanoTime());
+		}
+		return Change.ALIVE;
+	}
+
+	/**
+	 * Counts the records of a scope.
+	 */
+	private static final class Tally {
+
+		private long inProgress;
+
+		private long stuck;
+
+		private long failed;
+
+		private long completed;
+
+		private @Nullable Duration oldest;
+
+		void add(IdempotencyRecord record, Instant now) {
+			State state = record.state();
+			this.failed += (state == State.FAILED) ? 1 : 0;
+			this.completed += (state == State.COMPLETED) ? 1 : 0;
+			this.stuck += isStuck(record, now) ? 1 : 0;
+			if (state == State.IN_PROGRESS) {
+				this.inProgress++;
+				Duration age = Duration.between(record.createdAt(), now);
+				this.oldest = (this.oldest == null || age.compareTo(this.oldest) > 0) ? age : this.oldest;
+			}
+		}
+
+		ScopeCount of(String name) {
+			return new ScopeCount(name, this.inProgress, this.stuck, this.failed, this.completed, this.oldest);
+		}
+
+	}
+
+}

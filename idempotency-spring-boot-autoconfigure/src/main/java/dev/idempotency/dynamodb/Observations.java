@@ -1,0 +1,127 @@
+package dev.idempotency.dynamodb;
+
+import java.time.Duration;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.UUID;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The claims of other owners that this process has seen, with the time since which each
+ * of them is unchanged. The time is that of the monotonic clock of this process, because
+ * DynamoDB has no clock that a condition can use, and the clocks of two clients may
+ * differ by any amount.
+ * <p>
+ * An owner that is alive renews its claim several times within a lease, and each renewal
+ * changes the item. A claim that is unchanged for a whole lease has therefore expired.
+ * <p>
+ * The number of observations is limited. Beyond the limit, a new observation replaces one
+ * that nobody has continued, or does not begin: a take-over may be late, never early.
+ */
+final class Observations {
+
+	static final int MAX = 100_000;
+
+	private final int max;
+
+	// The least recently continued observation comes first.
+	private final Map<UUID, Observation> observations = new LinkedHashMap<>(16, 0.75f, true);
+
+	Observations() {
+		this(MAX);
+	}
+
+	Observations(int max) {
+		this.max = max;
+	}
+
+	/**
+	 * Continue or begin the observation of a claim.
+	 * @param id the identifier of the key
+	 * @param item the item with the claim
+	 * @param now a time after the item was read, by {@link System#nanoTime()}: its owner
+	 * may have renewed the claim immediately before
+	 * @return the observation
+	 */
+	synchronized Observation observe(UUID id, RecordItem item, long now) {
+		Observation known = this.observations.get(id);
+		Observation current = (known != null && known.isOf(item)) ? known.continued(now) : Observation.begin(item, now);
+		if (known != null || hasRoom(now)) {
+			this.observations.put(id, current);
+		}
+		return current;
+	}
+
+	private boolean hasRoom(long now) {
+		if (this.observations.size() < this.max) {
+			return true;
+		}
+		Iterator<Observation> eldest = this.observations.values().iterator();
+		if (!eldest.next().isAbandoned(now)) {
+			return false;
+		}
+		eldest.remove();
+		return true;
+	}
+
+	/**
+	 * Return the observation of a claim that was unchanged for a whole lease.
+	 * @param id the identifier of the key
+	 * @param now the time by {@link System#nanoTime()}
+	 * @return the observation, {@code null} if there is none or the lease has not passed
+	 */
+	synchronized @Nullable Observation findExpired(UUID id, long now) {
+		Observation known = this.observations.get(id);
+		return (known != null && known.isExpired(now)) ? known : null;
+	}
+
+	synchronized void end(UUID id) {
+		if (!this.observations.isEmpty()) {
+			this.observations.remove(id);
+		}
+	}
+
+	synchronized int size() {
+		return this.observations.size();
+	}
+
+	/**
+	 * A claim that was seen.
+	 *
+	 * @param token the token of its owner
+	 * @param beat the number that its owner changes with each renewal
+	 * @param lease its lease, in nanoseconds
+	 * @param since the time when it was first seen
+	 * @param latest the time when it was last seen
+	 */
+	record Observation(String token, String beat, long lease, long since, long latest) {
+
+		static Observation begin(RecordItem item, long now) {
+			return new Observation(item.token(), item.beat(), item.lease().toNanos(), now, now);
+		}
+
+		private boolean isOf(RecordItem item) {
+			return this.token.equals(item.token()) && this.beat.equals(item.beat());
+		}
+
+		private Observation continued(long now) {
+			return new Observation(this.token, this.beat, this.lease, this.since, now);
+		}
+
+		boolean isExpired(long now) {
+			return now - this.since >= this.lease;
+		}
+
+		private boolean isAbandoned(long now) {
+			return now - this.latest > 2 * this.lease;
+		}
+
+		Duration remaining(long now) {
+			return Duration.ofNanos(Math.max(0, this.lease - (now - this.since)));
+		}
+
+	}
+
+}

@@ -1,0 +1,7 @@
+/**
+ * The idempotency store in DynamoDB.
+ */
+@NullMarked
+package dev.idempotency.dynamodb;
+
+import org.jspecify.annotations.NullMarked;

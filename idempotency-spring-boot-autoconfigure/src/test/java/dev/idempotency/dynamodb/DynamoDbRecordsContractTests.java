@@ -1,0 +1,23 @@
+package dev.idempotency.dynamodb;
+
+import dev.idempotency.contract.IdempotencyRecordsContract;
+import dev.idempotency.test.TestDynamoDb;
+
+/**
+ * The contract of {@link DynamoDbIdempotencyStore} for operators.
+ */
+class DynamoDbRecordsContractTests extends IdempotencyRecordsContract {
+
+	private static final TestDynamoDb dynamoDb = TestDynamoDb.create();
+
+	@Override
+	public DynamoDbIdempotencyStore store() {
+		return dynamoDb.store();
+	}
+
+	@Override
+	public boolean hasClock() {
+		return false;
+	}
+
+}
