@@ -1,14 +1,13 @@
 package dev.idempotency.autoconfigure;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
-import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.core.env.Environment;
@@ -35,13 +34,18 @@ record StoreNames(Set<String> names, Set<String> types, boolean automatic) {
 
 	static StoreNames of(Environment environment) {
 		Binder binder = Binder.get(environment);
-		Map<String, Named> stores = binder.bind("idempotency.stores", Bindable.mapOf(String.class, Named.class))
+		Map<String, Object> stores = binder.bind("idempotency.stores", Bindable.mapOf(String.class, Object.class))
 			.orElseGet(Map::of);
 		stores.keySet().forEach(StoreNames::check);
-		Named defaultStore = binder.bind("idempotency.store", Named.class).orElseGet(() -> new Named(null));
-		List<Named> all = Stream.concat(Stream.of(defaultStore), stores.values().stream()).toList();
-		Set<String> types = all.stream().map(Named::type).filter(Objects::nonNull).collect(Collectors.toSet());
-		return new StoreNames(stores.keySet(), types, all.stream().anyMatch((store) -> store.type() == null));
+		List<Optional<String>> types = new ArrayList<>();
+		types.add(type(binder, "idempotency.store"));
+		stores.keySet().forEach((name) -> types.add(type(binder, "idempotency.stores." + name)));
+		return new StoreNames(stores.keySet(), types.stream().flatMap(Optional::stream).collect(Collectors.toSet()),
+				types.stream().anyMatch(Optional::isEmpty));
+	}
+
+	private static Optional<String> type(Binder binder, String prefix) {
+		return Optional.ofNullable(binder.bind(prefix + ".type", String.class).orElse(null));
 	}
 
 	/**
@@ -63,15 +67,6 @@ record StoreNames(Set<String> names, Set<String> types, boolean automatic) {
 					"Choose a name of at most 40 letters, digits and hyphens that begins with a letter and is not '"
 							+ DEFAULT + "'.");
 		}
-	}
-
-	/**
-	 * The part of the settings of a store that is read here.
-	 *
-	 * @param type the type
-	 */
-	record Named(@Nullable String type) {
-
 	}
 
 }

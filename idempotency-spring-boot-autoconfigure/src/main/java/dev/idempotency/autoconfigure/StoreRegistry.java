@@ -60,6 +60,11 @@ final class StoreRegistry {
 	IdempotencyStore createStore(String name) {
 		Definition definition = definition(name);
 		NamedStore named = this.properties.stores().get(name);
+		if (named == null && !name.equals(StoreNames.DEFAULT)) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.stores." + name + "' contains no property of a store.",
+					"Set 'idempotency.stores." + name + ".type', or correct the names of its properties.");
+		}
 		IdempotencyStoreFactory factory = (named != null)
 				? selection().select(named.type(), definition.property("type"))
 				: selection().select(this.properties.store().type(), definition.property("store.type"));

@@ -1,0 +1,293 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.List;
+import java.util.Map;
+
+import javax.sql.DataSource;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.Status;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.kafka.annotation.KafkaListener;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.actuate.IdempotencyEndpoint;
+import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.redis.RedisIdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.ResultCodec;
+import dev.idempotency.test.Contexts;
+import dev.idempotency.test.Logs;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests for {@code idempotency.stores} and the store of a listener.
+ */
+class NamedStoreTests {
+
+	private static final String JDBC = "idempotency.store.type=jdbc";
+
+	private static final String GATEWAY = "idempotency.stores.gateway.type=redis";
+
+	private final ApplicationContextRunner both = Contexts.all()
+		.withConfiguration(AutoConfigurations.of(DataRedisAutoConfiguration.class))
+		.withPropertyValues("spring.data.redis.host=" + Servers.redis().host(),
+				"spring.data.redis.port=" + Servers.redis().port());
+
+	private static FailureAnalysis failure(ApplicationContextRunner runner) {
+		return IdempotencyAutoConfigurationTests.failure(runner);
+	}
+
+	@Test
+	void listenersOfOneApplicationUseTheirStores() {
+		try (Logs logs = new Logs()) {
+			this.both.withPropertyValues(JDBC, GATEWAY).withUserConfiguration(TwoListeners.class).run((context) -> {
+				assertThat(context).hasNotFailed();
+				assertThat(logs.messages("INFO"))
+					.anyMatch((message) -> message.contains("TwoListeners.charge")
+							&& message.contains("mode TRANSACTIONAL") && message.contains("store 'jdbc'"))
+					.anyMatch((message) -> message.contains("TwoListeners.call") && message.contains("mode LEASED")
+							&& message.contains("store 'gateway'"));
+			});
+		}
+	}
+
+	@Test
+	@Tag("promise-13")
+	void beansOfTheDefaultStoreStayTheOnlyCandidates() {
+		this.both.withPropertyValues(JDBC, GATEWAY).withUserConfiguration(Injections.class).run((context) -> {
+			Injections injections = context.getBean(Injections.class);
+			assertThat(injections.store).isInstanceOf(JdbcIdempotencyStore.class);
+			assertThat(injections.template.store()).isSameAs(injections.store);
+			assertThat(injections.gateway.store()).isInstanceOf(RedisIdempotencyStore.class);
+			assertThat(injections.gateway.name()).isEqualTo("gateway");
+		});
+	}
+
+	@Test
+	void eachStoreHasHealthMetersAndAViewOfItsRecords() {
+		this.both.withPropertyValues(JDBC, GATEWAY, "management.endpoints.web.exposure.include=idempotency")
+			.run((context) -> {
+				IdempotencyTemplate gateway = context.getBean("gatewayIdempotencyTemplate", IdempotencyTemplate.class);
+				gateway.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), ResultCodec.none(),
+						() -> null);
+				assertThat(
+						context.getBean(MeterRegistry.class).get("idempotency.store").tag("store", "gateway").timers())
+					.isNotEmpty();
+				Health health = context.getBean(IdempotencyStoreHealthIndicator.class).health();
+				assertThat(health.getStatus()).isEqualTo(Status.UP);
+				assertThat(health.getDetails()).containsOnlyKeys("jdbc", "gateway");
+				IdempotencyEndpoint endpoint = context.getBean(IdempotencyEndpoint.class);
+				assertThat(endpoint.overview(null).store()).isEqualTo("jdbc");
+				assertThat(endpoint.overview("gateway").scopes()).isNotEmpty();
+				assertThat(endpoint.overview("gateway").stores()).containsExactly("jdbc", "gateway");
+			});
+	}
+
+	@Test
+	@Tag("promise-11")
+	void outageOfOneStoreIsShownForThisStore() {
+		this.both.withPropertyValues(JDBC, GATEWAY, "spring.data.redis.port=1").run((context) -> {
+			Health health = context.getBean(IdempotencyStoreHealthIndicator.class).health();
+			assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+			assertThat(((Map<?, ?>) health.getDetails().get("jdbc")).get("status")).isEqualTo(Status.UP);
+			assertThat(((Map<?, ?>) health.getDetails().get("gateway")).get("status")).isEqualTo(Status.DOWN);
+		});
+	}
+
+	@Test
+	void storesInTwoDatabasesHaveTheirOwnTransactionsAndCleanup() {
+		Contexts.all()
+			.withUserConfiguration(SecondDatabase.class)
+			.withPropertyValues("idempotency.jdbc.data-source=dataSource",
+					"idempotency.stores.second.jdbc.data-source=secondDataSource",
+					"idempotency.stores.second.timeout=1s", "idempotency.cleanup.enabled=true")
+			.run((context) -> {
+				assertThat(context).hasNotFailed();
+				IdempotencyTemplate second = context.getBean("secondIdempotencyTemplate", IdempotencyTemplate.class);
+				assertThat(second.transactionManager()).isSameAs(context.getBean("secondTransactionManager"));
+				assertThat(((JdbcIdempotencyStore) second.store()).dataSource())
+					.isSameAs(context.getBean("secondDataSource"));
+				assertThat(context.getBean(StoreCleanup.class).jobs()).hasSize(2);
+			});
+	}
+
+	@Test
+	@Tag("promise-3")
+	void storesShareNoCache() {
+		this.both
+			.withPropertyValues("idempotency.store.type=in-memory", "idempotency.stores.other.type=in-memory",
+					"idempotency.cache.enabled=true")
+			.run((context) -> {
+				IdempotencyTemplate first = context.getBean(IdempotencyTemplate.class);
+				IdempotencyTemplate other = context.getBean("otherIdempotencyTemplate", IdempotencyTemplate.class);
+				var operation = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
+				assertThat(first.execute(operation, ResultCodec.none(), () -> null).duplicate()).isFalse();
+				assertThat(other.execute(operation, ResultCodec.none(), () -> null).duplicate()).isFalse();
+				assertThat(other.execute(operation, ResultCodec.none(), () -> null).duplicate()).isTrue();
+			});
+	}
+
+	@Test
+	@Tag("promise-12")
+	void unknownStoreOfAListenerIsRefused() {
+		FailureAnalysis analysis = failure(
+				this.both.withPropertyValues(JDBC).withUserConfiguration(TwoListeners.class));
+		assertThat(analysis.getDescription())
+			.isEqualTo("The idempotent listener NamedStoreTests.TwoListeners.call uses "
+					+ "the store 'gateway', which does not exist.");
+		assertThat(analysis.getAction()).startsWith("Define 'idempotency.stores.gateway.type'");
+	}
+
+	@Test
+	void listenerUsesATemplateOfTheApplication() {
+		this.both.withPropertyValues(JDBC)
+			.withUserConfiguration(OwnTemplate.class, TwoListeners.class)
+			.run((context) -> assertThat(context).hasNotFailed());
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "idempotency.stores.default.type", "idempotency.stores.[a b].type",
+			"idempotency.stores.jdbc.type" })
+	@Tag("promise-12")
+	void unusableNameIsRefused(String property) {
+		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, property + "=redis"));
+		assertThat(analysis.getDescription()).startsWith("'idempotency.stores' contains the name '");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void unknownTypeIsRefused() {
+		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, "idempotency.stores.other.type=mongo"));
+		assertThat(analysis.getDescription())
+			.isEqualTo("'idempotency.stores.other.type' is 'mongo', but there is no such type of store.");
+		assertThat(analysis.getAction()).contains("jdbc, redis");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void storeWithUnknownPropertiesIsRefused() {
+		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, "idempotency.stores.other.typ=redis"));
+		assertThat(analysis.getDescription()).isEqualTo("'idempotency.stores.other' contains no property of a store.");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "missing", "gateway" })
+	@Tag("promise-12")
+	void migrationFromAnUnusableStoreIsRefused(String source) {
+		FailureAnalysis analysis = failure(
+				this.both.withPropertyValues(JDBC, GATEWAY, "idempotency.stores.gateway.migrate-from=" + source));
+		assertThat(analysis.getDescription())
+			.startsWith("The store 'gateway' migrates from the store '" + source + "'");
+		assertThat(analysis.getAction()).startsWith("Set 'idempotency.stores.gateway.migrate-from' to the name");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void circularMigrationIsRefused() {
+		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, GATEWAY,
+				"idempotency.stores.gateway.migrate-from=default", "idempotency.store.migrate-from=gateway"));
+		assertThat(analysis.getDescription()).contains("which migrates from it");
+	}
+
+	@Test
+	void migrationKeepsTheModeUnlessBothStoresAreWritten() {
+		ApplicationContextRunner moving = this.both.withPropertyValues(JDBC, GATEWAY,
+				"idempotency.store.migrate-from=gateway");
+		moving.run((context) -> {
+			assertThat(context.getBean(IdempotencyTemplate.class).supportsTransactions()).isTrue();
+			assertThat(context.getBean(IdempotencyTemplate.class).name()).isEqualTo("jdbc");
+		});
+		moving.withPropertyValues("idempotency.store.dual-write=true")
+			.run((context) -> assertThat(context.getBean(IdempotencyTemplate.class).supportsTransactions()).isFalse());
+	}
+
+	static class TwoListeners {
+
+		@Idempotent
+		@KafkaListener(topics = "charges", groupId = "ledger")
+		void charge(String value) {
+		}
+
+		@Idempotent(store = "gateway")
+		@KafkaListener(topics = "calls", groupId = "ledger")
+		void call(String value) {
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@Import(TwoListeners.class)
+	static class OwnTemplate {
+
+		@Bean(defaultCandidate = false)
+		IdempotencyTemplate gateway() {
+			return new IdempotencyTemplate(new InMemoryIdempotencyStore(),
+					new IdempotencyTemplate.Settings(null, false, List.of()));
+		}
+
+	}
+
+	static class Injections {
+
+		private final IdempotencyStore store;
+
+		private final IdempotencyTemplate template;
+
+		private final IdempotencyTemplate gateway;
+
+		Injections(IdempotencyStore store, IdempotencyTemplate template,
+				@Qualifier("gateway") IdempotencyTemplate gateway) {
+			this.store = store;
+			this.template = template;
+			this.gateway = gateway;
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class SecondDatabase {
+
+		@Bean
+		DataSource dataSource() {
+			return Servers.pool(Servers.newDatabase());
+		}
+
+		@Bean
+		DataSource secondDataSource() {
+			return Servers.pool(Servers.newDatabase());
+		}
+
+		@Bean
+		JdbcTransactionManager transactionManager(@Qualifier("dataSource") DataSource dataSource) {
+			return new JdbcTransactionManager(dataSource);
+		}
+
+		@Bean
+		JdbcTransactionManager secondTransactionManager(@Qualifier("secondDataSource") DataSource dataSource) {
+			return new JdbcTransactionManager(dataSource);
+		}
+
+	}
+
+}
