@@ -17,6 +17,8 @@ import dev.idempotency.jdbc.RequiredTable.FoundColumn;
  */
 abstract class Catalog {
 
+	private static final String INSUFFICIENT_PRIVILEGE = "42501";
+
 	private final SqlStatement columns;
 
 	/**
@@ -27,7 +29,11 @@ abstract class Catalog {
 	 * sets it
 	 */
 	Catalog(String columns) {
-		this.columns = SqlStatement.of(columns);
+		this(columns, ValueTypes.STANDARD);
+	}
+
+	Catalog(String columns, ValueTypes types) {
+		this.columns = SqlStatement.of(columns, types);
 	}
 
 	/**
@@ -58,6 +64,42 @@ abstract class Catalog {
 	 * versions
 	 */
 	abstract List<String> migrations();
+
+	/**
+	 * The placeholders of the migrations.
+	 * @param table the table
+	 * @return their values
+	 */
+	Map<String, String> placeholders(TableName table) {
+		return Map.of("table", table.toString(), "name", table.table());
+	}
+
+	/**
+	 * Prepare the history of the migrations.
+	 * @param connection a connection of the user who runs them
+	 * @param table the table
+	 * @throws SQLException if the database is unavailable
+	 */
+	void beforeMigration(Connection connection, TableName table) throws SQLException {
+	}
+
+	/**
+	 * The name of a type in messages.
+	 * @param type the type
+	 * @return its name in the database
+	 */
+	String nameOf(RequiredTable.Type type) {
+		return type.toString();
+	}
+
+	/**
+	 * Whether the user lacks a privilege.
+	 * @param error the error of a statement
+	 * @return whether it is about a privilege
+	 */
+	boolean isDenied(SQLException error) {
+		return INSUFFICIENT_PRIVILEGE.equals(error.getSQLState());
+	}
 
 	/**
 	 * The functions that the statements call.

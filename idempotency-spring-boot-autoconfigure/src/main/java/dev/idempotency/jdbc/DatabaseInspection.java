@@ -1,10 +1,12 @@
 package dev.idempotency.jdbc;
 
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.Set;
 
 import javax.sql.DataSource;
 
@@ -22,6 +24,13 @@ final class DatabaseInspection {
 
 	// Ends the start if the server is frozen.
 	private static final Duration TIMEOUT = Duration.ofSeconds(10);
+
+	private static final Set<String> MYSQL = Set.of("mariadb", "mysql");
+
+	// The first versions with JSON_TABLE and SKIP LOCKED.
+	private static final int MIN_MARIADB = 10_006;
+
+	private static final int MIN_MYSQL = 8_000;
 
 	private DatabaseInspection() {
 	}
@@ -55,16 +64,34 @@ final class DatabaseInspection {
 		if (product.toLowerCase(Locale.ROOT).contains("postgresql")) {
 			return new PostgresDialect(layout);
 		}
-		if ("H2".equals(product) && layout == Layout.PARTITIONED) {
-			throw new IdempotencyConfigurationException("H2 does not support the layout 'partitioned'.",
+		boolean mySql = MYSQL.contains(product.toLowerCase(Locale.ROOT));
+		if (layout == Layout.PARTITIONED && (mySql || "H2".equals(product))) {
+			throw new IdempotencyConfigurationException(product + " does not support the layout 'partitioned'.",
 					"Set 'idempotency.jdbc.layout' to 'single', or use PostgreSQL.");
+		}
+		if (mySql) {
+			return mySql(connection.getMetaData());
 		}
 		if ("H2".equals(product)) {
 			return new H2Dialect();
 		}
 		throw new IdempotencyConfigurationException(
 				"The JDBC idempotency store does not support the database '" + product + "'.",
-				"Use PostgreSQL (or H2, in tests), or declare your own IdempotencyStore bean.");
+				"Use PostgreSQL, MariaDB or MySQL (or H2, in tests), or declare your own IdempotencyStore bean.");
+	}
+
+	// The driver of MySQL reports a MariaDB server as MySQL.
+	private static Dialect mySql(DatabaseMetaData server) throws SQLException {
+		String version = server.getDatabaseProductVersion();
+		boolean mariaDb = "MariaDB".equalsIgnoreCase(server.getDatabaseProductName())
+				|| version.toLowerCase(Locale.ROOT).contains("mariadb");
+		int number = server.getDatabaseMajorVersion() * 1000 + server.getDatabaseMinorVersion();
+		if (number < (mariaDb ? MIN_MARIADB : MIN_MYSQL)) {
+			throw new IdempotencyConfigurationException(
+					"The JDBC idempotency store does not support the version " + version + " of the server.",
+					"Use MariaDB 10.6, MySQL 8.0, or a later version.");
+		}
+		return new MySqlDialect(mariaDb);
 	}
 
 	static TableName qualified(DataSource dataSource, Dialect dialect, TableName table) {

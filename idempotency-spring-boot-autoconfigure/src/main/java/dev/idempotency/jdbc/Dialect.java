@@ -51,6 +51,31 @@ interface Dialect {
 	@Nullable String readCommitted();
 
 	/**
+	 * Whether a single statement that commits itself needs that isolation, too.
+	 * @return {@code false} if it works under every isolation
+	 */
+	default boolean isolatesStatements() {
+		return true;
+	}
+
+	/**
+	 * Whether a failed claim, or the time limit for its locks, would affect the
+	 * transaction of the caller.
+	 * @return {@code false} if the database undoes a failed statement and no other one
+	 */
+	default boolean needsSavepoints() {
+		return true;
+	}
+
+	/**
+	 * How values are bound and read.
+	 * @return the types
+	 */
+	default ValueTypes types() {
+		return ValueTypes.STANDARD;
+	}
+
+	/**
 	 * Limit the time of the following statements.
 	 * @param connection the connection
 	 * @param timeout how long each statement may take
@@ -82,6 +107,26 @@ interface Dialect {
 	 * @return whether the error is about concurrency
 	 */
 	boolean isContention(SQLException error);
+
+	/**
+	 * Whether the database has rolled back the whole transaction of a failed statement,
+	 * so that the next statement begins another one.
+	 * @param error the error
+	 * @return whether the transaction has ended
+	 */
+	default boolean endsTransaction(SQLException error) {
+		return false;
+	}
+
+	/**
+	 * Whether a statement of the store's own transactions succeeds when it is run again
+	 * at once.
+	 * @param error the error
+	 * @return whether to run it again
+	 */
+	default boolean isRepeatable(SQLException error) {
+		return false;
+	}
 
 	/**
 	 * Whether the database is unavailable, at least on this connection: the connection is

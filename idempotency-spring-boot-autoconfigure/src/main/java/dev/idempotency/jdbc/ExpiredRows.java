@@ -31,6 +31,8 @@ final class ExpiredRows implements ExpiredRecords {
 
 	private final SqlStatement backlog;
 
+	private final ValueTypes types;
+
 	// How long an expired row may remain, because its whole partition may be dropped.
 	private final Duration patience;
 
@@ -39,12 +41,13 @@ final class ExpiredRows implements ExpiredRecords {
 	private volatile @Nullable OffsetDateTime reached;
 
 	ExpiredRows(JdbcExecutor executor, String table, String turn, SqlStatement delete, SqlStatement backlog,
-			Duration patience) {
+			ValueTypes types, Duration patience) {
 		this.executor = executor;
 		this.table = table;
 		this.turn = SqlStatement.of(turn);
 		this.delete = delete;
 		this.backlog = backlog;
+		this.types = types;
 		this.patience = patience;
 	}
 
@@ -83,8 +86,7 @@ final class ExpiredRows implements ExpiredRecords {
 		Parameters parameters = Parameters.of("patience", this.patience.toMillis())
 			.with("reached", this.reached)
 			.with("limit", limit);
-		return this.delete
-			.first(connection, parameters, (row) -> new Deleted(row.getInt(1), row.getObject(2, OffsetDateTime.class)))
+		return this.delete.first(connection, parameters, (row) -> new Deleted(row.getInt(1), this.types.time(row, 2)))
 			.orElseThrow();
 	}
 

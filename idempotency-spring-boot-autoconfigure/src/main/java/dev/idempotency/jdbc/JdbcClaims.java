@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.WeakHashMap;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
@@ -51,6 +52,9 @@ final class JdbcClaims {
 	// The number of keys in a row that the thread could not claim.
 	private final ThreadLocal<int[]> refused = ThreadLocal.withInitial(() -> new int[1]);
 
+	// The last record of each transaction that the thread has not yet committed.
+	private final ThreadLocal<Map<Connection, Parameters>> written = ThreadLocal.withInitial(WeakHashMap::new);
+
 	JdbcClaims(RecordSql sql, Dialect dialect) {
 		this.sql = sql;
 		this.dialect = dialect;
@@ -64,9 +68,13 @@ final class JdbcClaims {
 	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	Optional<Claim.Acquired> insert(Connection connection, ClaimRequest request) throws SQLException {
-		boolean inserted = unlessDuplicate(false,
-				() -> this.sql.get(Name.INSERT).update(connection, Parameters.of(request)) > 0);
-		return inserted ? Optional.of(new Claim.Acquired(1, 1)) : Optional.empty();
+		Parameters parameters = Parameters.of(request);
+		boolean inserted = unlessDuplicate(false, () -> this.sql.get(Name.INSERT).update(connection, parameters) > 0);
+		if (!inserted) {
+			return Optional.empty();
+		}
+		written(connection, request, parameters);
+		return Optional.of(new Claim.Acquired(1, 1));
 	}
 
 	/**
@@ -82,7 +90,11 @@ final class JdbcClaims {
 	Claim claim(Connection connection, ClaimRequest request, boolean leased) throws SQLException {
 		Parameters parameters = Parameters.of(request).with("state", leased ? "P" : "C");
 		if (!leased) {
-			return claim(connection, request, parameters.with("token", null).with("lease", null));
+			Claim claim = claim(connection, request, parameters.with("token", null).with("lease", null));
+			if (claim instanceof Claim.Acquired) {
+				written(connection, request, parameters);
+			}
+			return claim;
 		}
 		int[] refused = this.refused.get();
 		Optional<Claim> known = (refused[0] < REPLAYED || !this.sql.has(Name.READ)) ? Optional.empty()
@@ -175,7 +187,12 @@ final class JdbcClaims {
 						requests.stream().filter((request) -> !claims.containsKey(request.key().id())));
 				if (!open.isEmpty()) {
 					Parameters parameters = parameters(List.copyOf(open.values()), leased);
-					claims.putAll(unlessDuplicate(Map.of(), () -> claim(connection, statement, parameters, open)));
+					Map<UUID, Claim> found = unlessDuplicate(Map.of(),
+							() -> claim(connection, statement, parameters, open));
+					claims.putAll(found);
+					if (!leased) {
+						written(connection, open, found, parameters);
+					}
 				}
 			}
 		}
@@ -194,13 +211,15 @@ final class JdbcClaims {
 		return leased ? parameters : parameters.withoutLeases(requests.size());
 	}
 
-	private static Map<UUID, Claim> claim(Connection connection, SqlStatement statement, Parameters parameters,
+	// A record that another transaction has changed in the meantime has the outcome R.
+	private Map<UUID, Claim> claim(Connection connection, SqlStatement statement, Parameters parameters,
 			Map<UUID, ClaimRequest> open) throws SQLException {
 		Map<UUID, Claim> claims = new HashMap<>();
 		statement.query(connection, parameters, (row) -> {
-			UUID id = row.getObject("id", UUID.class);
+			UUID id = Objects.requireNonNull(this.sql.types().uuid(row, "id"));
 			return claims.put(id, claim(row, Objects.requireNonNull(open.get(id))));
 		});
+		claims.values().removeIf((claim) -> claim == RACES_LOST);
 		return claims;
 	}
 
@@ -219,6 +238,35 @@ final class JdbcClaims {
 			return new Claim.Completed(row.getBytes("result"));
 		}
 		return new Claim.InProgress(Duration.ofMillis(Math.max(0, row.getLong("left_ms"))));
+	}
+
+	private void written(Connection connection, Map<UUID, ClaimRequest> requests, Map<UUID, Claim> claims,
+			Parameters parameters) {
+		claims.forEach((id, claim) -> {
+			if (claim instanceof Claim.Acquired) {
+				written(connection, Objects.requireNonNull(requests.get(id)), parameters);
+			}
+		});
+	}
+
+	private void written(Connection connection, ClaimRequest request, Parameters parameters) {
+		if (this.sql.has(Name.WRITTEN)) {
+			this.written.get()
+				.put(connection, Parameters.of("id", request.key().id()).with("token", parameters.mark()));
+		}
+	}
+
+	/**
+	 * Whether the transaction still contains the record that it has written last. Some
+	 * databases roll back the whole transaction when a statement fails, and the next
+	 * statement then begins another one.
+	 * @param connection the connection of the transaction
+	 * @return whether the record exists
+	 * @throws SQLException if the database refuses the statement or is unavailable
+	 */
+	boolean isWritten(Connection connection) throws SQLException {
+		Parameters last = this.written.get().remove(connection);
+		return last == null || this.sql.get(Name.WRITTEN).update(connection, last) > 0;
 	}
 
 	private <T> T unlessDuplicate(T otherwise, Statement<T> statement) throws SQLException {
@@ -244,7 +292,10 @@ final class JdbcClaims {
 	 * @return the claims
 	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
-	static <T> T inSavepoint(Connection connection, Work<T> claims, Predicate<T> keep) throws SQLException {
+	<T> T inSavepoint(Connection connection, Work<T> claims, Predicate<T> keep) throws SQLException {
+		if (!this.dialect.needsSavepoints()) {
+			return claims.on(connection);
+		}
 		Savepoint savepoint = connection.setSavepoint();
 		T claimed;
 		try {

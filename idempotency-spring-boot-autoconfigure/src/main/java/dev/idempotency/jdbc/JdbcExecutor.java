@@ -8,9 +8,12 @@ import java.time.Duration;
 
 import javax.sql.DataSource;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
 
@@ -23,6 +26,8 @@ import dev.idempotency.OperationInProgressException;
  */
 final class JdbcExecutor {
 
+	private static final Log logger = LogFactory.getLog(JdbcExecutor.class);
+
 	private static final String NO_TRANSACTION = "The current transaction does not bind a connection of the store's "
 			+ "DataSource. Name its transaction manager with 'idempotency.jdbc.transaction-manager' or use leased mode";
 
@@ -32,6 +37,13 @@ final class JdbcExecutor {
 
 	private static final String ABORTED = "A statement of the handler failed and the handler continued, but its "
 			+ "transaction can only be rolled back. Do not catch the error, or use a savepoint";
+
+	private static final String ENDED = "The database has rolled the transaction back, because a statement of the "
+			+ "idempotency store failed in it. Do not catch the OperationInProgressException of a claim in a "
+			+ "transaction";
+
+	// How often a statement is run again that a deadlock has ended.
+	private static final int MAX_DEADLOCKS = 10;
 
 	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
@@ -85,23 +97,45 @@ final class JdbcExecutor {
 			if (this.dialect.isAborted(ex)) {
 				throw new UnexpectedRollbackException(ABORTED, ex);
 			}
+			if (this.dialect.endsTransaction(ex)) {
+				refuseCommit();
+			}
 			throw translate(ex);
 		}
+	}
+
+	// The next statement would begin another transaction, whose commit would not
+	// contain the earlier statements.
+	private static void refuseCommit() {
+		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
+			return;
+		}
+		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+			@Override
+			public void beforeCommit(boolean readOnly) {
+				throw new UnexpectedRollbackException(ENDED);
+			}
+
+		});
 	}
 
 	/**
 	 * Make sure that the current transaction can be committed. PostgreSQL executes the
 	 * COMMIT of an aborted transaction as a ROLLBACK, which its driver reports as
 	 * success.
+	 * @param timeout how long a statement may take
+	 * @param written finds out whether the transaction still contains what the store has
+	 * written
 	 */
-	void requireCommittable() {
+	void requireCommittable(Duration timeout, Work<Boolean> written) {
 		if (!TransactionSynchronizationManager.hasResource(this.dataSource)) {
 			return;
 		}
 		try {
 			Connection connection = DataSourceUtils.doGetConnection(this.dataSource);
 			try {
-				if (this.dialect.isAborted(connection)) {
+				if (this.dialect.isAborted(connection) || !written.on(connection)) {
 					throw new UnexpectedRollbackException(ABORTED);
 				}
 			}
@@ -138,11 +172,27 @@ final class JdbcExecutor {
 
 	private <T extends @Nullable Object> T run(Duration timeout, boolean transaction, Work<T> work) {
 		try (Connection connection = connect()) {
-			return limited(connection, timeout, (limited) -> committed(limited, transaction, work));
+			return limited(connection, timeout, (limited) -> repeated(limited, transaction, work));
 		}
 		catch (SQLException ex) {
 			throw translate(ex);
 		}
+	}
+
+	private <T extends @Nullable Object> T repeated(Connection connection, boolean transaction, Work<T> work)
+			throws SQLException {
+		for (int deadlocks = 0; deadlocks < MAX_DEADLOCKS; deadlocks++) {
+			try {
+				return committed(connection, transaction, work);
+			}
+			catch (SQLException ex) {
+				if (!this.dialect.isRepeatable(ex)) {
+					throw ex;
+				}
+				logger.trace("A deadlock has ended a statement of the store, which is run again", ex);
+			}
+		}
+		return committed(connection, transaction, work);
 	}
 
 	// Without a connection the store is unavailable, for whatever reason.
@@ -158,9 +208,10 @@ final class JdbcExecutor {
 	private <T extends @Nullable Object> T committed(Connection connection, boolean transaction, Work<T> work)
 			throws SQLException {
 		boolean autoCommit = connection.getAutoCommit();
-		boolean ownTransaction = transaction || !autoCommit || this.isolation != null;
+		boolean isolated = this.isolation != null && (transaction || !autoCommit || this.dialect.isolatesStatements());
+		boolean ownTransaction = transaction || !autoCommit || isolated;
 		try {
-			if (this.isolation != null) {
+			if (this.isolation != null && isolated) {
 				isolate(connection, this.isolation);
 			}
 			else if (transaction) {

@@ -132,7 +132,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.partitions = (layout == Layout.PARTITIONED)
 				? new PartitionMaintenance(this.executor, qualified, partitionInterval, ExpiredRows.TIMEOUT) : null;
 		this.expired = new ExpiredRows(this.executor, table(), dialect.cleanupTurn(qualified),
-				this.sql.get(Name.DELETE_EXPIRED), this.sql.get(Name.BACKLOG),
+				this.sql.get(Name.DELETE_EXPIRED), this.sql.get(Name.BACKLOG), this.sql.types(),
 				(this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
 		this.supportsLeases = !DatabaseInspection.isRouting(dataSource);
 	}
@@ -256,7 +256,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	public Claim claimInTransaction(ClaimRequest request, boolean joined) {
 		Work<Claim> claim = (connection) -> this.claims.claim(connection, request, false);
 		return this.executor.inTransaction(this.timeout, joined
-				? (connection) -> JdbcClaims.inSavepoint(connection, claim, Claim.Acquired.class::isInstance) : claim);
+				? (connection) -> this.claims.inSavepoint(connection, claim, Claim.Acquired.class::isInstance) : claim);
 	}
 
 	@Override
@@ -269,7 +269,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	public List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
 		Work<List<Claim>> claim = (connection) -> this.claims.claimAll(connection, requests, false);
 		return requests.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout,
-				joined ? (connection) -> JdbcClaims.inSavepoint(connection, claim, (claimed) -> true) : claim);
+				joined ? (connection) -> this.claims.inSavepoint(connection, claim, (claimed) -> true) : claim);
 	}
 
 	@Override
@@ -293,7 +293,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public void requireCommittable() {
-		this.executor.requireCommittable();
+		this.executor.requireCommittable(this.timeout, this.claims::isWritten);
 	}
 
 	@Override

@@ -132,7 +132,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 		Parameters parameters = Parameters.none();
 		long number = this.marks.begin(parameters);
 		if (number > 0) {
-			try (PreparedStatement statement = SqlStatement.of(this.sql.begin(this.delete) + look)
+			try (PreparedStatement statement = this.sql.statement(this.sql.begin(this.delete) + look)
 				.prepare(this.connection, parameters)) {
 				this.marks.learn(number, rows(statement, statement.execute()));
 			}
@@ -141,7 +141,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 	}
 
 	private void block() throws SQLException {
-		SqlStatement.of(this.sql.block())
+		this.sql.statement(this.sql.block())
 			.batch(this.connection,
 					this.blocked.entrySet()
 						.stream()
@@ -176,7 +176,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 		}
 		parameters.with("lanes", "smallint", lanes.toArray()).with("limit", this.sql.limit(limit, lanes.size()));
 		List<ClaimedRow> due = new ArrayList<>();
-		try (PreparedStatement statement = SqlStatement.of(statements.rows()).prepare(this.connection, parameters);
+		try (PreparedStatement statement = this.sql.statement(statements.rows()).prepare(this.connection, parameters);
 				ResultSet row = statement.executeQuery()) {
 			while (row.next()) {
 				UUID blocker = row.getObject("blocker", UUID.class);
@@ -194,8 +194,8 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 	private List<Short> lock(OutboxSql.Claims statements, int lanes, Parameters parameters) throws SQLException {
 		String look = this.sql.look();
 		long number = (look != null) ? this.marks.begin(parameters) : 0;
-		SqlStatement lock = SqlStatement
-			.of(this.sql.begin(this.delete) + ((number > 0) ? look + ";\n" : "") + statements.lockLanes());
+		SqlStatement lock = this.sql
+			.statement(this.sql.begin(this.delete) + ((number > 0) ? look + ";\n" : "") + statements.lockLanes());
 		List<Short> locked = new ArrayList<>();
 		try (PreparedStatement statement = lock.prepare(this.connection, parameters.with("some", lanes))) {
 			ResultSet row = rows(statement, statement.execute());
@@ -228,7 +228,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 		try {
 			if (!published.isEmpty()) {
 				Object[] ids = published.stream().map((claimed) -> claimed.row().id()).toArray();
-				int marked = SqlStatement.of(this.delete ? this.sql.deletePublished() : this.sql.published())
+				int marked = this.sql.statement(this.delete ? this.sql.deletePublished() : this.sql.published())
 					.update(this.connection, Parameters.none().with("ids", "uuid", ids));
 				if (marked != ids.length) {
 					logger.error("Only " + marked + " of " + ids.length + " published messages of the outbox '"
@@ -247,7 +247,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 	}
 
 	private void fail(List<RelayFailure> failures) throws SQLException {
-		SqlStatement.of(this.sql.failed())
+		this.sql.statement(this.sql.failed())
 			.batch(this.connection, failures.stream().map(JdbcOutboxClaim::parameters).toList());
 	}
 

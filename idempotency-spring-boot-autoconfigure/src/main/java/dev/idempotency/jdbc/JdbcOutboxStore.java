@@ -247,7 +247,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 */
 	public ExpiredRecords expired() {
 		return new ExpiredRows(this.executor, table(), this.dialect.cleanupTurn(this.qualified),
-				SqlStatement.of(this.sql.delete()), SqlStatement.of(this.sql.backlog()), this.retention);
+				this.sql.statement(this.sql.delete()), this.sql.statement(this.sql.backlog()), this.sql.types(),
+				this.retention);
 	}
 
 	/**
@@ -269,7 +270,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	public boolean isInPublication() {
 		String statement = this.sql.inPublication();
 		return statement == null || this.executor.autonomous(PATIENCE,
-				(connection) -> SqlStatement.of(statement)
+				(connection) -> this.sql.statement(statement)
 					.first(connection, Parameters.none(), (row) -> row.getBoolean(1))
 					.orElse(false));
 	}
@@ -279,7 +280,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 		return this.executor.autonomous(PATIENCE, (connection) -> {
 			look(connection);
 			Parameters parameters = this.marks.parameters().with("most", Status.MAX_COUNT);
-			return SqlStatement.of(this.sql.status())
+			return this.sql.statement(this.sql.status())
 				.first(connection, parameters, OutboxRowMapper::status)
 				.orElseThrow();
 		});
@@ -295,7 +296,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 			Parameters parameters = Parameters.none();
 			long number = this.marks.begin(parameters);
 			if (number > 0) {
-				try (PreparedStatement statement = SqlStatement.of(look).prepare(connection, parameters);
+				try (PreparedStatement statement = this.sql.statement(look).prepare(connection, parameters);
 						ResultSet row = statement.executeQuery()) {
 					this.marks.learn(number, row);
 				}
@@ -306,7 +307,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	@Override
 	public List<DeadLetter> deadLetters(int limit) {
-		return this.executor.autonomous(PATIENCE, (connection) -> SqlStatement.of(this.sql.deadLetters())
+		return this.executor.autonomous(PATIENCE, (connection) -> this.sql.statement(this.sql.deadLetters())
 			.query(connection, Parameters.of("limit", limit), OutboxRowMapper::deadLetter));
 	}
 
@@ -347,7 +348,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private int update(Duration limit, String statement, Parameters parameters) {
 		return this.executor.autonomous(limit,
-				(connection) -> SqlStatement.of(statement).update(connection, parameters));
+				(connection) -> this.sql.statement(statement).update(connection, parameters));
 	}
 
 }

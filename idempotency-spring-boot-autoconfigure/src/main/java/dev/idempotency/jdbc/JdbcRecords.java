@@ -3,7 +3,6 @@ package dev.idempotency.jdbc;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Timestamp;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
@@ -36,12 +35,15 @@ final class JdbcRecords implements IdempotencyRecords {
 
 	private final TableName table;
 
+	private final ValueTypes types;
+
 	private final Duration timeout;
 
 	JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table, Duration timeout) {
 		this.executor = executor;
 		this.sql = sql;
 		this.table = table;
+		this.types = sql.types();
 		this.timeout = timeout;
 	}
 
@@ -55,14 +57,14 @@ final class JdbcRecords implements IdempotencyRecords {
 		return this.executor.autonomous(this.timeout, (connection) -> {
 			Position bound = bound(connection, Position.LAST);
 			List<ScopeCount> scopes = this.sql.get(Name.OVERVIEW)
-				.query(connection, to(bound, Parameters.none()), JdbcRecords::scope);
+				.query(connection, to(bound, Parameters.none()), this::scope);
 			return new Overview(scopes, bound == null, (bound != null) ? estimate(connection) : null);
 		});
 	}
 
-	private static ScopeCount scope(ResultSet row) throws SQLException {
-		OffsetDateTime oldest = row.getObject("oldest", OffsetDateTime.class);
-		OffsetDateTime now = Objects.requireNonNull(row.getObject("now", OffsetDateTime.class));
+	private ScopeCount scope(ResultSet row) throws SQLException {
+		OffsetDateTime oldest = this.types.time(row, row.findColumn("oldest"));
+		OffsetDateTime now = Objects.requireNonNull(this.types.time(row, row.findColumn("now")));
 		return new ScopeCount(row.getString("scope"), row.getLong("in_progress"), row.getLong("stuck"),
 				row.getLong("failed"), row.getLong("completed"),
 				(oldest != null) ? Duration.between(oldest, now) : null);
@@ -112,7 +114,7 @@ final class JdbcRecords implements IdempotencyRecords {
 		return this.executor.autonomous(this.timeout, (connection) -> {
 			Position bound = bound(connection, start);
 			Parameters parameters = to(bound, from(start, conditions)).with("limit", limit + 1);
-			List<Listed> found = this.sql.get(name).query(connection, parameters, Listed::of);
+			List<Listed> found = this.sql.get(name).query(connection, parameters, this::listed);
 			Position next = (found.size() > limit) ? found.get(limit - 1).position() : bound;
 			return new Page(found.stream().limit(limit).map(Listed::record).toList(), next == null,
 					(next != null) ? next.toString() : null);
@@ -121,7 +123,7 @@ final class JdbcRecords implements IdempotencyRecords {
 
 	private @Nullable Position bound(Connection connection, Position after) throws SQLException {
 		return this.sql.get(Name.BOUND)
-			.first(connection, from(after, Parameters.none()).with("others", WINDOW - 1), Position::of)
+			.first(connection, from(after, Parameters.none()).with("others", WINDOW - 1), this::position)
 			.orElse(null);
 	}
 
@@ -176,7 +178,7 @@ final class JdbcRecords implements IdempotencyRecords {
 		return this.sql.get(name).first(connection, Parameters.of("id", key.id()), reader);
 	}
 
-	private static IdempotencyRecord read(IdempotencyKey key, ResultSet row) throws SQLException {
+	private IdempotencyRecord read(IdempotencyKey key, ResultSet row) throws SQLException {
 		String errorType = row.getString("error_type");
 		Failure failure = (errorType != null) ? new Failure(errorType, row.getString("error_message")) : null;
 		State state = switch (row.getString("state")) {
@@ -191,9 +193,19 @@ final class JdbcRecords implements IdempotencyRecords {
 				Objects.requireNonNull(time(row, "expires_at")), failure);
 	}
 
-	private static @Nullable Instant time(ResultSet row, String column) throws SQLException {
-		Timestamp time = row.getTimestamp(column);
+	private @Nullable Instant time(ResultSet row, String column) throws SQLException {
+		OffsetDateTime time = this.types.time(row, row.findColumn(column));
 		return (time != null) ? time.toInstant() : null;
+	}
+
+	private Position position(ResultSet row) throws SQLException {
+		return new Position(Objects.requireNonNull(this.types.time(row, row.findColumn("expires_at"))),
+				Objects.requireNonNull(this.types.uuid(row, "id")));
+	}
+
+	private Listed listed(ResultSet row) throws SQLException {
+		IdempotencyKey key = IdempotencyKey.of(row.getString("scope"), row.getString("key"));
+		return new Listed(read(key, row), position(row));
 	}
 
 	/**
@@ -211,11 +223,6 @@ final class JdbcRecords implements IdempotencyRecords {
 				new UUID(-1, -1));
 
 		private static final char SEPARATOR = '_';
-
-		static Position of(ResultSet row) throws SQLException {
-			return new Position(Objects.requireNonNull(row.getObject("expires_at", OffsetDateTime.class)),
-					Objects.requireNonNull(row.getObject("id", UUID.class)));
-		}
 
 		static Position parse(@Nullable String text) {
 			if (text == null) {
@@ -246,11 +253,6 @@ final class JdbcRecords implements IdempotencyRecords {
 	 * @param position its position
 	 */
 	private record Listed(IdempotencyRecord record, Position position) {
-
-		static Listed of(ResultSet row) throws SQLException {
-			IdempotencyKey key = IdempotencyKey.of(row.getString("scope"), row.getString("key"));
-			return new Listed(read(key, row), Position.of(row));
-		}
 
 	}
 

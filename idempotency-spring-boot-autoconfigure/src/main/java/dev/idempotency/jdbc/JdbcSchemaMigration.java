@@ -2,7 +2,6 @@ package dev.idempotency.jdbc;
 
 import java.sql.SQLException;
 import java.util.List;
-import java.util.Map;
 
 import javax.sql.DataSource;
 
@@ -23,8 +22,6 @@ import dev.idempotency.IdempotencyConfigurationException;
  * @since 0.1.0
  */
 public final class JdbcSchemaMigration {
-
-	private static final String INSUFFICIENT_PRIVILEGE = "42501";
 
 	private JdbcSchemaMigration() {
 	}
@@ -133,7 +130,7 @@ public final class JdbcSchemaMigration {
 			.dataSource(dataSource)
 			.locations(folders.stream().map((folder) -> "classpath:" + folder).toArray(String[]::new))
 			.table(table.historyTable())
-			.placeholders(Map.of("table", table.toString(), "name", table.table()))
+			.placeholders(catalog.placeholders(table))
 			// The schema already contains the tables of the application.
 			.baselineOnMigrate(true)
 			.baselineVersion(String.valueOf(baseline(dataSource, catalog, table, tables, folders)))
@@ -150,11 +147,15 @@ public final class JdbcSchemaMigration {
 		if (table.schema() != null) {
 			configuration.defaultSchema(DatabaseInspection.storedName(dataSource, table.schema()));
 		}
+		DatabaseInspection.ask(dataSource, (connection) -> {
+			catalog.beforeMigration(connection, table);
+			return table;
+		});
 		try {
 			migrate(configuration.load());
 		}
 		catch (FlywayException ex) {
-			throw failure(ex, table, folders);
+			throw failure(ex, catalog, table, folders);
 		}
 	}
 
@@ -188,10 +189,10 @@ public final class JdbcSchemaMigration {
 		}
 	}
 
-	private static IdempotencyConfigurationException failure(FlywayException error, TableName table,
+	private static IdempotencyConfigurationException failure(FlywayException error, Catalog catalog, TableName table,
 			List<String> folders) {
 		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-			if (cause instanceof SQLException refusal && INSUFFICIENT_PRIVILEGE.equals(refusal.getSQLState())) {
+			if (cause instanceof SQLException refusal && catalog.isDenied(refusal)) {
 				return new IdempotencyConfigurationException("The database user may not migrate the table '"
 						+ table.table() + "': " + refusal.getMessage() + ".",
 						"Migrate" + Catalog.otherWaysToMigrate(folders));

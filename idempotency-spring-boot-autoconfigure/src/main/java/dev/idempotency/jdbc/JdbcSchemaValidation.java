@@ -161,7 +161,7 @@ public final class JdbcSchemaValidation {
 			catalog.requireLayout(connection, table);
 			requireTables(table, tables, found, scripts);
 			if (columns) {
-				requireColumns(table, tables, found, scripts);
+				requireColumns(table, tables, found, catalog, scripts);
 			}
 			return table;
 		});
@@ -179,9 +179,9 @@ public final class JdbcSchemaValidation {
 			requireTables(table, tables, found, scripts);
 			catalog.requirePrivileges(connection, qualified, tables, List.of());
 			if (columns) {
-				requireColumns(table, tables, found, scripts);
+				requireColumns(table, tables, found, catalog, scripts);
 			}
-			if (SqlStatement.of(outbox.allLanes()).update(connection, Parameters.none()) != OutboxSql.LANES) {
+			if (outbox.statement(outbox.allLanes()).update(connection, Parameters.none()) != OutboxSql.LANES) {
 				throw new IdempotencyConfigurationException(
 						"The table '" + table + "_lane' of the outbox does not have its " + OutboxSql.LANES
 								+ " rows, without which no message is published.",
@@ -204,9 +204,9 @@ public final class JdbcSchemaValidation {
 	}
 
 	private static void requireColumns(TableName main, List<RequiredTable> tables,
-			Map<String, Map<String, FoundColumn>> found, List<String> scripts) {
+			Map<String, Map<String, FoundColumn>> found, Catalog catalog, List<String> scripts) {
 		for (RequiredTable table : tables) {
-			String problems = table.problems(found.getOrDefault(table.name(), Map.of()));
+			String problems = table.problems(found.getOrDefault(table.name(), Map.of()), catalog::nameOf);
 			if (!problems.isEmpty()) {
 				throw new IdempotencyConfigurationException(
 						"The table '" + name(main, table) + "' cannot be used: " + problems + ".",

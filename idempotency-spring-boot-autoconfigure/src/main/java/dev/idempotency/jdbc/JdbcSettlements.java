@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.jdbc.RecordSql.Name;
@@ -70,10 +71,10 @@ final class JdbcSettlements {
 
 	private List<Settlement> settleAll(SqlStatement statement, List<ClaimRequest> claims, Parameters parameters) {
 		return this.executor.autonomous(this.timeout, (connection) -> {
-			Set<UUID> settled = ids(connection, statement, parameters);
+			Set<UUID> settled = settled(connection, statement, claims, parameters);
 			List<ClaimRequest> others = claims.stream().filter((claim) -> !settled.contains(claim.token())).toList();
 			Set<UUID> known = others.isEmpty() ? Set.of()
-					: ids(connection, this.sql.get(Name.KNOWN), Parameters.of(others));
+					: ids(connection, this.sql.get(Name.KNOWN), "id", Parameters.of(others));
 			return claims.stream()
 				.map((claim) -> settled.contains(claim.token()) ? Settlement.SETTLED
 						: known.contains(claim.key().id()) ? Settlement.LOST : Settlement.FORGOTTEN)
@@ -129,15 +130,33 @@ final class JdbcSettlements {
 	private List<Settlement> noteFailures(SqlStatement statement, List<ClaimRequest> claims, Failure failure) {
 		Parameters parameters = Parameters.of(claims).with("type", failure.type()).with("message", failure.message());
 		Set<UUID> noted = this.executor.autonomous(this.timeout,
-				(connection) -> ids(connection, statement, parameters));
+				(connection) -> ids(connection, statement, "id", parameters));
 		return claims.stream()
 			.map((claim) -> noted.contains(claim.key().id()) ? Settlement.SETTLED : Settlement.LOST)
 			.toList();
 	}
 
-	private static Set<UUID> ids(Connection connection, SqlStatement statement, Parameters parameters)
+	// If all rows are changed, no second statement has to find out which ones.
+	private Set<UUID> settled(Connection connection, SqlStatement statement, List<ClaimRequest> claims,
+			Parameters parameters) throws SQLException {
+		SqlStatement.Answer answer = statement.answer();
+		if (answer == null) {
+			return ids(connection, statement, "token", parameters);
+		}
+		if (statement.execute(connection, parameters) == claims.size()) {
+			return claims.stream().map(ClaimRequest::token).collect(Collectors.toUnmodifiableSet());
+		}
+		return ids(connection, answer.read(), "token", parameters);
+	}
+
+	private Set<UUID> ids(Connection connection, SqlStatement statement, String column, Parameters parameters)
 			throws SQLException {
-		return new HashSet<>(statement.query(connection, parameters, (row) -> row.getObject(1, UUID.class)));
+		Set<UUID> ids = new HashSet<>();
+		statement.query(connection, parameters, (row) -> {
+			UUID id = this.sql.types().uuid(row, column);
+			return id != null && ids.add(id);
+		});
+		return ids;
 	}
 
 }

@@ -101,6 +101,18 @@ abstract class OutboxSql {
 		return this.table;
 	}
 
+	/**
+	 * How values are bound and read.
+	 * @return the types
+	 */
+	ValueTypes types() {
+		return ValueTypes.STANDARD;
+	}
+
+	SqlStatement statement(String text) {
+		return SqlStatement.of(text, types());
+	}
+
 	String allLanes() {
 		return "SELECT lane FROM " + this.table + "_lane WHERE lane >= 0 AND lane < " + LANES;
 	}

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Function;
 
@@ -21,6 +22,8 @@ import dev.idempotency.store.ClaimRequest;
 final class Parameters {
 
 	private final Map<String, @Nullable Object> values = new HashMap<>();
+
+	private @Nullable UUID mark;
 
 	static Parameters none() {
 		return new Parameters();
@@ -88,6 +91,38 @@ final class Parameters {
 		Object value = this.values.get(name);
 		Assert.state(value != null || this.values.containsKey(name), () -> "The parameter '" + name + "' is missing");
 		return (value instanceof ArrayValue array) ? connection.createArrayOf(array.type(), array.elements()) : value;
+	}
+
+	/**
+	 * A value that no other parameters have, by which a call recognizes what it has
+	 * written.
+	 * @return the value, always the same
+	 */
+	UUID mark() {
+		UUID unique = this.mark;
+		if (unique == null) {
+			unique = UUID.randomUUID();
+			this.mark = unique;
+		}
+		return unique;
+	}
+
+	/**
+	 * All arrays.
+	 * @return their elements by the names of the parameters
+	 */
+	Map<String, @Nullable Object[]> arrays() {
+		Map<String, @Nullable Object[]> arrays = new TreeMap<>();
+		this.values.forEach((name, value) -> {
+			if (value instanceof ArrayValue array) {
+				arrays.put(name, array.elements());
+			}
+		});
+		return arrays;
+	}
+
+	boolean isArray(String name) {
+		return this.values.get(name) instanceof ArrayValue;
 	}
 
 	/**

@@ -46,14 +46,14 @@ final class RecordSql {
 			FROM %1$s WHERE\s""" + WITHIN + " GROUP BY scope ORDER BY scope";
 
 	private static final String LIST = """
-			SELECT id, scope, "key", state, fence, attempt, lease_until, created_at, expires_at, completed_at,
+			SELECT id, scope, %3$s, state, fence, attempt, lease_until, created_at, expires_at, completed_at,
 			  error_type, error_message
 			FROM %1$s WHERE\s""" + BEFORE + " AND " + WITHIN;
 
 	private static final String PAGE = " " + ORDER + " LIMIT :limit";
 
 	private static final String EVICTABLE_SELECTION = """
-			AND scope = :scope AND LEFT("key", CHAR_LENGTH(CAST(:prefix AS character varying))) = :prefix
+			AND scope = :scope AND LEFT(%3$s, CHAR_LENGTH(CAST(:prefix AS %4$s))) = :prefix
 			 AND created_at >= :createdfrom AND created_at < :createdbefore
 			 AND (state <> 'P' OR lease_until <= %2$s OR :force)""";
 
@@ -70,20 +70,35 @@ final class RecordSql {
 
 	private final Map<Name, List<SqlStatement>> statements = new EnumMap<>(Name.class);
 
+	private final ValueTypes types;
+
 	/**
 	 * Create the statements that are the same in all databases.
 	 * @param table the table
 	 * @param now the current time in the SQL of the database
 	 */
 	RecordSql(TableName table, String now) {
+		this(table, now, "\"key\"", "character varying", ValueTypes.STANDARD);
+	}
+
+	/**
+	 * Create the statements that are the same in all databases.
+	 * @param table the table
+	 * @param now the current time in the SQL of the database
+	 * @param key the name of the column {@code key}, which is a reserved word
+	 * @param text the type of a text in a cast
+	 * @param types binds parameters and reads columns
+	 */
+	RecordSql(Object table, String now, String key, String text, ValueTypes types) {
+		this.types = types;
 		add(Name.FIND, FIND.formatted(table));
 		add(Name.RELEASE, RELEASE.formatted(table));
 		add(Name.STORE_RESULT, "UPDATE %1$s SET result = :result WHERE id = :id".formatted(table));
 		add(Name.BOUND, BOUND.formatted(table));
 		add(Name.OVERVIEW, OVERVIEW.formatted(table, now));
-		add(Name.STUCK, (LIST + " AND " + STUCK + PAGE).formatted(table, now));
-		add(Name.FAILED, (LIST + " AND state = 'F' AND error_type IS NOT NULL" + PAGE).formatted(table));
-		add(Name.EVICTABLE, (LIST + EVICTABLE_SELECTION + PAGE).formatted(table, now));
+		add(Name.STUCK, (LIST + " AND " + STUCK + PAGE).formatted(table, now, key, text));
+		add(Name.FAILED, (LIST + " AND state = 'F' AND error_type IS NOT NULL" + PAGE).formatted(table, now, key));
+		add(Name.EVICTABLE, (LIST + EVICTABLE_SELECTION + PAGE).formatted(table, now, key, text));
 		add(Name.EVICT_ALL, EVICT_ALL.formatted(table, now));
 		add(Name.RESULT, "SELECT result FROM %1$s WHERE id = :id".formatted(table));
 		add(Name.STATE, "SELECT state FROM %1$s WHERE id = :id".formatted(table));
@@ -96,7 +111,7 @@ final class RecordSql {
 	 * @return this object
 	 */
 	RecordSql add(Name name, String... texts) {
-		this.statements.put(name, Arrays.stream(texts).map(SqlStatement::of).toList());
+		this.statements.put(name, Arrays.stream(texts).map(this::statement).toList());
 		return this;
 	}
 
@@ -112,6 +127,29 @@ final class RecordSql {
 		this.statements.computeIfPresent(name,
 				(known, added) -> added.stream().map((statement) -> statement.limitedBy(limit)).toList());
 		return this;
+	}
+
+	/**
+	 * Add a statement or replace it.
+	 * @param name its name
+	 * @param added the statements that are run one after the other
+	 * @return this object
+	 */
+	RecordSql add(Name name, SqlStatement... added) {
+		this.statements.put(name, List.of(added));
+		return this;
+	}
+
+	SqlStatement statement(String text) {
+		return SqlStatement.of(text, this.types);
+	}
+
+	/**
+	 * The types of the columns.
+	 * @return reads columns
+	 */
+	ValueTypes types() {
+		return this.types;
 	}
 
 	boolean has(Name name) {
@@ -263,7 +301,14 @@ final class RecordSql {
 		STORE_RESULTS,
 
 		/**
-		 * Returns the ids of the records that exist.
+		 * Finds a record that the current transaction has written. Parameters {@code id}
+		 * and {@code token}, the mark. Absent if the database does not roll back a whole
+		 * transaction after an error of one statement.
+		 */
+		WRITTEN,
+
+		/**
+		 * Returns the ids of the records that exist. Column: id.
 		 */
 		KNOWN,
 

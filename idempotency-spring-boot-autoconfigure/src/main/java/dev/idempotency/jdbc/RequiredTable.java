@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -109,16 +110,19 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	/**
 	 * The reasons why statements would fail.
 	 * @param found the columns of the table in the database, by their names
+	 * @param names the names of types in the database
 	 * @return the reasons, empty if there are none
 	 */
-	String problems(Map<String, FoundColumn> found) {
+	String problems(Map<String, FoundColumn> found, Function<Type, String> names) {
 		Map<String, FoundColumn> additional = new TreeMap<>(found);
 		this.columns.forEach((column) -> additional.remove(column.name()));
 		return Stream
-			.concat(this.columns.stream().map((column) -> column.problem(found.get(column.name()))), additional.values()
-				.stream()
-				.filter((column) -> column.notNull() && !column.generated())
-				.map((column) -> "its additional column '" + column.name() + "' is NOT NULL and has no default"))
+			.concat(this.columns.stream().map((column) -> column.problem(found.get(column.name()), names)),
+					additional.values()
+						.stream()
+						.filter((column) -> column.notNull() && !column.generated())
+						.map((column) -> "its additional column '" + column.name()
+								+ "' is NOT NULL and has no default"))
 			.filter(Objects::nonNull)
 			.collect(Collectors.joining("; "));
 	}
@@ -145,12 +149,13 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 			return new Column(name, type, Value.GENERATED, version);
 		}
 
-		@Nullable String problem(@Nullable FoundColumn found) {
+		@Nullable String problem(@Nullable FoundColumn found, Function<Type, String> names) {
 			if (found == null) {
 				return "its column '" + this.name + "' is missing";
 			}
 			if (!this.type.isNamed(found.type())) {
-				return "its column '" + this.name + "' is of the type " + found.type() + " instead of " + this.type;
+				return "its column '" + this.name + "' is of the type " + found.type() + " instead of "
+						+ names.apply(this.type);
 			}
 			if (this.value == Value.OPTIONAL && found.notNull()) {
 				return "its column '" + this.name + "' must not be NOT NULL";
@@ -184,37 +189,45 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	}
 
 	/**
-	 * A type with its names in PostgreSQL and H2.
+	 * A type with its names in PostgreSQL, H2, and MariaDB and MySQL. The first name is
+	 * the one in messages.
 	 */
 	enum Type {
 
-		UUID("uuid", "UUID"),
+		UUID("uuid", "UUID", "binary(16)"),
 
-		TEXT("text", "CHARACTER VARYING"),
+		TEXT("text", "CHARACTER VARYING", "varchar", "text", "mediumtext", "longtext"),
 
-		LETTER("\"char\"", "CHARACTER"),
+		LETTER("\"char\"", "CHARACTER", "char"),
 
-		SHORT("smallint", "SMALLINT"),
+		SHORT("smallint", "SMALLINT", "smallint"),
 
-		INTEGER("integer", "INTEGER"),
+		INTEGER("integer", "INTEGER", "int"),
 
-		LONG("bigint", "BIGINT"),
+		LONG("bigint", "BIGINT", "bigint"),
 
-		BYTES("bytea", "BINARY VARYING"),
+		BYTES("bytea", "BINARY VARYING", "longblob", "varbinary", "mediumblob", "blob"),
 
-		TIME("timestamp with time zone", "TIMESTAMP WITH TIME ZONE");
+		TIME("timestamp with time zone", "TIMESTAMP WITH TIME ZONE", "datetime(6)");
 
 		private final String postgres;
 
 		private final String h2;
 
-		Type(String postgres, String h2) {
+		private final List<String> mySql;
+
+		Type(String postgres, String h2, String... mySql) {
 			this.postgres = postgres;
 			this.h2 = h2;
+			this.mySql = List.of(mySql);
 		}
 
 		boolean isNamed(String name) {
-			return name.equals(this.postgres) || name.equalsIgnoreCase(this.h2);
+			return name.equals(this.postgres) || name.equalsIgnoreCase(this.h2) || this.mySql.contains(name);
+		}
+
+		String inMySql() {
+			return this.mySql.get(0);
 		}
 
 		@Override

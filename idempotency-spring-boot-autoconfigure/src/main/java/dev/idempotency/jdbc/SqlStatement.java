@@ -14,19 +14,31 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An SQL statement with named parameters, {@code :name}. A name may occur several times.
+ * A database whose statements cannot change rows and return them has a second statement
+ * that reads the answer.
  *
  * @param sql the statement with a question mark for each parameter
  * @param names the names of the parameters in the order of their question marks
  * @param limit limits the time of a statement that may wait for a lock, {@code null} if
  * the statement does so itself or does not wait
+ * @param types binds the parameters
+ * @param answer reads what this statement has changed, {@code null} if this statement
+ * returns that itself
+ * @param tells whether the first column of a returned row tells whether the statement has
+ * changed the row
  */
-record SqlStatement(String sql, List<String> names, @Nullable StatementLimit limit) {
+record SqlStatement(String sql, List<String> names, @Nullable StatementLimit limit, ValueTypes types,
+		@Nullable Answer answer, boolean tells) {
 
 	// The name of a schema can contain a colon, so quoted identifiers are skipped. The
 	// lookbehind excludes casts, which have two colons.
-	private static final Pattern NAME = Pattern.compile("\"[^\"]*\"|(?<!:):([a-z]+)");
+	private static final Pattern NAME = Pattern.compile("\"[^\"]*\"|`[^`]*`|(?<!:):([a-z]+)");
 
 	static SqlStatement of(String text) {
+		return of(text, ValueTypes.STANDARD);
+	}
+
+	static SqlStatement of(String text, ValueTypes types) {
 		List<String> names = new ArrayList<>();
 		String sql = NAME.matcher(text).replaceAll((found) -> {
 			if (found.group(1) == null) {
@@ -35,11 +47,38 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 			names.add(found.group(1));
 			return "?";
 		});
-		return new SqlStatement(sql, List.copyOf(names), null);
+		return new SqlStatement(sql, List.copyOf(names), null, types, null, false);
 	}
 
 	SqlStatement limitedBy(StatementLimit limit) {
-		return new SqlStatement(this.sql, this.names, limit);
+		return new SqlStatement(this.sql, this.names, limit, this.types, this.answer, this.tells);
+	}
+
+	/**
+	 * Let the first column of a returned row tell whether the statement has changed it.
+	 * @return the statement that counts changed rows only
+	 */
+	SqlStatement telling() {
+		return new SqlStatement(this.sql, this.names, this.limit, this.types, this.answer, true);
+	}
+
+	/**
+	 * Let another statement read what this one has changed.
+	 * @param read the other statement
+	 * @return the statement with its answer
+	 */
+	SqlStatement answeredBy(SqlStatement read) {
+		return new SqlStatement(this.sql, this.names, this.limit, this.types, new Answer(read, true), this.tells);
+	}
+
+	/**
+	 * Let another statement find out whether an earlier call has already changed the rows
+	 * that this one has not.
+	 * @param read the other statement
+	 * @return the statement with its answer
+	 */
+	SqlStatement confirmedBy(SqlStatement read) {
+		return new SqlStatement(this.sql, this.names, this.limit, this.types, new Answer(read, false), this.tells);
 	}
 
 	PreparedStatement prepare(Connection connection, Parameters parameters) throws SQLException {
@@ -50,7 +89,7 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 
 	private void bind(PreparedStatement statement, Connection connection, Parameters parameters) throws SQLException {
 		for (int i = 0; i < this.names.size(); i++) {
-			statement.setObject(i + 1, parameters.value(this.names.get(i), connection));
+			statement.setObject(i + 1, this.types.bind(this.names.get(i), parameters, connection));
 		}
 	}
 
@@ -65,9 +104,13 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 	}
 
 	<T> List<T> query(Connection connection, Parameters parameters, RowReader<T> reader) throws SQLException {
+		if (this.answer != null) {
+			execute(connection, parameters);
+			return this.answer.read().query(connection, parameters, reader);
+		}
 		try (PreparedStatement statement = prepare(connection, parameters);
 				StatementLimit.Running running = limit(statement);
-				ResultSet rows = statement.executeQuery()) {
+				ResultSet rows = rows(statement)) {
 			check(running);
 			List<T> read = new ArrayList<>();
 			while (rows.next()) {
@@ -87,12 +130,22 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	<T> Optional<T> first(Connection connection, Parameters parameters, RowReader<T> reader) throws SQLException {
+		if (this.answer != null) {
+			execute(connection, parameters);
+			return this.answer.read().first(connection, parameters, reader);
+		}
 		try (PreparedStatement statement = prepare(connection, parameters);
 				StatementLimit.Running running = limit(statement);
-				ResultSet rows = statement.executeQuery()) {
+				ResultSet rows = rows(statement)) {
 			check(running);
 			return rows.next() ? Optional.ofNullable(reader.read(rows)) : Optional.empty();
 		}
+	}
+
+	// The driver of MySQL accepts no INSERT in executeQuery(), even if it returns rows.
+	private static ResultSet rows(PreparedStatement statement) throws SQLException {
+		statement.execute();
+		return statement.getResultSet();
 	}
 
 	/**
@@ -103,6 +156,19 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	int update(Connection connection, Parameters parameters) throws SQLException {
+		int rows = execute(connection, parameters);
+		return (this.answer == null || (rows > 0 && !this.answer.always())) ? rows
+				: this.answer.read().update(connection, parameters);
+	}
+
+	/**
+	 * Run this statement without its answer.
+	 * @param connection the connection
+	 * @param parameters the parameters
+	 * @return the number of rows that it returns, else the number of rows that it changed
+	 * @throws SQLException if the database refuses the statement or is unavailable
+	 */
+	int execute(Connection connection, Parameters parameters) throws SQLException {
 		try (PreparedStatement statement = prepare(connection, parameters);
 				StatementLimit.Running running = limit(statement)) {
 			boolean rowsReturned = statement.execute();
@@ -112,7 +178,7 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 			}
 			int rows = 0;
 			for (ResultSet returned = statement.getResultSet(); returned.next();) {
-				rows++;
+				rows += (!this.tells || returned.getBoolean(1)) ? 1 : 0;
 			}
 			return rows;
 		}
@@ -129,6 +195,16 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 			}
 			statement.executeBatch();
 		}
+	}
+
+	/**
+	 * A statement that reads what another one has changed.
+	 *
+	 * @param read the statement
+	 * @param always whether the number of changed rows has no meaning
+	 */
+	record Answer(SqlStatement read, boolean always) {
+
 	}
 
 	/**

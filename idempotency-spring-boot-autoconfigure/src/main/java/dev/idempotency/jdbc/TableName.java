@@ -23,7 +23,7 @@ record TableName(@Nullable String schema, String table) {
 	private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,39}");
 
 	// Excludes characters that could end the name, a string or a format.
-	private static final Pattern QUOTED = Pattern.compile("\"[^\"'%$\\\\{}\\x00-\\x1f]{1,63}\"");
+	private static final Pattern QUOTED = Pattern.compile("\"[^\"'`%$\\\\{}\\x00-\\x1f]{1,63}\"");
 
 	TableName {
 		String name = (schema != null) ? schema + "." + table : table;
@@ -85,6 +85,15 @@ record TableName(@Nullable String schema, String table) {
 	@Nullable String schemaName() {
 		return (this.schema != null && this.schema.startsWith("\""))
 				? this.schema.substring(1, this.schema.length() - 1) : this.schema;
+	}
+
+	/**
+	 * The name as MariaDB and MySQL quote it.
+	 * @return the name with the schema, if it has one, in backticks
+	 */
+	String withBackticks() {
+		String stored = schemaName();
+		return (stored != null) ? "`" + stored + "`." + this.table : this.table;
 	}
 
 	String historyTable() {

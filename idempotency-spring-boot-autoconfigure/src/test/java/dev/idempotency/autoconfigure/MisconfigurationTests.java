@@ -168,8 +168,8 @@ class MisconfigurationTests {
 		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(UnknownDatabase.class));
 		assertThat(analysis.getDescription())
 			.isEqualTo("The JDBC idempotency store does not support the database 'Unknown'.");
-		assertThat(analysis.getAction())
-			.isEqualTo("Use PostgreSQL (or H2, in tests), or declare your own IdempotencyStore bean.");
+		assertThat(analysis.getAction()).isEqualTo(
+				"Use PostgreSQL, MariaDB or MySQL (or H2, in tests), or declare your own IdempotencyStore bean.");
 	}
 
 	private static FailureAnalysis failure(ApplicationContextRunner runner) {

@@ -19,8 +19,8 @@ import org.springframework.kafka.test.EmbeddedKafkaKraftBroker;
 import org.springframework.util.function.SingletonSupplier;
 
 /**
- * The servers that all tests of a JVM share: one broker, one PostgreSQL, one Redis, one
- * DynamoDB Local.
+ * The servers that all tests of a JVM share: one broker, one PostgreSQL, one MariaDB, one
+ * Redis, one DynamoDB Local.
  */
 public final class Servers {
 
@@ -42,6 +42,8 @@ public final class Servers {
 
 	private static final Supplier<PostgresServer> POSTGRES = SingletonSupplier.of(PostgresServer::create);
 
+	private static final Supplier<MariaDbServer> MARIADB = SingletonSupplier.of(MariaDbServer::create);
+
 	private static final Supplier<RedisServer> REDIS = SingletonSupplier.of(RedisServer::create);
 
 	private static final Supplier<DynamoDbServer> DYNAMO_DB = SingletonSupplier.of(DynamoDbServer::create);
@@ -60,6 +62,10 @@ public final class Servers {
 
 	public static PostgresServer postgres() {
 		return POSTGRES.get();
+	}
+
+	public static MariaDbServer mariaDb() {
+		return MARIADB.get();
 	}
 
 	public static RedisServer redis() {
@@ -96,6 +102,45 @@ public final class Servers {
 		new JdbcTemplate(new DriverManagerDataSource(server.url("postgres"), server.username(), server.password()))
 			.execute("CREATE DATABASE " + name);
 		return server.url(name);
+	}
+
+	/**
+	 * Create an empty database of MariaDB for one test.
+	 * @return its URL, which contains the user
+	 */
+	public static String newMariaDb() {
+		return newMySql(mariaDb().url("mysql"));
+	}
+
+	/**
+	 * Create an empty database for the driver of MySQL.
+	 * @return its URL, which contains the user
+	 */
+	public static String newMySql() {
+		String server = System.getProperty("test.mysql.url");
+		return newMySql((server != null) ? server : mariaDb().url("mysql").replace("jdbc:mariadb:", "jdbc:mysql:"));
+	}
+
+	private static String newMySql(String url) {
+		String name = unique("test");
+		JdbcTemplate server = new JdbcTemplate(new DriverManagerDataSource(url));
+		server.execute("DROP DATABASE IF EXISTS " + name);
+		server.execute("CREATE DATABASE " + name);
+		return url.replaceFirst("/\\w+\\?", "/" + name + "?");
+	}
+
+	/**
+	 * Create a pool for a database of MariaDB or MySQL.
+	 * @param url the URL, which contains the user
+	 * @return the pool
+	 */
+	public static HikariDataSource mySqlPool(String url) {
+		HikariConfig config = new HikariConfig();
+		config.setJdbcUrl(url);
+		config.setMaximumPoolSize(20);
+		config.setMinimumIdle(1);
+		config.setConnectionTimeout(2000);
+		return new HikariDataSource(config);
 	}
 
 	/**

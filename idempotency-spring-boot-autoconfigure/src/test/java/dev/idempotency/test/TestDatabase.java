@@ -76,6 +76,33 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
+	 * Create an empty database of MariaDB, with its own driver.
+	 * @return the database
+	 */
+	public static TestDatabase mariaDb() {
+		return mySql(Servers.newMariaDb());
+	}
+
+	/**
+	 * Create an empty database for the driver of MySQL: of the server that the system
+	 * property {@code test.mysql.url} names, or of MariaDB.
+	 * @return the database
+	 */
+	public static TestDatabase mySql() {
+		return mySql(Servers.newMySql());
+	}
+
+	/**
+	 * Use an empty database of MariaDB or MySQL.
+	 * @param url its URL, which contains the user
+	 * @return the database
+	 */
+	public static TestDatabase mySql(String url) {
+		return new TestDatabase(url, Servers.mySqlPool(url), new JdbcTemplate(new DriverManagerDataSource(url)),
+				Layout.SINGLE);
+	}
+
+	/**
 	 * Create a database in the memory of this JVM.
 	 * @return the database
 	 */

@@ -1,0 +1,197 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyConfigurationException;
+
+/**
+ * The catalog of MariaDB and MySQL, in which a schema is a database. It finds out the
+ * privileges of the user with EXPLAIN, which needs those of the statement that it
+ * explains, because a role or a pattern may contain them.
+ */
+final class MySqlCatalog extends Catalog {
+
+	private static final String COLUMNS = """
+			SELECT LOWER(TABLE_NAME), LOWER(COLUMN_NAME),
+			  CASE WHEN DATA_TYPE IN ('binary', 'datetime') THEN COLUMN_TYPE ELSE DATA_TYPE END, IS_NULLABLE = 'NO',
+			  COLUMN_DEFAULT IS NOT NULL OR EXTRA LIKE '%auto_increment%' OR EXTRA LIKE '%GENERATED%'
+			FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = :schema AND JSON_CONTAINS(:names, JSON_QUOTE(LOWER(TABLE_NAME)))""";
+
+	private static final String ENGINE = """
+			SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = :schema AND TABLE_NAME = :name""";
+
+	private static final String PADDED = """
+			SELECT GROUP_CONCAT(COLUMN_NAME) FROM information_schema.COLUMNS
+			WHERE TABLE_SCHEMA = :schema AND TABLE_NAME = :name AND COLUMN_NAME IN ('scope', 'key')
+			  AND COLLATION_NAME NOT IN ('utf8mb4_nopad_bin', 'utf8mb4_0900_bin')""";
+
+	private static final String HISTORY = """
+			SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = :schema AND TABLE_NAME = :name""";
+
+	// Table, column, database, view or statement denied.
+	private static final Set<Integer> DENIED = Set.of(1142, 1143, 1044, 1345, 1227);
+
+	private final boolean mariaDb;
+
+	MySqlCatalog(boolean mariaDb) {
+		super(COLUMNS, MySqlTypes.INSTANCE);
+		this.mariaDb = mariaDb;
+	}
+
+	@Override
+	List<String> migrations() {
+		return List.of("dev/idempotency/jdbc/mysql");
+	}
+
+	@Override
+	Map<String, String> placeholders(TableName table) {
+		return Map.of("table", table.withBackticks(), "name", table.table(), "collation",
+				this.mariaDb ? "utf8mb4_nopad_bin" : "utf8mb4_0900_bin");
+	}
+
+	@Override
+	String nameOf(RequiredTable.Type type) {
+		return type.inMySql();
+	}
+
+	@Override
+	boolean isDenied(SQLException error) {
+		return DENIED.contains(error.getErrorCode());
+	}
+
+	@Override
+	@Nullable String schema(Connection connection, TableName table) throws SQLException {
+		return ask(connection, "SELECT DATABASE()", Parameters.none());
+	}
+
+	@Override
+	void requireLayout(Connection connection, TableName table) throws SQLException {
+		TableName qualified = table.in(schema(connection, table));
+		String engine = ask(connection, ENGINE, name(qualified));
+		if (!"InnoDB".equalsIgnoreCase(engine)) {
+			throw new IdempotencyConfigurationException(
+					"The idempotency table '" + table + "' has the storage engine " + engine
+							+ ", which has no transactions or no row locks.",
+					"Run ALTER TABLE " + qualified.withBackticks() + " ENGINE = InnoDB.");
+		}
+		String padded = ask(connection, PADDED, name(qualified));
+		if (padded != null) {
+			throw new IdempotencyConfigurationException(
+					"The columns " + padded + " of the idempotency table '" + table
+							+ "' have a collation in which different keys are equal.",
+					"Alter them to the collation utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL).");
+		}
+	}
+
+	private static @Nullable String ask(Connection connection, String sql, Parameters parameters) throws SQLException {
+		return SqlStatement.of(sql, MySqlTypes.INSTANCE)
+			.first(connection, parameters, (row) -> row.getString(1))
+			.orElse(null);
+	}
+
+	@Override
+	void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables, List<String> functions)
+			throws SQLException {
+		List<String> lacking = new ArrayList<>();
+		List<String> grants = new ArrayList<>();
+		String user = account(connection);
+		for (RequiredTable required : tables) {
+			String name = new TableName(table.schema(), required.name()).withBackticks();
+			List<String> denied = new ArrayList<>();
+			for (String privilege : required.privileges()) {
+				if (isDenied(connection, privilege, name, "`" + required.columns().get(0).name() + "`")) {
+					denied.add(privilege);
+				}
+			}
+			if (!denied.isEmpty()) {
+				String privileges = String.join(", ", denied) + " ON " + name;
+				lacking.add(privileges);
+				grants.add("GRANT " + privileges + " TO " + user + ";");
+			}
+		}
+		if (!lacking.isEmpty()) {
+			throw new IdempotencyConfigurationException(
+					"The database user " + user + " lacks privileges that the idempotency store or the outbox needs: "
+							+ String.join("; ", lacking) + ".",
+					"Run this as an administrator: " + String.join(" ", grants));
+		}
+	}
+
+	private boolean isDenied(Connection connection, String privilege, String table, String column) {
+		String statement = switch (privilege) {
+			case "INSERT" -> "INSERT INTO %1$s (%2$s) VALUES (NULL)";
+			case "UPDATE" -> "UPDATE %1$s SET %2$s = NULL WHERE FALSE";
+			case "DELETE" -> "DELETE FROM %1$s WHERE FALSE";
+			default -> "SELECT %2$s FROM %1$s WHERE FALSE";
+		};
+		try {
+			ask(connection, "EXPLAIN " + statement.formatted(table, column), Parameters.none());
+			return false;
+		}
+		catch (SQLException ex) {
+			return isDenied(ex);
+		}
+	}
+
+	// 'user'@'host' with quotes.
+	private static String account(Connection connection) throws SQLException {
+		String account = String.valueOf(ask(connection, "SELECT CURRENT_USER()", Parameters.none()));
+		int at = account.lastIndexOf('@');
+		return (at < 0) ? "'" + account + "'"
+				: "'" + account.substring(0, at) + "'@'" + account.substring(at + 1) + "'";
+	}
+
+	@Override
+	void requireMigration(Connection connection, TableName table, List<String> scripts) throws SQLException {
+		if (table.schemaName() == null) {
+			throw new IdempotencyConfigurationException(
+					"The URL of the DataSource names no database for the table '" + table + "'.",
+					"Add the name of the database to the URL, or put it before the name of the table.");
+		}
+		String exists = ask(connection,
+				"SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = :schema", name(table));
+		if (exists == null) {
+			throw new IdempotencyConfigurationException(
+					"The database '" + table.schemaName() + "' of the table '" + table.table() + "' does not exist.",
+					"Create it with CREATE DATABASE `" + table.schemaName()
+							+ "`, grant the user access to it, or correct the name of the table.");
+		}
+	}
+
+	// The server commits each DDL statement and keeps a failed migration in the
+	// history. Each migration can be run again.
+	@Override
+	void beforeMigration(Connection connection, TableName table) throws SQLException {
+		TableName history = new TableName(table.schema(), table.historyTable());
+		if (ask(connection, HISTORY, name(history)) != null) {
+			SqlStatement.of("DELETE FROM " + history.withBackticks() + " WHERE NOT success")
+				.update(connection, Parameters.none());
+			if (!connection.getAutoCommit()) {
+				connection.commit();
+			}
+		}
+	}
+
+	@Override
+	boolean hasOtherOwner(Connection connection, TableName table) {
+		return false;
+	}
+
+	@Override
+	String databaseIdentity(Connection connection) throws SQLException {
+		return String.valueOf(
+				ask(connection, "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, DATABASE())", Parameters.none()));
+	}
+
+	private static Parameters name(TableName table) {
+		return Parameters.of("schema", table.schemaName()).with("name", table.table());
+	}
+
+}

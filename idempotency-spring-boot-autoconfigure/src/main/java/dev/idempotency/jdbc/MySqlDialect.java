@@ -1,0 +1,145 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Set;
+
+import dev.idempotency.IdempotencyConfigurationException;
+
+/**
+ * MariaDB and MySQL, with the driver of either. Each call of the store is one statement
+ * that commits itself, or several that need not be atomic, so that the isolation of the
+ * session does not matter. In the transaction of a handler, each answer comes from a
+ * statement that locks the record and reads its last version, not that of the snapshot.
+ * The isolation is set for transactions that scan an index, because others would lock the
+ * gaps between its entries.
+ */
+final class MySqlDialect implements Dialect {
+
+	private static final int DUPLICATE = 1062;
+
+	private static final int LOCK_TIMEOUT = 1205;
+
+	private static final int DEADLOCK = 1213;
+
+	// MariaDB with 'innodb_snapshot_isolation': another transaction has changed the
+	// row since the snapshot.
+	private static final int CHANGED = 1020;
+
+	private static final int KILLED = 1317;
+
+	// The time limits of MariaDB and MySQL, and NOWAIT.
+	private static final Set<Integer> CONTENTION = Set.of(LOCK_TIMEOUT, DEADLOCK, CHANGED, KILLED, 1969, 3024, 3572);
+
+	// Too many connections, shutdown, no memory, disk or table full, network, the
+	// connection was killed or idle for too long, read-only after a failover.
+	private static final Set<Integer> OUTAGE = Set.of(1037, 1038, 1040, 1021, 1041, 1053, 1077, 1078, 1079, 1114, 1129,
+			1135, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1226, 1290, 1836, 1927, 3169, 4031);
+
+	private static final int PACKET_TOO_LARGE = 1153;
+
+	// It has neither a state nor a code.
+	private static final String CANCELLED = "com.mysql.cj.jdbc.exceptions.MySQLStatementCancelledException";
+
+	private final boolean mariaDb;
+
+	MySqlDialect(boolean mariaDb) {
+		this.mariaDb = mariaDb;
+	}
+
+	@Override
+	public RecordSql records(TableName table, Duration lockWait) {
+		return MySqlRecordSql.of(table, this.mariaDb, lockWait);
+	}
+
+	@Override
+	public OutboxSql outbox(TableName table) {
+		throw new IdempotencyConfigurationException("The outbox does not support MariaDB and MySQL.",
+				"Put the outbox into PostgreSQL.");
+	}
+
+	@Override
+	public Catalog catalog() {
+		return new MySqlCatalog(this.mariaDb);
+	}
+
+	// Two batches never wait for each other, because each skips locked rows. A lock of
+	// a session, which GET_LOCK acquires, would remain in a pooled connection.
+	@Override
+	public String cleanupTurn(TableName table) {
+		return "SELECT :silence IS NOT NULL";
+	}
+
+	@Override
+	public String readCommitted() {
+		return "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
+	}
+
+	@Override
+	public boolean isolatesStatements() {
+		return false;
+	}
+
+	@Override
+	public boolean needsSavepoints() {
+		return false;
+	}
+
+	@Override
+	public ValueTypes types() {
+		return MySqlTypes.INSTANCE;
+	}
+
+	@Override
+	public int limit(Connection connection, Duration timeout) throws SQLException {
+		int previous = connection.getNetworkTimeout();
+		connection.setNetworkTimeout(Runnable::run, (int) timeout.toMillis());
+		return previous;
+	}
+
+	@Override
+	public void restore(Connection connection, int limit) throws SQLException {
+		connection.setNetworkTimeout(Runnable::run, limit);
+	}
+
+	@Override
+	public boolean isDuplicate(SQLException error) {
+		return error.getErrorCode() == DUPLICATE;
+	}
+
+	@Override
+	public boolean isContention(SQLException error) {
+		return CONTENTION.contains(error.getErrorCode()) || CANCELLED.equals(error.getClass().getName());
+	}
+
+	@Override
+	public boolean isOutage(SQLException error) {
+		String state = error.getSQLState();
+		return state == null || OUTAGE.contains(error.getErrorCode())
+				|| (state.startsWith("08") && error.getErrorCode() != PACKET_TOO_LARGE);
+	}
+
+	@Override
+	public boolean isAborted(SQLException error) {
+		return false;
+	}
+
+	@Override
+	public boolean isAborted(Connection connection) {
+		return false;
+	}
+
+	// With 'innodb_rollback_on_timeout', a lock timeout ends the transaction, too.
+	@Override
+	public boolean endsTransaction(SQLException error) {
+		int code = error.getErrorCode();
+		return code == DEADLOCK || code == CHANGED || code == LOCK_TIMEOUT;
+	}
+
+	@Override
+	public boolean isRepeatable(SQLException error) {
+		return error.getErrorCode() == DEADLOCK || error.getErrorCode() == CHANGED;
+	}
+
+}

@@ -1,0 +1,190 @@
+package dev.idempotency.jdbc;
+
+import java.nio.ByteBuffer;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.LocalDateTime;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.UUID;
+import java.util.stream.IntStream;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The types of MariaDB and MySQL. A UUID is its 16 bytes. A time has no zone and is UTC,
+ * so that neither the time zone of the session nor that of the driver matters. The rows
+ * of a batch are one JSON document, in the order of their ids, so that all batches lock
+ * records in the same order.
+ */
+final class MySqlTypes implements ValueTypes {
+
+	static final MySqlTypes INSTANCE = new MySqlTypes();
+
+	/**
+	 * The name of the parameter that contains all arrays.
+	 */
+	static final String ROWS = "rows";
+
+	/**
+	 * The name of the parameter that contains the arrays of claims of the caller.
+	 */
+	static final String OWNED = "owned";
+
+	/**
+	 * The name of a parameter that is unique to a call.
+	 */
+	static final String MARK = "mark";
+
+	/**
+	 * The name of the parameter that contains the bytes of all tokens, one after the
+	 * other.
+	 */
+	static final String TOKENS = "tokens";
+
+	private static final Set<String> OWNED_COLUMNS = Set.of("id", "token", "result", "lease");
+
+	private static final String ID = "id";
+
+	private MySqlTypes() {
+	}
+
+	@Override
+	public @Nullable Object bind(String name, Parameters parameters, Connection connection) throws SQLException {
+		if (ROWS.equals(name)) {
+			return rows(parameters.arrays());
+		}
+		if (OWNED.equals(name)) {
+			Map<String, @Nullable Object[]> owned = parameters.arrays();
+			owned.keySet().retainAll(OWNED_COLUMNS);
+			return rows(owned);
+		}
+		if (TOKENS.equals(name)) {
+			return tokens(parameters.elements("token"));
+		}
+		if (parameters.isArray(name)) {
+			return array(parameters.elements(name));
+		}
+		Object value = MARK.equals(name) ? parameters.mark() : parameters.value(name, connection);
+		if (value instanceof UUID id) {
+			return bytes(id);
+		}
+		return (value instanceof OffsetDateTime time) ? time.atZoneSameInstant(ZoneOffset.UTC).toLocalDateTime()
+				: value;
+	}
+
+	@Override
+	public @Nullable UUID uuid(ResultSet row, String column) throws SQLException {
+		byte[] bytes = row.getBytes(column);
+		if (bytes == null) {
+			return null;
+		}
+		ByteBuffer buffer = ByteBuffer.wrap(bytes);
+		return new UUID(buffer.getLong(), buffer.getLong());
+	}
+
+	@Override
+	public @Nullable OffsetDateTime time(ResultSet row, int column) throws SQLException {
+		LocalDateTime time = row.getObject(column, LocalDateTime.class);
+		return (time != null) ? time.atOffset(ZoneOffset.UTC) : null;
+	}
+
+	static byte[] bytes(UUID id) {
+		return ByteBuffer.allocate(16)
+			.putLong(id.getMostSignificantBits())
+			.putLong(id.getLeastSignificantBits())
+			.array();
+	}
+
+	private static String rows(Map<String, @Nullable Object[]> arrays) {
+		int size = arrays.values().stream().mapToInt((elements) -> elements.length).max().orElse(0);
+		Object[] ids = arrays.get(ID);
+		List<Integer> order = IntStream.range(0, size)
+			.boxed()
+			.sorted((one, other) -> (ids != null) ? compare((UUID) ids[one], (UUID) ids[other]) : one - other)
+			.toList();
+		StringBuilder json = new StringBuilder("[");
+		for (int row : order) {
+			json.append((json.length() > 1) ? ",{" : "{");
+			boolean first = true;
+			for (Map.Entry<String, @Nullable Object[]> array : arrays.entrySet()) {
+				Object element = array.getValue()[row];
+				if (element != null) {
+					json.append(first ? "\"" : ",\"").append(array.getKey()).append("\":");
+					append(json, element);
+					first = false;
+				}
+			}
+			json.append('}');
+		}
+		return json.append(']').toString();
+	}
+
+	private static byte[] tokens(@Nullable Object[] tokens) {
+		ByteBuffer bytes = ByteBuffer.allocate(16 * tokens.length);
+		for (Object token : tokens) {
+			if (token != null) {
+				bytes.put(bytes((UUID) token));
+			}
+		}
+		return Arrays.copyOf(bytes.array(), bytes.position());
+	}
+
+	private static String array(@Nullable Object[] elements) {
+		StringBuilder json = new StringBuilder("[");
+		for (Object element : elements) {
+			json.append((json.length() > 1) ? "," : "");
+			append(json, Objects.requireNonNull(element));
+		}
+		return json.append(']').toString();
+	}
+
+	// As the database compares the bytes. UUID compares signed numbers.
+	private static int compare(UUID one, UUID other) {
+		int high = Long.compareUnsigned(one.getMostSignificantBits(), other.getMostSignificantBits());
+		return (high != 0) ? high
+				: Long.compareUnsigned(one.getLeastSignificantBits(), other.getLeastSignificantBits());
+	}
+
+	private static void append(StringBuilder json, Object element) {
+		if (element instanceof Number) {
+			json.append(element);
+			return;
+		}
+		json.append('"');
+		if (element instanceof UUID id) {
+			json.append(HexFormat.of().formatHex(bytes(id)));
+		}
+		else if (element instanceof byte[] bytes) {
+			json.append(Base64.getEncoder().encodeToString(bytes));
+		}
+		else {
+			escape(json, element.toString());
+		}
+		json.append('"');
+	}
+
+	private static void escape(StringBuilder json, String text) {
+		for (int i = 0; i < text.length(); i++) {
+			char character = text.charAt(i);
+			if (character == '"' || character == '\\') {
+				json.append('\\').append(character);
+			}
+			else if (character < ' ') {
+				json.append("\\u").append(HexFormat.of().toHexDigits(character));
+			}
+			else {
+				json.append(character);
+			}
+		}
+	}
+
+}

@@ -1,0 +1,52 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.OffsetDateTime;
+import java.util.UUID;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How values are bound to parameters and read from columns, where the databases differ.
+ */
+interface ValueTypes {
+
+	/**
+	 * The types of a database that has arrays, UUIDs and times with a zone.
+	 */
+	ValueTypes STANDARD = new ValueTypes() {
+
+		@Override
+		public @Nullable Object bind(String name, Parameters parameters, Connection connection) throws SQLException {
+			return parameters.value(name, connection);
+		}
+
+		@Override
+		public @Nullable UUID uuid(ResultSet row, String column) throws SQLException {
+			return row.getObject(column, UUID.class);
+		}
+
+		@Override
+		public @Nullable OffsetDateTime time(ResultSet row, int column) throws SQLException {
+			return row.getObject(column, OffsetDateTime.class);
+		}
+
+	};
+
+	/**
+	 * The value of a parameter.
+	 * @param name the name of the parameter
+	 * @param parameters all parameters of the statement
+	 * @param connection the connection
+	 * @return the value as the driver accepts it
+	 * @throws SQLException if the connection cannot create it
+	 */
+	@Nullable Object bind(String name, Parameters parameters, Connection connection) throws SQLException;
+
+	@Nullable UUID uuid(ResultSet row, String column) throws SQLException;
+
+	@Nullable OffsetDateTime time(ResultSet row, int column) throws SQLException;
+
+}

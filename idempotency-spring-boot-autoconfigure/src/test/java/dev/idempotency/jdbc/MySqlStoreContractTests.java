@@ -1,0 +1,44 @@
+package dev.idempotency.jdbc;
+
+import java.util.Optional;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.PlatformTransactionManager;
+
+import dev.idempotency.contract.TransactionalIdempotencyStoreContract;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.test.TestDatabase;
+
+/**
+ * The contract of {@link JdbcIdempotencyStore} with the driver of MySQL, on the server
+ * that the system property {@code test.mysql.url} names, and on MariaDB without it.
+ */
+class MySqlStoreContractTests extends TransactionalIdempotencyStoreContract {
+
+	// It is not closed: jqwik runs a part of the tests and does not close the
+	// resources of Jupiter.
+	private static final TestDatabase database = TestDatabase.mySql();
+
+	@Override
+	public JdbcIdempotencyStore store() {
+		return database.store();
+	}
+
+	@Override
+	public Optional<IdempotencyStore> refused() {
+		HikariConfig config = new HikariConfig();
+		database.pool().copyStateTo(config);
+		config.setMaximumPoolSize(1);
+		config.setConnectionInitSql("SET SESSION TRANSACTION READ ONLY");
+		return Optional
+			.of(new JdbcIdempotencyStore(new HikariDataSource(config), TestDatabase.TABLE, TestDatabase.TIMEOUT));
+	}
+
+	@Override
+	public PlatformTransactionManager transactionManager() {
+		return new JdbcTransactionManager(database.pool());
+	}
+
+}
