@@ -16,7 +16,13 @@ import dev.idempotency.OperationInProgressException;
  * Stores idempotency keys and their claims. Obligations of every implementation:
  * <ol>
  * <li>Each method is atomic, for any number of threads and processes.</li>
- * <li>Time is the store's own clock, never that of the caller.</li>
+ * <li>Time is the store's own clock, never that of the caller. A store whose server has
+ * no clock for it may regard a claim as expired when this process has seen it unchanged
+ * for the lease that its owner has written, by its monotonic clock. A renewal must then
+ * change the record, and the first request for a live claim begins the observation: a
+ * take-over may be later by a lease, never earlier. Times that only people see, and the
+ * end of a retention with a documented margin, may come from the clocks of the
+ * callers.</li>
  * <li>A mutation takes effect only for the owner token of the request. For another token
  * it changes nothing and returns {@link Settlement#LOST}, or {@link Settlement#FORGOTTEN}
  * if there is no record under the key.</li>

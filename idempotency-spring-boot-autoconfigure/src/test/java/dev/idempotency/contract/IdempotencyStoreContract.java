@@ -16,10 +16,10 @@ import dev.idempotency.store.IdempotencyStore;
  * @since 0.1.0
  */
 @Execution(ExecutionMode.CONCURRENT)
-public abstract class IdempotencyStoreContract
-		implements BatchClaimContract, BatchSettlementContract, ClaimAheadContract, ClaimContract, CompetitionContract,
-		FencingContract, FindContract, FingerprintContract, KeyContract, LookUpContract, RefusalContract,
-		RenewalContract, RepetitionContract, RestoreContract, RetentionContract, SequenceContract, SettlementContract {
+public abstract class IdempotencyStoreContract implements BatchClaimContract, BatchSettlementContract,
+		ClaimAheadContract, ClaimContract, ClockContract, CompetitionContract, FencingContract, FindContract,
+		FingerprintContract, KeyContract, LookUpContract, RefusalContract, RenewalContract, RepetitionContract,
+		RestoreContract, RetentionContract, SequenceContract, SettlementContract {
 
 	/**
 	 * Return the store under test.

@@ -1,8 +1,10 @@
 package dev.idempotency.dynamodb;
 
 import java.time.Duration;
+import java.util.Optional;
 
 import dev.idempotency.contract.IdempotencyStoreContract;
+import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.test.TestDynamoDb;
 
 /**
@@ -21,6 +23,11 @@ class DynamoDbStoreContractTests extends IdempotencyStoreContract {
 	@Override
 	public boolean hasClock() {
 		return false;
+	}
+
+	@Override
+	public Optional<IdempotencyStore> storeWithClock(Duration ahead) {
+		return Optional.of(Processes.withClock(dynamoDb, ahead, Duration.ZERO));
 	}
 
 	// Instants of this JVM are cut to milliseconds.

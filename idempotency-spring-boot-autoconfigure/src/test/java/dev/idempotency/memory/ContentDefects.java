@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
 
 import org.jspecify.annotations.Nullable;
 
@@ -109,6 +110,43 @@ final class ContentDefects {
 				UUID token = this.tokens.add(request.token()) ? request.token() : UUID.randomUUID();
 				return super.claim(new ClaimRequest(request.key(), token, request.fingerprint(), request.lease(),
 						request.retention()));
+			}
+
+		};
+	}
+
+	static IdempotencyStore countsRepeatedClaimsTwice() {
+		return new DelegatingStore() {
+
+			private final Set<UUID> tokens = ConcurrentHashMap.newKeySet();
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				Claim claim = super.claim(request);
+				return (!(claim instanceof Claim.Acquired) || this.tokens.add(request.token())) ? claim
+						: again(request);
+			}
+
+			private Claim again(ClaimRequest request) {
+				super.fail(request, new Failure("repeated", null));
+				return super.claim(request);
+			}
+
+		};
+	}
+
+	// A client repeats a request whose answer it has not received.
+	static IdempotencyStore countsRequestsThatTheClientRepeats() {
+		return new DelegatingStore() {
+
+			@Override
+			public Claim claim(ClaimRequest request) {
+				Claim lost = super.claim(request);
+				if (lost instanceof Claim.Acquired && ThreadLocalRandom.current().nextInt(4) == 0) {
+					super.fail(request, new Failure("repeated", null));
+					return super.claim(request);
+				}
+				return lost;
 			}
 
 		};

@@ -102,6 +102,11 @@ class ContractKitTests {
 						"claimIsTakenOverWhenItsLeaseHasExpiredAndNotBefore", COMPETITION),
 				defect("ends leases late", () -> TimeDefects.endsLeases((lease) -> lease.multipliedBy(2)),
 						"liveClaimReturnsItsRemainingLease", "timesAreCountedFromTheClaim"),
+				defect("trusts the clocks of its clients", TimeDefects::trustsTheClocksOfItsClients, COMPETITION,
+						"liveClaimIsNotTakenOverByAProcessWhoseClockIsAhead",
+						"liveClaimOfAProcessWhoseClockIsBehindIsNotTakenOver",
+						"expiredClaimOfAProcessWhoseClockIsAheadIsTakenOver",
+						"expiredClaimIsTakenOverByAProcessWhoseClockIsBehind"),
 				defect("ends retention at half", TimeDefects::endsRetentionAtHalf,
 						"completedKeyIsAcquiredWhenItsRetentionHasExpiredAndNotBefore"),
 				defect("counts retention from the completion", TimeDefects::countsRetentionFromTheCompletion,
@@ -122,6 +127,12 @@ class ContractKitTests {
 				defect("treats repeated claims as those of another owner",
 						ContentDefects::treatsRepeatedClaimsAsThoseOfAnotherOwner,
 						"repeatedClaimHasTheSameFenceAndAttempt", SEQUENCES),
+				defect("counts repeated claims twice", ContentDefects::countsRepeatedClaimsTwice,
+						"repeatedClaimHasTheSameFenceAndAttempt",
+						"repeatedClaimOfALaterAttemptHasTheSameFenceAndAttempt",
+						"repeatedBatchOfClaimsReturnsTheFirstAnswers", SEQUENCES),
+				defect("counts requests that the client repeats", ContentDefects::countsRequestsThatTheClientRepeats,
+						SEQUENCES),
 				defect("loses repeated failures", ContentDefects::losesRepeatedFailures,
 						"repeatedSettlementIsSettledAndChangesNothing", SEQUENCES),
 				defect("counts released attempts", ContentDefects::countsReleasedAttempts,
@@ -130,6 +141,28 @@ class ContractKitTests {
 						"emptyResultDiffersFromNoResult"),
 				defect("returns renewals in reverse", ContentDefects::returnsRenewalsInReverse,
 						"renewalsOfSeveralClaimsReturnTheirOutcomesInOrder"));
+	}
+
+	@ParameterizedTest
+	@MethodSource
+	void oldSnapshotIsFound(Supplier<IdempotencyStore> defective, Set<String> by) {
+		defectIsFound(defective, by);
+	}
+
+	static Stream<Arguments> oldSnapshotIsFound() {
+		return Stream.of(
+				defect("claims completed keys in an old snapshot", SnapshotDefects::claimsCompletedKeys,
+						"completedKeyReturnsItsResult", SEQUENCES),
+				defect("claims completed keys in an old snapshot at times", SnapshotDefects::claimsCompletedKeysAtTimes,
+						COMPETITION),
+				defect("keeps completed keys in progress", SnapshotDefects::keepsCompletedKeysInProgress,
+						"completedKeyReturnsItsResult", SEQUENCES),
+				defect("keeps completed keys in progress at times",
+						SnapshotDefects::keepsCompletedKeysInProgressAtTimes, COMPETITION),
+				defect("looks keys up in an old snapshot", SnapshotDefects::looksKeysUp, "completedKeyHasItsResult",
+						"liveClaimHasTheRestOfItsLease"),
+				defect("finds records in an old snapshot", SnapshotDefects::findsRecords, "recordHasTheState",
+						SEQUENCES));
 	}
 
 	@ParameterizedTest
@@ -213,6 +246,11 @@ class ContractKitTests {
 		@Override
 		public IdempotencyStore store() {
 			return store;
+		}
+
+		@Override
+		public Optional<IdempotencyStore> storeWithClock(Duration ahead) {
+			return Optional.of(OtherProcess.of(store, ahead));
 		}
 
 		@Override

@@ -1,6 +1,8 @@
 package dev.idempotency.memory;
 
+import java.time.Clock;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -20,11 +22,19 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
  */
 class DelegatingStore implements IdempotencyStore {
 
-	private final IdempotencyStore healthy = new InMemoryIdempotencyStore();
+	private final IdempotencyStore healthy;
 
 	private final Map<IdempotencyKey, ClaimRequest> owners = new ConcurrentHashMap<>();
 
 	private final Map<ClaimRequest, Integer> fences = new ConcurrentHashMap<>();
+
+	DelegatingStore() {
+		this(Clock.systemUTC());
+	}
+
+	DelegatingStore(InstantSource clock) {
+		this.healthy = new InMemoryIdempotencyStore(clock);
+	}
 
 	@Override
 	public String name() {

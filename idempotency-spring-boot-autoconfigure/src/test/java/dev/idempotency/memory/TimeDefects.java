@@ -38,6 +38,19 @@ final class TimeDefects {
 		};
 	}
 
+	/**
+	 * A store without a clock of its own, whose clients have different clocks: those of
+	 * two threads differ by a part of the lease, and those of two processes by hours.
+	 * @return the store
+	 */
+	static IdempotencyStore trustsTheClocksOfItsClients() {
+		return new DelegatingStore(() -> Instant.now().plus(OtherProcess.clock()).plusMillis(threadSkew()));
+	}
+
+	private static long threadSkew() {
+		return Thread.currentThread().getName().startsWith("pool-") ? Thread.currentThread().getId() % 2 * 20 : 0;
+	}
+
 	static IdempotencyStore endsRetentionAtHalf() {
 		return new DelegatingStore() {
 
