@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 
@@ -16,6 +17,7 @@ import javax.sql.DataSource;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.outbox.OutboxStore;
@@ -30,8 +32,6 @@ import dev.idempotency.store.Failure;
 final class JdbcOutboxClaim implements OutboxStore.Claim {
 
 	private static final Log logger = LogFactory.getLog(JdbcOutboxClaim.class);
-
-	private static final String NO_PRIVILEGE = "42501";
 
 	private static final String LOCKED = "55P03";
 
@@ -98,7 +98,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 			}
 		}
 		catch (SQLException ex) {
-			throw unavailable(sql, ex);
+			throw unavailable(sql, dialect, ex);
 		}
 	}
 
@@ -111,6 +111,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 		if (this.isolation != Connection.TRANSACTION_READ_COMMITTED) {
 			this.connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
 		}
+		run(this.sql.limitIdleTime());
 		this.connection.setAutoCommit(false);
 		String look = this.sql.look();
 		while (look != null && this.marks.areMissing()) {
@@ -124,6 +125,12 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 			if (more) {
 				this.connection.commit();
 			}
+		}
+	}
+
+	private void run(@Nullable String statement) throws SQLException {
+		if (statement != null) {
+			this.sql.statement(statement).update(this.connection, Parameters.none());
 		}
 	}
 
@@ -150,21 +157,22 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 		this.blocked.clear();
 	}
 
-	private static IdempotencyStoreUnavailableException unavailable(OutboxSql sql, SQLException ex) {
-		return new IdempotencyStoreUnavailableException(reason(sql.table(), String.valueOf(ex.getSQLState())), ex);
+	private static IdempotencyStoreUnavailableException unavailable(OutboxSql sql, Dialect dialect, SQLException ex) {
+		return new IdempotencyStoreUnavailableException(
+				reason(sql.table(), String.valueOf(ex.getSQLState()), dialect.catalog().isDenied(ex)), ex);
 	}
 
-	private static String reason(String table, String state) {
-		return switch (state) {
-			case NO_PRIVILEGE -> "The relay lacks a privilege on the outbox '" + table
-					+ "' (SQL state 42501). Grant the user of its DataSource SELECT, INSERT, UPDATE and DELETE on '"
-					+ table + "', and SELECT and UPDATE on '" + table + "_lane'";
-			case LOCKED -> "Another transaction has locked the outbox '" + table
-					+ "' (SQL state 55P03), for instance to create an index. No message is published before it ends. Create "
-					+ "indexes with CONCURRENTLY";
-			default -> "The database of the outbox '" + table + "' is unavailable or refused the statement (SQL state "
-					+ state + ")";
-		};
+	private static String reason(String table, String state, boolean denied) {
+		if (denied) {
+			return "The relay lacks a privilege on the outbox '" + table + "' (SQL state " + state
+					+ "). Grant the user of its DataSource SELECT, INSERT, UPDATE and DELETE on '" + table
+					+ "', and SELECT and UPDATE on '" + table + "_lane'";
+		}
+		return LOCKED.equals(state) ? "Another transaction has locked the outbox '" + table
+				+ "' (SQL state 55P03), for instance to create an index. No message is published before it ends. Create "
+				+ "indexes with CONCURRENTLY"
+				: "The database of the outbox '" + table + "' is unavailable or refused the statement (SQL state "
+						+ state + ")";
 	}
 
 	private List<ClaimedRow> read(int limit, Set<String> without) throws SQLException {
@@ -179,12 +187,12 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 		try (PreparedStatement statement = this.sql.statement(statements.rows()).prepare(this.connection, parameters);
 				ResultSet row = statement.executeQuery()) {
 			while (row.next()) {
-				UUID blocker = row.getObject("blocker", UUID.class);
+				UUID blocker = this.sql.types().uuid(row, "blocker");
 				if (blocker != null && this.onRefused == OutboxStore.OnRefused.BLOCK_KEY) {
-					this.blocked.put(row.getObject("id", UUID.class), blocker);
+					this.blocked.put(Objects.requireNonNull(this.sql.types().uuid(row, "id")), blocker);
 				}
 				else {
-					due.add(OutboxRowMapper.claimed(row));
+					due.add(OutboxRowMapper.claimed(row, this.sql.types()));
 				}
 			}
 		}
@@ -242,7 +250,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 			this.ended = true;
 		}
 		catch (SQLException ex) {
-			throw unavailable(this.sql, ex);
+			throw unavailable(this.sql, this.dialect, ex);
 		}
 	}
 
@@ -269,6 +277,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 				closing.rollback();
 			}
 			closing.setAutoCommit(this.autoCommit);
+			run(this.sql.restoreIdleTime());
 			if (this.isolation != Connection.TRANSACTION_READ_COMMITTED) {
 				closing.setTransactionIsolation(this.isolation);
 			}

@@ -135,7 +135,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 		this.executor = new JdbcExecutor(dataSource, this.dialect);
 		this.qualified = DatabaseInspection.qualified(dataSource, this.dialect, this.table);
 		this.sql = this.dialect.outbox(this.qualified);
-		this.insert = OutboxRowMapper.insert(this.qualified, logged);
+		this.insert = OutboxRowMapper.insert(this.sql, logged);
 	}
 
 	private static TransactionDefinition existing() {
@@ -202,7 +202,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 		this.executor.inTransaction(this.timeout, (connection) -> {
 			try (PreparedStatement statement = connection.prepareStatement(this.insert)) {
 				for (OutboxRow row : rows) {
-					OutboxRowMapper.bind(statement, row);
+					OutboxRowMapper.bind(statement, row, this.sql.types());
 					statement.addBatch();
 				}
 				return statement.executeBatch();
@@ -246,9 +246,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * @return the messages that a cleanup deletes
 	 */
 	public ExpiredRecords expired() {
-		return new ExpiredRows(this.executor, table(), this.dialect.cleanupTurn(this.qualified),
-				this.sql.statement(this.sql.delete()), this.sql.statement(this.sql.backlog()), this.sql.types(),
-				this.retention);
+		return new ExpiredRows(this.executor, table(), this.dialect.cleanupTurn(this.qualified), this.sql.deletion(),
+				this.sql.statement(this.sql.backlog()), this.sql.types(), this.retention);
 	}
 
 	/**
@@ -281,7 +280,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 			look(connection);
 			Parameters parameters = this.marks.parameters().with("most", Status.MAX_COUNT);
 			return this.sql.statement(this.sql.status())
-				.first(connection, parameters, OutboxRowMapper::status)
+				.first(connection, parameters, (row) -> OutboxRowMapper.status(row, this.sql.types()))
 				.orElseThrow();
 		});
 	}
@@ -307,8 +306,10 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	@Override
 	public List<DeadLetter> deadLetters(int limit) {
-		return this.executor.autonomous(PATIENCE, (connection) -> this.sql.statement(this.sql.deadLetters())
-			.query(connection, Parameters.of("limit", limit), OutboxRowMapper::deadLetter));
+		return this.executor.autonomous(PATIENCE,
+				(connection) -> this.sql.statement(this.sql.deadLetters())
+					.query(connection, Parameters.of("limit", limit),
+							(row) -> OutboxRowMapper.deadLetter(row, this.sql.types())));
 	}
 
 	@Override

@@ -5,8 +5,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Set;
 
-import dev.idempotency.IdempotencyConfigurationException;
-
 /**
  * MariaDB and MySQL, with the driver of either. Each call of the store is one statement
  * that commits itself, or several that need not be atomic, so that the isolation of the
@@ -55,8 +53,7 @@ final class MySqlDialect implements Dialect {
 
 	@Override
 	public OutboxSql outbox(TableName table) {
-		throw new IdempotencyConfigurationException("The outbox does not support MariaDB and MySQL.",
-				"Put the outbox into PostgreSQL.");
+		return new MySqlOutboxSql(table, this.mariaDb);
 	}
 
 	@Override

@@ -82,6 +82,11 @@ final class MySqlTypes implements ValueTypes {
 	}
 
 	@Override
+	public Object id(UUID id) {
+		return bytes(id);
+	}
+
+	@Override
 	public @Nullable UUID uuid(ResultSet row, String column) throws SQLException {
 		byte[] bytes = row.getBytes(column);
 		if (bytes == null) {

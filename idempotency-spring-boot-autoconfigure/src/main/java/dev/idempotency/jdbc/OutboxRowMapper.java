@@ -41,17 +41,17 @@ final class OutboxRowMapper {
 
 	/**
 	 * The statement that adds a message, whose parameters {@link #bind} sets.
-	 * @param table the table
+	 * @param sql the statements of the outbox
 	 * @param published whether the message counts as published at once, because change
 	 * data capture reads the log of the database
 	 * @return the statement
 	 */
-	static String insert(TableName table, boolean published) {
-		return INSERT.formatted(table, published ? "CURRENT_TIMESTAMP" : "NULL");
+	static String insert(OutboxSql sql, boolean published) {
+		return INSERT.formatted(sql.table(), published ? sql.now() : "NULL");
 	}
 
-	static void bind(PreparedStatement statement, OutboxRow row) throws SQLException {
-		statement.setObject(1, row.id());
+	static void bind(PreparedStatement statement, OutboxRow row, ValueTypes types) throws SQLException {
+		statement.setObject(1, types.id(row.id()));
 		statement.setInt(2, row.lane(OutboxSql.LANES));
 		statement.setString(3, row.topic());
 		statement.setBytes(4, row.key());
@@ -63,28 +63,28 @@ final class OutboxRowMapper {
 		statement.setString(10, row.type());
 	}
 
-	static ClaimedRow claimed(ResultSet row) throws SQLException {
-		return new Decoder(row).claimed();
+	static ClaimedRow claimed(ResultSet row, ValueTypes types) throws SQLException {
+		return new Decoder(row, types).claimed();
 	}
 
-	static DeadLetter deadLetter(ResultSet row) throws SQLException {
-		return new DeadLetter(Objects.requireNonNull(row.getObject("id", UUID.class)), row.getString("topic"),
+	static DeadLetter deadLetter(ResultSet row, ValueTypes types) throws SQLException {
+		return new DeadLetter(Objects.requireNonNull(types.uuid(row, "id")), row.getString("topic"),
 				row.getString("aggregatetype"), row.getString("aggregateid"), row.getString("type"),
-				row.getString("idempotency_key"), time(row, "created_at").toInstant(),
-				time(row, "set_aside_at").toInstant(), row.getInt("attempts"),
+				row.getString("idempotency_key"), time(row, "created_at", types).toInstant(),
+				time(row, "set_aside_at", types).toInstant(), row.getInt("attempts"),
 				new Failure(String.valueOf(row.getString("error_type")), row.getString("error_message")));
 	}
 
-	static Status status(ResultSet row) throws SQLException {
-		OffsetDateTime now = row.getObject(3, OffsetDateTime.class);
-		Duration pending = age(row.getObject(2, OffsetDateTime.class), now);
-		Duration blocked = age(row.getObject(6, OffsetDateTime.class), now);
+	static Status status(ResultSet row, ValueTypes types) throws SQLException {
+		OffsetDateTime now = Objects.requireNonNull(types.time(row, 3));
+		Duration pending = age(types.time(row, 2), now);
+		Duration blocked = age(types.time(row, 6), now);
 		return new Status(row.getLong(1), (pending.compareTo(blocked) > 0) ? pending : blocked, row.getLong(4),
 				row.getLong(5));
 	}
 
-	private static OffsetDateTime time(ResultSet row, String column) throws SQLException {
-		return Objects.requireNonNull(row.getObject(column, OffsetDateTime.class));
+	private static OffsetDateTime time(ResultSet row, String column, ValueTypes types) throws SQLException {
+		return Objects.requireNonNull(types.time(row, row.findColumn(column)));
 	}
 
 	// The age is limited: the row may be newer than the reading transaction, and its
@@ -134,22 +134,25 @@ final class OutboxRowMapper {
 
 		private final ResultSet row;
 
+		private final ValueTypes types;
+
 		private @Nullable UndecodableMessageException error;
 
-		Decoder(ResultSet row) {
+		Decoder(ResultSet row, ValueTypes types) {
 			this.row = row;
+			this.types = types;
 		}
 
 		// Without its id, no failure can be recorded for a row.
 		ClaimedRow claimed() throws SQLException {
-			UUID id = Objects.requireNonNull(this.row.getObject("id", UUID.class));
+			UUID id = Objects.requireNonNull(this.types.uuid(this.row, "id"));
 			List<OutboxMessage.Header> headers = read("headers", List.of(),
 					(column) -> OutboxRowMapper.headers(this.row.getString(column)));
 			OutboxRow message = new OutboxRow(id, text("topic"), bytes("message_key"), bytes("payload"), headers,
 					text("idempotency_key"), text("aggregatetype"), text("aggregateid"), text("type"));
 			int attempts = read("attempts", 0, this.row::getInt);
 			Duration age = read("created_at", Duration.ZERO,
-					(column) -> age(time(this.row, column), time(this.row, "read_at")));
+					(column) -> age(time(this.row, column, this.types), time(this.row, "read_at", this.types)));
 			checkLane(message);
 			return new ClaimedRow(message, attempts, age, System.nanoTime(), this.error);
 		}

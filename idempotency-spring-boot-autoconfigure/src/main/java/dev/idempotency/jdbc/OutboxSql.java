@@ -27,7 +27,7 @@ abstract class OutboxSql {
 	private static final String COLUMNS = """
 			id, position, lane, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at,
-			  CASE WHEN %3$s THEN (SELECT f.id FROM %1$s f WHERE f.lane = o.lane AND f.topic = o.topic AND %2$s
+			  CASE WHEN %3$s THEN (SELECT f.id FROM %1$s f%4$s WHERE f.lane = o.lane AND f.topic = o.topic AND %2$s
 			    AND f.message_key = o.message_key AND f.position < o.position
 			    AND f.published_at IS NULL AND f.next_attempt_at IS NOT NULL AND f.set_aside_at IS NOT NULL
 			    ORDER BY f.position LIMIT 1) END AS blocker""";
@@ -38,7 +38,7 @@ abstract class OutboxSql {
 	private static final String DUE = """
 			o.published_at IS NULL AND o.set_aside_at IS NULL
 			  AND (o.next_attempt_at IS NULL OR o.next_attempt_at <= CURRENT_TIMESTAMP)
-			  AND NOT CASE WHEN %3$s THEN COALESCE((SELECT TRUE FROM %1$s f WHERE f.lane = o.lane AND f.topic = o.topic
+			  AND NOT CASE WHEN %3$s THEN COALESCE((SELECT TRUE FROM %1$s f%4$s WHERE f.lane = o.lane AND f.topic = o.topic
 			    AND %2$s AND f.message_key = o.message_key AND f.position < o.position
 			    AND f.published_at IS NULL AND f.set_aside_at IS NULL AND f.next_attempt_at > CURRENT_TIMESTAMP
 			    ORDER BY f.position LIMIT 1), FALSE) ELSE FALSE END""";
@@ -65,10 +65,10 @@ abstract class OutboxSql {
 	 * @param folder the name of the folder that contains its migrations
 	 * @param all the statements that claim messages of all topics
 	 * @param some the statements that leave out some topics
-	 * @param delete the format of {@link #delete}
+	 * @param delete the format of {@link #deletion}
 	 * @param backlog the format of {@link #backlog}
 	 */
-	OutboxSql(TableName table, String folder, Claims all, Claims some, String delete, String backlog) {
+	OutboxSql(Object table, String folder, Claims all, Claims some, String delete, String backlog) {
 		this.table = table.toString();
 		this.folder = folder;
 		this.all = all;
@@ -78,11 +78,19 @@ abstract class OutboxSql {
 	}
 
 	static String due(TableName table, String sameKey, String laneHasRefused) {
-		return DUE.formatted(table, sameKey, laneHasRefused);
+		return due(table, sameKey, laneHasRefused, "");
+	}
+
+	static String due(Object table, String sameKey, String laneHasRefused, String index) {
+		return DUE.formatted(table, sameKey, laneHasRefused, index);
 	}
 
 	static String columns(TableName table, String sameKey, String laneHasRefused) {
-		return COLUMNS.formatted(table, sameKey, laneHasRefused);
+		return columns(table, sameKey, laneHasRefused, "");
+	}
+
+	static String columns(Object table, String sameKey, String laneHasRefused, String index) {
+		return COLUMNS.formatted(table, sameKey, laneHasRefused, index);
 	}
 
 	static String lockLanes(TableName table, String more, String hasSome) {
@@ -124,8 +132,8 @@ abstract class OutboxSql {
 	 * the last one.
 	 * @return the statement
 	 */
-	String delete() {
-		return this.delete;
+	SqlStatement deletion() {
+		return statement(this.delete);
 	}
 
 	/**
@@ -155,6 +163,24 @@ abstract class OutboxSql {
 	 */
 	String begin(boolean delete) {
 		return "";
+	}
+
+	/**
+	 * Limits the time for which the connection of a claim may be idle, so that the lanes
+	 * of a host that is gone or frozen become free.
+	 * @return the statement, {@code null} if {@link #begin} does so or the database
+	 * cannot
+	 */
+	@Nullable String limitIdleTime() {
+		return null;
+	}
+
+	/**
+	 * Restores the previous limit.
+	 * @return the statement, {@code null} if {@link #limitIdleTime} is
+	 */
+	@Nullable String restoreIdleTime() {
+		return null;
 	}
 
 	/**

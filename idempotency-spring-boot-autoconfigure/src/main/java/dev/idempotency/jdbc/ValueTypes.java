@@ -24,6 +24,11 @@ interface ValueTypes {
 		}
 
 		@Override
+		public Object id(UUID id) {
+			return id;
+		}
+
+		@Override
 		public @Nullable UUID uuid(ResultSet row, String column) throws SQLException {
 			return row.getObject(column, UUID.class);
 		}
@@ -44,6 +49,13 @@ interface ValueTypes {
 	 * @throws SQLException if the connection cannot create it
 	 */
 	@Nullable Object bind(String name, Parameters parameters, Connection connection) throws SQLException;
+
+	/**
+	 * The value of a UUID.
+	 * @param id the UUID
+	 * @return the value as the driver accepts it
+	 */
+	Object id(UUID id);
 
 	@Nullable UUID uuid(ResultSet row, String column) throws SQLException;
 

@@ -92,8 +92,8 @@ class OutboxMarkTests {
 
 	private void insert(Connection connection, OutboxRow row) throws SQLException {
 		try (PreparedStatement statement = connection
-			.prepareStatement(OutboxRowMapper.insert(TableName.of(TABLE), false))) {
-			OutboxRowMapper.bind(statement, row);
+			.prepareStatement(OutboxRowMapper.insert(new PostgresOutboxSql(TableName.of(TABLE)), false))) {
+			OutboxRowMapper.bind(statement, row, ValueTypes.STANDARD);
 			statement.executeUpdate();
 		}
 	}
