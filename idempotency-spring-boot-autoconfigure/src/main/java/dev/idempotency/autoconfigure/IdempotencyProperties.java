@@ -34,6 +34,7 @@ import dev.idempotency.outbox.OutboxStore;
  * @param result Settings of the stored results.
  * @param jdbc Settings of the JDBC store.
  * @param redis Settings of the Redis store.
+ * @param dynamodb Settings of the DynamoDB store.
  * @param circuitBreaker Settings of the circuit breaker around the store.
  * @param cache Settings of the local cache of completed keys.
  * @param cleanup Settings of the job that deletes expired records.
@@ -45,8 +46,9 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 		@DefaultValue("30s") Duration lease, @DefaultValue("7d") Duration retention,
 		@DefaultValue("true") boolean claimAhead, @DefaultValue Store store,
 		@DefaultValue Map<String, NamedStore> stores, @DefaultValue Key key, @DefaultValue Result result,
-		@DefaultValue Jdbc jdbc, @DefaultValue Redis redis, @DefaultValue CircuitBreaker circuitBreaker,
-		@DefaultValue Cache cache, @DefaultValue Cleanup cleanup, @DefaultValue Outbox outbox) {
+		@DefaultValue Jdbc jdbc, @DefaultValue Redis redis, @DefaultValue DynamoDb dynamodb,
+		@DefaultValue CircuitBreaker circuitBreaker, @DefaultValue Cache cache, @DefaultValue Cleanup cleanup,
+		@DefaultValue Outbox outbox) {
 
 	/**
 	 * Settings of the default store, whatever its type.
@@ -80,10 +82,11 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * instances that use only that store can run at the same time. Leased mode only.
 	 * @param jdbc Settings of a JDBC store.
 	 * @param redis Settings of a Redis store.
+	 * @param dynamodb Settings of a DynamoDB store.
 	 */
 	public record NamedStore(@Nullable String type, @Nullable OnUnavailable onUnavailable, @Nullable Duration timeout,
 			@Nullable String migrateFrom, @DefaultValue("false") boolean dualWrite, @DefaultValue Jdbc jdbc,
-			@DefaultValue Redis redis) {
+			@DefaultValue Redis redis, @DefaultValue DynamoDb dynamodb) {
 
 	}
 
@@ -151,6 +154,21 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 */
 	public record Redis(@Nullable String connectionFactory, @DefaultValue("idempotency:") String keyPrefix,
 			@DefaultValue("0") int replicas, @DefaultValue("warn") OnEvictionPolicy onEvictionPolicy) {
+
+	}
+
+	/**
+	 * Settings of the DynamoDB store.
+	 *
+	 * @param table Name of the table.
+	 * @param createTable Whether a missing table is created at start-up, for development.
+	 * @param client Name of the DynamoDbClient bean. Required when there are several and
+	 * none is primary.
+	 * @param maxClockSkew Maximum difference between the clocks of two instances. A
+	 * completed key is remembered for this time after its retention.
+	 */
+	public record DynamoDb(@DefaultValue("idempotency_record") String table, @DefaultValue("false") boolean createTable,
+			@Nullable String client, @DefaultValue("5m") Duration maxClockSkew) {
 
 	}
 

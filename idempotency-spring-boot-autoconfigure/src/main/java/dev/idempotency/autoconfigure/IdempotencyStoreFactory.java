@@ -5,6 +5,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.autoconfigure.IdempotencyProperties.DynamoDb;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Jdbc;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Redis;
 import dev.idempotency.store.IdempotencyStore;
@@ -49,8 +50,9 @@ public interface IdempotencyStoreFactory {
 	 * @param timeout the maximum duration of a call
 	 * @param jdbc the settings of a JDBC store
 	 * @param redis the settings of a Redis store
+	 * @param dynamodb the settings of a DynamoDB store
 	 */
-	record Definition(String name, String prefix, Duration timeout, Jdbc jdbc, Redis redis) {
+	record Definition(String name, String prefix, Duration timeout, Jdbc jdbc, Redis redis, DynamoDb dynamodb) {
 
 		/**
 		 * Return the name of a property of this store.

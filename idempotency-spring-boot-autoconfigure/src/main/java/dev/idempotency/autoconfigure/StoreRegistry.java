@@ -239,14 +239,18 @@ final class StoreRegistry {
 	private Definition definition(String name) {
 		NamedStore named = this.properties.stores().get(name);
 		Duration timeout = this.properties.store().timeout();
-		return (named != null)
-				? new Definition(name, "idempotency.stores." + name,
-						Objects.requireNonNullElse(named.timeout(), timeout), named.jdbc(), named.redis())
-				: new Definition(name, "idempotency", timeout, this.properties.jdbc(), this.properties.redis());
+		return (named != null) ? new Definition(name, "idempotency.stores." + name,
+				Objects.requireNonNullElse(named.timeout(), timeout), named.jdbc(), named.redis(), named.dynamodb())
+				: new Definition(name, "idempotency", timeout, this.properties.jdbc(), this.properties.redis(),
+						this.properties.dynamodb());
 	}
 
 	OnEvictionPolicy onEvictionPolicy(String name) {
 		return definition(name).redis().onEvictionPolicy();
+	}
+
+	boolean isTableCreated(String name) {
+		return definition(name).dynamodb().createTable();
 	}
 
 	private OnUnavailable onUnavailable(String name) {

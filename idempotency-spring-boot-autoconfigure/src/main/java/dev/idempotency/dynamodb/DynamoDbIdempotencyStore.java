@@ -9,6 +9,7 @@ import java.util.function.Predicate;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.Lifecycle;
+import org.springframework.util.unit.DataSize;
 import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
 import software.amazon.awssdk.services.dynamodb.model.UpdateItemRequest;
 
@@ -44,6 +45,12 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 	 * The default limit for the difference between the clocks of two clients.
 	 */
 	public static final Duration DEFAULT_MAX_CLOCK_SKEW = Duration.ofMinutes(5);
+
+	/**
+	 * The largest result that fits into an item with the longest key. An item holds 400
+	 * KB.
+	 */
+	public static final DataSize MAX_RESULT_SIZE = DataSize.ofKilobytes(390);
 
 	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
 

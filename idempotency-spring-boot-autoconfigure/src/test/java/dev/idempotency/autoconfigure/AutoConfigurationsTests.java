@@ -26,8 +26,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class AutoConfigurationsTests {
 
-	private static final Set<String> WITHOUT_DEFAULT = Set.of("idempotency.jdbc.data-source",
-			"idempotency.jdbc.transaction-manager", "idempotency.outbox.kafka-template",
+	private static final Set<String> WITHOUT_DEFAULT = Set.of("idempotency.dynamodb.client",
+			"idempotency.jdbc.data-source", "idempotency.jdbc.transaction-manager", "idempotency.outbox.kafka-template",
 			"idempotency.redis.connection-factory", "idempotency.store.type", "idempotency.stores");
 
 	@ParameterizedTest
@@ -47,8 +47,8 @@ class AutoConfigurationsTests {
 
 	private static boolean isOfBoot(String name) {
 		try {
-			// Liquibase is not on the class path of the tests.
-			return name.endsWith(".LiquibaseAutoConfiguration")
+			// These are not on the class path of the tests.
+			return name.endsWith(".LiquibaseAutoConfiguration") || name.startsWith("io.awspring.cloud.")
 					|| Class.forName(name).isAnnotationPresent(AutoConfiguration.class);
 		}
 		catch (ClassNotFoundException ex) {
