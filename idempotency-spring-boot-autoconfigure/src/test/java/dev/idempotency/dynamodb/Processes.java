@@ -3,6 +3,8 @@ package dev.idempotency.dynamodb;
 import java.time.Duration;
 import java.time.InstantSource;
 
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.test.TestDynamoDb;
 
 /**
@@ -20,6 +22,10 @@ final class Processes {
 	static DynamoDbIdempotencyStore withClock(TestDynamoDb dynamoDb, Duration ahead, Duration maxClockSkew) {
 		return new DynamoDbIdempotencyStore(dynamoDb.client(), dynamoDb.table(), TestDynamoDb.TIMEOUT, maxClockSkew,
 				InstantSource.offset(InstantSource.system(), ahead));
+	}
+
+	static boolean isAlive(DynamoDbIdempotencyStore store, ClaimRequest request) {
+		return store.lookUp(request) instanceof Claim.InProgress;
 	}
 
 }

@@ -30,6 +30,7 @@ import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TestDynamoDb;
 import dev.idempotency.test.TestRedis;
 import dev.idempotency.test.TextCodec;
 
@@ -54,12 +55,16 @@ class ResultSizeTests {
 	@RegisterExtension
 	static TestRedis redis = TestRedis.create();
 
+	@RegisterExtension
+	static TestDynamoDb dynamoDb = TestDynamoDb.create();
+
 	private final AtomicInteger runs = new AtomicInteger();
 
 	private final RecordingListener listener = new RecordingListener();
 
 	static Stream<Named<IdempotencyStore>> stores() {
-		return Stream.of(Named.of("PostgreSQL", database.store()), Named.of("Redis", redis.store()));
+		return Stream.of(Named.of("PostgreSQL", database.store()), Named.of("Redis", redis.store()),
+				Named.of("DynamoDB", dynamoDb.store()));
 	}
 
 	private IdempotencyTemplate template(IdempotencyStore store) {
@@ -83,7 +88,7 @@ class ResultSizeTests {
 		return store.find(key).orElseThrow().state();
 	}
 
-	@ParameterizedTest
+	@ParameterizedTest(autoCloseArguments = false)
 	@MethodSource("stores")
 	void leasedOperationIsRejectedAndCompletesWithoutAResult(IdempotencyStore store) {
 		try (IdempotencyTemplate template = template(store); Logs logs = Logs.ofThisThread()) {
@@ -101,7 +106,7 @@ class ResultSizeTests {
 		}
 	}
 
-	@ParameterizedTest
+	@ParameterizedTest(autoCloseArguments = false)
 	@MethodSource("stores")
 	@Tag("promise-8")
 	void resultOfTheMaximumSizeIsReplayed(IdempotencyStore store) {
@@ -113,7 +118,7 @@ class ResultSizeTests {
 		}
 	}
 
-	@ParameterizedTest
+	@ParameterizedTest(autoCloseArguments = false)
 	@MethodSource("stores")
 	void asyncOperationFailsWithTheRejectionWhenItHasCompleted(IdempotencyStore store) {
 		try (IdempotencyTemplate template = template(store)) {
@@ -126,15 +131,15 @@ class ResultSizeTests {
 		}
 	}
 
-	@ParameterizedTest
+	@ParameterizedTest(autoCloseArguments = false)
 	@MethodSource("stores")
 	void leasedBatchRejectsTheFirstItemWithATooLargeResultAndCompletesAll(IdempotencyStore store) {
 		try (IdempotencyTemplate template = template(store)) {
 			Items items = new Items(Mode.LEASED, "a", LARGE, "b", LARGE);
 			BatchResult<String> first = items.execute(template);
+			assertThat(first.blocked()).isEmpty();
 			assertThat(first.failedAt()).isOne();
 			assertThat(first.failure()).isInstanceOf(IdempotencyResultTooLargeException.class);
-			assertThat(first.blocked()).isEmpty();
 			BatchResult<String> second = items.execute(template);
 			assertThat(second.failure()).isNull();
 			assertThat(second.results()).containsExactly(duplicate("a"), duplicate(null), duplicate("b"),
