@@ -22,10 +22,10 @@ function showOutcomes(outcomes) {
 	])));
 }
 
-async function release(record) {
+async function release(store, record) {
 	const message = element("keys-message");
 	try {
-		await call(`${ENDPOINT}/release`, { scope: record.scope, key: record.key });
+		await call(`${ENDPOINT}/release`, { store, scope: record.scope, key: record.key });
 		message.textContent = `${record.key} is released. Its next delivery can claim it immediately.`;
 	}
 	catch (error) {
@@ -34,24 +34,28 @@ async function release(record) {
 	await showKeys();
 }
 
-function keyRow(record, state) {
+function keyRow(store, record, state) {
 	const button = document.createElement("button");
 	button.textContent = "Release";
-	button.addEventListener("click", () => release(record));
+	button.addEventListener("click", () => release(store, record));
 	const last = cell("");
 	// The handler has run, and its completion is about to be recorded.
 	button.disabled = Boolean(record.completionPending);
 	last.append(button);
-	const result = row([cell(record.key), cell(record.scope), cell(state, state), cell(record.attempt),
+	const result = row([cell(record.key), cell(store), cell(record.scope), cell(state, state), cell(record.attempt),
 		cell(record.error ? record.error.type.split(".").pop() : ""), last]);
 	result.dataset.key = record.key;
 	return result;
 }
 
+async function keyRows(store, state) {
+	const { records } = await call(`${ENDPOINT}/${state}?store=${store}`);
+	return records.map((record) => keyRow(store, record, state));
+}
+
 async function showKeys() {
-	const [stuck, failed] = await Promise.all([call(`${ENDPOINT}/stuck`), call(`${ENDPOINT}/failed`)]);
-	const rows = [...stuck.records.map((record) => keyRow(record, "stuck")),
-		...failed.records.map((record) => keyRow(record, "failed"))];
+	const names = (await call("api/stores")).map((store) => store.name);
+	const rows = (await Promise.all(["stuck", "failed"].flatMap((state) => names.map((name) => keyRows(name, state))))).flat();
 	element("keys").tBodies[0].replaceChildren(...(rows.length ? rows : [row([cell("none")])]));
 }
 

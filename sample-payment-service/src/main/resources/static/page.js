@@ -5,7 +5,7 @@ const element = (id) => document.getElementById(id);
 const currency = new Intl.NumberFormat("en", { style: "currency", currency: "EUR" });
 const roundCurrency = new Intl.NumberFormat("en", { style: "currency", currency: "EUR", maximumFractionDigits: 0 });
 const number = new Intl.NumberFormat("en");
-const stores = { jdbc: "PostgreSQL", redis: "Redis" };
+const storeTypes = { jdbc: "PostgreSQL", redis: "Redis" };
 let lastRequested = 0;
 
 async function call(path, body) {
@@ -67,10 +67,17 @@ function showSummary(summary, overcharged, backlog) {
 	chart.add(Date.now(), overcharged.protected, overcharged.unprotected, (value) => roundCurrency.format(value));
 }
 
-function showStore(store) {
+function storeLine(store, index) {
 	const guarantee = store.transactional ? "a key and its charge in the ledger commit together, so each payment is charged exactly once"
-		: "the protected ledger and the statements use leased mode, so a crash can repeat a charge";
-	element("store").textContent = `Idempotency keys in ${stores[store.name] || store.name}: ${guarantee}.`;
+		: "a crash can repeat a call, which the card gateway recognizes by its key";
+	const result = document.createElement("p");
+	result.textContent = `${index ? `Store ${store.name}` : "Default store"} in ${storeTypes[store.type] || store.type}: ${guarantee}.`;
+	return result;
+}
+
+// The first store is the default one.
+function showStores(stores) {
+	element("stores").replaceChildren(...stores.map(storeLine));
 }
 
 function showState(text, state) {
@@ -80,11 +87,11 @@ function showState(text, state) {
 
 async function poll() {
 	try {
-		const [summary, overcharged, backlog, store, reconciliation] = await Promise.all(
-			["api/summary", "api/overcharged", "api/backlog", "api/store", "api/reconciliation"].map((path) => call(path)));
+		const [summary, overcharged, backlog, stores, reconciliation] = await Promise.all(
+			["api/summary", "api/overcharged", "api/backlog", "api/stores", "api/reconciliation"].map((path) => call(path)));
 		showSummary(summary, overcharged, backlog);
 		showStatements(summary, reconciliation.doubled);
-		showStore(store);
+		showStores(stores);
 		showState("live", "live");
 	}
 	catch (error) {

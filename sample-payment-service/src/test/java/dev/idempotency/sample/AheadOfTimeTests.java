@@ -27,12 +27,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for the service with ahead-of-time processing, on the JVM.
+ * Tests for the service with ahead-of-time processing, on the JVM. The profile
+ * {@code redis} has a default store and a named one.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class AheadOfTimeTests {
 
 	private static final Duration TIMEOUT = Duration.ofMinutes(2);
+
+	private static final String PROFILE = "-Dspring.profiles.active=redis";
 
 	@TempDir
 	private Path directory;
@@ -42,7 +45,8 @@ class AheadOfTimeTests {
 		process();
 		compile();
 		int port = freePort();
-		Process service = java("service.log", List.of("-Dspring.aot.enabled=true"), "classes", "resources", "target")
+		Process service = java("service.log", List.of("-Dspring.aot.enabled=true", PROFILE), "classes", "resources",
+				"target")
 			.run(SamplePaymentApplication.class, "--server.port=" + port);
 		try {
 			await().atMost(TIMEOUT).untilAsserted(() -> {
@@ -51,11 +55,13 @@ class AheadOfTimeTests {
 			});
 			assertThat(log("service.log")).contains("Starting AOT-processed SamplePaymentApplication");
 			PaymentService payments = new PaymentService(port);
+			assertThat(payments.stores().findValuesAsString("name")).containsExactly("jdbc", "gateway");
 			payments.order(50, 0.5);
 			JsonNode after = payments.awaitConsumption();
 			assertThat(payments.increase(after, "/protected/charges")).isEqualTo(50);
 			assertThat(payments.increase(after, "/protected/suppressed")).isEqualTo(25);
 			assertThat(payments.increase(after, "/gateway/calls")).isEqualTo(50);
+			assertThat(payments.increase(after, "/gateway/suppressed")).isEqualTo(25);
 			assertThat(payments.increase(after, "/statements/applied")).isEqualTo(50);
 		}
 		finally {
@@ -66,8 +72,8 @@ class AheadOfTimeTests {
 	// The addresses are set, so that no embedded server is started.
 	private void process() throws IOException, InterruptedException {
 		Process processor = java("processor.log",
-				List.of("-Dspring.datasource.url=jdbc:postgresql://localhost/none",
-						"-Dspring.kafka.bootstrap-servers=localhost:1"))
+				List.of(PROFILE, "-Dspring.datasource.url=jdbc:postgresql://localhost/none",
+						"-Dspring.kafka.bootstrap-servers=localhost:1", "-Dspring.data.redis.url=redis://localhost:1"))
 			.run(SpringApplicationAotProcessor.class, SamplePaymentApplication.class.getName(), path("sources"),
 					path("resources"), path("target"), "dev.idempotency", "sample-payment-service");
 		assertThat(processor.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();

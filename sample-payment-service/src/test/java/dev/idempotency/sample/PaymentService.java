@@ -30,8 +30,8 @@ class PaymentService {
 		this.http.post().uri("/api/crash").retrieve().toBodilessEntity();
 	}
 
-	JsonNode store() {
-		return this.http.get().uri("/api/store").retrieve().body(JsonNode.class);
+	JsonNode stores() {
+		return this.http.get().uri("/api/stores").retrieve().body(JsonNode.class);
 	}
 
 	void order(int count, double duplicateRate) {

@@ -1,11 +1,11 @@
 package dev.idempotency.sample;
 
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.boot.test.context.SpringBootTest.UseMainMethod;
 import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
@@ -19,6 +19,9 @@ import tools.jackson.databind.JsonNode;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.sample.payment.PaymentCommand;
 import dev.idempotency.sample.payment.PaymentTopic;
+import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyRecords.ScopeCount;
+import dev.idempotency.store.IdempotencyStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -29,10 +32,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 @ActiveProfiles("redis")
 class RedisProfileTests {
 
-	private static final String LEDGER = "ledger/payments";
+	private static final String GATEWAY = "gateway/payments";
 
 	@LocalServerPort
 	private int port;
+
+	@Autowired
+	@Qualifier("gateway")
+	private IdempotencyStore gateway;
 
 	@Autowired
 	private StringRedisTemplate redis;
@@ -46,9 +53,9 @@ class RedisProfileTests {
 	@Test
 	void paymentsThatAreSentTwiceAreChargedOnce() {
 		PaymentService service = new PaymentService(this.port);
-		int keysBefore = this.redis.keys("idempotency:*").size();
-		assertThat(service.store().at("/name").stringValue()).isEqualTo("redis");
-		assertThat(service.store().at("/transactional").booleanValue()).isFalse();
+		int keysBefore = this.redis.keys("*").size();
+		assertThat(service.stores()).hasToString("[{\"name\":\"jdbc\",\"type\":\"jdbc\",\"transactional\":true},"
+				+ "{\"name\":\"gateway\",\"type\":\"redis\",\"transactional\":false}]");
 		// The handler of one payment runs twice, and its first charge is rolled back.
 		service.crash();
 		service.order(200, 0.5);
@@ -62,32 +69,34 @@ class RedisProfileTests {
 			.isEqualByComparingTo(service.increaseOfAmount(after, "/amountRequested"));
 		assertThat(service.increaseOfAmount(after, "/statements/amount"))
 			.isEqualByComparingTo(service.increaseOfAmount(after, "/amountRequested"));
-		assertThat(this.redis.keys("idempotency:*")).as("a key of the ledger, the gateway and the statements")
-			.hasSize(keysBefore + 600);
-		assertThat(tablesOfKeys()).isEmpty();
+		assertThat(this.redis.keys("*")).hasSize(keysBefore + 200);
+		assertThat(this.gateway.records().map(IdempotencyRecords::overview).orElseThrow().scopes())
+			.extracting(ScopeCount::name)
+			.containsExactly(GATEWAY);
+		assertThat(this.jdbc.sql("select distinct scope from idempotency_record").query(String.class).list())
+			.containsExactlyInAnyOrder("ledger/payments", "statement/payment-charged");
+		assertThat(chargesWithTheTransactionOfTheirKey()).isEqualTo(after.at("/protected/charges").longValue());
 	}
 
 	@Test
-	void secondChargeIsNotOnTheStatement() {
+	void callThatIsRepeatedAfterACrashIsChargedOnce() {
 		PaymentService service = new PaymentService(this.port);
 		service.order(1, 0);
 		service.awaitConsumption();
 		PaymentCommand payment = newestPayment();
-		// Simulates a crash after the charge and before the completion of its key.
-		IdempotencyKey key = IdempotencyKey.of(LEDGER, payment.paymentId().toString());
+		// Simulates a crash after the call and before the completion of its key.
+		IdempotencyKey key = IdempotencyKey.of(GATEWAY, payment.paymentId().toString());
 		assertThat(this.redis.delete("idempotency:{" + key.id().toString().replace("-", "") + "}")).isTrue();
 		ProducerRecord<String, PaymentCommand> message = new ProducerRecord<>(PaymentTopic.NAME, payment.account(),
 				payment);
 		message.headers().add("Idempotency-Key", payment.paymentId().toString().getBytes(StandardCharsets.UTF_8));
 		this.kafka.send(message).join();
 		JsonNode after = service.awaitConsumption();
-		assertThat(service.increase(after, "/protected/charges")).isEqualTo(2);
-		assertThat(service.increase(after, "/statements/deliveries")).isEqualTo(2);
-		// The event has the key of the first one but another balance and entry, so it is
-		// rejected and not suppressed.
-		assertThat(service.increase(after, "/statements/suppressed")).isZero();
+		assertThat(service.increase(after, "/gateway/calls")).isEqualTo(2);
+		assertThat(service.increase(after, "/gateway/charges")).isOne();
+		assertThat(service.increase(after, "/protected/suppressed")).isOne();
+		assertThat(service.increase(after, "/protected/charges")).isOne();
 		assertThat(service.increase(after, "/statements/applied")).isOne();
-		assertThat(service.increaseOfAmount(after, "/statements/amount")).isEqualByComparingTo(payment.amount());
 	}
 
 	private PaymentCommand newestPayment() {
@@ -96,14 +105,13 @@ class RedisProfileTests {
 			.single();
 	}
 
-	// Without the tables of the outbox, which is always in the database of the ledger.
-	private List<String> tablesOfKeys() {
-		return this.jdbc.sql("select tablename from pg_tables where tablename like 'idempotency%'")
-			.query(String.class)
-			.list()
-			.stream()
-			.filter((table) -> !table.startsWith("idempotency_outbox"))
-			.toList();
+	// PostgreSQL stores the transaction that has written a row in its column xmin.
+	private long chargesWithTheTransactionOfTheirKey() {
+		return this.jdbc.sql("""
+				select count(*) from ledger_entry charge join idempotency_record record
+				on record.scope = 'ledger/payments' and record.key = charge.payment_id::text
+				where charge.ledger = 'ledger' and charge.xmin = record.xmin
+				""").query(Long.class).single();
 	}
 
 }

@@ -35,8 +35,7 @@ class SamplePaymentApplicationTests {
 	@Test
 	void redisIsNotUsedByDefault() {
 		assertThat(this.context.getBeanNamesForType(RedisConnectionFactory.class)).isEmpty();
-		assertThat(this.service.store().at("/name").stringValue()).isEqualTo("jdbc");
-		assertThat(this.service.store().at("/transactional").booleanValue()).isTrue();
+		assertThat(this.service.stores()).hasToString("[{\"name\":\"jdbc\",\"type\":\"jdbc\",\"transactional\":true}]");
 	}
 
 	@Test

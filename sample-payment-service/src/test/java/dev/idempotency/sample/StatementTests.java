@@ -64,7 +64,7 @@ class StatementTests {
 		assertThat(summary.at("/statements/outOfOrder").longValue()).isZero();
 		assertThat(summary.at("/outbox/deadLetters").longValue()).isZero();
 		JsonNode differences = this.service.reconciliation();
-		assertThat(differences).hasSize(5).allSatisfy((difference) -> assertThat(difference.decimalValue()).isZero());
+		assertThat(differences).hasSize(3).allSatisfy((difference) -> assertThat(difference.decimalValue()).isZero());
 		assertThat(this.jdbc
 			.sql("""
 					select count(*) from account join account_statement statement on statement.account = number

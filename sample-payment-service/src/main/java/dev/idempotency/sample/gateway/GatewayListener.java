@@ -12,7 +12,8 @@ import dev.idempotency.sample.payment.PaymentTopic;
 /**
  * Calls the card gateway once per payment. In leased mode a crash after the call leads to
  * a second call, so the listener passes the key on and the gateway recognizes the
- * duplicate. This does not depend on the store.
+ * duplicate. The call commits with no database, so the keys can be in any store: the
+ * profile {@code redis} moves them to Redis.
  */
 @Component
 class GatewayListener {
@@ -24,7 +25,8 @@ class GatewayListener {
 	}
 
 	@KafkaListener(topics = PaymentTopic.NAME, groupId = "gateway")
-	@Idempotent(mode = Mode.LEASED, lease = "${sample.gateway.lease:30s}", fingerprint = "#payload")
+	@Idempotent(store = "${sample.gateway.store:}", mode = Mode.LEASED, lease = "${sample.gateway.lease:30s}",
+			fingerprint = "#payload")
 	void charge(PaymentCommand command) {
 		ChargeRequest request = new ChargeRequest(command.account(), command.amount());
 		this.gateway.charge(IdempotentExecution.current().key(), request);

@@ -8,12 +8,9 @@ import dev.idempotency.sample.payment.PaymentCommand;
 import dev.idempotency.sample.payment.PaymentTopic;
 
 /**
- * Charges each payment once, even if its message is delivered several times. With the
- * PostgreSQL store, the key, the charge and the event commit together, so a payment is
- * charged exactly once. With the Redis store, the charge and the event commit first,
- * under a lease. If the process then crashes before the key is completed, the payment is
- * charged again. The second event has the idempotency key of the first but another
- * balance, so its consumers reject it with an error.
+ * Charges each payment once, even if its message is delivered several times. The key, the
+ * charge and the event commit together, so a crash at any moment leaves all of them or
+ * none. The default store is therefore in the database of the ledger in each profile.
  */
 @Component
 class LedgerListener {

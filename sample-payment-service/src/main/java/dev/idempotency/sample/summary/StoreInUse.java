@@ -1,11 +1,13 @@
 package dev.idempotency.sample.summary;
 
 /**
- * The idempotency store.
+ * A store of idempotency keys.
  *
- * @param name the name of the store
- * @param transactional whether keys commit together with the charges of the ledger
+ * @param name the name of the store in meters and at the endpoint
+ * @param type the type of the store
+ * @param transactional whether a key commits together with the effects of its listener in
+ * the database
  */
-record StoreInUse(String name, boolean transactional) {
+record StoreInUse(String name, String type, boolean transactional) {
 
 }

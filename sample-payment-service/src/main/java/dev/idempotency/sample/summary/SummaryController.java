@@ -1,6 +1,7 @@
 package dev.idempotency.sample.summary;
 
 import java.math.BigDecimal;
+import java.util.List;
 import java.util.Map;
 
 import org.springframework.web.bind.annotation.GetMapping;
@@ -11,8 +12,6 @@ import dev.idempotency.sample.summary.Summary.Gateway;
 import dev.idempotency.sample.summary.Summary.ProtectedLedger;
 import dev.idempotency.sample.summary.Summary.Statements;
 import dev.idempotency.sample.summary.Summary.UnprotectedLedger;
-import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
  * Returns the figures of the page.
@@ -36,11 +35,11 @@ class SummaryController {
 
 	private final Outcomes outcomes;
 
-	private final IdempotencyStore store;
+	private final StoresInUse stores;
 
 	SummaryController(Totals totals, Deliveries deliveries, Suppressed suppressed, Overcharged overcharged,
 			OutboxFigures outbox, Reconciliation reconciliation, Backlog backlog, Outcomes outcomes,
-			IdempotencyStore store) {
+			StoresInUse stores) {
 		this.totals = totals;
 		this.deliveries = deliveries;
 		this.suppressed = suppressed;
@@ -49,7 +48,7 @@ class SummaryController {
 		this.reconciliation = reconciliation;
 		this.backlog = backlog;
 		this.outcomes = outcomes;
-		this.store = store;
+		this.stores = stores;
 	}
 
 	@GetMapping("/api/summary")
@@ -86,9 +85,9 @@ class SummaryController {
 		return this.outcomes.read();
 	}
 
-	@GetMapping("/api/store")
-	StoreInUse store() {
-		return new StoreInUse(this.store.name(), this.store instanceof TransactionalIdempotencyStore);
+	@GetMapping("/api/stores")
+	List<StoreInUse> stores() {
+		return this.stores.read();
 	}
 
 }
