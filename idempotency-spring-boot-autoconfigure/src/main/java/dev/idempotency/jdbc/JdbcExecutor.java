@@ -114,7 +114,8 @@ final class JdbcExecutor {
 
 			@Override
 			public void beforeCommit(boolean readOnly) {
-				throw new UnexpectedRollbackException(ENDED);
+				// Spring would not roll back after an UnexpectedRollbackException.
+				throw new OperationInProgressException(ENDED, RETRY_AFTER);
 			}
 
 		});

@@ -163,6 +163,33 @@ final class MySqlCatalog extends Catalog {
 					"Create it with CREATE DATABASE `" + table.schemaName()
 							+ "`, grant the user access to it, or correct the name of the table.");
 		}
+		if (!hasHistory(connection, table) && !mayCreate(connection, table)) {
+			String user = account(connection);
+			throw new IdempotencyConfigurationException(
+					"The database user " + user + " may not create the table '" + table.table() + "' in the database '"
+							+ table.schemaName() + "'.",
+					"Run GRANT CREATE, SELECT, INSERT, UPDATE, DELETE ON `" + table.schemaName() + "`.* TO " + user
+							+ "; or migrate" + otherWaysToMigrate(scripts));
+		}
+	}
+
+	private static boolean hasHistory(Connection connection, TableName table) throws SQLException {
+		return ask(connection, HISTORY, name(new TableName(table.schema(), table.historyTable()))) != null;
+	}
+
+	// The server checks the privilege before it notices that the other table does not
+	// exist. Without the privilege, Flyway would try for ten seconds.
+	private boolean mayCreate(Connection connection, TableName table) {
+		try {
+			SqlStatement
+				.of("CREATE TABLE %1$s LIKE %1$s_does_not_exist"
+					.formatted(new TableName(table.schema(), table.historyTable()).withBackticks()))
+				.update(connection, Parameters.none());
+			return true;
+		}
+		catch (SQLException ex) {
+			return !isDenied(ex);
+		}
 	}
 
 	// The server commits each DDL statement and keeps a failed migration in the
@@ -170,7 +197,7 @@ final class MySqlCatalog extends Catalog {
 	@Override
 	void beforeMigration(Connection connection, TableName table) throws SQLException {
 		TableName history = new TableName(table.schema(), table.historyTable());
-		if (ask(connection, HISTORY, name(history)) != null) {
+		if (hasHistory(connection, table)) {
 			SqlStatement.of("DELETE FROM " + history.withBackticks() + " WHERE NOT success")
 				.update(connection, Parameters.none());
 			if (!connection.getAutoCommit()) {

@@ -206,8 +206,9 @@ final class MySqlRecordSql {
 		this.table = table;
 		this.returning = mariaDb;
 		this.locking = mariaDb ? "FOR UPDATE" : "FOR UPDATE OF r";
-		// A busy server may be slow without a lock.
-		this.limit = MySqlLimit.of(mariaDb, lockWait.multipliedBy(3).dividedBy(2));
+		// A busy server may be slow without a lock. The driver of MySQL needs more time
+		// for a cancellation.
+		this.limit = MySqlLimit.of(mariaDb, mariaDb ? lockWait.multipliedBy(3).dividedBy(2) : lockWait);
 		this.shortLimit = MySqlLimit.of(mariaDb, lockWait.dividedBy(4));
 		this.sql = new RecordSql(table, NOW, "`key`", "CHAR", MySqlTypes.INSTANCE);
 	}

@@ -55,7 +55,7 @@ class KillTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource("BATCH_TRANSACTIONAL, JDBC")
+	@CsvSource({ "BATCH_TRANSACTIONAL, JDBC", "TRANSACTIONAL, MARIADB", "BATCH_TRANSACTIONAL, MARIADB" })
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
 	void paymentsOfOtherTransactionalShapesAreChargedExactlyOnceWhenTheProcessIsKilled(Shape shape, Store store)
 			throws Exception {
@@ -63,7 +63,8 @@ class KillTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "RECORD, JDBC", "BATCH, JDBC", "BATCH, REDIS", "ASYNC, JDBC", "KAFKA_TRANSACTION, JDBC" })
+	@CsvSource({ "RECORD, JDBC", "BATCH, JDBC", "BATCH, REDIS", "ASYNC, JDBC", "KAFKA_TRANSACTION, JDBC",
+			"RECORD, MARIADB", "BATCH, MARIADB" })
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
 	void paymentsOfOtherLeasedShapesAreNotLostAndOnlyOpenOnesAreRepeatedWhenTheProcessIsKilled(Shape shape, Store store)
 			throws Exception {

@@ -54,8 +54,8 @@ final class PaymentProcesses implements AutoCloseable {
 		this.shape = shape;
 		this.store = store;
 		this.random = random;
-		String database = Servers.newDatabase();
-		this.jdbc = Servers.jdbc(database);
+		String database = store.newDatabase();
+		this.jdbc = store.jdbc(database);
 		ChargeLog.create(this.jdbc);
 		this.app = shape.configure(store.configure(TestApp.of(PaymentApp.class)))
 			.database(database)

@@ -1,5 +1,8 @@
 package dev.idempotency.storm;
 
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;
 
@@ -21,6 +24,30 @@ enum Store {
 	},
 
 	/**
+	 * MariaDB.
+	 */
+	MARIADB {
+
+		@Override
+		TestApp configure(TestApp app) {
+			return JDBC.configure(app)
+				.with("spring.datasource.username", "root")
+				.with("spring.datasource.password", "");
+		}
+
+		@Override
+		String newDatabase() {
+			return Servers.newMariaDb();
+		}
+
+		@Override
+		JdbcTemplate jdbc(String database) {
+			return new JdbcTemplate(new DriverManagerDataSource(database));
+		}
+
+	},
+
+	/**
 	 * Redis.
 	 */
 	REDIS {
@@ -33,5 +60,14 @@ enum Store {
 	};
 
 	abstract TestApp configure(TestApp app);
+
+	// The database of the charges.
+	String newDatabase() {
+		return Servers.newDatabase();
+	}
+
+	JdbcTemplate jdbc(String database) {
+		return Servers.jdbc(database);
+	}
 
 }

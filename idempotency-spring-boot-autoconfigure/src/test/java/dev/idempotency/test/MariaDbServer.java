@@ -13,9 +13,10 @@ public interface MariaDbServer {
 	String IMAGE = "mariadb:11.4";
 
 	/**
-	 * The settings of the server. The data need not survive a crash of the machine.
+	 * The settings of the server. The data must survive a kill of the server, but not a
+	 * crash of the machine.
 	 */
-	List<String> SETTINGS = List.of("--skip-log-bin", "--max-connections=400", "--innodb-flush-log-at-trx-commit=0",
+	List<String> SETTINGS = List.of("--skip-log-bin", "--max-connections=400", "--innodb-flush-log-at-trx-commit=2",
 			"--innodb-doublewrite=OFF", "--innodb-buffer-pool-size=128M", "--innodb-log-file-size=32M",
 			"--innodb-fast-shutdown=2");
 

@@ -109,7 +109,11 @@ public final class Servers {
 	 * @return its URL, which contains the user
 	 */
 	public static String newMariaDb() {
-		return newMySql(mariaDb().url("mysql"));
+		return newMariaDb(mariaDb());
+	}
+
+	public static String newMariaDb(MariaDbServer server) {
+		return newMySql(server.url("mysql"));
 	}
 
 	/**

@@ -84,15 +84,6 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	/**
-	 * Create an empty database for the driver of MySQL: of the server that the system
-	 * property {@code test.mysql.url} names, or of MariaDB.
-	 * @return the database
-	 */
-	public static TestDatabase mySql() {
-		return mySql(Servers.newMySql());
-	}
-
-	/**
 	 * Use an empty database of MariaDB or MySQL.
 	 * @param url its URL, which contains the user
 	 * @return the database

@@ -6,12 +6,15 @@ import java.util.List;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.test.MariaDbServer;
 import dev.idempotency.test.PostgresServer;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestApp;
@@ -24,7 +27,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @ResourceLock("outages")
 @Order(2)
-class PostgresOutageTests {
+class DatabaseOutageTests {
 
 	private static final Duration RESUMED = Duration.ofSeconds(30);
 
@@ -36,19 +39,37 @@ class PostgresOutageTests {
 	void recordsAreProcessedOnceAndNoConsumerLeavesTheGroup() throws Exception {
 		PostgresServer server = PostgresServer.create();
 		String database = Servers.newDatabase(server);
-		Servers.jdbc(database).execute("CREATE TABLE effect (value text)");
+		interrupt("PostgreSQL", TestApp.of(OutageListeners.class, Transactional.class).database(database),
+				Servers.jdbc(database), server::stop, server::start);
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-11")
+	@Tag("storm")
+	@EnabledIfSystemProperty(named = "test.outage", matches = ".+", disabledReason = "Part of the profile storm")
+	void recordsAreProcessedOnceAndNoConsumerLeavesTheGroupOnMariaDb() throws Exception {
+		MariaDbServer server = MariaDbServer.create();
+		String database = Servers.newMariaDb(server);
 		TestApp app = TestApp.of(OutageListeners.class, Transactional.class)
 			.database(database)
-			.with("spring.datasource.hikari.connection-timeout", 2000);
-		try (OutageTraffic traffic = new OutageTraffic(app)) {
+			.with("spring.datasource.username", "root")
+			.with("spring.datasource.password", "");
+		interrupt("MariaDB", app, new JdbcTemplate(new DriverManagerDataSource(database)), server::stop, server::start);
+	}
+
+	private static void interrupt(String name, TestApp app, JdbcTemplate jdbc, Runnable stop, Runnable start)
+			throws Exception {
+		jdbc.execute("CREATE TABLE effect (value text)");
+		try (OutageTraffic traffic = new OutageTraffic(app.with("spring.datasource.hikari.connection-timeout", 2000))) {
 			traffic.listeners().holdOne();
-			server.stop();
+			stop.run();
 			// The effect has happened, but its completion cannot reach the server.
 			traffic.listeners().letGo();
 			traffic.goOn(OUTAGE);
-			server.start();
+			start.run();
 			long back = System.nanoTime();
-			assertThat(traffic.resumption("PostgreSQL", back)).isLessThan(RESUMED);
+			assertThat(traffic.resumption(name, back)).isLessThan(RESUMED);
 			List<String> sent = traffic.endAndRepeat();
 			assertThat(traffic.context()
 				.getBean(JdbcTemplate.class)
@@ -57,7 +78,7 @@ class PostgresOutageTests {
 			assertThat(traffic.rebalances()).isZero();
 		}
 		finally {
-			server.stop();
+			stop.run();
 		}
 	}
 

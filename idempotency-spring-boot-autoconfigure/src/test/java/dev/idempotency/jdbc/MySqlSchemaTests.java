@@ -1,0 +1,176 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+
+import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.store.Claim;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for migrations, checks and privileges on MariaDB.
+ */
+@Tag("promise-12")
+class MySqlSchemaTests {
+
+	private static final String TABLE = TestDatabase.TABLE;
+
+	private static final String OUTBOX = "idempotency_outbox";
+
+	private String url;
+
+	private HikariDataSource pool;
+
+	private JdbcTemplate jdbc;
+
+	@BeforeEach
+	void create() {
+		this.url = Servers.newMariaDb();
+		this.pool = Servers.mySqlPool(this.url);
+		this.jdbc = new JdbcTemplate(this.pool);
+	}
+
+	@AfterEach
+	void close() {
+		this.pool.close();
+	}
+
+	private JdbcIdempotencyStore store(HikariDataSource dataSource) {
+		return new JdbcIdempotencyStore(dataSource, TABLE, TestDatabase.TIMEOUT);
+	}
+
+	@Test
+	@Tag("promise-13")
+	void migrationsCreateBothTablesAndKeepTheirOwnHistory() {
+		for (int time = 0; time < 2; time++) {
+			JdbcSchemaMigration.migrate(this.pool, TABLE);
+			JdbcSchemaMigration.migrateOutbox(this.pool, OUTBOX);
+		}
+		JdbcSchemaValidation.validate(this.pool, TABLE);
+		JdbcSchemaValidation.validateOutbox(this.pool, OUTBOX);
+		assertThat(this.jdbc.queryForList("SHOW TABLES", String.class)).containsExactlyInAnyOrder(TABLE,
+				TABLE + "_schema_history", OUTBOX, OUTBOX + "_lane", OUTBOX + "_schema_history");
+	}
+
+	@Test
+	void failedMigrationIsRepeated() {
+		// The second table is not created, because a view has its name.
+		this.jdbc.execute("CREATE VIEW " + OUTBOX + "_lane AS SELECT 1 AS lane");
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaMigration.migrateOutbox(this.pool, OUTBOX));
+		assertThat(this.jdbc.queryForList("SHOW TABLES LIKE '" + OUTBOX + "'", String.class)).as("half of it")
+			.hasSize(1);
+		this.jdbc.execute("DROP VIEW " + OUTBOX + "_lane");
+		JdbcSchemaMigration.migrateOutbox(this.pool, OUTBOX);
+		JdbcSchemaValidation.validateOutbox(this.pool, OUTBOX);
+	}
+
+	@Test
+	void tableInAnotherDatabaseIsUsed() {
+		String name = this.url.replaceFirst(".*/(\\w+)\\?.*", "$1");
+		try (HikariDataSource other = Servers.mySqlPool(Servers.newMariaDb())) {
+			JdbcSchemaMigration.migrate(other, name + "." + TABLE);
+			JdbcIdempotencyStore store = new JdbcIdempotencyStore(other, name + "." + TABLE, TestDatabase.TIMEOUT);
+			assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isInstanceOf(Claim.Acquired.class);
+		}
+		assertThat(this.jdbc.queryForObject("SELECT COUNT(*) FROM " + TABLE, Integer.class)).isOne();
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', value = {
+			"MODIFY expires_at DATETIME NOT NULL | of the type datetime instead of datetime(6)",
+			"MODIFY id CHAR(36) NOT NULL | of the type char instead of binary(16)",
+			"DROP COLUMN completed_at | is missing",
+			"ADD COLUMN tenant INTEGER NOT NULL | is NOT NULL and has no default",
+			"MODIFY scope VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL | different keys are equal",
+			"ENGINE = MyISAM | storage engine MyISAM" })
+	void tableThatCannotHoldRecordsIsRefused(String change, String problem) {
+		JdbcSchemaMigration.migrate(this.pool, TABLE);
+		this.jdbc.execute("ALTER TABLE " + TABLE + " " + change);
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE))
+			.withMessageContaining(problem);
+	}
+
+	@Test
+	void tableThatDoesNotExistIsRefused() {
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE))
+			.withMessageContaining("does not exist")
+			.satisfies((ex) -> assertThat(ex.action()).contains("dev/idempotency/jdbc/mysql'"));
+	}
+
+	@Test
+	void partitionsAreRefusedWithASentence() {
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED))
+			.withMessage("MariaDB does not support the layout 'partitioned'.")
+			.satisfies((ex) -> assertThat(ex.action())
+				.isEqualTo("Set 'idempotency.jdbc.layout' to 'single', or use PostgreSQL."));
+	}
+
+	@Test
+	void missingPrivilegesAreNamedWithTheirGrants() {
+		JdbcSchemaMigration.migrate(this.pool, TABLE);
+		JdbcSchemaMigration.migrateOutbox(this.pool, OUTBOX);
+		String user = Servers.unique("user");
+		this.jdbc.execute("CREATE USER " + user + "@localhost");
+		this.jdbc.execute("GRANT SELECT, INSERT ON " + TABLE + " TO " + user + "@localhost");
+		this.jdbc.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON " + OUTBOX + " TO " + user + "@localhost");
+		this.jdbc.execute("GRANT SELECT ON " + OUTBOX + "_lane TO " + user + "@localhost");
+		try (HikariDataSource limited = Servers.mySqlPool(this.url.replace("user=root", "user=" + user))) {
+			assertThatExceptionOfType(IdempotencyConfigurationException.class)
+				.isThrownBy(() -> JdbcSchemaValidation.requirePrivileges(limited, TABLE, Layout.SINGLE))
+				.withMessageContaining("UPDATE, DELETE ON `")
+				.satisfies((ex) -> {
+					assertThat(ex.action()).startsWith("Run this as an administrator: GRANT UPDATE, DELETE ON");
+					// The grants can be run as they are.
+					for (String grant : ex.action().substring(ex.action().indexOf("GRANT")).split(";")) {
+						this.jdbc.execute(grant);
+					}
+				});
+			JdbcSchemaValidation.validate(limited, TABLE);
+			assertThatExceptionOfType(IdempotencyConfigurationException.class)
+				.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(limited, OUTBOX))
+				.withMessageContaining("UPDATE ON `");
+			JdbcSchemaValidation.validateOutbox(limited, OUTBOX, true);
+			assertThat(store(limited).claim(TestDatabase.request(TestDatabase.newKey())))
+				.isInstanceOf(Claim.Acquired.class);
+			assertThatExceptionOfType(IdempotencyConfigurationException.class)
+				.isThrownBy(() -> JdbcSchemaMigration.migrate(limited, "other"))
+				.withMessageContaining("may not create the table 'other'");
+			this.jdbc.execute("REVOKE INSERT ON " + TABLE + " FROM " + user + "@localhost");
+			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+				.isThrownBy(() -> store(limited).claim(TestDatabase.request(TestDatabase.newKey())));
+			this.jdbc.execute("REVOKE SELECT ON " + OUTBOX + "_lane FROM " + user + "@localhost");
+			JdbcOutboxStore relay = new JdbcOutboxStore(limited, new JdbcTransactionManager(limited), OUTBOX,
+					Duration.ofSeconds(2), Duration.ofHours(1), false);
+			assertThatExceptionOfType(RuntimeException.class).isThrownBy(() -> relay.claim(10))
+				.withMessageContaining("The relay lacks a privilege on the outbox");
+		}
+	}
+
+	@Test
+	void storesOfTheSameServerAreDistinguishedByTheirDatabase() {
+		try (HikariDataSource same = Servers.mySqlPool(this.url);
+				HikariDataSource other = Servers.mySqlPool(Servers.newMariaDb())) {
+			assertThat(JdbcSchemaMigration.isSameDatabase(this.pool, same)).isTrue();
+			assertThat(JdbcSchemaMigration.isSameDatabase(this.pool, other)).isFalse();
+		}
+	}
+
+}

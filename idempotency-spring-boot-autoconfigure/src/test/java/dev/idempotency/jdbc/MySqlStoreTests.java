@@ -1,0 +1,463 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.dao.DataAccessException;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyRecords.Change;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+/**
+ * Tests for {@link JdbcIdempotencyStore} on MariaDB and MySQL, with the driver of either:
+ * sessions, transactions and locks.
+ */
+@ParameterizedClass
+@EnumSource
+class MySqlStoreTests {
+
+	private static final Failure FAILURE = new Failure("com.example.Broken", "no");
+
+	private static final int THREADS = 8;
+
+	@Parameter
+	private Driver driver;
+
+	private final List<HikariDataSource> pools = new ArrayList<>();
+
+	private String url;
+
+	private HikariDataSource pool;
+
+	private JdbcTemplate jdbc;
+
+	private JdbcIdempotencyStore store;
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	/**
+	 * The drivers, each with a database that its tests share.
+	 */
+	enum Driver {
+
+		MARIADB {
+
+			@Override
+			String create() {
+				return Servers.newMariaDb();
+			}
+
+		},
+		MYSQL {
+
+			@Override
+			String create() {
+				return Servers.newMySql();
+			}
+
+		};
+
+		private String url;
+
+		abstract String create();
+
+		synchronized String url() {
+			if (this.url == null) {
+				String created = create();
+				try (HikariDataSource pool = Servers.mySqlPool(created)) {
+					JdbcSchemaMigration.migrate(pool, TestDatabase.TABLE);
+					new JdbcTemplate(pool).execute("CREATE TABLE effect (id INTEGER PRIMARY KEY, value INTEGER)");
+				}
+				this.url = created;
+			}
+			return this.url;
+		}
+
+	}
+
+	@BeforeEach
+	void create() {
+		this.url = this.driver.url();
+		this.pool = pool("");
+		this.jdbc = new JdbcTemplate(this.pool);
+		this.store = store(this.pool);
+		this.jdbc.update("DELETE FROM effect");
+	}
+
+	@AfterEach
+	void close() {
+		this.pools.forEach(HikariDataSource::close);
+	}
+
+	private HikariDataSource pool(String options) {
+		HikariDataSource created = Servers.mySqlPool(this.url + options);
+		this.pools.add(created);
+		return created;
+	}
+
+	private static JdbcIdempotencyStore store(HikariDataSource pool) {
+		return new JdbcIdempotencyStore(pool, TestDatabase.TABLE, TestDatabase.TIMEOUT);
+	}
+
+	private TransactionTemplate transactions(int isolation) {
+		TransactionTemplate transactions = new TransactionTemplate(new JdbcTransactionManager(this.pool));
+		transactions.setIsolationLevel(isolation);
+		return transactions;
+	}
+
+	private static void elsewhere(Runnable action) {
+		CompletableFuture.runAsync(action).orTimeout(30, TimeUnit.SECONDS).join();
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-4")
+	void answersDoNotDependOnWhetherTheDriverCountsChangedRows(boolean changed) {
+		JdbcIdempotencyStore counting = store(pool("&useAffectedRows=" + changed));
+		List<ClaimRequest> owners = Stream.generate(() -> TestDatabase.request(TestDatabase.newKey()))
+			.limit(3)
+			.toList();
+		ClaimRequest stranger = TestDatabase.request(owners.get(1).key());
+		ClaimRequest unknown = TestDatabase.request(this.key);
+		List<ClaimRequest> mixed = List.of(owners.get(0), stranger, unknown, owners.get(2));
+		for (int repetition = 0; repetition < 2; repetition++) {
+			assertThat(counting.claimAll(owners)).allMatch(new Claim.Acquired(1, 1)::equals);
+			assertThat(counting.claim(owners.get(0))).isEqualTo(new Claim.Acquired(1, 1));
+			assertThat(counting.claim(stranger)).isInstanceOf(Claim.InProgress.class);
+			assertThat(counting.restore(owners.get(0), new Claim.Acquired(1, 1))).isEqualTo(Settlement.SETTLED);
+			assertThat(counting.restore(stranger, new Claim.Acquired(1, 1))).isEqualTo(Settlement.LOST);
+			assertThat(counting.noteFailure(stranger, FAILURE)).isEqualTo(Settlement.LOST);
+			assertThat(counting.noteFailures(List.of(stranger), FAILURE)).containsExactly(Settlement.LOST);
+			assertThat(counting.renewAll(mixed)).containsExactly(Settlement.SETTLED, Settlement.LOST,
+					Settlement.FORGOTTEN, Settlement.SETTLED);
+		}
+		for (int repetition = 0; repetition < 2; repetition++) {
+			assertThat(counting.completeAll(mixed.stream().map((owned) -> new Completion(owned, null)).toList()))
+				.containsExactly(Settlement.SETTLED, Settlement.LOST, Settlement.FORGOTTEN, Settlement.SETTLED);
+			assertThat(counting.complete(owners.get(0), null)).isEqualTo(Settlement.SETTLED);
+			assertThat(counting.complete(stranger, null)).isEqualTo(Settlement.LOST);
+			assertThat(counting.fail(owners.get(1), FAILURE)).isEqualTo(Settlement.SETTLED);
+			assertThat(counting.release(owners.get(1))).isEqualTo(Settlement.SETTLED);
+			assertThat(counting.records().orElseThrow().release(owners.get(1).key(), false)).isEqualTo(Change.DONE);
+			assertThat(counting.claim(owners.get(1))).isInstanceOf(Claim.Acquired.class);
+		}
+		transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((status) -> {
+			assertThat(this.store.insert(owners.get(0))).isEmpty();
+			assertThat(this.store.insert(unknown)).isPresent();
+		});
+	}
+
+	@Test
+	@Tag("promise-2")
+	void timeZonesOfTheSessionsDoNotMatter() {
+		JdbcIdempotencyStore east = store(
+				pool("&sessionVariables=time_zone='" + ((this.driver == Driver.MYSQL) ? "%2B" : "+") + "05:00'"));
+		JdbcIdempotencyStore west = store(pool("&sessionVariables=time_zone='-08:00'"
+				+ ((this.driver == Driver.MYSQL) ? "&connectionTimeZone=America/Los_Angeles" : "")));
+		ClaimRequest owner = TestDatabase.request(this.key, Duration.ofMinutes(1));
+		assertThat(east.claim(owner)).isInstanceOf(Claim.Acquired.class);
+		assertThat(west.claim(TestDatabase.request(this.key))).isInstanceOfSatisfying(Claim.InProgress.class,
+				(claim) -> assertThat(claim.retryAfter()).isBetween(Duration.ofSeconds(30), Duration.ofSeconds(61)));
+		assertThat(west.find(this.key).orElseThrow().createdAt()).isBetween(Instant.now().minusSeconds(60),
+				Instant.now().plusSeconds(60));
+		assertThat(east.find(this.key)).isEqualTo(west.find(this.key));
+		assertThat(west.records().orElseThrow().overview().scopes()).isNotEmpty()
+			.allSatisfy((scope) -> assertThat(scope.stuck()).isZero());
+		assertThat(west.deleteExpired(10)).isZero();
+		assertThat(east.complete(owner, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(west.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Completed.class);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void nothingIsCutOffWithoutStrictMode() {
+		JdbcIdempotencyStore lenient = store(pool("&sessionVariables=sql_mode=''"));
+		IdempotencyKey longest = IdempotencyKey.of("\uFFE5".repeat(512), "\uFFE5".repeat(500) + this.key.value());
+		ClaimRequest owner = TestDatabase.request(longest);
+		byte[] result = new byte[300_000];
+		new Random(1).nextBytes(result);
+		assertThat(lenient.claimAll(List.of(owner))).containsExactly(new Claim.Acquired(1, 1));
+		assertThat(lenient.completeAll(List.of(new Completion(owner, result)))).containsExactly(Settlement.SETTLED);
+		assertThat(this.store.records().orElseThrow().result(longest)).hasValue(result);
+		assertThat(this.store.find(longest).orElseThrow().key()).isEqualTo(longest);
+		ClaimRequest failing = TestDatabase.request(this.key);
+		Failure failure = new Failure("\uFFE5".repeat(500), "\uFFE5".repeat(500));
+		lenient.claim(failing);
+		lenient.fail(failing, failure);
+		assertThat(this.store.find(this.key).orElseThrow().failure()).isEqualTo(failure);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void scopesThatDifferInATrailingBlankOrInCaseAreDifferent() {
+		String scope = Servers.unique("blank");
+		List<String> scopes = List.of(scope, scope + " ", scope.toUpperCase());
+		scopes.forEach((each) -> this.store.claim(TestDatabase.request(IdempotencyKey.of(each, "k"))));
+		assertThat(this.store.records().orElseThrow().overview().scopes())
+			.filteredOn((count) -> count.name().strip().equalsIgnoreCase(scope))
+			.hasSize(3)
+			.allSatisfy((count) -> assertThat(count.inProgress()).isOne());
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-3")
+	void answerInATransactionDoesNotComeFromItsOldSnapshot(boolean joined) {
+		ClaimRequest other = TestDatabase.request(this.key);
+		List<ClaimRequest> batch = List.of(TestDatabase.request(this.key), TestDatabase.request(TestDatabase.newKey()));
+		transactions(TransactionDefinition.ISOLATION_REPEATABLE_READ).executeWithoutResult((status) -> {
+			this.jdbc.queryForList("SELECT id FROM " + TestDatabase.TABLE);
+			elsewhere(() -> {
+				assertThat(this.store.claim(other)).isInstanceOf(Claim.Acquired.class);
+				assertThat(this.store.complete(other, new byte[] { 7 })).isEqualTo(Settlement.SETTLED);
+			});
+			assertThat(this.jdbc.queryForList("SELECT id FROM " + TestDatabase.TABLE + " WHERE id = ?",
+					MySqlTypes.bytes(this.key.id())))
+				.as("the snapshot")
+				.isEmpty();
+			assertThat(this.store.insert(TestDatabase.request(this.key))).isEmpty();
+			assertThat(this.store.claimInTransaction(TestDatabase.request(this.key), joined))
+				.satisfies(MySqlStoreTests::isReplayed);
+			List<Claim> claims = this.store.claimAllInTransaction(batch, joined);
+			assertThat(claims.get(0)).satisfies(MySqlStoreTests::isReplayed);
+			assertThat(claims.get(1)).isEqualTo(new Claim.Acquired(1, 1));
+			this.store.requireCommittable();
+		});
+	}
+
+	private static void isReplayed(Claim claim) {
+		assertThat(((Claim.Completed) claim).result()).containsExactly(7);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void claimEndsInTimeWhileAnotherTransactionHoldsTheKeyAndTheTransactionOfTheCallerSurvives() {
+		transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((holder) -> {
+			assertThat(this.store.insert(TestDatabase.request(this.key))).isPresent();
+			elsewhere(() -> {
+				long start = System.nanoTime();
+				transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((status) -> {
+					this.jdbc.update("INSERT INTO effect VALUES (1, 1)");
+					assertThatExceptionOfType(OperationInProgressException.class)
+						.isThrownBy(() -> this.store.claimInTransaction(TestDatabase.request(this.key), true));
+				});
+				assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(Duration.ofMillis(400),
+						Duration.ofSeconds(5));
+			});
+		});
+		assertThat(this.jdbc.queryForObject("SELECT value FROM effect WHERE id = 1", Integer.class)).isOne();
+	}
+
+	// The other transaction has written more rows, so that the claim is the victim.
+	@Test
+	@Tag("promise-5")
+	void transactionInWhichAClaimMeetsADeadlockCannotBeCommitted() {
+		AtomicReference<Throwable> refused = new AtomicReference<>();
+		assertThatExceptionOfType(OperationInProgressException.class)
+			.isThrownBy(() -> transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((status) -> {
+				this.jdbc.update("INSERT INTO effect VALUES (1, 1)");
+				CompletableFuture<Void> heavier = heavierTransaction();
+				try {
+					this.store.claimInTransaction(TestDatabase.request(this.key), true);
+				}
+				catch (OperationInProgressException ex) {
+					refused.set(ex);
+				}
+				heavier.orTimeout(30, TimeUnit.SECONDS).join();
+				this.jdbc.update("INSERT INTO effect VALUES (2, 2)");
+			}));
+		assertThat(refused.get()).isNotNull();
+		assertThat(this.jdbc.queryForList("SELECT id FROM effect WHERE id < 10 AND value < 50", Integer.class))
+			.isEmpty();
+	}
+
+	@Test
+	@Tag("promise-5")
+	void handlerThatIgnoresADeadlockOfItsOwnStatementCannotCommitWithoutTheRecord() {
+		assertThatExceptionOfType(UnexpectedRollbackException.class)
+			.isThrownBy(() -> transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((status) -> {
+				ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+				assertThat(this.store.insert(request)).isPresent();
+				this.jdbc.update("INSERT INTO effect VALUES (1, 1)");
+				CompletableFuture<Void> heavier = heavierTransaction();
+				assertThatExceptionOfType(DataAccessException.class)
+					.isThrownBy(() -> this.jdbc.update("UPDATE effect SET value = 3 WHERE id = 100"));
+				heavier.orTimeout(30, TimeUnit.SECONDS).join();
+				this.jdbc.update("INSERT INTO effect VALUES (2, 2)");
+				this.store.requireCommittable();
+			}));
+		assertThat(this.jdbc.queryForList("SELECT id FROM effect WHERE id < 10 AND value < 50", Integer.class))
+			.isEmpty();
+	}
+
+	// Holds the key and a row, and waits for the row that the caller has inserted.
+	private CompletableFuture<Void> heavierTransaction() {
+		CompletableFuture<Void> holds = new CompletableFuture<>();
+		CompletableFuture<Void> ended = CompletableFuture
+			.runAsync(() -> transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((status) -> {
+				this.store.insert(TestDatabase.request(this.key));
+				IntStream.range(100, 150).forEach((id) -> this.jdbc.update("INSERT INTO effect VALUES (?, ?)", id, id));
+				holds.complete(null);
+				this.jdbc.update("INSERT INTO effect VALUES (1, 50)");
+				status.setRollbackOnly();
+			}));
+		holds.orTimeout(30, TimeUnit.SECONDS).join();
+		return ended;
+	}
+
+	@Test
+	@Tag("promise-2")
+	void overlappingBatchesInAnyOrderMeetNoDeadlock() throws Exception {
+		List<IdempotencyKey> keys = Stream.generate(TestDatabase::newKey).limit(40).toList();
+		ExecutorService threads = Executors.newFixedThreadPool(THREADS);
+		List<Future<Integer>> all = new ArrayList<>();
+		for (int thread = 0; thread < THREADS; thread++) {
+			Random random = new Random(thread);
+			all.add(threads.submit(() -> {
+				int acquired = 0;
+				for (int round = 0; round < 25; round++) {
+					acquired += runBatch(keys, random);
+				}
+				return acquired;
+			}));
+		}
+		int acquired = 0;
+		for (Future<Integer> one : all) {
+			acquired += one.get(60, TimeUnit.SECONDS);
+		}
+		threads.shutdown();
+		assertThat(acquired).isPositive();
+		assertThat(keys).allSatisfy((each) -> assertThat(this.store.find(each)).isPresent());
+	}
+
+	private int runBatch(List<IdempotencyKey> keys, Random random) {
+		List<IdempotencyKey> some = new ArrayList<>(keys);
+		Collections.shuffle(some, random);
+		List<ClaimRequest> requests = some.subList(0, 20).stream().map(TestDatabase::request).toList();
+		List<Claim> claims = this.store.claimAll(requests);
+		List<ClaimRequest> owned = IntStream.range(0, requests.size())
+			.filter((i) -> claims.get(i) instanceof Claim.Acquired)
+			.mapToObj(requests::get)
+			.toList();
+		assertThat(this.store.renewAll(owned)).allMatch(Settlement.SETTLED::equals);
+		int half = owned.size() / 2;
+		assertThat(this.store.releaseAll(owned.subList(0, half))).hasSize(half);
+		assertThat(this.store.failAll(owned.subList(half, owned.size()), FAILURE)).hasSize(owned.size() - half);
+		this.store.noteFailures(requests, FAILURE);
+		return owned.size();
+	}
+
+	@Test
+	@Tag("promise-7")
+	void keyIsFreeAsSoonAsTheConnectionOfItsTransactionIsKilled() {
+		TransactionTemplate killed = transactions(TransactionDefinition.ISOLATION_DEFAULT);
+		assertThatExceptionOfType(RuntimeException.class).isThrownBy(() -> killed.executeWithoutResult((status) -> {
+			assertThat(this.store.insert(TestDatabase.request(this.key))).isPresent();
+			Long id = this.jdbc.queryForObject("SELECT CONNECTION_ID()", Long.class);
+			elsewhere(() -> this.jdbc.execute("KILL CONNECTION " + id));
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> this.store.storeResult(TestDatabase.request(this.key), new byte[1]));
+			throw new IllegalStateException("killed");
+		}));
+		Optional<Claim.Acquired> next = transactions(TransactionDefinition.ISOLATION_DEFAULT)
+			.execute((status) -> this.store.insert(TestDatabase.request(this.key)));
+		assertThat(next).hasValue(new Claim.Acquired(1, 1));
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-14")
+	void defaultIsolationAndAutoCommitOfThePoolDoNotMatter(boolean autoCommit) throws Exception {
+		HikariConfig config = new HikariConfig();
+		config.setJdbcUrl(this.url);
+		config.setMaximumPoolSize(THREADS);
+		config.setTransactionIsolation("TRANSACTION_SERIALIZABLE");
+		config.setAutoCommit(autoCommit);
+		HikariDataSource serializable = new HikariDataSource(config);
+		this.pools.add(serializable);
+		JdbcIdempotencyStore strict = store(serializable);
+		List<CompletableFuture<Void>> all = IntStream.range(0, THREADS)
+			.mapToObj((i) -> CompletableFuture.runAsync(() -> {
+				for (int j = 0; j < 20; j++) {
+					ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+					assertThat(strict.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
+					assertThat(strict.complete(request, null)).isEqualTo(Settlement.SETTLED);
+				}
+			}))
+			.toList();
+		all.forEach((one) -> one.orTimeout(60, TimeUnit.SECONDS).join());
+		assertThat(serializable.getConnection().getAutoCommit()).isEqualTo(autoCommit);
+	}
+
+	@Test
+	void expiredRecordsAreDeletedInBatchesAndLockedOnesAreSkipped() {
+		List<IdempotencyKey> keys = Stream.generate(TestDatabase::newKey).limit(5).toList();
+		keys.forEach((each) -> this.store.complete(claimed(each), null));
+		ClaimRequest alive = claimed(this.key);
+		this.jdbc.update(
+				"UPDATE " + TestDatabase.TABLE + " SET expires_at = UTC_TIMESTAMP(6) - INTERVAL 1 DAY "
+						+ "WHERE `key` IN (?, ?, ?, ?, ?, ?)",
+				Stream.concat(keys.stream(), Stream.of(this.key)).map(IdempotencyKey::value).toArray());
+		assertThat(this.store.backlogAge()).isBetween(Duration.ofHours(23), Duration.ofHours(25));
+		transactions(TransactionDefinition.ISOLATION_READ_COMMITTED).executeWithoutResult((status) -> {
+			this.jdbc.queryForList("SELECT id FROM " + TestDatabase.TABLE + " WHERE id = ? FOR UPDATE",
+					MySqlTypes.bytes(keys.get(0).id()));
+			elsewhere(() -> {
+				assertThat(this.store.deleteExpired(3)).isEqualTo(3);
+				assertThat(this.store.deleteExpired(3)).isOne();
+			});
+		});
+		assertThat(this.store.deleteExpired(3)).isOne();
+		assertThat(keys).allSatisfy((each) -> assertThat(this.store.find(each)).isEmpty());
+		assertThat(this.store.find(alive.key()).orElseThrow().state()).isEqualTo(State.IN_PROGRESS);
+	}
+
+	private ClaimRequest claimed(IdempotencyKey claimed) {
+		ClaimRequest request = TestDatabase.request(claimed);
+		assertThat(this.store.claim(request)).isInstanceOf(Claim.Acquired.class);
+		return request;
+	}
+
+}
