@@ -109,7 +109,7 @@ class StoreCircuitTests {
 		this.dead = TestDatabase.create();
 		IdempotencyTemplate template = template(this.dead.store(), new JdbcTransactionManager(this.dead.pool()),
 				failOpen);
-		this.dead.pool().getHikariConfigMXBean().setConnectionTimeout(1000);
+		this.dead.pool().getHikariConfigMXBean().setConnectionTimeout(250);
 		this.dead.drop();
 		// Otherwise a handler without statements would commit on a broken connection.
 		this.dead.pool().getHikariPoolMXBean().softEvictConnections();
