@@ -80,7 +80,7 @@ class LongHandlerTests {
 	@EnumSource
 	@Tag("promise-2")
 	@Tag("promise-7")
-	void handlerOfFiveLeasesKeepsItsClaimAndIsTakenOverWithinALeaseAfterItsCrash(Store store) throws IOException {
+	void handlerOfThreeLeasesKeepsItsClaimAndIsTakenOverWithinALeaseAfterItsCrash(Store store) throws IOException {
 		String topic = Servers.newTopic("long", 1);
 		Kafka.send(topic, "k", "v");
 		String database = Servers.newDatabase();
@@ -88,8 +88,8 @@ class LongHandlerTests {
 			owner.awaitLine("RUNNING 1");
 			try (ConfigurableApplicationContext other = app(store, database, topic, "successor", topic + "-2").run()) {
 				LongListener listener = TestApp.target(other, LongListener.class);
-				Duration five = LEASE.multipliedBy(5);
-				await().during(five).atMost(five.plusSeconds(5)).until(() -> listener.fences().isEmpty());
+				Duration three = LEASE.multipliedBy(3);
+				await().during(three).atMost(three.plusSeconds(5)).until(() -> listener.fences().isEmpty());
 				owner.kill();
 				long killed = System.nanoTime();
 				await().atMost(Duration.ofSeconds(30)).until(() -> !listener.fences().isEmpty());
