@@ -40,7 +40,7 @@ class OutboxRelayTests {
 
 	private static final int ACCOUNTS = 40;
 
-	private static final int MESSAGES = 4000;
+	private static final int MESSAGES = 2000;
 
 	private static final int THREADS = 8;
 

@@ -23,7 +23,7 @@ class TroubledTopicTests {
 	private static final int MESSAGES = 400;
 
 	// Enough for many rounds whose oldest messages are those of the unavailable topic.
-	private static final int TROUBLED = 4000;
+	private static final int TROUBLED = 2000;
 
 	private static final int PATIENCE = 60;
 
