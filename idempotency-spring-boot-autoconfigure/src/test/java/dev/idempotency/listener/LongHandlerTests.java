@@ -76,8 +76,9 @@ class LongHandlerTests {
 		}
 	}
 
+	// DynamoDB has faster tests of renewals, in TakeOverTests.
 	@ParameterizedTest
-	@EnumSource
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "DYNAMO_DB")
 	@Tag("promise-2")
 	@Tag("promise-7")
 	void handlerOfThreeLeasesKeepsItsClaimAndIsTakenOverWithinALeaseAfterItsCrash(Store store) throws IOException {
@@ -184,6 +185,19 @@ class LongHandlerTests {
 			@Override
 			TestApp configure(TestApp app) {
 				return app.redis(Servers.redis());
+			}
+
+		},
+
+		/**
+		 * DynamoDB Local.
+		 */
+		DYNAMO_DB {
+
+			// The processes of a test share the table.
+			@Override
+			TestApp configure(TestApp app) {
+				return app.dynamoDb(Servers.dynamoDb()).with("idempotency.dynamodb.table", "long-handlers");
 			}
 
 		};

@@ -64,7 +64,7 @@ class KillTests {
 
 	@ParameterizedTest
 	@CsvSource({ "RECORD, JDBC", "BATCH, JDBC", "BATCH, REDIS", "ASYNC, JDBC", "KAFKA_TRANSACTION, JDBC",
-			"RECORD, MARIADB", "BATCH, MARIADB" })
+			"RECORD, MARIADB", "BATCH, MARIADB", "RECORD, DYNAMO_DB", "BATCH, DYNAMO_DB" })
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
 	void paymentsOfOtherLeasedShapesAreNotLostAndOnlyOpenOnesAreRepeatedWhenTheProcessIsKilled(Shape shape, Store store)
 			throws Exception {

@@ -19,6 +19,7 @@ import org.springframework.boot.jdbc.autoconfigure.JdbcTemplateAutoConfiguration
 import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.config.ContainerCustomizer;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
@@ -26,9 +27,11 @@ import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 import org.springframework.kafka.listener.ConsumerAwareRebalanceListener;
 
 import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration;
+import dev.idempotency.autoconfigure.IdempotencyDynamoDbAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyJdbcAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyKafkaAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyRedisAutoConfiguration;
+import dev.idempotency.test.DynamoDbClients;
 
 /**
  * A consumer of payments with the minimum of auto-configuration. It stops and starts its
@@ -38,7 +41,9 @@ import dev.idempotency.autoconfigure.IdempotencyRedisAutoConfiguration;
 @ImportAutoConfiguration({ KafkaAutoConfiguration.class, DataSourceAutoConfiguration.class,
 		JdbcTemplateAutoConfiguration.class, DataSourceTransactionManagerAutoConfiguration.class,
 		DataRedisAutoConfiguration.class, IdempotencyAutoConfiguration.class, IdempotencyJdbcAutoConfiguration.class,
-		IdempotencyRedisAutoConfiguration.class, IdempotencyKafkaAutoConfiguration.class })
+		IdempotencyRedisAutoConfiguration.class, IdempotencyDynamoDbAutoConfiguration.class,
+		IdempotencyKafkaAutoConfiguration.class })
+@Import(DynamoDbClients.class)
 public class PaymentApp {
 
 	static final String STARTED = "STARTED";

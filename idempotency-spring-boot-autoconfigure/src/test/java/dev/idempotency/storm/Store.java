@@ -57,6 +57,18 @@ enum Store {
 			return app.redis(Servers.redis());
 		}
 
+	},
+
+	/**
+	 * DynamoDB Local.
+	 */
+	DYNAMO_DB {
+
+		@Override
+		TestApp configure(TestApp app) {
+			return app.dynamoDb(Servers.dynamoDb());
+		}
+
 	};
 
 	abstract TestApp configure(TestApp app);

@@ -15,6 +15,7 @@ import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.logging.LoggingSystem;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Import;
 import org.springframework.test.util.AopTestUtils;
 
 /**
@@ -124,6 +125,18 @@ public final class TestApp {
 	}
 
 	/**
+	 * Add a client of DynamoDB and the DynamoDB store, with a table of its own.
+	 * @param server the server
+	 * @return this
+	 */
+	public TestApp dynamoDb(DynamoDbServer server) {
+		with(DynamoDbClients.ENDPOINT, server.endpoint());
+		with("idempotency.dynamodb.table", Servers.unique("app-"));
+		with("idempotency.dynamodb.create-table", true);
+		return with("idempotency.store.type", "dynamodb");
+	}
+
+	/**
 	 * Add a web server on a free port.
 	 * @return this
 	 */
@@ -189,6 +202,7 @@ public final class TestApp {
 
 	@SpringBootConfiguration(proxyBeanMethods = false)
 	@EnableAutoConfiguration
+	@Import(DynamoDbClients.class)
 	public static class Base {
 
 	}
