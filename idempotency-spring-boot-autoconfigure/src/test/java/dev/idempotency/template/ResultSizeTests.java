@@ -27,6 +27,7 @@ import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.TransactionBoundary.Deferral;
 import dev.idempotency.test.Logs;
 import dev.idempotency.test.RecordingListener;
 import dev.idempotency.test.TestDatabase;
@@ -189,6 +190,31 @@ class ResultSizeTests {
 			assertThat(state(database.store(), operation.key())).isEqualTo(State.IN_PROGRESS);
 			pending.forEach(PendingCompletion::release);
 			assertThat(state(database.store(), operation.key())).isEqualTo(State.FAILED);
+		}
+	}
+
+	@Test
+	void completionDoesNotWaitForAnAcknowledgmentOfARejectedRecord() {
+		List<PendingCompletion> pending = new ArrayList<>();
+		Deferral untilAcknowledged = new Deferral() {
+
+			@Override
+			public boolean isTransactional() {
+				return false;
+			}
+
+			@Override
+			public void defer(PendingCompletion completion) {
+				pending.add(completion);
+			}
+
+		};
+		try (IdempotencyTemplate template = template(database.store())) {
+			IdempotentOperation operation = operation(Mode.LEASED);
+			assertThatExceptionOfType(IdempotencyResultTooLargeException.class).isThrownBy(() -> template
+				.execute(operation, new TextCodec(), TransactionBoundary.deferred(untilAcknowledged), () -> LARGE));
+			assertThat(pending).isEmpty();
+			assertThat(state(database.store(), operation.key())).isEqualTo(State.COMPLETED);
 		}
 	}
 
