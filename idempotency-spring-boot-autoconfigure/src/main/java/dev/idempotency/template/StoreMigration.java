@@ -1,11 +1,18 @@
 package dev.idempotency.template;
 
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
 import org.jspecify.annotations.Nullable;
@@ -31,9 +38,10 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
  * With dual writes each key is claimed and settled in both stores, the source first. So
  * instances with dual writes exclude those that use only the source, those without dual
  * writes and those that use only the target, and a rolling update in two steps is
- * possible. The source decides between two owners if one of them uses only the source,
- * otherwise the target does. If the process dies between the two completions, the
- * operation may be taken over as if it had died before them.
+ * possible. The target is asked before the source is claimed: a claim that the target
+ * refuses must not disturb the record that its owner has in the source. If the process
+ * dies between the two completions, the operation may be taken over in the store that has
+ * none, by an instance that does not ask the other one.
  * <p>
  * Fencing tokens grow across the migration: a key that is free but known in the source
  * begins in the target with the next fencing token of the source. In transactional mode
@@ -43,9 +51,27 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
  */
 public class StoreMigration implements IdempotencyStore, AutoCloseable {
 
+	// Each step raises the fencing token of the target by one. The next claim continues.
+	private static final int MAX_STEPS = 50;
+
+	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
+
+	private static final int MAX_HALF_COMPLETED = 10_000;
+
 	private final IdempotencyStore source;
 
 	private final IdempotencyStore target;
+
+	// The tokens of completions that only the source has confirmed. They are repeated,
+	// and until then the source refuses to renew them, because they are completed.
+	private final Set<UUID> halfCompleted = Collections.newSetFromMap(new LinkedHashMap<>() {
+
+		@Override
+		protected boolean removeEldestEntry(Map.Entry<UUID, Boolean> eldest) {
+			return size() > MAX_HALF_COMPLETED;
+		}
+
+	});
 
 	private final boolean dualWrite;
 
@@ -120,58 +146,107 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 
 	@Override
 	public List<Claim> claimAll(List<ClaimRequest> requests) {
-		List<Claim> granted = askSource(requests);
-		List<Claim> claims = new ArrayList<>(granted);
-		List<Integer> fresh = new ArrayList<>();
-		for (int i = 0; i < claims.size(); i++) {
-			if (claims.get(i) instanceof Claim.Acquired next) {
-				if (next.fence() == 1) {
-					fresh.add(i);
-				}
-				else {
-					claims.set(i, claimKnown(requests.get(i), next));
-				}
+		if (!this.dualWrite) {
+			return claimed(requests, askSource(requests), this::claimTarget);
+		}
+		// A key that is not free in the target is not claimed in the source.
+		List<Claim> known = requests.stream().map(this.target::lookUp).toList();
+		return claimed(requests, known, this::claimBoth);
+	}
+
+	private List<Claim> claimBoth(List<ClaimRequest> requests, List<Claim> known) {
+		List<Claim> granted = each(requests, this.source::claim, this.source::claimAll);
+		count(granted);
+		try {
+			List<Claim> claims = claimed(requests, granted, this::claimTarget);
+			releaseInSource(requests, granted, (i) -> !(claims.get(i) instanceof Claim.Acquired));
+			return claims;
+		}
+		catch (RuntimeException ex) {
+			// Otherwise the key would be in progress for a lease, without an owner.
+			try {
+				releaseInSource(requests, granted, (i) -> true);
 			}
+			catch (RuntimeException release) {
+				ex.addSuppressed(release);
+			}
+			throw ex;
 		}
-		List<Claim> claimed = each(fresh.stream().map(requests::get).toList(), this.target::claim,
-				this.target::claimAll);
-		for (int i = 0; i < fresh.size(); i++) {
-			claims.set(fresh.get(i), claimed.get(i));
-		}
-		return this.dualWrite ? agreed(requests, granted, claims) : claims;
+	}
+
+	private void releaseInSource(List<ClaimRequest> requests, List<Claim> granted, IntPredicate condition) {
+		List<ClaimRequest> released = IntStream.range(0, requests.size())
+			.filter((i) -> granted.get(i) instanceof Claim.Acquired && condition.test(i))
+			.mapToObj(requests::get)
+			.toList();
+		each(released, this.source::release, this.source::releaseAll);
 	}
 
 	final List<Claim> askSource(List<ClaimRequest> requests) {
-		List<Claim> answers = this.dualWrite ? each(requests, this.source::claim, this.source::claimAll)
-				: requests.stream().map(this.source::lookUp).toList();
-		answers.stream().filter((answer) -> !(answer instanceof Claim.Acquired)).forEach(this.answered);
+		List<Claim> answers = requests.stream().map(this.source::lookUp).toList();
+		count(answers);
 		return answers;
 	}
 
-	// The source has a record of the key, which is free. Instances that use only the
-	// source may have claimed it since the target got its record, so the target may have
-	// to catch up with the fencing token.
-	private Claim claimKnown(ClaimRequest request, Claim.Acquired next) {
-		if (this.target.find(request.key()).isEmpty() && this.target.restore(request, next) == Settlement.SETTLED) {
-			return next;
-		}
-		Claim claim = this.target.claim(request);
-		Optional<IdempotencyRecords> records = this.target.records();
-		if (!(claim instanceof Claim.Acquired acquired) || acquired.fence() >= next.fence() || records.isEmpty()) {
-			return claim;
-		}
-		records.get().evict(request.key(), true);
-		return (this.target.restore(request, next) == Settlement.SETTLED) ? next : this.target.claim(request);
+	private void count(List<Claim> answers) {
+		answers.stream().filter((answer) -> !(answer instanceof Claim.Acquired)).forEach(this.answered);
 	}
 
-	// A key that the source granted and the target refused is released in the source.
-	private List<Claim> agreed(List<ClaimRequest> requests, List<Claim> granted, List<Claim> claims) {
-		List<ClaimRequest> refused = IntStream.range(0, requests.size())
-			.filter((i) -> granted.get(i) instanceof Claim.Acquired && !(claims.get(i) instanceof Claim.Acquired))
-			.mapToObj(requests::get)
+	private List<Claim> claimTarget(List<ClaimRequest> requests, List<Claim> next) {
+		if (next.stream().anyMatch((known) -> ((Claim.Acquired) known).fence() > 1)) {
+			return IntStream.range(0, requests.size())
+				.mapToObj((i) -> claimTarget(requests.get(i), (Claim.Acquired) next.get(i)))
+				.toList();
+		}
+		return each(requests, this.target::claim, this.target::claimAll);
+	}
+
+	private Claim claimTarget(ClaimRequest request, Claim.Acquired next) {
+		boolean restored = next.fence() > 1 && this.target.find(request.key()).isEmpty()
+				&& this.target.restore(request, next) == Settlement.SETTLED;
+		return restored ? next : raise(request, this.target.claim(request), next.fence());
+	}
+
+	// An instance that uses only the source may have claimed the key since the target got
+	// its record. A claim that is released and repeated raises the fencing token without
+	// counting an attempt, and only its owner can do that.
+	private Claim raise(ClaimRequest request, Claim first, int fence) {
+		Claim claim = first;
+		for (int step = 0; claim instanceof Claim.Acquired acquired && acquired.fence() < fence; step++) {
+			if (this.target.release(request) != Settlement.SETTLED || step == MAX_STEPS) {
+				return new Claim.InProgress(RETRY_AFTER);
+			}
+			claim = this.target.claim(request);
+		}
+		return claim;
+	}
+
+	/**
+	 * Claim the keys that an earlier look-up or claim has left open.
+	 * @param requests the requests
+	 * @param answers the earlier answers; an acquired key is open
+	 * @param claim claims the open keys, which it gets with their earlier answers
+	 * @return the earlier answers, with those of the claim for the open keys
+	 */
+	private static List<Claim> claimed(List<ClaimRequest> requests, List<Claim> answers,
+			BiFunction<List<ClaimRequest>, List<Claim>, List<Claim>> claim) {
+		List<Integer> open = open(answers);
+		List<Claim> all = new ArrayList<>(answers);
+		if (!open.isEmpty()) {
+			List<Claim> claims = claim.apply(open.stream().map(requests::get).toList(),
+					open.stream().map(answers::get).toList());
+			for (int i = 0; i < open.size(); i++) {
+				all.set(open.get(i), claims.get(i));
+			}
+		}
+		return all;
+	}
+
+	static List<Integer> open(List<Claim> answers) {
+		return IntStream.range(0, answers.size())
+			.filter((i) -> answers.get(i) instanceof Claim.Acquired)
+			.boxed()
 			.toList();
-		each(refused, this.source::release, this.source::releaseAll);
-		return claims;
 	}
 
 	@Override
@@ -195,16 +270,40 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 
 	@Override
 	public List<Settlement> completeAll(List<Completion> completions) {
-		return settleAll(completions,
-				(store, settled) -> each(settled,
-						(completion) -> store.complete(completion.claim(), completion.result()), store::completeAll),
-				this::completeForgotten);
+		if (!this.dualWrite) {
+			return completeAll(this.target, completions);
+		}
+		return settleAll(completions, Completion::claim, (items) -> completeAll(this.source, items), (items) -> {
+			items.forEach((item) -> halfCompleted(item.claim(), true));
+			List<Settlement> completed = completeAll(this.target, items);
+			for (int i = 0; i < items.size(); i++) {
+				// A key that the target has forgotten is restored there first.
+				halfCompleted(items.get(i).claim(), completed.get(i) == Settlement.FORGOTTEN);
+			}
+			return completed;
+		});
 	}
 
-	// The source has the completion, so the target gets it as that of a new claim.
-	private Settlement completeForgotten(Completion completion) {
-		return (this.target.claim(completion.claim()) instanceof Claim.Acquired)
-				? this.target.complete(completion.claim(), completion.result()) : Settlement.LOST;
+	private static List<Settlement> completeAll(IdempotencyStore store, List<Completion> completions) {
+		return each(completions, (completion) -> store.complete(completion.claim(), completion.result()),
+				store::completeAll);
+	}
+
+	private void halfCompleted(ClaimRequest claim, boolean half) {
+		synchronized (this.halfCompleted) {
+			if (half) {
+				this.halfCompleted.add(claim.token());
+			}
+			else {
+				this.halfCompleted.remove(claim.token());
+			}
+		}
+	}
+
+	private boolean isHalfCompleted(ClaimRequest claim) {
+		synchronized (this.halfCompleted) {
+			return this.halfCompleted.contains(claim.token());
+		}
 	}
 
 	@Override
@@ -214,8 +313,8 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 
 	@Override
 	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		return settleAll(claims, (store, settled) -> each(settled, (claim) -> store.fail(claim, failure),
-				(all) -> store.failAll(all, failure)), (claim) -> Settlement.SETTLED);
+		return freeAll(claims, (store, freed) -> each(freed, (claim) -> store.fail(claim, failure),
+				(all) -> store.failAll(all, failure)));
 	}
 
 	@Override
@@ -225,8 +324,23 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 
 	@Override
 	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return settleAll(claims, (store, settled) -> each(settled, store::release, store::releaseAll),
-				(claim) -> Settlement.SETTLED);
+		return freeAll(claims, (store, freed) -> each(freed, store::release, store::releaseAll));
+	}
+
+	// A claim that the source has forgotten is freed in the target nevertheless, and the
+	// other way round.
+	private List<Settlement> freeAll(List<ClaimRequest> claims,
+			BiFunction<IdempotencyStore, List<ClaimRequest>, List<Settlement>> free) {
+		if (!this.dualWrite) {
+			return free.apply(this.target, claims);
+		}
+		List<Settlement> inSource = free.apply(this.source, claims);
+		List<Settlement> inTarget = free.apply(this.target, claims);
+		return IntStream.range(0, claims.size())
+			.mapToObj((i) -> (inSource.get(i) == Settlement.FORGOTTEN
+					|| (inSource.get(i) == Settlement.SETTLED && inTarget.get(i) != Settlement.FORGOTTEN))
+							? inTarget.get(i) : inSource.get(i))
+			.toList();
 	}
 
 	@Override
@@ -236,27 +350,48 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 
 	@Override
 	public List<Settlement> renewAll(List<ClaimRequest> claims) {
-		return settleAll(claims, this::renewAll, (claim) -> Settlement.FORGOTTEN);
+		if (!this.dualWrite) {
+			return renewAll(this.target, claims);
+		}
+		return settleAll(claims, Function.identity(), (items) -> {
+			List<Settlement> renewed = renewAll(this.source, items);
+			return IntStream.range(0, items.size())
+				.mapToObj((i) -> isHalfCompleted(items.get(i)) ? Settlement.SETTLED : renewed.get(i))
+				.toList();
+		}, (items) -> renewAll(this.target, items));
 	}
 
-	// If only the source has recorded a completion, its repetition needs the lease in the
-	// target. If another owner has completed the key there, the repetition reports it.
-	private List<Settlement> renewAll(IdempotencyStore store, List<ClaimRequest> claims) {
-		List<Settlement> renewed = each(claims, store::renew, store::renewAll);
-		if (store != this.source) {
-			return renewed;
-		}
-		return IntStream.range(0, claims.size())
-			.mapToObj((i) -> (renewed.get(i) == Settlement.LOST
-					&& this.source.lookUp(claims.get(i)) instanceof Claim.Completed) ? Settlement.SETTLED
-							: renewed.get(i))
-			.toList();
+	private static List<Settlement> renewAll(IdempotencyStore store, List<ClaimRequest> claims) {
+		return each(claims, store::renew, store::renewAll);
 	}
 
 	@Override
 	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
-		Settlement restored = this.dualWrite ? this.source.restore(claim, acquired) : Settlement.SETTLED;
+		Settlement restored = (this.dualWrite && !isHalfCompleted(claim)) ? this.source.restore(claim, acquired)
+				: Settlement.SETTLED;
 		return (restored == Settlement.SETTLED) ? this.target.restore(claim, acquired) : restored;
+	}
+
+	// The target is settled if the source was. If another owner has the key in the
+	// source, the target is released, so that the claim does not block the key there.
+	private <T> List<Settlement> settleAll(List<T> items, Function<T, ClaimRequest> claim,
+			Function<List<T>, List<Settlement>> source, Function<List<T>, List<Settlement>> target) {
+		List<Settlement> settlements = new ArrayList<>(source.apply(items));
+		List<Integer> settled = IntStream.range(0, items.size())
+			.filter((i) -> settlements.get(i) == Settlement.SETTLED)
+			.boxed()
+			.toList();
+		List<Settlement> answers = settled.isEmpty() ? List.of()
+				: target.apply(settled.stream().map(items::get).toList());
+		for (int i = 0; i < settled.size(); i++) {
+			settlements.set(settled.get(i), answers.get(i));
+		}
+		List<ClaimRequest> lost = IntStream.range(0, items.size())
+			.filter((i) -> settlements.get(i) == Settlement.LOST && !settled.contains(i))
+			.mapToObj((i) -> claim.apply(items.get(i)))
+			.toList();
+		each(lost, this.target::release, this.target::releaseAll);
+		return settlements;
 	}
 
 	// One item takes the call for one, which a store may answer faster.
@@ -266,27 +401,6 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 			case 1 -> List.of(one.apply(items.get(0)));
 			default -> all.apply(items);
 		};
-	}
-
-	// With dual writes the target is settled if the source was. What the target has
-	// forgotten is settled as the last argument says.
-	private <T> List<Settlement> settleAll(List<T> items,
-			BiFunction<IdempotencyStore, List<T>, List<Settlement>> settle, Function<T, Settlement> forgotten) {
-		if (!this.dualWrite) {
-			return settle.apply(this.target, items);
-		}
-		List<Settlement> settlements = new ArrayList<>(settle.apply(this.source, items));
-		List<Integer> settled = IntStream.range(0, items.size())
-			.filter((i) -> settlements.get(i) == Settlement.SETTLED)
-			.boxed()
-			.toList();
-		List<Settlement> answers = settle.apply(this.target, settled.stream().map(items::get).toList());
-		for (int i = 0; i < settled.size(); i++) {
-			int index = settled.get(i);
-			settlements.set(index,
-					(answers.get(i) == Settlement.FORGOTTEN) ? forgotten.apply(items.get(index)) : answers.get(i));
-		}
-		return settlements;
 	}
 
 	@Override
@@ -358,14 +472,11 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 		private <T> List<T> claimed(List<ClaimRequest> requests, Function<List<ClaimRequest>, List<T>> claim,
 				Function<Claim, T> answer) {
 			List<Claim> answers = askSource(requests);
-			List<Integer> free = IntStream.range(0, answers.size())
-				.filter((i) -> answers.get(i) instanceof Claim.Acquired)
-				.boxed()
-				.toList();
-			List<T> claimed = free.isEmpty() ? List.of() : claim.apply(free.stream().map(requests::get).toList());
+			List<Integer> open = open(answers);
+			List<T> claimed = open.isEmpty() ? List.of() : claim.apply(open.stream().map(requests::get).toList());
 			List<T> all = new ArrayList<>(answers.stream().map(answer).toList());
-			for (int i = 0; i < free.size(); i++) {
-				all.set(free.get(i), claimed.get(i));
+			for (int i = 0; i < open.size(); i++) {
+				all.set(open.get(i), claimed.get(i));
 			}
 			return all;
 		}
