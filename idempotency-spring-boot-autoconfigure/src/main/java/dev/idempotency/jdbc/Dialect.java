@@ -68,6 +68,14 @@ interface Dialect {
 	}
 
 	/**
+	 * How many bytes of results one statement for several records may contain.
+	 * @return the number of bytes, above which a batch is divided
+	 */
+	default long maxResultBytes() {
+		return Long.MAX_VALUE;
+	}
+
+	/**
 	 * How values are bound and read.
 	 * @return the types
 	 */

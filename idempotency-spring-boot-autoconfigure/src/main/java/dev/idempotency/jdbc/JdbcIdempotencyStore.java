@@ -2,6 +2,7 @@ package dev.idempotency.jdbc;
 
 import java.sql.Connection;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -14,6 +15,7 @@ import org.springframework.transaction.TransactionDefinition;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.jdbc.JdbcExecutor.Work;
 import dev.idempotency.jdbc.RecordSql.Name;
 import dev.idempotency.store.Claim;
@@ -29,11 +31,12 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
  * A store in a relational database. Each transition is one statement that checks and
- * writes; the number of affected rows decides. The database is PostgreSQL, or H2 in
- * tests, in its regular mode and with {@code MODE=PostgreSQL}. On H2 a claim is two
- * statements (one that reads without a lock, one that checks again and writes), a result
- * has at most one mebibyte, and if a transaction has rolled back to a savepoint, other
- * transactions wait without a time limit for the rows that it still locks.
+ * writes; the number of affected rows decides. The database is PostgreSQL, MariaDB,
+ * MySQL, or H2 in tests, in its regular mode and with {@code MODE=PostgreSQL}. On H2 a
+ * claim is two statements (one that reads without a lock, one that checks again and
+ * writes), a result has at most one mebibyte, and if a transaction has rolled back to a
+ * savepoint, other transactions wait without a time limit for the rows that it still
+ * locks.
  *
  * @since 0.1.0
  */
@@ -70,6 +73,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	private final @Nullable PartitionMaintenance partitions;
 
 	private final boolean supportsLeases;
+
+	private final long maxResultBytes;
 
 	/**
 	 * Create a store in a single table.
@@ -135,6 +140,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 				this.sql.get(Name.DELETE_EXPIRED), this.sql.get(Name.BACKLOG), this.sql.types(),
 				(this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
 		this.supportsLeases = !DatabaseInspection.isRouting(dataSource);
+		this.maxResultBytes = dialect.maxResultBytes();
 	}
 
 	@Override
@@ -178,9 +184,41 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public List<Settlement> completeAll(List<Completion> completions) {
+		if (isTooLarge(completions)) {
+			return completeHalves(completions);
+		}
 		List<ClaimRequest> owned = claims(completions);
 		return this.settlements.settleAll(Name.COMPLETE_ALL, owned,
 				Parameters.of(owned).withBytes("result", completions, Completion::result));
+	}
+
+	// If a concurrent transaction holds a record of the first half, the others are
+	// nevertheless completed.
+	private List<Settlement> completeHalves(List<Completion> completions) {
+		int half = completions.size() / 2;
+		List<Settlement> settled = new ArrayList<>();
+		OperationInProgressException held = null;
+		try {
+			settled.addAll(completeAll(completions.subList(0, half)));
+		}
+		catch (OperationInProgressException ex) {
+			held = ex;
+		}
+		settled.addAll(completeAll(completions.subList(half, completions.size())));
+		if (held != null) {
+			throw held;
+		}
+		return settled;
+	}
+
+	private boolean isTooLarge(List<Completion> completions) {
+		return completions.size() > 1
+				&& completions.stream().mapToLong(JdbcIdempotencyStore::size).sum() > this.maxResultBytes;
+	}
+
+	private static long size(Completion completion) {
+		byte[] result = completion.result();
+		return (result != null) ? result.length : 0;
 	}
 
 	@Override
@@ -281,7 +319,11 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	@Override
 	public void storeResults(List<Completion> completions) {
 		List<Completion> stored = completions.stream().filter((completion) -> completion.result() != null).toList();
-		if (!stored.isEmpty()) {
+		if (isTooLarge(stored)) {
+			storeResults(stored.subList(0, stored.size() / 2));
+			storeResults(stored.subList(stored.size() / 2, stored.size()));
+		}
+		else if (!stored.isEmpty()) {
 			this.executor.inTransaction(this.timeout, (connection) -> this.sql.get(Name.STORE_RESULTS)
 				.update(connection, Parameters.of(claims(stored)).withBytes("result", stored, Completion::result)));
 		}

@@ -83,6 +83,13 @@ final class MySqlDialect implements Dialect {
 		return false;
 	}
 
+	// Well below the usual 'max_allowed_packet', above which the server closes the
+	// connection.
+	@Override
+	public long maxResultBytes() {
+		return 4 << 20;
+	}
+
 	@Override
 	public ValueTypes types() {
 		return MySqlTypes.INSTANCE;

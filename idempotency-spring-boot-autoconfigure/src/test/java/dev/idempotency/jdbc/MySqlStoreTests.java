@@ -230,6 +230,20 @@ class MySqlStoreTests {
 	}
 
 	@Test
+	@Tag("promise-14")
+	void batchWhoseResultsDoNotFitIntoAPacketIsCompleted() {
+		List<ClaimRequest> owners = Stream.generate(() -> TestDatabase.request(TestDatabase.newKey()))
+			.limit(70)
+			.toList();
+		byte[] result = new byte[256 << 10];
+		assertThat(this.store.claimAll(owners)).allMatch(Claim.Acquired.class::isInstance);
+		assertThat(this.store.completeAll(owners.stream().map((owner) -> new Completion(owner, result)).toList()))
+			.hasSize(70)
+			.allMatch(Settlement.SETTLED::equals);
+		assertThat(this.store.records().orElseThrow().result(owners.get(69).key())).hasValue(result);
+	}
+
+	@Test
 	@Tag("promise-2")
 	void scopesThatDifferInATrailingBlankOrInCaseAreDifferent() {
 		String scope = Servers.unique("blank");
