@@ -233,14 +233,14 @@ class MySqlStoreTests {
 	@Tag("promise-14")
 	void batchWhoseResultsDoNotFitIntoAPacketIsCompleted() {
 		List<ClaimRequest> owners = Stream.generate(() -> TestDatabase.request(TestDatabase.newKey()))
-			.limit(70)
+			.limit(24)
 			.toList();
-		byte[] result = new byte[256 << 10];
+		byte[] result = new byte[1 << 20];
 		assertThat(this.store.claimAll(owners)).allMatch(Claim.Acquired.class::isInstance);
 		assertThat(this.store.completeAll(owners.stream().map((owner) -> new Completion(owner, result)).toList()))
-			.hasSize(70)
+			.hasSize(24)
 			.allMatch(Settlement.SETTLED::equals);
-		assertThat(this.store.records().orElseThrow().result(owners.get(69).key())).hasValue(result);
+		assertThat(this.store.records().orElseThrow().result(owners.get(23).key())).hasValue(result);
 	}
 
 	@Test
@@ -371,7 +371,7 @@ class MySqlStoreTests {
 			Random random = new Random(thread);
 			all.add(threads.submit(() -> {
 				int acquired = 0;
-				for (int round = 0; round < 25; round++) {
+				for (int round = 0; round < 10; round++) {
 					acquired += runBatch(keys, random);
 				}
 				return acquired;

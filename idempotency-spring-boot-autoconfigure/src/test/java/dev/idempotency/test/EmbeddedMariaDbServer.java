@@ -16,15 +16,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 
+import org.awaitility.Awaitility;
 import org.springframework.core.io.Resource;
 import org.springframework.core.io.support.PathMatchingResourcePatternResolver;
+import org.springframework.util.Assert;
 import org.springframework.util.function.SingletonSupplier;
-
-import static org.awaitility.Awaitility.await;
 
 /**
  * A server from the binaries on Maven Central, which are unpacked once for all builds of
- * the machine; killed at the end of the JVM.
+ * the machine, with a copy of its first data; killed at the end of the JVM.
  */
 final class EmbeddedMariaDbServer implements MariaDbServer {
 
@@ -48,13 +48,13 @@ final class EmbeddedMariaDbServer implements MariaDbServer {
 	private Process process;
 
 	EmbeddedMariaDbServer() {
-		install();
+		copyData();
 		start();
 		Directories.deleteAtExit(this.directory, this::stop);
 	}
 
 	private static Path unpack() {
-		Path home = Path.of(System.getProperty("java.io.tmpdir"), "idempotency-mariadb-11.4.5");
+		Path home = Path.of(System.getProperty("java.io.tmpdir"), "idempotency-mariadb-11.4.5-installed");
 		if (Files.exists(home)) {
 			return home;
 		}
@@ -67,6 +67,7 @@ final class EmbeddedMariaDbServer implements MariaDbServer {
 					copy(resource, unpacked.resolve(path.substring(path.indexOf(ROOT) + ROOT.length())));
 				}
 			}
+			install(unpacked);
 			// Another build may have unpacked them at the same time.
 			return Files.move(unpacked, home, StandardCopyOption.ATOMIC_MOVE);
 		}
@@ -87,41 +88,48 @@ final class EmbeddedMariaDbServer implements MariaDbServer {
 	}
 
 	// The script of MariaDB does the same, and needs programs that are not there.
-	private void install() {
-		try {
-			Files.createDirectories(data().resolve("mysql"));
-			Path script = this.directory.resolve("install.sql");
-			List<String> lines = new ArrayList<>(List.of("USE mysql;"));
-			for (String file : SYSTEM_TABLES) {
-				lines.addAll(Files.readAllLines(HOME.get().resolve("share").resolve(file)));
-			}
-			Files.write(script, lines);
-			run(Redirect.from(script.toFile()), "--bootstrap").waitFor();
+	private static void install(Path home) throws IOException {
+		Path data = Files.createDirectories(home.resolve("data").resolve("mysql")).getParent();
+		List<String> lines = new ArrayList<>(List.of("USE mysql;"));
+		for (String file : SYSTEM_TABLES) {
+			lines.addAll(Files.readAllLines(home.resolve("share").resolve(file)));
 		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
+		Path script = Files.write(home.resolve("install.sql"), lines);
+		await(new ProcessBuilder(command(home, data, "--bootstrap")).redirectInput(script.toFile())
+			.redirectErrorStream(true)
+			.redirectOutput(home.resolve("install.log").toFile())
+			.start());
+	}
+
+	private static void await(Process process) {
+		try {
+			Assert.state(process.waitFor() == 0, "The data of MariaDB could not be created");
 		}
 		catch (InterruptedException ex) {
 			throw new IllegalStateException(ex);
 		}
 	}
 
-	private Path data() {
-		return this.directory.resolve("data");
+	private void copyData() {
+		try {
+			await(new ProcessBuilder("cp", "-r", HOME.get().resolve("data").toString(), data().toString()).start());
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
 	}
 
-	private Process run(Redirect input, String... arguments) throws IOException {
-		Path home = HOME.get();
+	private static List<String> command(Path home, Path data, String... arguments) {
 		List<String> command = new ArrayList<>(List.of(home.resolve("bin/mariadbd").toString(), "--no-defaults",
 				"--user=" + System.getProperty("user.name"), "--basedir=" + home,
-				"--lc-messages-dir=" + home.resolve("share"), "--datadir=" + data(), "--bind-address=127.0.0.1",
-				"--port=" + this.port, "--socket=" + this.directory.resolve("socket"), "--max-allowed-packet=16M"));
+				"--lc-messages-dir=" + home.resolve("share"), "--datadir=" + data));
 		command.addAll(SETTINGS);
 		command.addAll(List.of(arguments));
-		return new ProcessBuilder(command).redirectInput(input)
-			.redirectErrorStream(true)
-			.redirectOutput(Redirect.appendTo(log()))
-			.start();
+		return command;
+	}
+
+	private Path data() {
+		return this.directory.resolve("data");
 	}
 
 	private File log() {
@@ -145,12 +153,17 @@ final class EmbeddedMariaDbServer implements MariaDbServer {
 	@Override
 	public void start() {
 		try {
-			this.process = run(Redirect.PIPE);
+			this.process = new ProcessBuilder(command(HOME.get(), data(), "--bind-address=127.0.0.1",
+					"--port=" + this.port, "--socket=" + this.directory.resolve("socket"), "--max-allowed-packet=16M"))
+				.redirectErrorStream(true)
+				.redirectOutput(Redirect.appendTo(log()))
+				.start();
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
 		}
-		await().atMost(READY)
+		Awaitility.await()
+			.atMost(READY)
 			.pollInterval(Duration.ofMillis(20))
 			.failFast("MariaDB ended, see " + log(), () -> !this.process.isAlive())
 			.until(this::answers);
