@@ -49,9 +49,9 @@ class DynamoDbOutageTests {
 			traffic.listeners().holdOne();
 			this.server.stop();
 			traffic.listeners().letGo();
-			traffic.goOn(Duration.ofSeconds(5));
+			traffic.goOn(Duration.ofSeconds(3));
 			this.server.start();
-			assertThat(traffic.resumption("DynamoDB killed for 5 s", System.nanoTime())).isLessThan(RESUMED);
+			assertThat(traffic.resumption("DynamoDB killed for 3 s", System.nanoTime())).isLessThan(RESUMED);
 			List<String> sent = traffic.endAndRepeat();
 			assertThat(traffic.effects().keys()).containsExactlyInAnyOrderElementsOf(sent);
 			assertThat(traffic.listeners().lost()).isEmpty();
