@@ -8,7 +8,7 @@ set -euo pipefail
 
 readonly ROUNDS="${ROUNDS:-10}"
 readonly PAYMENTS=2000
-readonly PATIENCE=90
+readonly PATIENCE="${PATIENCE:-90}"
 # The concurrency of the listeners in application.yml.
 readonly THREADS=3
 
@@ -33,6 +33,7 @@ WORK="$(mktemp -d)"
 servers=
 service=
 order=
+backlog=
 
 clean_up() {
 	local status=$?
@@ -64,7 +65,7 @@ await() {
 	local what=$1 end=$((SECONDS + PATIENCE))
 	shift
 	until "$@"; do
-		(( SECONDS < end )) || fail "$what: not within $PATIENCE s"
+		(( SECONDS < end )) || fail "$what: not within $PATIENCE s; pending: ${backlog:-unknown}"
 		sleep 0.2
 	done
 }
@@ -80,7 +81,6 @@ ready() {
 
 # All payments are sent, the outbox is empty, and each consumer group has consumed all messages.
 consumed() {
-	local backlog
 	backlog="$(get /api/backlog)" && [[ ! "$backlog" =~ :-?[1-9] ]]
 }
 

@@ -71,7 +71,8 @@ function storeLine(store, index) {
 	const guarantee = store.transactional ? "a key and its charge in the ledger commit together, so each payment is charged exactly once"
 		: "a crash can repeat a call, which the card gateway recognizes by its key";
 	const result = document.createElement("p");
-	result.textContent = `${index ? `Store ${store.name}` : "Default store"} in ${storeTypes[store.type] || store.type}: ${guarantee}.`;
+	const name = index ? `store ${store.name}` : "default store";
+	result.textContent = `Idempotency keys in ${storeTypes[store.type] || store.type} (${name}): ${guarantee}.`;
 	return result;
 }
 
