@@ -70,6 +70,9 @@ public final class TestApp {
 	private TestApp(Class<?>... configuration) {
 		this.configuration = configuration;
 		with("spring.main.banner-mode", "off");
+		// Each would search all jars of the class path, at each start.
+		with("spring.main.log-startup-info", false);
+		with("spring.config.location", "optional:file:./target/no-config/");
 		with(EXCLUDE, JPA + ",org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration" + UNUSED);
 		with(BROKERS, Servers.kafka().getBrokersAsString());
 		with("spring.kafka.consumer.auto-offset-reset", "earliest");
