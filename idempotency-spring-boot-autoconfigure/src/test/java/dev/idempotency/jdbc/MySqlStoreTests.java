@@ -12,13 +12,19 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
+import javax.sql.DataSource;
+
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import net.ttddyy.dsproxy.support.ProxyDataSourceBuilder;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -36,6 +42,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
@@ -44,11 +51,15 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.test.Servers;
 import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 /**
  * Tests for {@link JdbcIdempotencyStore} on MariaDB and MySQL, with the driver of either:
@@ -102,6 +113,10 @@ class MySqlStoreTests {
 		private String url;
 
 		abstract String create();
+
+		boolean isMariaDb() {
+			return this == MARIADB || System.getProperty("test.mysql.url") == null;
+		}
 
 		synchronized String url() {
 			if (this.url == null) {
@@ -279,6 +294,61 @@ class MySqlStoreTests {
 			assertThat(claims.get(1)).isEqualTo(new Claim.Acquired(1, 1));
 			this.store.requireCommittable();
 		});
+	}
+
+	@Test
+	@Tag("promise-3")
+	void claimThatTheSnapshotForbidsIsRepeatedInANewTransaction() {
+		Assumptions.assumeTrue(this.driver.isMariaDb());
+		HikariDataSource strict = pool("&sessionVariables=innodb_snapshot_isolation=ON");
+		JdbcIdempotencyStore strictStore = store(strict);
+		TransactionTemplate repeatable = new TransactionTemplate(new JdbcTransactionManager(strict));
+		repeatable.setIsolationLevel(TransactionDefinition.ISOLATION_REPEATABLE_READ);
+		ClaimRequest other = TestDatabase.request(this.key);
+		List<Throwable> errors = new ArrayList<>();
+		assertThatExceptionOfType(OperationInProgressException.class)
+			.isThrownBy(() -> repeatable.executeWithoutResult((status) -> {
+				JdbcTemplate handler = new JdbcTemplate(strict);
+				handler.update("INSERT INTO effect VALUES (1, 1)");
+				handler.queryForList("SELECT id FROM " + TestDatabase.TABLE);
+				elsewhere(() -> assertThat(this.store.claim(other)).isInstanceOf(Claim.Acquired.class));
+				errors.add(catchThrowable(() -> strictStore.claimInTransaction(TestDatabase.request(this.key), true)));
+			}));
+		assertThat(errors).singleElement().isInstanceOf(OperationInProgressException.class);
+		assertThat(this.jdbc.queryForList("SELECT id FROM effect")).isEmpty();
+		repeatable.executeWithoutResult(
+				(status) -> assertThat(strictStore.claimInTransaction(TestDatabase.request(this.key), true))
+					.isInstanceOf(Claim.InProgress.class));
+	}
+
+	@Test
+	void statementsOfOneRecordAndOfABatch() {
+		Assumptions.assumeTrue(this.driver.isMariaDb());
+		AtomicInteger statements = new AtomicInteger();
+		DataSource counted = ProxyDataSourceBuilder.create(this.pool)
+			.afterQuery((execution, queries) -> statements.addAndGet(queries.size()))
+			.build();
+		JdbcIdempotencyStore counting = new JdbcIdempotencyStore(counted, TestDatabase.TABLE, TestDatabase.TIMEOUT);
+		IdempotencyTemplate template = new IdempotencyTemplate(counting,
+				new Settings(new JdbcTransactionManager(counted), false, List.of()));
+		Function<Mode, Integer> run = (mode) -> {
+			int before = statements.get();
+			template.execute(TestDatabase.operation(this.key, mode), new TextCodec(), () -> "done");
+			return statements.get() - before;
+		};
+		assertThat(run.apply(Mode.TRANSACTIONAL)).as("insert, result, check").isEqualTo(3);
+		assertThat(run.apply(Mode.TRANSACTIONAL)).as("duplicate").isEqualTo(2);
+		assertThat(run.apply(Mode.LEASED)).as("duplicate").isEqualTo(1);
+		List<ClaimRequest> requests = Stream.generate(() -> TestDatabase.request(TestDatabase.newKey()))
+			.limit(50)
+			.toList();
+		int before = statements.get();
+		assertThat(counting.claimAll(requests)).allMatch(Claim.Acquired.class::isInstance);
+		assertThat(counting.completeAll(requests.stream().map((claim) -> new Completion(claim, null)).toList()))
+			.allMatch(Settlement.SETTLED::equals);
+		assertThat(statements.get() - before).as("batch").isEqualTo(2);
+		assertThat(counting.claimAll(requests)).allMatch(Claim.Completed.class::isInstance);
+		assertThat(statements.get() - before).as("duplicates").isEqualTo(3);
 	}
 
 	private static void isReplayed(Claim claim) {
