@@ -2,6 +2,7 @@ package dev.idempotency.autoconfigure;
 
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
@@ -98,10 +99,14 @@ public final class IdempotencyAutoConfiguration {
 	@Bean
 	@ConditionalOnBooleanProperty(name = "idempotency.cleanup.enabled", matchIfMissing = true)
 	@ConditionalOnBean(IdempotencyTemplate.class)
-	@ConditionalOnMissingBean(CleanupJob.class)
 	StoreCleanup idempotencyStoreCleanup(StoreRegistry stores, IdempotencyProperties properties,
-			ObjectProvider<IdempotencyListener> listeners) {
-		return new StoreCleanup(stores.templates(), properties.cleanup().settings(),
+			ObjectProvider<IdempotencyListener> listeners, ObjectProvider<CleanupJob> own) {
+		Map<String, IdempotencyTemplate> templates = stores.templates();
+		if (own.stream().findAny().isPresent()) {
+			// The application cleans up its default store itself.
+			templates.remove(StoreNames.DEFAULT);
+		}
+		return new StoreCleanup(templates, properties.cleanup().settings(),
 				IdempotencyListener.all(listeners.orderedStream().toList()));
 	}
 

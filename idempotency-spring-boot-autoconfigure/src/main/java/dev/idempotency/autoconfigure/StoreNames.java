@@ -1,7 +1,9 @@
 package dev.idempotency.autoconfigure;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -37,6 +39,7 @@ record StoreNames(Set<String> names, Set<String> types, boolean automatic) {
 		Map<String, Object> stores = binder.bind("idempotency.stores", Bindable.mapOf(String.class, Object.class))
 			.orElseGet(Map::of);
 		stores.keySet().forEach(StoreNames::check);
+		requireDistinct(stores.keySet());
 		List<Optional<String>> types = new ArrayList<>();
 		types.add(type(binder, "idempotency.store"));
 		stores.keySet().forEach((name) -> types.add(type(binder, "idempotency.stores." + name)));
@@ -57,6 +60,21 @@ record StoreNames(Set<String> names, Set<String> types, boolean automatic) {
 	boolean mayHave(String type, boolean candidate) {
 		return (candidate && this.automatic)
 				|| this.types.stream().anyMatch((named) -> StoreSelection.isSame(type, named));
+	}
+
+	// An environment variable has no hyphens, so it would define another store.
+	private static void requireDistinct(Set<String> names) {
+		Map<String, String> distinct = new HashMap<>();
+		for (String name : names) {
+			String other = distinct.put(name.replace("-", "").toLowerCase(Locale.ROOT), name);
+			if (other != null) {
+				throw new IdempotencyConfigurationException(
+						"'idempotency.stores' contains the names '" + other + "' and '" + name
+								+ "', which differ by hyphens or case only.",
+						"Use one of them. If an environment variable sets a property of the store, choose a name in "
+								+ "lower case without hyphens.");
+			}
+		}
 	}
 
 	private static void check(String name) {

@@ -22,6 +22,7 @@ import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreTransacti
 import dev.idempotency.autoconfigure.IdempotencyProperties.NamedStore;
 import dev.idempotency.autoconfigure.IdempotencyProperties.OnEvictionPolicy;
 import dev.idempotency.autoconfigure.IdempotencyProperties.OnUnavailable;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Store;
 import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore;
@@ -71,6 +72,11 @@ final class StoreRegistry {
 		IdempotencyStore store = factory.create(definition);
 		String source = (named != null) ? named.migrateFrom() : this.properties.store().migrateFrom();
 		boolean dualWrite = (named != null) ? named.dualWrite() : this.properties.store().dualWrite();
+		if (dualWrite && source == null) {
+			throw new IdempotencyConfigurationException(
+					"'" + migrateProperty(name, "dual-write") + "' is 'true', but there is no store to migrate from.",
+					"Set '" + migrateProperty(name, "migrate-from") + "', or remove the property.");
+		}
 		return (source != null) ? migrating(name, store, source, dualWrite) : store;
 	}
 
@@ -100,15 +106,25 @@ final class StoreRegistry {
 						"The store '" + name + "' migrates from the store '" + from + "', "
 								+ (known ? "which migrates from it: " + chain : "but there is no store '" + next + "'")
 								+ ".",
-						"Set '" + migrateProperty(name) + "' to the name of another store in "
+						"Set '" + migrateProperty(name, "migrate-from") + "' to the name of another store in "
 								+ "'idempotency.stores', or to '" + StoreNames.DEFAULT + "'.");
 			}
 		}
 	}
 
-	private static String migrateProperty(String name) {
-		return name.equals(StoreNames.DEFAULT) ? "idempotency.store.migrate-from"
-				: "idempotency.stores." + name + ".migrate-from";
+	private static String migrateProperty(String name, String property) {
+		return (name.equals(StoreNames.DEFAULT) ? "idempotency.store." : "idempotency.stores." + name + ".") + property;
+	}
+
+	// The keys of the other store would be unknown without a word.
+	private void checkMigrated(IdempotencyStore defaultStore) {
+		Store store = this.properties.store();
+		if ((store.migrateFrom() != null || store.dualWrite()) && !(defaultStore instanceof StoreMigration)) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.store.migrate-from' or 'idempotency.store.dual-write' is set, but the application "
+							+ "declares its own IdempotencyStore or IdempotencyTemplate bean, to which it does not apply.",
+					"Remove the bean, or remove the property and create the store with 'StoreMigration.of'.");
+		}
 	}
 
 	private @Nullable String migrateFrom(String name) {
@@ -168,6 +184,7 @@ final class StoreRegistry {
 		IdempotencyTemplate defaultTemplate = this.beanFactory.getBeanProvider(IdempotencyTemplate.class)
 			.getIfAvailable();
 		if (defaultTemplate != null) {
+			checkMigrated(defaultTemplate.store());
 			templates.put(StoreNames.DEFAULT, defaultTemplate);
 		}
 		this.properties.stores()

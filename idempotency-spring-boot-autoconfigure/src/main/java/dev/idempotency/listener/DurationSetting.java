@@ -22,6 +22,9 @@ record DurationSetting(String attribute, Duration value, boolean annotated) {
 
 	private static final Duration MIN_LEASE = Duration.ofSeconds(1);
 
+	// Databases hold times until the year 9999.
+	private static final Duration MAX_RETENTION = Duration.ofDays(36_500);
+
 	private static final int MIN_STORE_TIMEOUTS = 5;
 
 	/**
@@ -44,6 +47,10 @@ record DurationSetting(String attribute, Duration value, boolean annotated) {
 		if (lease.value.compareTo(MIN_LEASE) < 0) {
 			throw lease.mistake(where, "shorter than " + text(MIN_LEASE),
 					"Set it to " + text(MIN_LEASE) + " or more." + lease.unit("'30s' for 30 seconds"));
+		}
+		if (retention.value.compareTo(MAX_RETENTION) > 0) {
+			throw retention.mistake(where, "longer than 36500d",
+					"Set it to a hundred years (36500d) or less." + retention.unit("'7d' for 7 days"));
 		}
 		if (retention.value.compareTo(lease.value) > 0) {
 			return;

@@ -1,5 +1,6 @@
 package dev.idempotency.autoconfigure;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
@@ -27,10 +28,12 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.actuate.IdempotencyEndpoint;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
+import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.redis.RedisIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.test.Contexts;
@@ -220,6 +223,80 @@ class NamedStoreTests {
 		});
 		moving.withPropertyValues("idempotency.store.dual-write=true")
 			.run((context) -> assertThat(context.getBean(IdempotencyTemplate.class).supportsTransactions()).isFalse());
+	}
+
+	@Test
+	@Tag("promise-15")
+	void migrationOfAStoreOfTheApplicationIsRefused() {
+		FailureAnalysis analysis = failure(
+				this.both.withPropertyValues(GATEWAY, "idempotency.store.migrate-from=gateway")
+					.withBean("own", InMemoryIdempotencyStore.class));
+		assertThat(analysis.getDescription()).contains("declares its own IdempotencyStore");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "idempotency.store.dual-write", "idempotency.stores.gateway.dual-write" })
+	@Tag("promise-15")
+	void dualWriteWithoutASourceIsRefused(String property) {
+		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, GATEWAY, property + "=true"));
+		assertThat(analysis.getDescription())
+			.isEqualTo("'" + property + "' is 'true', but there is no store to migrate from.");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void transactionalListenerIsRefusedDuringDualWrite() {
+		FailureAnalysis analysis = failure(this.both
+			.withPropertyValues(JDBC, GATEWAY, "idempotency.store.migrate-from=gateway",
+					"idempotency.store.dual-write=true")
+			.withUserConfiguration(TransactionalListener.class));
+		assertThat(analysis.getAction()).startsWith("Remove 'dual-write'");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void namesThatAnEnvironmentVariableCannotDistinguishAreRefused() {
+		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, "idempotency.stores.old-keys.type=redis",
+				"idempotency.stores.oldkeys.timeout=1s"));
+		assertThat(analysis.getDescription()).contains("differ by hyphens or case only");
+	}
+
+	@Test
+	void cleanupOfTheApplicationReplacesThatOfTheDefaultStoreOnly() {
+		this.both
+			.withPropertyValues(JDBC, "idempotency.stores.other.type=jdbc", "idempotency.stores.other.jdbc.table=other",
+					"idempotency.cleanup.enabled=true")
+			.withUserConfiguration(OwnCleanup.class)
+			.run((context) -> assertThat(context.getBean(StoreCleanup.class).jobs()).hasSize(1));
+	}
+
+	@Test
+	@Tag("promise-12")
+	void retentionOfMoreThanAHundredYearsIsRefused() {
+		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, GATEWAY, "idempotency.retention=3000000d")
+			.withUserConfiguration(TwoListeners.class));
+		assertThat(analysis.getAction()).startsWith("Set it to a hundred years");
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class OwnCleanup {
+
+		@Bean
+		CleanupJob ownCleanup() {
+			return new CleanupJob(new InMemoryIdempotencyStore(),
+					new CleanupJob.Settings(Duration.ofHours(1), Duration.ofMinutes(1), 100, Duration.ZERO),
+					IdempotencyListener.all(List.of()));
+		}
+
+	}
+
+	static class TransactionalListener {
+
+		@Idempotent(mode = Mode.TRANSACTIONAL)
+		@KafkaListener(topics = "charges", groupId = "ledger")
+		void charge(String value) {
+		}
+
 	}
 
 	static class TwoListeners {
