@@ -20,6 +20,13 @@ class DynamoDbStoreContractTests extends IdempotencyStoreContract {
 		return dynamoDb.store();
 	}
 
+	// DynamoDB Local checks no permissions, but it refuses
+	// requests for a table that it does not have.
+	@Override
+	public Optional<IdempotencyStore> refused() {
+		return Optional.of(new DynamoDbIdempotencyStore(dynamoDb.client(), "missing", TestDynamoDb.TIMEOUT));
+	}
+
 	@Override
 	public boolean hasClock() {
 		return false;

@@ -53,6 +53,13 @@ class KafkaTransactionListeners {
 	}
 
 	@Idempotent(scope = "${prefix}")
+	@KafkaListener(topics = "${prefix}-large", groupId = "${prefix}", containerFactory = "recoveredFactory")
+	String large(ConsumerRecord<String, String> record) {
+		handle(record.value());
+		return "x".repeat(300_000);
+	}
+
+	@Idempotent(scope = "${prefix}")
 	@KafkaListener(id = "batch", idIsGroup = false, topics = "${prefix}-batch", groupId = "${prefix}-batch",
 			batch = "true", autoStartup = "false")
 	void batch(List<ConsumerRecord<String, String>> records) {

@@ -70,7 +70,7 @@ class KafkaTransactionTests {
 
 	private static ConfigurableApplicationContext start(TestApp app, String prefix) {
 		Servers.addTopics(1, prefix + "-plain", prefix + "-rollback", prefix + "-recovered", prefix + "-handler",
-				prefix + "-batch", prefix + "-fenced", prefix + "-out");
+				prefix + "-batch", prefix + "-fenced", prefix + "-large", prefix + "-out");
 		Servers.addTopics(new NewTopic(prefix + "-small", 1, (short) 1).configs(Map.of("max.message.bytes", "1000")));
 		ConfigurableApplicationContext context = app.with("prefix", prefix)
 			.with("spring.kafka.producer.transaction-id-prefix", prefix)
@@ -107,6 +107,16 @@ class KafkaTransactionTests {
 		assertThat(this.listeners.runs("refused")).isEqualTo(2);
 		assertThat(this.context.getBean(KafkaTransactionConfiguration.class).blocked).doesNotContainKey("refused");
 		assertThat(record("refused")).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-14")
+	void outputOfARecordWithATooLargeResultIsRolledBackAndTheRecordRejectedOnce() {
+		send("large", "large");
+		assertConsumed("large");
+		assertThat(this.listeners.runs("large")).isOne();
+		assertThat(output("large")).isEmpty();
+		assertThat(record("large")).isEqualTo(State.FAILED);
 	}
 
 	@ParameterizedTest

@@ -16,9 +16,9 @@ import dev.idempotency.store.IdempotencyRecord;
 public final class TestDynamoDb implements AfterAllCallback, AutoCloseable {
 
 	/**
-	 * The first requests of a client on a busy machine take long.
+	 * DynamoDB Local takes long for large batches on a busy machine.
 	 */
-	public static final Duration TIMEOUT = Duration.ofSeconds(10);
+	public static final Duration TIMEOUT = Duration.ofSeconds(60);
 
 	private final DynamoDbServer server;
 
