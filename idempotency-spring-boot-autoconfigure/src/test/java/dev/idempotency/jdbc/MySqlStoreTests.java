@@ -250,9 +250,10 @@ class MySqlStoreTests {
 		List<ClaimRequest> owners = Stream.generate(() -> TestDatabase.request(TestDatabase.newKey()))
 			.limit(24)
 			.toList();
-		byte[] result = new byte[1 << 20];
-		assertThat(this.store.claimAll(owners)).allMatch(Claim.Acquired.class::isInstance);
-		assertThat(this.store.completeAll(owners.stream().map((owner) -> new Completion(owner, result)).toList()))
+		JdbcIdempotencyStore patient = new JdbcIdempotencyStore(this.pool, TestDatabase.TABLE, Duration.ofSeconds(10));
+		byte[] result = new byte[768 << 10];
+		assertThat(patient.claimAll(owners)).allMatch(Claim.Acquired.class::isInstance);
+		assertThat(patient.completeAll(owners.stream().map((owner) -> new Completion(owner, result)).toList()))
 			.hasSize(24)
 			.allMatch(Settlement.SETTLED::equals);
 		assertThat(this.store.records().orElseThrow().result(owners.get(23).key())).hasValue(result);
