@@ -28,7 +28,8 @@ class AutoConfigurationsTests {
 
 	private static final Set<String> WITHOUT_DEFAULT = Set.of("idempotency.dynamodb.client",
 			"idempotency.jdbc.data-source", "idempotency.jdbc.transaction-manager", "idempotency.outbox.kafka-template",
-			"idempotency.redis.connection-factory", "idempotency.store.type", "idempotency.stores");
+			"idempotency.redis.connection-factory", "idempotency.store.migrate-from", "idempotency.store.type",
+			"idempotency.stores");
 
 	@ParameterizedTest
 	@MethodSource
