@@ -9,6 +9,7 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.ResourceLock;
@@ -50,12 +51,12 @@ class LongHandlerTests {
 	private static final Duration LOOK = Duration.ofSeconds(6);
 
 	@ParameterizedTest
-	@EnumSource
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "MARIADB")
 	@Tag("promise-4")
 	void zombieIsNotifiedAndCountedAndChangesNothing(Store store) throws IOException {
 		String topic = Servers.newTopic("frozen", 1);
 		Kafka.send(topic, "k", "v");
-		String database = Servers.newDatabase();
+		String database = store.newDatabase();
 		try (ForkedApp zombie = app(store, database, topic, "owner", topic).forkApp()) {
 			zombie.awaitLine("RUNNING 1");
 			zombie.freeze();
@@ -76,15 +77,23 @@ class LongHandlerTests {
 		}
 	}
 
+	@Test
+	@Tag("promise-4")
+	@Tag("storm")
+	@EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")
+	void zombieIsNotifiedAndCountedAndChangesNothingOnMariaDb() throws IOException {
+		zombieIsNotifiedAndCountedAndChangesNothing(Store.MARIADB);
+	}
+
 	// DynamoDB has faster tests of renewals, in TakeOverTests.
 	@ParameterizedTest
-	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "DYNAMO_DB")
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = { "MARIADB", "DYNAMO_DB" })
 	@Tag("promise-2")
 	@Tag("promise-7")
 	void handlerOfThreeLeasesKeepsItsClaimAndIsTakenOverWithinALeaseAfterItsCrash(Store store) throws IOException {
 		String topic = Servers.newTopic("long", 1);
 		Kafka.send(topic, "k", "v");
-		String database = Servers.newDatabase();
+		String database = store.newDatabase();
 		try (ForkedApp owner = app(store, database, topic, "owner", topic + "-1").forkApp()) {
 			owner.awaitLine("RUNNING 1");
 			try (ConfigurableApplicationContext other = app(store, database, topic, "successor", topic + "-2").run()) {
@@ -99,6 +108,15 @@ class LongHandlerTests {
 				assertThat(owner.lines()).doesNotContain("OWNERSHIP LOST true");
 			}
 		}
+	}
+
+	@Test
+	@Tag("promise-2")
+	@Tag("promise-7")
+	@Tag("storm")
+	@EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")
+	void handlerOfThreeLeasesKeepsItsClaimAndIsTakenOverWithinALeaseAfterItsCrashOnMariaDb() throws IOException {
+		handlerOfThreeLeasesKeepsItsClaimAndIsTakenOverWithinALeaseAfterItsCrash(Store.MARIADB);
 	}
 
 	// The default lease and Kafka's default session timeout, each divided by fifteen.
@@ -178,6 +196,23 @@ class LongHandlerTests {
 		},
 
 		/**
+		 * MariaDB.
+		 */
+		MARIADB {
+
+			@Override
+			TestApp configure(TestApp app) {
+				return app.with("spring.datasource.username", "root").with("spring.datasource.password", "");
+			}
+
+			@Override
+			String newDatabase() {
+				return Servers.newMariaDb();
+			}
+
+		},
+
+		/**
 		 * Redis.
 		 */
 		REDIS {
@@ -203,6 +238,10 @@ class LongHandlerTests {
 		};
 
 		abstract TestApp configure(TestApp app);
+
+		String newDatabase() {
+			return Servers.newDatabase();
+		}
 
 	}
 

@@ -9,8 +9,11 @@ import jakarta.persistence.Id;
 import jakarta.persistence.Table;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.orm.jpa.SharedEntityManagerCreator;
@@ -35,44 +38,55 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
  * Tests for {@link IdempotencyTemplate} with handlers that use JPA.
  */
 @Tag("promise-5")
+@TestInstance(Lifecycle.PER_CLASS)
 class JpaTransactionTests {
 
-	private static final LocalContainerEntityManagerFactoryBean FACTORY = new LocalContainerEntityManagerFactoryBean();
+	private final LocalContainerEntityManagerFactoryBean factoryBean = new LocalContainerEntityManagerFactoryBean();
 
-	private static TestDatabase database;
+	private TestDatabase database;
 
-	private static EntityManager entityManager;
+	private EntityManager entityManager;
 
-	private static IdempotencyTemplate template;
+	private IdempotencyTemplate template;
 
-	private final IdempotencyKey key = TestDatabase.newKey();
+	private IdempotencyKey key;
 
-	private final String value = Servers.unique("value");
+	private String value;
+
+	TestDatabase newDatabase() {
+		return TestDatabase.create();
+	}
 
 	@BeforeAll
-	static void createDatabase() {
-		database = TestDatabase.create();
-		database.jdbc().execute("CREATE TABLE effect (name varchar(100) PRIMARY KEY)");
-		FACTORY.setDataSource(database.pool());
-		FACTORY.setJpaVendorAdapter(new HibernateJpaVendorAdapter());
-		FACTORY.setManagedTypes(PersistenceManagedTypes.of(Effect.class.getName()));
-		FACTORY.afterPropertiesSet();
-		EntityManagerFactory factory = FACTORY.getObject();
+	void createDatabase() {
+		this.database = newDatabase();
+		this.database.jdbc().execute("CREATE TABLE effect (name varchar(100) PRIMARY KEY)");
+		this.factoryBean.setDataSource(this.database.pool());
+		this.factoryBean.setJpaVendorAdapter(new HibernateJpaVendorAdapter());
+		this.factoryBean.setManagedTypes(PersistenceManagedTypes.of(Effect.class.getName()));
+		this.factoryBean.afterPropertiesSet();
+		EntityManagerFactory factory = this.factoryBean.getObject();
 		JpaTransactionManager manager = new JpaTransactionManager(factory);
-		manager.setDataSource(database.pool());
-		entityManager = SharedEntityManagerCreator.createSharedEntityManager(factory);
-		template = new IdempotencyTemplate(database.store(), new Settings(manager, false, List.of()));
+		manager.setDataSource(this.database.pool());
+		this.entityManager = SharedEntityManagerCreator.createSharedEntityManager(factory);
+		this.template = new IdempotencyTemplate(this.database.store(), new Settings(manager, false, List.of()));
+	}
+
+	@BeforeEach
+	void newKey() {
+		this.key = TestDatabase.newKey();
+		this.value = Servers.unique("value");
 	}
 
 	@AfterAll
-	static void closeDatabase() {
-		FACTORY.destroy();
-		database.close();
+	void closeDatabase() {
+		this.factoryBean.destroy();
+		this.database.close();
 	}
 
 	private IdempotentResult<String> run(Runnable handler) {
-		return template.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), new TextCodec(), () -> {
-			entityManager.persist(new Effect(this.value));
+		return this.template.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), new TextCodec(), () -> {
+			this.entityManager.persist(new Effect(this.value));
 			handler.run();
 			return "done";
 		});
@@ -80,23 +94,24 @@ class JpaTransactionTests {
 
 	private void runFailing() {
 		run(() -> {
-			entityManager.flush();
+			this.entityManager.flush();
 			throw new IllegalStateException("handler");
 		});
 	}
 
 	private long effects() {
-		return database.jdbc().queryForObject("SELECT count(*) FROM effect WHERE name = ?", Long.class, this.value);
+		return this.database.jdbc()
+			.queryForObject("SELECT count(*) FROM effect WHERE name = ?", Long.class, this.value);
 	}
 
 	@Test
 	void entityAndRecordCommitTogether() {
 		run(() -> {
-			entityManager.flush();
-			assertThat(database.store().find(this.key)).isEmpty();
+			this.entityManager.flush();
+			assertThat(this.database.store().find(this.key)).isEmpty();
 		});
 		assertThat(effects()).isOne();
-		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
+		assertThat(this.database.record(this.key).state()).isEqualTo(State.COMPLETED);
 	}
 
 	@Test
@@ -113,7 +128,7 @@ class JpaTransactionTests {
 	void failedHandlerLeavesNoEntity() {
 		assertThatIllegalStateException().isThrownBy(this::runFailing);
 		assertThat(effects()).isZero();
-		assertThat(database.record(this.key).state()).isEqualTo(State.FAILED);
+		assertThat(this.database.record(this.key).state()).isEqualTo(State.FAILED);
 	}
 
 	@Test
@@ -125,10 +140,10 @@ class JpaTransactionTests {
 
 	@Test
 	void failedFlushAtTheCommitIsAFailureOfTheHandler() {
-		database.jdbc().update("INSERT INTO effect VALUES (?)", this.value);
+		this.database.jdbc().update("INSERT INTO effect VALUES (?)", this.value);
 		assertThatException().isThrownBy(() -> run(() -> {
 		})).isNotInstanceOf(OperationBlockedException.class);
-		assertThat(database.record(this.key).state()).isEqualTo(State.FAILED);
+		assertThat(this.database.record(this.key).state()).isEqualTo(State.FAILED);
 	}
 
 	@Entity
