@@ -2,7 +2,8 @@
 # Builds the library, runs the benchmarks and writes docs/benchmarks.md and docs/benchmarks.svg.
 #   --quick      runs a smoke test of less than a minute. Its figures are not meaningful and are written to target/
 #   --rounds=25  measures each row so often; five times is the default
-#   --only=TEXT  runs only the rows whose name contains the text. The figures are written to target/
+#   --only=TEXT  runs only the rows whose name contains the text, such as mariadb or dynamodb. Several such options
+#                select the rows that contain one of the texts. The figures are written to target/
 #   cleanup      runs only the benchmark of the cleanup under load and prints its table. Settings of the cleanup may
 #                follow, such as pause=50ms
 #   peers        compares the library with a unique key by hand, Spring Integration and Camel: the rate of each, and

@@ -78,7 +78,7 @@ final class Comparison {
 	}
 
 	private ConfigurableApplicationContext start() {
-		Map<String, Object> properties = new LinkedHashMap<>(this.servers.properties());
+		Map<String, Object> properties = new LinkedHashMap<>(this.work.kind().properties(this.servers));
 		properties.put("benchmark.topic", this.topic);
 		properties.put("benchmark.partitions", "0-" + (this.threads - 1));
 		properties.put("spring.kafka.listener.concurrency", this.threads);
@@ -91,9 +91,11 @@ final class Comparison {
 	}
 
 	private RoundTrips roundTrips(ConfigurableApplicationContext context) {
-		return "redis".equals(this.work.kind().properties().get("idempotency.store.type"))
-				? new RedisCommands(context.getBean(RedisConnectionFactory.class))
-				: (CountedDataSource) context.getBean(DataSource.class);
+		return switch (this.work.kind().properties().getOrDefault("idempotency.store.type", "jdbc")) {
+			case "redis" -> new RedisCommands(context.getBean(RedisConnectionFactory.class));
+			case "dynamodb" -> context.getBean(DynamoDbRequests.class);
+			default -> (CountedDataSource) context.getBean(DataSource.class);
+		};
 	}
 
 	private static int records(Round round, double seconds) {

@@ -36,6 +36,47 @@ enum Kind {
 			Map.of("idempotency.store.type", "jdbc"), RowListeners.class, RowLimit.class),
 
 	/**
+	 * The writes of the handler and the record share one transaction of MariaDB.
+	 */
+	TRANSACTIONAL_MARIADB("transactional, MariaDB", "the same listener unprotected", "the same listener unprotected",
+			Map.of("idempotency.store.type", "jdbc"), TransferListeners.class) {
+
+		@Override
+		Map<String, Object> properties(Servers servers) {
+			return servers.mariaDbProperties();
+		}
+
+	},
+
+	/**
+	 * The claim and the completion are in MariaDB.
+	 */
+	LEASED_MARIADB("leased, MariaDB", "INSERT and UPDATE of a row, two commits", "SELECT by primary key",
+			Map.of("idempotency.store.type", "jdbc"), RowListeners.class, RowLimit.class) {
+
+		@Override
+		Map<String, Object> properties(Servers servers) {
+			return servers.mariaDbProperties();
+		}
+
+	},
+
+	/**
+	 * The claim and the completion are in DynamoDB Local, which shows only that the store
+	 * works under load.
+	 */
+	DYNAMODB("leased, DynamoDB Local", "PutItem and UpdateItem", "GetItem",
+			Map.of("idempotency.store.type", "dynamodb", "idempotency.dynamodb.create-table", "true"),
+			DynamoDbListeners.class, DynamoDbConfiguration.class) {
+
+		@Override
+		Map<String, Object> properties(Servers servers) {
+			return servers.dynamoDbProperties();
+		}
+
+	},
+
+	/**
 	 * The claim and the completion are in Redis.
 	 */
 	REDIS("leased, Redis", "SET NX PX and SET PX", "GET", Map.of("idempotency.store.type", "redis"),
@@ -108,6 +149,15 @@ enum Kind {
 	 */
 	boolean isEffective(double roundTrips) {
 		return true;
+	}
+
+	/**
+	 * Return the properties of an application, which are the same for both listeners.
+	 * @param servers the servers
+	 * @return the properties
+	 */
+	Map<String, Object> properties(Servers servers) {
+		return servers.properties();
 	}
 
 	String title() {

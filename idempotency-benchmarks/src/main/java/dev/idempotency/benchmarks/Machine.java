@@ -38,6 +38,7 @@ record Machine(Map<String, String> lines) {
 						+ servers.query("SHOW shared_buffers") + ", max_wal_size "
 						+ servers.query("SHOW max_wal_size"));
 		lines.put("Redis", redis(servers.redisPort()) + ", loopback; no persistence");
+		lines.putAll(servers.describeOptional());
 		return new Machine(lines);
 	}
 

@@ -1,23 +1,24 @@
 package dev.idempotency.benchmarks;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
-
-import org.jspecify.annotations.Nullable;
+import java.util.Locale;
 
 /**
  * The options of the command line.
  *
  * @param quick whether this is a smoke run
  * @param rounds the number of measured rounds of each row
- * @param only the text that the names of rows must contain, {@code null} for all rows
+ * @param only the texts of which the name of a row must contain one, in any case; empty
+ * for all rows
  */
-record Options(boolean quick, int rounds, @Nullable String only) {
+record Options(boolean quick, int rounds, List<String> only) {
 
 	static Options parse(String[] arguments) {
 		boolean quick = false;
 		int rounds = 5;
-		String only = null;
+		List<String> only = new ArrayList<>();
 		for (String argument : arguments) {
 			if (argument.equals("--quick")) {
 				quick = true;
@@ -27,7 +28,7 @@ record Options(boolean quick, int rounds, @Nullable String only) {
 				rounds = Integer.parseInt(argument.substring("--rounds=".length()));
 			}
 			else if (argument.startsWith("--only=")) {
-				only = argument.substring("--only=".length());
+				only.add(argument.substring("--only=".length()));
 			}
 			else {
 				throw new IllegalArgumentException(
@@ -38,14 +39,20 @@ record Options(boolean quick, int rounds, @Nullable String only) {
 	}
 
 	boolean inProcess() {
-		return this.only == null || "in-process".contains(this.only);
+		return this.only.isEmpty() || this.only.stream().anyMatch("in-process"::contains);
 	}
 
 	List<Work> select(List<Work> works) {
 		return works.stream()
-			.filter((work) -> this.only == null || work.toString().contains(this.only))
-			.filter((work) -> !this.quick || work.goal() != null)
+			.filter((work) -> this.only.isEmpty() || isSelected(work))
+			// The rows without a goal are many.
+			.filter((work) -> !this.quick || !this.only.isEmpty() || work.goal() != null)
 			.toList();
+	}
+
+	private boolean isSelected(Work work) {
+		String name = work.toString().toLowerCase(Locale.ROOT);
+		return this.only.stream().anyMatch((text) -> name.contains(text.toLowerCase(Locale.ROOT)));
 	}
 
 	List<Integer> threads() {
@@ -64,7 +71,7 @@ record Options(boolean quick, int rounds, @Nullable String only) {
 
 	// A partial or short run must not replace the figures of a complete one.
 	Path directory() {
-		return Path.of((this.quick || this.only != null) ? "idempotency-benchmarks/target" : "docs");
+		return Path.of((this.quick || !this.only.isEmpty()) ? "idempotency-benchmarks/target" : "docs");
 	}
 
 }

@@ -37,6 +37,10 @@ final class Servers implements AutoCloseable {
 
 	private @Nullable Path durableDirectory;
 
+	private @Nullable MariaDbProcess mariaDb;
+
+	private @Nullable DynamoDbProcess dynamoDb;
+
 	private final Producer<String, String> producer;
 
 	private int names;
@@ -81,7 +85,7 @@ final class Servers implements AutoCloseable {
 		return new Servers(kafka, postgres, redis);
 	}
 
-	private static int freePort() throws IOException {
+	static int freePort() throws IOException {
 		try (ServerSocket socket = new ServerSocket(0)) {
 			return socket.getLocalPort();
 		}
@@ -119,6 +123,54 @@ final class Servers implements AutoCloseable {
 		properties.put("spring.kafka.listener.ack-mode", "batch");
 		properties.put("idempotency.cleanup.enabled", false);
 		return properties;
+	}
+
+	/**
+	 * Create a database in MariaDB, which is started if it is not running, and return the
+	 * properties of an application that uses it.
+	 * @return the properties
+	 */
+	Map<String, Object> mariaDbProperties() {
+		MariaDbProcess server = this.mariaDb;
+		if (server == null) {
+			server = MariaDbProcess.start();
+			this.mariaDb = server;
+		}
+		Map<String, Object> properties = properties();
+		properties.put("spring.datasource.url", server.createDatabase("benchmark" + ++this.names));
+		return properties;
+	}
+
+	/**
+	 * Start DynamoDB Local, if it is not running, and return the properties of an
+	 * application that uses it with a table of its own.
+	 * @return the properties
+	 */
+	Map<String, Object> dynamoDbProperties() {
+		DynamoDbProcess server = this.dynamoDb;
+		if (server == null) {
+			server = DynamoDbProcess.start();
+			this.dynamoDb = server;
+		}
+		Map<String, Object> properties = properties();
+		properties.put("benchmark.dynamodb-endpoint", server.endpoint());
+		properties.put("idempotency.dynamodb.table", "idempotency-" + ++this.names);
+		return properties;
+	}
+
+	/**
+	 * Describe the servers that only some rows need and that are running.
+	 * @return the descriptions by name
+	 */
+	Map<String, String> describeOptional() {
+		Map<String, String> lines = new LinkedHashMap<>();
+		if (this.mariaDb != null) {
+			lines.put("MariaDB", this.mariaDb.describe());
+		}
+		if (this.dynamoDb != null) {
+			lines.put("DynamoDB Local", this.dynamoDb.describe());
+		}
+		return lines;
 	}
 
 	/**
@@ -175,6 +227,12 @@ final class Servers implements AutoCloseable {
 		if (this.durableRedis != null) {
 			this.durableRedis.stop();
 			FileSystemUtils.deleteRecursively(this.durableDirectory);
+		}
+		if (this.mariaDb != null) {
+			this.mariaDb.close();
+		}
+		if (this.dynamoDb != null) {
+			this.dynamoDb.close();
 		}
 		this.redis.stop();
 		this.postgres.close();

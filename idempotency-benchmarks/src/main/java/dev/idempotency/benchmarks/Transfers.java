@@ -2,6 +2,7 @@ package dev.idempotency.benchmarks;
 
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.IntStream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -21,11 +22,13 @@ final class Transfers {
 
 	Transfers(JdbcTemplate jdbc) {
 		this.jdbc = jdbc;
+		Database database = Database.of(jdbc);
 		jdbc.execute("CREATE TABLE account (id int PRIMARY KEY, balance bigint NOT NULL)");
-		jdbc.execute("CREATE TABLE ledger (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
+		jdbc.execute("CREATE TABLE ledger (id bigint " + database.identity() + " PRIMARY KEY, "
 				+ "account int NOT NULL, amount int NOT NULL, payment text NOT NULL)");
-		jdbc.update("INSERT INTO account SELECT i, 0 FROM generate_series(0, ?) i", ACCOUNTS - 1);
-		jdbc.execute("ANALYZE account");
+		jdbc.batchUpdate("INSERT INTO account VALUES (?, 0)",
+				IntStream.range(0, ACCOUNTS).mapToObj((account) -> new Object[] { account }).toList());
+		jdbc.execute(database.analyze("account"));
 	}
 
 	void transfer(String payment) {

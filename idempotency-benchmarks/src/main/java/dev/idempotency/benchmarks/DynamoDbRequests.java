@@ -1,0 +1,31 @@
+package dev.idempotency.benchmarks;
+
+import java.util.concurrent.atomic.AtomicLong;
+
+import software.amazon.awssdk.core.interceptor.Context;
+import software.amazon.awssdk.core.interceptor.ExecutionAttributes;
+import software.amazon.awssdk.core.interceptor.ExecutionInterceptor;
+
+/**
+ * Counts requests of the SDK, including those that it repeats.
+ */
+final class DynamoDbRequests implements ExecutionInterceptor, RoundTrips {
+
+	private final AtomicLong count = new AtomicLong();
+
+	@Override
+	public void beforeTransmission(Context.BeforeTransmission context, ExecutionAttributes attributes) {
+		this.count.incrementAndGet();
+	}
+
+	@Override
+	public void start() {
+		this.count.set(0);
+	}
+
+	@Override
+	public long stop() {
+		return this.count.get();
+	}
+
+}
