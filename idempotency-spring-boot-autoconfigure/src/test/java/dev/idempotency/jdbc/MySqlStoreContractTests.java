@@ -4,6 +4,8 @@ import java.util.Optional;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 
@@ -15,8 +17,11 @@ import dev.idempotency.test.TestDatabase;
 /**
  * The contract of {@link JdbcIdempotencyStore} with the driver of MySQL, on the server
  * that the system property {@code test.mysql.url} names, and on MariaDB without it. The
- * driver counts changed rows, and that of MariaDB in its contract counts found rows.
+ * driver counts changed rows, and that of MariaDB in its contract counts found rows. It
+ * runs in the profile {@code storm}, because {@link MySqlStoreTests} tests the driver.
  */
+@Tag("storm")
+@EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")
 class MySqlStoreContractTests extends TransactionalIdempotencyStoreContract {
 
 	// It is not closed: jqwik runs a part of the tests and does not close the
