@@ -5,7 +5,6 @@ const element = (id) => document.getElementById(id);
 const currency = new Intl.NumberFormat("en", { style: "currency", currency: "EUR" });
 const roundCurrency = new Intl.NumberFormat("en", { style: "currency", currency: "EUR", maximumFractionDigits: 0 });
 const number = new Intl.NumberFormat("en");
-const storeTypes = { jdbc: "PostgreSQL", redis: "Redis" };
 let lastRequested = 0;
 
 async function call(path, body) {
@@ -72,7 +71,7 @@ function storeLine(store, index) {
 		: "a crash can repeat a call, which the card gateway recognizes by its key";
 	const result = document.createElement("p");
 	const name = index ? `store ${store.name}` : "default store";
-	result.textContent = `Idempotency keys in ${storeTypes[store.type] || store.type} (${name}): ${guarantee}.`;
+	result.textContent = `Idempotency keys in ${store.product} (${name}): ${guarantee}.`;
 	return result;
 }
 

@@ -54,8 +54,9 @@ class RedisProfileTests {
 	void paymentsThatAreSentTwiceAreChargedOnce() {
 		PaymentService service = new PaymentService(this.port);
 		int keysBefore = this.redis.keys("*").size();
-		assertThat(service.stores()).hasToString("[{\"name\":\"jdbc\",\"type\":\"jdbc\",\"transactional\":true},"
-				+ "{\"name\":\"gateway\",\"type\":\"redis\",\"transactional\":false}]");
+		assertThat(service.stores())
+			.hasToString("[{\"name\":\"jdbc\",\"type\":\"jdbc\",\"product\":\"PostgreSQL\",\"transactional\":true},"
+					+ "{\"name\":\"gateway\",\"type\":\"redis\",\"product\":\"Redis\",\"transactional\":false}]");
 		// The handler of one payment runs twice, and its first charge is rolled back.
 		service.crash();
 		service.order(200, 0.5);

@@ -35,7 +35,8 @@ class SamplePaymentApplicationTests {
 	@Test
 	void redisIsNotUsedByDefault() {
 		assertThat(this.context.getBeanNamesForType(RedisConnectionFactory.class)).isEmpty();
-		assertThat(this.service.stores()).hasToString("[{\"name\":\"jdbc\",\"type\":\"jdbc\",\"transactional\":true}]");
+		assertThat(this.service.stores())
+			.hasToString("[{\"name\":\"jdbc\",\"type\":\"jdbc\",\"product\":\"PostgreSQL\",\"transactional\":true}]");
 	}
 
 	@Test

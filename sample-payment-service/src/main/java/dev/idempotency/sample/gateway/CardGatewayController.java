@@ -1,9 +1,9 @@
 package dev.idempotency.sample.gateway;
 
+import org.springframework.dao.DuplicateKeyException;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.ResponseEntity;
 import org.springframework.jdbc.core.simple.JdbcClient;
-import org.springframework.transaction.annotation.Transactional;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestHeader;
@@ -22,7 +22,6 @@ class CardGatewayController {
 	private static final String CHARGE = """
 			insert into gateway_charge (idempotency_key, account, amount)
 			values (:key, :account, :amount)
-			on conflict (idempotency_key) do nothing
 			""";
 
 	private final JdbcClient jdbc;
@@ -32,15 +31,19 @@ class CardGatewayController {
 	}
 
 	@PostMapping("/gateway/charges")
-	@Transactional
 	ResponseEntity<Void> charge(@RequestHeader("Idempotency-Key") String key, @RequestBody ChargeRequest request) {
 		this.jdbc.sql(CALL).param("key", key).update();
-		int charged = this.jdbc.sql(CHARGE)
-			.param("key", key)
-			.param("account", request.account())
-			.param("amount", request.amount())
-			.update();
-		return ResponseEntity.status((charged == 1) ? HttpStatus.CREATED : HttpStatus.OK).build();
+		try {
+			this.jdbc.sql(CHARGE)
+				.param("key", key)
+				.param("account", request.account())
+				.param("amount", request.amount())
+				.update();
+			return ResponseEntity.status(HttpStatus.CREATED).build();
+		}
+		catch (DuplicateKeyException ex) {
+			return ResponseEntity.ok().build();
+		}
 	}
 
 }

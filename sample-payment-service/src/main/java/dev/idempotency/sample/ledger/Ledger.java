@@ -18,7 +18,10 @@ class Ledger {
 	private static final String DEBIT = """
 			update account set balance = balance - :amount
 			where ledger = :ledger and number = :account
-			returning balance
+			""";
+
+	private static final String BALANCE = """
+			select balance from account where ledger = :ledger and number = :account
 			""";
 
 	private static final String ENTRY = """
@@ -38,9 +41,14 @@ class Ledger {
 
 	@Transactional
 	Receipt charge(String ledger, PaymentCommand command) {
-		BigDecimal balance = this.jdbc.sql(DEBIT)
+		this.jdbc.sql(DEBIT)
 			.param("ledger", ledger)
 			.param("amount", command.amount())
+			.param("account", command.account())
+			.update();
+		// The debit has locked the row. MariaDB has no RETURNING for an UPDATE.
+		BigDecimal balance = this.jdbc.sql(BALANCE)
+			.param("ledger", ledger)
 			.param("account", command.account())
 			.query(BigDecimal.class)
 			.single();

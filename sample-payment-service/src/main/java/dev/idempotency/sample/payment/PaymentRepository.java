@@ -20,7 +20,7 @@ class PaymentRepository {
 	private static final int BATCH = 1_000;
 
 	private static final String INSERT = """
-			insert into payment (id, account, amount, repeat) values (?, ?, ?, ?)
+			insert into payment (id, account, amount, repetition) values (?, ?, ?, ?)
 			""";
 
 	private static final String ACKNOWLEDGED = """
@@ -28,7 +28,7 @@ class PaymentRepository {
 			""";
 
 	private static final String UNSENT = """
-			select id, account, amount, repeat from payment where not sent
+			select id, account, amount, repetition from payment where not sent
 			""";
 
 	private final JdbcTemplate jdbc;
@@ -60,7 +60,7 @@ class PaymentRepository {
 		return this.jdbc.query(UNSENT, (row, index) -> {
 			PaymentCommand command = new PaymentCommand(row.getObject("id", UUID.class), row.getString("account"),
 					row.getObject("amount", BigDecimal.class));
-			return new Payment(command, Repeat.valueOf(row.getString("repeat")));
+			return new Payment(command, Repeat.valueOf(row.getString("repetition")));
 		});
 	}
 

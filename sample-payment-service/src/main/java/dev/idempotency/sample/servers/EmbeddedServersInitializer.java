@@ -15,13 +15,14 @@ import org.springframework.core.env.Profiles;
 
 /**
  * Starts each server whose address is not configured before any bean is created. Redis is
- * started only with the profile {@code redis}.
+ * started only with the profile {@code redis}, and MariaDB instead of PostgreSQL with the
+ * profile {@code mariadb}.
  */
 public final class EmbeddedServersInitializer implements ApplicationContextInitializer<GenericApplicationContext> {
 
 	static final String KAFKA = "spring.kafka.bootstrap-servers";
 
-	static final String POSTGRES = "spring.datasource.url";
+	static final String DATABASE = "spring.datasource.url";
 
 	static final String REDIS = "spring.data.redis.url";
 
@@ -33,11 +34,8 @@ public final class EmbeddedServersInitializer implements ApplicationContextIniti
 	public void initialize(GenericApplicationContext context) {
 		Map<String, Object> addresses = new LinkedHashMap<>();
 		context.getEnvironment().getPropertySources().addFirst(new MapPropertySource("embeddedServers", addresses));
-		if (!context.getEnvironment().containsProperty(POSTGRES)) {
-			logger.info("Starting PostgreSQL. Set '{}' to use an existing server", POSTGRES);
-			Postgres postgres = Postgres.start();
-			stopLast(context, postgres);
-			addresses.put(POSTGRES, postgres.url());
+		if (!context.getEnvironment().containsProperty(DATABASE)) {
+			addresses.put(DATABASE, startDatabase(context));
 		}
 		if (!context.getEnvironment().containsProperty(KAFKA)) {
 			logger.info("Starting Kafka. Set '{}' to use an existing broker", KAFKA);
@@ -51,6 +49,19 @@ public final class EmbeddedServersInitializer implements ApplicationContextIniti
 			stopLast(context, redis);
 			addresses.put(REDIS, redis.url());
 		}
+	}
+
+	private String startDatabase(GenericApplicationContext context) {
+		if (context.getEnvironment().acceptsProfiles(Profiles.of("mariadb"))) {
+			logger.info("Starting MariaDB. Set '{}' to use an existing server", DATABASE);
+			MariaDb mariaDb = MariaDb.start();
+			stopLast(context, mariaDb);
+			return mariaDb.url();
+		}
+		logger.info("Starting PostgreSQL. Set '{}' to use an existing server", DATABASE);
+		Postgres postgres = Postgres.start();
+		stopLast(context, postgres);
+		return postgres.url();
 	}
 
 	private boolean needsRedis(Environment environment) {

@@ -36,7 +36,7 @@ public final class ServersOnly implements ApplicationListener<ApplicationReadyEv
 
 	private void write(Path file) throws IOException {
 		List<String> addresses = Stream
-			.of(EmbeddedServersInitializer.POSTGRES, EmbeddedServersInitializer.KAFKA, EmbeddedServersInitializer.REDIS)
+			.of(EmbeddedServersInitializer.DATABASE, EmbeddedServersInitializer.KAFKA, EmbeddedServersInitializer.REDIS)
 			.filter(this.environment::containsProperty)
 			.map((name) -> name + "=" + this.environment.getRequiredProperty(name))
 			.toList();

@@ -1,6 +1,6 @@
 /**
- * The embedded servers: Kafka in this process, PostgreSQL and Redis in processes of their
- * own.
+ * The embedded servers: Kafka in this process, PostgreSQL or MariaDB, and Redis, in
+ * processes of their own.
  */
 @NullMarked
 package dev.idempotency.sample.servers;

@@ -13,10 +13,12 @@ import dev.idempotency.sample.ledger.PaymentCharged;
 @Component
 class Statements {
 
+	// MariaDB assigns in the order of the text, and an expression reads what has been
+	// assigned before it. The comparison with the last entry therefore comes first.
 	private static final String SUM = """
 			update account_statement
-			set amount = amount + :amount, balance = :balance, last_entry = :entry,
-				out_of_order = out_of_order + case when :entry < last_entry then 1 else 0 end
+			set out_of_order = out_of_order + case when :entry < last_entry then 1 else 0 end,
+				amount = amount + :amount, balance = :balance, last_entry = :entry
 			where account = :account
 			""";
 

@@ -13,9 +13,9 @@ class Reconciliation {
 			with charge as (select id, payment_id, account, amount from ledger_entry where ledger = 'ledger')
 			select
 				(select count(distinct payment_id) from charge
-					where not exists (select from statement_line line where line.payment_id = charge.payment_id)) as missing,
+					where not exists (select 1 from statement_line line where line.payment_id = charge.payment_id)) as missing,
 				(select count(*) from statement_line line
-					where not exists (select from charge where charge.id = line.entry
+					where not exists (select 1 from charge where charge.id = line.entry
 						and charge.payment_id = line.payment_id and charge.account = line.account
 						and charge.amount = line.amount)) as unknown,
 				(select count(*) - count(distinct payment_id) from statement_line) as doubled

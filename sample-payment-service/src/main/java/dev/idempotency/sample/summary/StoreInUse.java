@@ -5,9 +5,10 @@ package dev.idempotency.sample.summary;
  *
  * @param name the name of the store in meters and at the endpoint
  * @param type the type of the store
+ * @param product the name of the server product
  * @param transactional whether a key commits together with the effects of its listener in
  * the database
  */
-record StoreInUse(String name, String type, boolean transactional) {
+record StoreInUse(String name, String type, String product, boolean transactional) {
 
 }
