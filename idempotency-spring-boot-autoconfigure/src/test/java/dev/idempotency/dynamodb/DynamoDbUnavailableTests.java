@@ -161,9 +161,11 @@ class DynamoDbUnavailableTests {
 	private void assertError(int status, String code, Class<? extends RuntimeException> expected) {
 		faults.answer(status, code);
 		try {
-			calls().forEach((call) -> assertThatExceptionOfType(expected)
+			// A client that repeats nothing may meet a connection that the server has
+			// closed.
+			calls().forEach((call) -> await().untilAsserted(() -> assertThatExceptionOfType(expected)
 				.isThrownBy(() -> call.getPayload().accept(brief, this.request))
-				.withMessage("DynamoDB refused the request (" + code + ")"));
+				.withMessage("DynamoDB refused the request (" + code + ")")));
 		}
 		finally {
 			faults.end();

@@ -33,9 +33,9 @@ class StoreMigrationTrafficTests {
 
 	private static final int PARTITIONS = 4;
 
-	private static final int KEYS_PER_STEP = 150;
+	private static final int KEYS_PER_STEP = 60;
 
-	private static final int AHEAD = 60;
+	private static final int AHEAD = 40;
 
 	private static final Map<String, AtomicInteger> EFFECTS = new ConcurrentHashMap<>();
 
