@@ -93,7 +93,7 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 		checked.forEach((name, store) -> {
 			Health health = health(name, store);
 			Map<String, Object> details = new LinkedHashMap<>();
-			details.put("status", health.getStatus());
+			details.put("status", health.getStatus().getCode());
 			details.putAll(health.getDetails());
 			builder.withDetail(name, details);
 			if (!health.getStatus().equals(Status.UP)) {
