@@ -84,13 +84,18 @@ interface Dialect {
 	}
 
 	/**
-	 * Limit the time of the following statements.
+	 * Limit the time of the following statements. By default it is the network timeout of
+	 * the connection.
 	 * @param connection the connection
 	 * @param timeout how long each statement may take
 	 * @return the previous limit
 	 * @throws SQLException if the connection does not support it
 	 */
-	int limit(Connection connection, Duration timeout) throws SQLException;
+	default int limit(Connection connection, Duration timeout) throws SQLException {
+		int previous = connection.getNetworkTimeout();
+		connection.setNetworkTimeout(Runnable::run, (int) timeout.toMillis());
+		return previous;
+	}
 
 	/**
 	 * Restore the previous limit.
@@ -98,7 +103,9 @@ interface Dialect {
 	 * @param limit the limit
 	 * @throws SQLException if the connection does not support it
 	 */
-	void restore(Connection connection, int limit) throws SQLException;
+	default void restore(Connection connection, int limit) throws SQLException {
+		connection.setNetworkTimeout(Runnable::run, limit);
+	}
 
 	/**
 	 * Whether a claim failed because another transaction has inserted the record in the

@@ -96,18 +96,6 @@ final class MySqlDialect implements Dialect {
 	}
 
 	@Override
-	public int limit(Connection connection, Duration timeout) throws SQLException {
-		int previous = connection.getNetworkTimeout();
-		connection.setNetworkTimeout(Runnable::run, (int) timeout.toMillis());
-		return previous;
-	}
-
-	@Override
-	public void restore(Connection connection, int limit) throws SQLException {
-		connection.setNetworkTimeout(Runnable::run, limit);
-	}
-
-	@Override
 	public boolean isDuplicate(SQLException error) {
 		return error.getErrorCode() == DUPLICATE;
 	}

@@ -72,18 +72,6 @@ final class PostgresDialect implements Dialect {
 		return "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
 	}
 
-	@Override
-	public int limit(Connection connection, Duration timeout) throws SQLException {
-		int previous = connection.getNetworkTimeout();
-		connection.setNetworkTimeout(Runnable::run, (int) timeout.toMillis());
-		return previous;
-	}
-
-	@Override
-	public void restore(Connection connection, int limit) throws SQLException {
-		connection.setNetworkTimeout(Runnable::run, limit);
-	}
-
 	// The statements for PostgreSQL return a row instead.
 	@Override
 	public boolean isDuplicate(SQLException error) {
