@@ -178,8 +178,9 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return this.settlements.settle(Name.COMPLETE, claim, Parameters.of(claim).with("result", result));
+	public Settlement complete(Completion completion) {
+		ClaimRequest claim = completion.claim();
+		return this.settlements.settle(Name.COMPLETE, claim, Parameters.of(claim).with("result", completion.result()));
 	}
 
 	@Override
@@ -311,9 +312,11 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public void storeResult(ClaimRequest claim, byte[] result) {
-		this.executor.inTransaction(this.timeout, (connection) -> this.sql.get(Name.STORE_RESULT)
-			.update(connection, Parameters.of("id", claim.key().id()).with("result", result)));
+	public void storeResult(Completion completion) {
+		this.executor.inTransaction(this.timeout,
+				(connection) -> this.sql.get(Name.STORE_RESULT)
+					.update(connection,
+							Parameters.of("id", completion.claim().key().id()).with("result", completion.result())));
 	}
 
 	@Override

@@ -24,6 +24,7 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -101,9 +102,9 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	}
 
 	@Override
-	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return settle(claim, (entry, now) -> entry.isInProgress() ? entry.completed(copy(result), now)
-				: (entry.state() == State.COMPLETED) ? entry : null);
+	public Settlement complete(Completion completion) {
+		return settle(completion.claim(), (entry, now) -> entry.isInProgress()
+				? entry.completed(copy(completion.result()), now) : (entry.state() == State.COMPLETED) ? entry : null);
 	}
 
 	// Without a round trip it costs nothing, and tests of applications see it happen.
@@ -305,7 +306,7 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 		IdempotencyRecord toRecord(IdempotencyKey key) {
 			return new IdempotencyRecord(key, this.state, this.fence, this.attempt,
 					isInProgress() ? this.claimedUntil : null, this.createdAt, this.completedAt, this.expiresAt,
-					this.failure);
+					this.failure, null, null);
 		}
 
 	}

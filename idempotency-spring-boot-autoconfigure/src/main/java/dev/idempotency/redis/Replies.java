@@ -67,7 +67,8 @@ final class Replies {
 		boolean timed = reader.isNext('0');
 		Instant at = reader.instant();
 		return new IdempotencyRecord(key, state, fence, attempt, (state == State.IN_PROGRESS) ? at : null,
-				reader.instant(), (state == State.COMPLETED && timed) ? at : null, reader.instant(), failure(reader));
+				reader.instant(), (state == State.COMPLETED && timed) ? at : null, reader.instant(), failure(reader),
+				null, null);
 	}
 
 	static byte @Nullable [] result(byte[] reply) {

@@ -23,11 +23,31 @@ public sealed interface Claim {
 	}
 
 	/**
-	 * The operation has completed within its retention.
+	 * The operation has completed within its retention, with a result or with a refusal.
 	 *
-	 * @param result the stored result, {@code null} if there is none
+	 * @param result the stored result or the body of the refusal, {@code null} if there
+	 * is none
+	 * @param refusal the reason for which the operation was refused for good,
+	 * {@code null} unless it was
 	 */
-	record Completed(byte @Nullable [] result) implements Claim {
+	record Completed(byte @Nullable [] result, @Nullable String refusal) implements Claim {
+
+		/**
+		 * Create the answer for an operation that was not refused.
+		 * @param result the stored result, {@code null} if there is none
+		 */
+		public Completed(byte @Nullable [] result) {
+			this(result, null);
+		}
+
+	}
+
+	/**
+	 * A higher version of the key has completed.
+	 *
+	 * @param version the highest version that has completed
+	 */
+	record Stale(long version) implements Claim {
 
 	}
 

@@ -42,11 +42,11 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	Claim claimInTransaction(ClaimRequest request, boolean joined);
 
 	/**
-	 * Add the result to the record that the current transaction has written.
-	 * @param claim the request that acquired the key
-	 * @param result the result
+	 * Add the result or the refusal to the record that the current transaction has
+	 * written.
+	 * @param completion the completion
 	 */
-	void storeResult(ClaimRequest claim, byte[] result);
+	void storeResult(Completion completion);
 
 	/**
 	 * Check that the current transaction, in which the handler has run, can be committed.
@@ -110,13 +110,12 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	/**
 	 * Add results to records that the current transaction has written, in one round trip
 	 * if the store can.
-	 * @param completions the results, none {@code null}
+	 * @param completions the results
 	 */
 	default void storeResults(List<Completion> completions) {
 		for (Completion completion : completions) {
-			byte[] result = completion.result();
-			if (result != null) {
-				storeResult(completion.claim(), result);
+			if (completion.result() != null || completion.refusal() != null) {
+				storeResult(completion);
 			}
 		}
 	}

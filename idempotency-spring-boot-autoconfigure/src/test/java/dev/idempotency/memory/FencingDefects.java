@@ -3,14 +3,13 @@ package dev.idempotency.memory;
 import java.time.Instant;
 import java.util.concurrent.locks.LockSupport;
 
-import org.jspecify.annotations.Nullable;
-
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -25,8 +24,9 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-				return super.complete(owner(claim), result);
+			public Settlement complete(Completion completion) {
+				return super.complete(
+						new Completion(owner(completion.claim()), completion.result(), completion.refusal()));
 			}
 
 		};
@@ -81,8 +81,8 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-				super.complete(claim, result);
+			public Settlement complete(Completion completion) {
+				super.complete(completion);
 				return Settlement.SETTLED;
 			}
 
@@ -146,8 +146,8 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-				Settlement settlement = super.complete(claim, result);
+			public Settlement complete(Completion completion) {
+				Settlement settlement = super.complete(completion);
 				return (settlement == Settlement.FORGOTTEN) ? Settlement.LOST : settlement;
 			}
 

@@ -12,7 +12,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
-import org.jspecify.annotations.Nullable;
 import org.springframework.dao.DataAccessResourceFailureException;
 
 import dev.idempotency.IdempotencyKey;
@@ -258,9 +257,10 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+	public Settlement complete(Completion completion) {
+		ClaimRequest claim = completion.claim();
 		this.completions.add(claim.token());
-		return answer(StoreCall.COMPLETE, store(StoreCall.COMPLETE, claim).complete(claim, result));
+		return answer(StoreCall.COMPLETE, store(StoreCall.COMPLETE, claim).complete(completion));
 	}
 
 	@Override
