@@ -2,8 +2,10 @@ package dev.idempotency.jdbc;
 
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Set;
@@ -70,6 +72,7 @@ final class DatabaseInspection {
 					"Set 'idempotency.jdbc.layout' to 'single', or use PostgreSQL.");
 		}
 		if (mySql) {
+			requireSettings(connection);
 			return mySql(connection.getMetaData());
 		}
 		if ("H2".equals(product)) {
@@ -78,6 +81,24 @@ final class DatabaseInspection {
 		throw new IdempotencyConfigurationException(
 				"The JDBC idempotency store does not support the database '" + product + "'.",
 				"Use PostgreSQL, MariaDB or MySQL (or H2, in tests), or declare your own IdempotencyStore bean.");
+	}
+
+	// The statements assign a column from others in a fixed order, and a batch
+	// changes records that it selects by a join.
+	private static void requireSettings(Connection connection) throws SQLException {
+		String problem;
+		try (Statement statement = connection.createStatement();
+				ResultSet settings = statement.executeQuery("SELECT @@sql_mode, @@sql_safe_updates")) {
+			settings.next();
+			problem = settings.getString(1).contains("SIMULTANEOUS_ASSIGNMENT")
+					? "'sql_mode' contains SIMULTANEOUS_ASSIGNMENT"
+					: settings.getBoolean(2) ? "'sql_safe_updates' is on" : null;
+		}
+		if (problem != null) {
+			throw new IdempotencyConfigurationException(
+					"The JDBC idempotency store cannot use the connections of its DataSource: " + problem + ".",
+					"Change this setting for these connections, for example with 'sessionVariables' in the JDBC URL.");
+		}
 	}
 
 	// The driver of MySQL reports a MariaDB server as MySQL.

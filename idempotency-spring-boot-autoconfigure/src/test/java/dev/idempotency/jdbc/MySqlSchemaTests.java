@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
@@ -64,6 +65,16 @@ class MySqlSchemaTests {
 		JdbcSchemaValidation.validateOutbox(this.pool, OUTBOX);
 		assertThat(this.jdbc.queryForList("SHOW TABLES", String.class)).containsExactlyInAnyOrder(TABLE,
 				TABLE + "_schema_history", OUTBOX, OUTBOX + "_lane", OUTBOX + "_schema_history");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "sql_mode='SIMULTANEOUS_ASSIGNMENT'", "sql_safe_updates=1" })
+	void sessionSettingThatTheStatementsDoNotSupportIsRefused(String setting) {
+		try (HikariDataSource other = Servers.mySqlPool(this.url + "&sessionVariables=" + setting)) {
+			assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> store(other))
+				.withMessageContaining(setting.replaceFirst("=.*", ""))
+				.satisfies((ex) -> assertThat(ex.action()).contains("sessionVariables"));
+		}
 	}
 
 	@Test
