@@ -107,9 +107,8 @@ final class ListenerChecks {
 
 	private static @Nullable Problem containerProblem(MessageListenerContainer container) {
 		if (!(container instanceof AbstractMessageListenerContainer<?, ?>)) {
-			return new Problem(
-					"its container is a " + container.getClass().getSimpleName()
-							+ ", which archives a blocked record after a few deliveries",
+			return new Problem("its container is a " + container.getClass().getSimpleName()
+					+ ", whose broker archives a record after a few deliveries, even if its handler never failed",
 					"Use a container of a consumer group.");
 		}
 		if (Stream.of(container.getContainerProperties().getAdviceChain())
