@@ -198,8 +198,8 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 	}
 
 	@Override
-	public Settlement complete(Completion completion) {
-		return complete(completion, this.calls.deadline());
+	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return complete(new Completion(claim, result), this.calls.deadline());
 	}
 
 	private Settlement complete(Completion completion, Deadline deadline) {

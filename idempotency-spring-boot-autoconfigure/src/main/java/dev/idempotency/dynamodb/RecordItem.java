@@ -159,7 +159,7 @@ record RecordItem(Map<String, AttributeValue> attributes) {
 		};
 		return new IdempotencyRecord(key, state, fence(), attempt(),
 				(state == State.IN_PROGRESS) ? claimedUntil() : null, createdAt(),
-				(state == State.COMPLETED) ? instant("completedAt") : null, expiresAt(), failure(), null, null);
+				(state == State.COMPLETED) ? instant("completedAt") : null, expiresAt(), failure());
 	}
 
 	private String text(String name) {

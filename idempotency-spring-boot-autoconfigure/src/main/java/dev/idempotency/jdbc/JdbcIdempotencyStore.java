@@ -178,9 +178,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public Settlement complete(Completion completion) {
-		ClaimRequest claim = completion.claim();
-		return this.settlements.settle(Name.COMPLETE, claim, Parameters.of(claim).with("result", completion.result()));
+	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return this.settlements.settle(Name.COMPLETE, claim, Parameters.of(claim).with("result", result));
 	}
 
 	@Override
@@ -312,11 +311,9 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public void storeResult(Completion completion) {
-		this.executor.inTransaction(this.timeout,
-				(connection) -> this.sql.get(Name.STORE_RESULT)
-					.update(connection,
-							Parameters.of("id", completion.claim().key().id()).with("result", completion.result())));
+	public void storeResult(ClaimRequest claim, byte[] result) {
+		this.executor.inTransaction(this.timeout, (connection) -> this.sql.get(Name.STORE_RESULT)
+			.update(connection, Parameters.of("id", claim.key().id()).with("result", result)));
 	}
 
 	@Override

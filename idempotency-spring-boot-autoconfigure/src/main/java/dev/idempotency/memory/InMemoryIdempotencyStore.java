@@ -24,7 +24,6 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -102,9 +101,9 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	}
 
 	@Override
-	public Settlement complete(Completion completion) {
-		return settle(completion.claim(), (entry, now) -> entry.isInProgress()
-				? entry.completed(copy(completion.result()), now) : (entry.state() == State.COMPLETED) ? entry : null);
+	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return settle(claim, (entry, now) -> entry.isInProgress() ? entry.completed(copy(result), now)
+				: (entry.state() == State.COMPLETED) ? entry : null);
 	}
 
 	// Without a round trip it costs nothing, and tests of applications see it happen.
@@ -306,7 +305,7 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 		IdempotencyRecord toRecord(IdempotencyKey key) {
 			return new IdempotencyRecord(key, this.state, this.fence, this.attempt,
 					isInProgress() ? this.claimedUntil : null, this.createdAt, this.completedAt, this.expiresAt,
-					this.failure, null, null);
+					this.failure);
 		}
 
 	}

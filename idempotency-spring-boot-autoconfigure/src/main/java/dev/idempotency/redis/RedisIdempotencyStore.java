@@ -88,8 +88,8 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	}
 
 	@Override
-	public Settlement complete(Completion completion) {
-		return completeAll(List.of(completion)).get(0);
+	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return completeAll(List.of(new Completion(claim, result))).get(0);
 	}
 
 	@Override

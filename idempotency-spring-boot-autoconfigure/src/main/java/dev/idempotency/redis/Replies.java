@@ -67,8 +67,7 @@ final class Replies {
 		boolean timed = reader.isNext('0');
 		Instant at = reader.instant();
 		return new IdempotencyRecord(key, state, fence, attempt, (state == State.IN_PROGRESS) ? at : null,
-				reader.instant(), (state == State.COMPLETED && timed) ? at : null, reader.instant(), failure(reader),
-				null, null);
+				reader.instant(), (state == State.COMPLETED && timed) ? at : null, reader.instant(), failure(reader));
 	}
 
 	static byte @Nullable [] result(byte[] reply) {

@@ -23,31 +23,11 @@ public sealed interface Claim {
 	}
 
 	/**
-	 * The operation has completed within its retention, with a result or with a refusal.
+	 * The operation has completed within its retention.
 	 *
-	 * @param result the stored result or the body of the refusal, {@code null} if there
-	 * is none
-	 * @param refusal the reason for which the operation was refused for good,
-	 * {@code null} unless it was
+	 * @param result the stored result, {@code null} if there is none
 	 */
-	record Completed(byte @Nullable [] result, @Nullable String refusal) implements Claim {
-
-		/**
-		 * Create the answer for an operation that was not refused.
-		 * @param result the stored result, {@code null} if there is none
-		 */
-		public Completed(byte @Nullable [] result) {
-			this(result, null);
-		}
-
-	}
-
-	/**
-	 * A higher version of the key has completed.
-	 *
-	 * @param version the highest version that has completed
-	 */
-	record Stale(long version) implements Claim {
+	record Completed(byte @Nullable [] result) implements Claim {
 
 	}
 

@@ -22,14 +22,10 @@ import dev.idempotency.IdempotencyKey;
  * completion
  * @param expiresAt the time at which the retention ends
  * @param failure the failure of the last attempt, {@code null} if there is none
- * @param refusal the reason for which the operation was refused for good, {@code null}
- * unless the state is {@link State#REJECTED}
- * @param version the highest version that has completed, {@code null} if there is none
  * @since 0.1.0
  */
 public record IdempotencyRecord(IdempotencyKey key, State state, int fence, int attempt, @Nullable Instant claimedUntil,
-		Instant createdAt, @Nullable Instant completedAt, Instant expiresAt, @Nullable Failure failure,
-		@Nullable String refusal, @Nullable Long version) {
+		Instant createdAt, @Nullable Instant completedAt, Instant expiresAt, @Nullable Failure failure) {
 
 	/**
 	 * The state of a record.
@@ -50,13 +46,7 @@ public record IdempotencyRecord(IdempotencyKey key, State state, int fence, int 
 		 * The operation has failed, or its claim was released. The key may be claimed at
 		 * once.
 		 */
-		FAILED,
-
-		/**
-		 * The handler has refused the operation for good. Every further delivery is a
-		 * duplicate of the refusal.
-		 */
-		REJECTED
+		FAILED
 
 	}
 

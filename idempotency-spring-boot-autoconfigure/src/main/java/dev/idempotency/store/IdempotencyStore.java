@@ -82,16 +82,6 @@ public interface IdempotencyStore {
 	 * {@link Fingerprint} describes, with that of a completed key or of a live claim of
 	 * another owner; an acquired key has the fingerprint of the request. The claim is
 	 * durable when the method returns, independent of any transaction of the caller.
-	 * <p>
-	 * The version of a request is compared with the highest version of the key that has
-	 * completed, for as long as the record is remembered, in whatever state it is. A
-	 * lower version is {@link Claim.Stale stale}. An equal version is completed: the
-	 * answer is the outcome of that version, also while a higher version is in progress
-	 * or has failed. A higher version acquires a completed key as if it were absent, but
-	 * with a larger fencing token; the version, the result and the refusal that have
-	 * completed stay until it completes. A completed record without a version is lower
-	 * than any version. The fingerprint is compared only for an equal version, and for a
-	 * live claim with the same version.
 	 * @param request the request
 	 * @return the answer
 	 */
@@ -100,22 +90,12 @@ public interface IdempotencyStore {
 	/**
 	 * Record that the operation has completed. An owner whose lease has expired still
 	 * completes it if no other owner has taken over the key. An owner that has failed or
-	 * released its claim does not. The version of the claim becomes the highest version
-	 * of the key that has completed.
-	 * @param completion the completion
-	 * @return whether the caller still owned the key
-	 */
-	Settlement complete(Completion completion);
-
-	/**
-	 * Record that the operation has completed with a result.
+	 * released its claim does not.
 	 * @param claim the request that acquired the key
 	 * @param result the result to replay, {@code null} for none
 	 * @return whether the caller still owned the key
 	 */
-	default Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return complete(new Completion(claim, result));
-	}
+	Settlement complete(ClaimRequest claim, byte @Nullable [] result);
 
 	/**
 	 * Record that the handler failed. The key may be claimed again at once.
@@ -207,7 +187,7 @@ public interface IdempotencyStore {
 	 * repetition returns the outcome of all
 	 */
 	default List<Settlement> completeAll(List<Completion> completions) {
-		return completions.stream().map(this::complete).toList();
+		return completions.stream().map((completion) -> complete(completion.claim(), completion.result())).toList();
 	}
 
 	/**
@@ -232,7 +212,7 @@ public interface IdempotencyStore {
 	 * repeats the completion alone and releases the key
 	 */
 	default CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
-		Settlement settlement = complete(completion);
+		Settlement settlement = complete(completion.claim(), completion.result());
 		return new CompletionAndClaim(settlement, (settlement == Settlement.SETTLED) ? claim(next) : null);
 	}
 
@@ -334,25 +314,13 @@ public interface IdempotencyStore {
 	}
 
 	/**
-	 * The completion of an operation, with a result or with a refusal for good.
+	 * The completion of an operation of a batch.
 	 *
 	 * @param claim the request that acquired the key
-	 * @param result the result to replay, or the body of the refusal, {@code null} for
-	 * none
-	 * @param refusal the reason for which the operation is refused, at most 500
-	 * characters, {@code null} unless it is
+	 * @param result the result to replay, {@code null} for none
 	 * @since 0.1.0
 	 */
-	record Completion(ClaimRequest claim, byte @Nullable [] result, @Nullable String refusal) {
-
-		/**
-		 * Create the completion of an operation that is not refused.
-		 * @param claim the request that acquired the key
-		 * @param result the result to replay, {@code null} for none
-		 */
-		public Completion(ClaimRequest claim, byte @Nullable [] result) {
-			this(claim, result, null);
-		}
+	record Completion(ClaimRequest claim, byte @Nullable [] result) {
 
 	}
 

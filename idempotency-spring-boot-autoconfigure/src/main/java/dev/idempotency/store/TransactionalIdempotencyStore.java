@@ -42,11 +42,11 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	Claim claimInTransaction(ClaimRequest request, boolean joined);
 
 	/**
-	 * Add the result or the refusal to the record that the current transaction has
-	 * written.
-	 * @param completion the completion
+	 * Add the result to the record that the current transaction has written.
+	 * @param claim the request that acquired the key
+	 * @param result the result
 	 */
-	void storeResult(Completion completion);
+	void storeResult(ClaimRequest claim, byte[] result);
 
 	/**
 	 * Check that the current transaction, in which the handler has run, can be committed.
@@ -110,12 +110,13 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	/**
 	 * Add results to records that the current transaction has written, in one round trip
 	 * if the store can.
-	 * @param completions the results
+	 * @param completions the results, none {@code null}
 	 */
 	default void storeResults(List<Completion> completions) {
 		for (Completion completion : completions) {
-			if (completion.result() != null || completion.refusal() != null) {
-				storeResult(completion);
+			byte[] result = completion.result();
+			if (result != null) {
+				storeResult(completion.claim(), result);
 			}
 		}
 	}

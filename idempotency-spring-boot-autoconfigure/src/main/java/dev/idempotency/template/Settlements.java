@@ -312,7 +312,7 @@ final class Settlements implements AutoCloseable {
 			OwnedClaim claim = claims.get(0);
 			Ending ending = claim.ending();
 			return List.of(switch (call) {
-				case COMPLETE -> this.store.complete(new Completion(claim.request(), ending.result()));
+				case COMPLETE -> this.store.complete(claim.request(), ending.result());
 				case FAIL -> this.store.fail(claim.request(), Objects.requireNonNull(ending.failure()));
 				default -> this.store.release(claim.request());
 			});

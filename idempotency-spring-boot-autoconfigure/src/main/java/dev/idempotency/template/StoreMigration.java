@@ -264,8 +264,8 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 	}
 
 	@Override
-	public Settlement complete(Completion completion) {
-		return completeAll(List.of(completion)).get(0);
+	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return completeAll(List.of(new Completion(claim, result))).get(0);
 	}
 
 	@Override
@@ -285,7 +285,8 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 	}
 
 	private static List<Settlement> completeAll(IdempotencyStore store, List<Completion> completions) {
-		return each(completions, store::complete, store::completeAll);
+		return each(completions, (completion) -> store.complete(completion.claim(), completion.result()),
+				store::completeAll);
 	}
 
 	private void halfCompleted(ClaimRequest claim, boolean half) {
@@ -481,8 +482,8 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 		}
 
 		@Override
-		public void storeResult(Completion completion) {
-			this.target.storeResult(completion);
+		public void storeResult(ClaimRequest claim, byte[] result) {
+			this.target.storeResult(claim, result);
 		}
 
 		@Override

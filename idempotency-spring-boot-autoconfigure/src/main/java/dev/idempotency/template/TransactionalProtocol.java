@@ -16,7 +16,6 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
@@ -160,7 +159,7 @@ final class TransactionalProtocol implements AutoCloseable {
 	private void store(IdempotentOperation operation, ClaimRequest request, byte @Nullable [] result) {
 		if (result != null) {
 			this.calls.call(StoreCall.COMPLETE, operation, () -> {
-				this.store.storeResult(new Completion(request, result));
+				this.store.storeResult(request, result);
 				return Settlement.SETTLED;
 			});
 		}

@@ -11,7 +11,6 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyStore.Completion;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -119,7 +118,7 @@ interface TransactionClaimContract extends TransactionContract {
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		commit(() -> {
 			store().insert(owner);
-			store().storeResult(new Completion(owner, new byte[] { 5 }));
+			store().storeResult(owner, new byte[] { 5 });
 			return null;
 		});
 		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOfSatisfying(Claim.Completed.class,
@@ -133,7 +132,7 @@ interface TransactionClaimContract extends TransactionContract {
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		rollBack(() -> {
 			store().insert(owner);
-			store().storeResult(new Completion(owner, new byte[] { 5 }));
+			store().storeResult(owner, new byte[] { 5 });
 		});
 		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOf(Claim.Acquired.class);
 	}

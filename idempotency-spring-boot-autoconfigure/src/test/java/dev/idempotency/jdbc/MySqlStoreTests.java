@@ -483,7 +483,7 @@ class MySqlStoreTests {
 			Long id = this.jdbc.queryForObject("SELECT CONNECTION_ID()", Long.class);
 			elsewhere(() -> this.jdbc.execute("KILL CONNECTION " + id));
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-				.isThrownBy(() -> this.store.storeResult(new Completion(TestDatabase.request(this.key), new byte[1])));
+				.isThrownBy(() -> this.store.storeResult(TestDatabase.request(this.key), new byte[1]));
 			throw new IllegalStateException("killed");
 		}));
 		Optional<Claim.Acquired> next = transactions(TransactionDefinition.ISOLATION_DEFAULT)

@@ -11,6 +11,8 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 
+import org.jspecify.annotations.Nullable;
+
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
@@ -19,7 +21,6 @@ import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -179,10 +180,8 @@ final class ContentDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement complete(Completion completion) {
-				byte[] result = completion.result();
-				return super.complete(new Completion(completion.claim(),
-						(result != null && result.length > 0) ? result : null, completion.refusal()));
+			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+				return super.complete(claim, (result != null && result.length > 0) ? result : null);
 			}
 
 		};

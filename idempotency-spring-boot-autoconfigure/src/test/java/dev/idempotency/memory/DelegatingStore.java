@@ -7,13 +7,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
+import org.jspecify.annotations.Nullable;
+
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -67,8 +68,8 @@ class DelegatingStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Settlement complete(Completion completion) {
-		return this.healthy.complete(completion);
+	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return this.healthy.complete(claim, result);
 	}
 
 	@Override

@@ -3,13 +3,14 @@ package dev.idempotency.memory;
 import java.time.Instant;
 import java.util.concurrent.locks.LockSupport;
 
+import org.jspecify.annotations.Nullable;
+
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -24,9 +25,8 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement complete(Completion completion) {
-				return super.complete(
-						new Completion(owner(completion.claim()), completion.result(), completion.refusal()));
+			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+				return super.complete(owner(claim), result);
 			}
 
 		};
@@ -81,8 +81,8 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement complete(Completion completion) {
-				super.complete(completion);
+			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+				super.complete(claim, result);
 				return Settlement.SETTLED;
 			}
 
@@ -146,8 +146,8 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement complete(Completion completion) {
-				Settlement settlement = super.complete(completion);
+			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+				Settlement settlement = super.complete(claim, result);
 				return (settlement == Settlement.FORGOTTEN) ? Settlement.LOST : settlement;
 			}
 

@@ -6,11 +6,12 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 
+import org.jspecify.annotations.Nullable;
+
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -73,10 +74,9 @@ final class TimeDefects {
 			}
 
 			@Override
-			public Settlement complete(Completion completion) {
-				ClaimRequest claim = completion.claim();
+			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 				this.ends.put(claim.key(), Instant.now().plus(claim.retention()));
-				return super.complete(completion);
+				return super.complete(claim, result);
 			}
 
 		};
@@ -86,11 +86,11 @@ final class TimeDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement complete(Completion completion) {
-				boolean late = find(completion.claim().key()).map((record) -> record.claimedUntil())
+			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+				boolean late = find(claim.key()).map((record) -> record.claimedUntil())
 					.filter((end) -> end.isBefore(Instant.now()))
 					.isPresent();
-				return late ? Settlement.LOST : super.complete(completion);
+				return late ? Settlement.LOST : super.complete(claim, result);
 			}
 
 		};

@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
+import org.jspecify.annotations.Nullable;
 import org.springframework.dao.DataAccessResourceFailureException;
 
 import dev.idempotency.IdempotencyKey;
@@ -257,10 +258,9 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Settlement complete(Completion completion) {
-		ClaimRequest claim = completion.claim();
+	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 		this.completions.add(claim.token());
-		return answer(StoreCall.COMPLETE, store(StoreCall.COMPLETE, claim).complete(completion));
+		return answer(StoreCall.COMPLETE, store(StoreCall.COMPLETE, claim).complete(claim, result));
 	}
 
 	@Override
