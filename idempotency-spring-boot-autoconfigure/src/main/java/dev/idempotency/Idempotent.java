@@ -115,6 +115,15 @@ public @interface Idempotent {
 	String retention() default "";
 
 	/**
+	 * Exceptions with which the method refuses its operation for good, as with
+	 * {@link OperationRefusedException}. The stored reason is the class and the message
+	 * of the exception; the reply is empty. Classes that include errors of this library
+	 * or of the JVM are refused at start-up.
+	 * @return the exception classes, which include their subclasses
+	 */
+	Class<? extends Throwable>[] finalFor() default {};
+
+	/**
 	 * The policy for a record without a usable key. {@link MissingKeyPolicy#DEFAULT}
 	 * selects {@code idempotency.key.on-missing}.
 	 * @return the policy

@@ -35,6 +35,7 @@ import dev.idempotency.store.IdempotencyRecords.ScopeCount;
 import dev.idempotency.store.IdempotencyRecords.Selection;
 import dev.idempotency.template.IdempotencyAdmin;
 import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
+import dev.idempotency.template.IdempotencyAdmin.StoredOutcome;
 import dev.idempotency.template.IdempotencyAdmin.UnrecordedCompletion;
 
 /**
@@ -124,8 +125,8 @@ public final class IdempotencyEndpoint {
 		if (record == null) {
 			return null;
 		}
-		byte[] result = values ? admin.records().flatMap((records) -> records.result(key)).orElse(null) : null;
-		return RecordDescriptor.of(record, admin.unrecorded(), values, result);
+		StoredOutcome outcome = (record.state() == State.COMPLETED) ? admin.outcome(key).orElse(null) : null;
+		return RecordDescriptor.of(record, admin.unrecorded(), values, outcome);
 	}
 
 	/**
@@ -354,7 +355,8 @@ public final class IdempotencyEndpoint {
 	 *
 	 * @param scope the scope
 	 * @param key the key
-	 * @param state the state
+	 * @param state the {@link State}, or {@code REJECTED} if the handler has refused the
+	 * operation for good
 	 * @param fence the fencing token of the last claim
 	 * @param attempt the number of starts of the operation since it last completed
 	 * @param claimedUntil the time at which the claim expires, while it is in progress
@@ -364,21 +366,29 @@ public final class IdempotencyEndpoint {
 	 * @param completionPending {@code true} if its handler has run in this instance and
 	 * its completion is still to be recorded
 	 * @param error the error of the last attempt, if it failed
-	 * @param result the stored result, if there is one and values may be shown
+	 * @param refusal the reason of a refusal, if values may be shown
+	 * @param result the stored result or the body of a refusal, if there is one and
+	 * values may be shown
 	 */
 	@JsonInclude(Include.NON_NULL)
-	public record RecordDescriptor(String scope, String key, State state, int fence, int attempt,
+	public record RecordDescriptor(String scope, String key, String state, int fence, int attempt,
 			@Nullable Instant claimedUntil, Instant createdAt, @Nullable Instant completedAt, Instant expiresAt,
-			@Nullable Boolean completionPending, @Nullable ErrorDescriptor error, @Nullable String result) {
+			@Nullable Boolean completionPending, @Nullable ErrorDescriptor error, @Nullable String refusal,
+			@Nullable String result) {
+
+		private static final String REJECTED = "REJECTED";
 
 		static RecordDescriptor of(IdempotencyRecord record, List<UnrecordedCompletion> unrecorded, boolean values,
-				byte @Nullable [] result) {
+				@Nullable StoredOutcome outcome) {
+			boolean refused = outcome != null && outcome.refusal() != null;
+			StoredOutcome shown = values ? outcome : null;
 			boolean pending = unrecorded.stream().anyMatch((completion) -> completion.key().equals(record.key()));
 			Failure failure = record.failure();
-			return new RecordDescriptor(record.key().scope(), record.key().value(), record.state(), record.fence(),
-					record.attempt(), record.claimedUntil(), record.createdAt(), record.completedAt(),
-					record.expiresAt(), pending ? true : null,
-					(failure != null) ? ErrorDescriptor.of(failure, values) : null, text(result));
+			return new RecordDescriptor(record.key().scope(), record.key().value(),
+					refused ? REJECTED : record.state().name(), record.fence(), record.attempt(), record.claimedUntil(),
+					record.createdAt(), record.completedAt(), record.expiresAt(), pending ? true : null,
+					(failure != null) ? ErrorDescriptor.of(failure, values) : null,
+					(shown != null) ? shown.refusal() : null, (shown != null) ? text(shown.result()) : null);
 		}
 
 		private static @Nullable String text(byte @Nullable [] result) {

@@ -24,6 +24,7 @@ import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
 
 import dev.idempotency.OperationNotAcknowledgedException;
+import dev.idempotency.OperationRefusedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.Delivery.NackedException;
 import dev.idempotency.listener.error.BlockedRecordHandling;
@@ -53,6 +54,8 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	private final boolean deferring;
 
+	private final FinalFailures finalFailures;
+
 	private List<Integer> due = List.of();
 
 	private @Nullable BatchAcknowledgment acknowledgment;
@@ -69,14 +72,16 @@ final class BatchInvocation implements BatchHandler<Object> {
 	 * @param check fails a method that returns without acknowledging its records,
 	 * {@code null} if it may do so
 	 * @param deferring whether the completion of a record waits for its acknowledgment
+	 * @param finalFailures the exceptions that refuse an operation
 	 */
 	BatchInvocation(MethodInvocation invocation, Delivery delivery, List<BatchItem> items,
-			@Nullable AcknowledgmentCheck check, boolean deferring) {
+			@Nullable AcknowledgmentCheck check, boolean deferring, FinalFailures finalFailures) {
 		this.invocation = invocation;
 		this.delivery = delivery;
 		this.items = items;
 		this.check = check;
 		this.deferring = deferring;
+		this.finalFailures = finalFailures;
 	}
 
 	/**
@@ -179,6 +184,15 @@ final class BatchInvocation implements BatchHandler<Object> {
 		}
 		ConsumerRecord<?, ?> record = failed.getRecord();
 		return (record != null) ? position(record) : failed.getIndex();
+	}
+
+	// With an acknowledgment, the items before the refused one
+	// are not acknowledged when the method is called again.
+	@Override
+	public @Nullable OperationRefusedException refusedBy(Throwable error) {
+		BatchListenerFailedException failed = this.delivery.hasAcknowledgment() ? null
+				: BlockedRecordHandling.namedFailure(error);
+		return (failed != null) ? this.finalFailures.refusal(failed.getCause()) : null;
 	}
 
 	private int position(ConsumerRecord<?, ?> record) {

@@ -257,6 +257,16 @@ final class Delivery {
 	}
 
 	/**
+	 * Acknowledge the record of an operation that was refused for good.
+	 * @param duplicate whether the method did not run
+	 */
+	void refused(boolean duplicate) {
+		// The method was left by an exception, and may not have acknowledged the record.
+		this.acknowledged = this.delegate != null && !duplicate;
+		completed(duplicate);
+	}
+
+	/**
 	 * Note that the asynchronous result of the record is about to fail.
 	 */
 	void failing() {

@@ -21,9 +21,11 @@ import dev.idempotency.template.TransactionBoundary;
  * @param codec encodes the result of the method
  * @param template executes the operations
  * @param storeTimeout the timeout of a call of the store
+ * @param finalFailures the exceptions that refuse an operation
  */
 record ListenerSettings(String name, Mode mode, TransactionBoundary boundary, Duration lease, Duration retention,
-		OperationResolver operations, ResultCodec<Object> codec, IdempotencyTemplate template, Duration storeTimeout) {
+		OperationResolver operations, ResultCodec<Object> codec, IdempotencyTemplate template, Duration storeTimeout,
+		FinalFailures finalFailures) {
 
 	/**
 	 * The codec for methods that return nothing.

@@ -102,7 +102,8 @@ public final class ListenerSettingsFactory {
 				retention.value(), this.defaults.keyHeaders(), onMissingKey), expressions, scope, this.serialization,
 				this.listener);
 		return new ListenerSettings(name, mode, boundary(transaction, shape, mode), lease.value(), retention.value(),
-				operations, codec(shape.resultType(method, targetClass), name), store.template(), store.timeout());
+				operations, codec(shape.resultType(method, targetClass), name), store.template(), store.timeout(),
+				FinalFailures.of(annotation.finalFor(), name));
 	}
 
 	static String where(Method method, Class<?> targetClass) {

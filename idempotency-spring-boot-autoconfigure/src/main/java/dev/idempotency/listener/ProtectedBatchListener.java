@@ -69,7 +69,7 @@ record ProtectedBatchListener(ListenerSettings settings, @Nullable Acknowledgmen
 		try {
 			// The error handler commits the offsets of the records before a rejected one.
 			BatchInvocation batch = new BatchInvocation(invocation, delivery, items, this.check,
-					this.deferring && rejection == null);
+					this.deferring && rejection == null, this.settings.finalFailures());
 			long start = System.nanoTime();
 			BatchResult<Object> result = this.settings.template()
 				.executeAll(items, this.settings.mode(), this.settings.codec(), this.settings.boundary(), batch);
@@ -92,8 +92,10 @@ record ProtectedBatchListener(ListenerSettings settings, @Nullable Acknowledgmen
 	}
 
 	private @Nullable Object withStoredResults(BatchResult<Object> result, @Nullable Object returned) {
-		boolean duplicates = result.results().stream().anyMatch((one) -> one != null && one.duplicate());
-		if (!duplicates || this.settings.codec() == ListenerSettings.NO_RESULT) {
+		boolean stored = result.results()
+			.stream()
+			.anyMatch((one) -> one != null && (one.duplicate() || one.refusal() != null));
+		if (!stored || this.settings.codec() == ListenerSettings.NO_RESULT) {
 			return returned;
 		}
 		List<@Nullable Object> results = new ArrayList<>();

@@ -2,9 +2,13 @@ package dev.idempotency.listener;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
 import org.aopalliance.intercept.MethodInvocation;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
 
@@ -12,6 +16,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OperationRefusedException;
 import dev.idempotency.listener.Delivery.NackedException;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.OperationResolver.Resolution;
@@ -31,6 +36,8 @@ import dev.idempotency.template.IdempotentResult;
  * the record then. It would also acknowledge a record whose result fails. The result
  * therefore does not fail while another owner processes the operation: it waits until
  * that owner has completed, or until the method has run again.
+ * <p>
+ * A refused operation is done like a completed one, and its record is acknowledged.
  *
  * @param settings the settings of the method
  * @param async the kind of asynchronous result, {@code null} if the method is done when
@@ -41,8 +48,20 @@ import dev.idempotency.template.IdempotentResult;
 record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult async,
 		@Nullable AcknowledgmentCheck check) implements ProtectedListener {
 
+	private static final Log logger = LogFactory.getLog(ProtectedRecordListener.class);
+
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {
+		try {
+			return process(invocation, delivery);
+		}
+		catch (OperationRefusedException ex) {
+			Object body = refused(ex, delivery);
+			return (this.async != null) ? this.async.convert(CompletableFuture.completedFuture(body)) : body;
+		}
+	}
+
+	private @Nullable Object process(MethodInvocation invocation, Delivery delivery) throws Throwable {
 		Resolution resolution = this.settings.operations().resolve(delivery.record(), invocation.getArguments());
 		IdempotentOperation operation = resolution.operation();
 		if (resolution.excluded()) {
@@ -89,10 +108,36 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 		}
 	}
 
-	private static @Nullable Object proceed(MethodInvocation invocation, Delivery delivery) throws Throwable {
-		Object result = invocation.proceed();
+	private @Nullable Object proceed(MethodInvocation invocation, Delivery delivery) throws Throwable {
+		Object result = proceed(invocation);
 		delivery.checkNotNacked();
 		return result;
+	}
+
+	private @Nullable Object proceed(MethodInvocation invocation) throws Throwable {
+		try {
+			return invocation.proceed();
+		}
+		catch (Exception ex) {
+			OperationRefusedException refusal = this.settings.finalFailures().refusal(ex);
+			throw (refusal != null) ? refusal : ex;
+		}
+	}
+
+	private CompletionStage<Object> stage(AsyncResult kind, MethodInvocation invocation) throws Throwable {
+		return this.settings.finalFailures().in(kind.stage(proceed(invocation)));
+	}
+
+	// The record is done: it is acknowledged, and the body of the refusal is its reply.
+	private @Nullable Object refused(OperationRefusedException refusal, Delivery delivery) {
+		if (!refusal.isDuplicate()) {
+			ConsumerRecord<?, ?> record = delivery.record();
+			logger.info("The listener " + this.settings.name() + " refused an operation for good: topic "
+					+ record.topic() + ", partition " + record.partition() + ", offset " + record.offset()
+					+ ". The record is acknowledged, and its duplicates get the same refusal");
+		}
+		delivery.refused(refusal.isDuplicate());
+		return refusal.body();
 	}
 
 	private Object executeAsync(IdempotentOperation operation, ProxyMethodInvocation invocation, Delivery delivery,
@@ -104,7 +149,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 					// The method runs again if another owner has taken over and failed,
 					// but an invocation can proceed only once.
 					delivery.begin();
-					return kind.stage(invocation.invocableClone().proceed());
+					return stage(kind, invocation.invocableClone());
 				});
 			return kind.convert(result(executed, IdempotentResult::result, delivery));
 		}
@@ -121,11 +166,21 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 
 	// The delivery is completed before the listener adapter, which waits for the result,
 	// acknowledges the record.
-	private static <T> CompletableFuture<Object> result(CompletableFuture<T> executed,
-			Function<T, @Nullable Object> value, Delivery delivery) {
+	private <T> CompletableFuture<Object> result(CompletableFuture<T> executed, Function<T, @Nullable Object> value,
+			Delivery delivery) {
 		CompletableFuture<Object> result = new CompletableFuture<>();
 		executed.whenComplete((completed, error) -> {
-			if (error != null) {
+			OperationRefusedException refusal = this.settings.finalFailures().refusal(error);
+			if (refusal != null) {
+				Object body = null;
+				try {
+					body = refused(refusal, delivery);
+				}
+				finally {
+					result.complete(body);
+				}
+			}
+			else if (error != null) {
 				delivery.end();
 				delivery.failing();
 				if (!result.completeExceptionally(error)) {
@@ -169,11 +224,11 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 	private @Nullable Object executeUnprotected(Object origin, MethodInvocation invocation, Delivery delivery)
 			throws Throwable {
 		if (this.async != null) {
-			return this.async.convert(
-					result(this.async.stage(invocation.proceed()).toCompletableFuture(), (value) -> value, delivery));
+			return this.async
+				.convert(result(stage(this.async, invocation).toCompletableFuture(), (value) -> value, delivery));
 		}
 		if (this.settings.mode() == Mode.LEASED) {
-			return invocation.proceed();
+			return proceed(invocation);
 		}
 		delivery.begin();
 		try {

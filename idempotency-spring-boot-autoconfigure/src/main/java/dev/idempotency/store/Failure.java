@@ -35,7 +35,12 @@ public record Failure(String type, @Nullable String message) {
 		return new Failure(error.getClass().getName(), message);
 	}
 
-	private static String cut(String text) {
+	/**
+	 * Cut a text so that every store can hold it.
+	 * @param text the text
+	 * @return its first 500 characters, without those that a database refuses
+	 */
+	public static String cut(String text) {
 		StringBuilder cut = new StringBuilder(Math.min(text.length(), MAX_LENGTH));
 		// PostgreSQL refuses zeros and unpaired surrogates.
 		text.codePoints()

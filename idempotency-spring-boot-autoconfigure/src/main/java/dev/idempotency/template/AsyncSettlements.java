@@ -21,6 +21,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationRefusedException;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.StoredResults.Written;
@@ -257,17 +258,22 @@ final class AsyncSettlements implements AutoCloseable {
 	 * @param <T> the type of the result
 	 * @return the same result. Its cancellation cancels the operation
 	 */
-	static <T> CompletableFuture<IdempotentResult<T>> reported(CompletableFuture<IdempotentResult<T>> execution,
+	static <T> CompletableFuture<IdempotentResult<T>> reported(CompletableFuture<IdempotentResult<Object>> execution,
 			Invocation<?, ?> invocation) {
 		CompletableFuture<IdempotentResult<T>> future = new CompletableFuture<>();
-		execution.whenComplete((result, error) -> {
-			invocation.ended(result, error);
-			transfer(result, error, future);
+		execution.whenComplete((outcome, error) -> {
+			invocation.ended(outcome, error);
+			try {
+				transfer((outcome != null) ? Refusal.<T>resultOf(outcome) : null, error, future);
+			}
+			catch (OperationRefusedException ex) {
+				future.completeExceptionally(ex);
+			}
 		});
 		return cancelling(execution, future);
 	}
 
-	private static <T> void transfer(T result, @Nullable Throwable error, CompletableFuture<T> future) {
+	private static <T> void transfer(@Nullable T result, @Nullable Throwable error, CompletableFuture<T> future) {
 		if (error != null) {
 			future.completeExceptionally(error);
 		}

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationRefusedException;
 import dev.idempotency.store.Claim;
 
 /**
@@ -35,6 +36,16 @@ public interface BatchHandler<T> {
 	 */
 	default int failedAt(Throwable error) {
 		return -1;
+	}
+
+	/**
+	 * Return the refusal of the item at which the handler failed. If there is one, the
+	 * item has completed, and the handler is called again for the items after it.
+	 * @param error the exception that the handler threw
+	 * @return the refusal, {@code null} if the item has failed
+	 */
+	default @Nullable OperationRefusedException refusedBy(Throwable error) {
+		return null;
 	}
 
 	/**

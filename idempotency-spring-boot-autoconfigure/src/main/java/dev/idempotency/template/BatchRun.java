@@ -20,6 +20,7 @@ import org.springframework.util.Assert;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.IdempotentExecution.Holder;
 import dev.idempotency.Mode;
+import dev.idempotency.OperationRefusedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
@@ -45,6 +46,8 @@ final class BatchRun<T> {
 
 	private final ResultCodec<T> codec;
 
+	private final ResultCodec<?> bodyCodec;
+
 	private final BatchHandler<T> handler;
 
 	private final StoredResults results;
@@ -64,12 +67,18 @@ final class BatchRun<T> {
 
 	private boolean deferred;
 
+	// The values of the items up to the last refused one, while the handler runs.
+	private final List<@Nullable T> finished = new ArrayList<>();
+
+	// The items that were refused in a transaction that was rolled back.
+	private final Set<Integer> refused = new HashSet<>();
+
 	private Outcome completed = Outcome.PROCESSED;
 
 	private @Nullable BatchResult<T> result;
 
-	BatchRun(List<BatchItem> items, Mode mode, ResultCodec<T> codec, BatchHandler<T> handler, StoredResults results,
-			IdempotencyListener listener, OperationContexts contexts) {
+	BatchRun(List<BatchItem> items, Mode mode, ResultCodec<T> codec, ResultCodec<?> bodyCodec, BatchHandler<T> handler,
+			StoredResults results, IdempotencyListener listener, OperationContexts contexts) {
 		List<IdempotentOperation> operations = items.stream()
 			.map(BatchItem::operation)
 			.filter(Objects::nonNull)
@@ -79,6 +88,7 @@ final class BatchRun<T> {
 		this.plan = new BatchPlan<>(items, codec);
 		this.mode = mode;
 		this.codec = codec;
+		this.bodyCodec = bodyCodec;
 		this.handler = handler;
 		this.results = results;
 		this.listener = listener;
@@ -127,7 +137,8 @@ final class BatchRun<T> {
 	}
 
 	/**
-	 * Run the handler.
+	 * Run the handler. In leased mode it is called again for the items after a refused
+	 * one.
 	 * @param due the indexes of the items that it processes
 	 * @param executions returns the execution of an item, {@code null} if it is not
 	 * protected
@@ -136,6 +147,26 @@ final class BatchRun<T> {
 	 */
 	List<@Nullable T> run(List<Integer> due, IntFunction<@Nullable IdempotentExecution> executions) throws Throwable {
 		this.started = true;
+		this.finished.clear();
+		while (this.finished.size() < due.size()) {
+			List<Integer> rest = due.subList(this.finished.size(), due.size());
+			try {
+				this.finished.addAll(runOnce(rest, executions));
+			}
+			catch (Throwable ex) {
+				T refusal = (this.mode == Mode.LEASED) ? refusal(rest.size(), ex) : null;
+				if (refusal == null) {
+					throw ex;
+				}
+				this.finished.addAll(noResults(this.handler.failedAt(ex)));
+				this.finished.add(refusal);
+			}
+		}
+		return new ArrayList<>(this.finished);
+	}
+
+	private List<@Nullable T> runOnce(List<Integer> due, IntFunction<@Nullable IdempotentExecution> executions)
+			throws Throwable {
 		List<@Nullable IdempotentExecution> current = new ArrayList<>(due.size());
 		due.forEach((index) -> current.add(executions.apply(index)));
 		List<@Nullable IdempotentExecution> previous = Holder.bind(Collections.unmodifiableList(current));
@@ -145,6 +176,60 @@ final class BatchRun<T> {
 		finally {
 			Holder.bind(previous);
 		}
+	}
+
+	@SuppressWarnings("unchecked")
+	private @Nullable T refusal(int count, Throwable error) {
+		OperationRefusedException refused = this.handler.refusedBy(error);
+		int position = this.handler.failedAt(error);
+		if (refused == null || position < 0 || position >= count) {
+			return null;
+		}
+		try {
+			return (T) Refusal.of(refused, this.bodyCodec);
+		}
+		catch (IllegalStateException ex) {
+			error.addSuppressed(ex);
+			return null;
+		}
+	}
+
+	/**
+	 * Return the refusal of the item at which the handler failed in a transaction.
+	 * @param due the items that the handler processed
+	 * @param error the exception that it threw
+	 * @return the refusal, {@code null} if the item has failed
+	 */
+	@Nullable T refusalIn(List<Integer> due, Throwable error) {
+		return refusal(due.size(), error);
+	}
+
+	/**
+	 * Note that an item is refused, although its refusal is replayed in this delivery.
+	 * @param index the index of the item
+	 */
+	void markRefused(int index) {
+		this.refused.add(index);
+	}
+
+	/**
+	 * Return the values of the first items of a run that has failed.
+	 * @param count the number of items, all of which are done
+	 * @return the refusals among them, and no results
+	 */
+	List<@Nullable T> valuesBefore(int count) {
+		List<@Nullable T> values = new ArrayList<>(this.finished.subList(0, Math.min(count, this.finished.size())));
+		values.addAll(noResults(count - values.size()));
+		return values;
+	}
+
+	/**
+	 * Return the number of items that were done when the handler was called the last
+	 * time.
+	 * @return the number of items up to the last refused one
+	 */
+	int finished() {
+		return this.finished.size();
 	}
 
 	/**
@@ -212,7 +297,8 @@ final class BatchRun<T> {
 	 */
 	int failedAt(List<Integer> due, Throwable error) {
 		int position = this.handler.failedAt(error);
-		return (position < due.size()) ? position : -1;
+		int among = this.finished.size() + position;
+		return (position >= 0 && among < due.size()) ? among : -1;
 	}
 
 	Written write(int index, @Nullable T value) {
@@ -304,7 +390,7 @@ final class BatchRun<T> {
 	private @Nullable Outcome outcome(int index, BatchResult<T> ended) {
 		IdempotentResult<T> value = ended.results().get(index);
 		if (value != null) {
-			return value.duplicate() ? Outcome.DUPLICATE : (this.unprotected ? Outcome.UNPROTECTED : this.completed);
+			return outcome(index, value);
 		}
 		Throwable error = ended.blocked().get(index);
 		if (error == null && ended.failedAt() == index) {
@@ -314,6 +400,17 @@ final class BatchRun<T> {
 			return Invocation.outcome(error);
 		}
 		return (ended.failure() != null && ended.failedAt() < 0) ? Outcome.FAILED : null;
+	}
+
+	private Outcome outcome(int index, IdempotentResult<T> value) {
+		if (value.duplicate() && !this.refused.contains(index)) {
+			return Outcome.DUPLICATE;
+		}
+		if (this.unprotected) {
+			return Outcome.UNPROTECTED;
+		}
+		return (this.completed == Outcome.PROCESSED && value.result() instanceof Refusal) ? Outcome.OPERATION_REFUSED
+				: this.completed;
 	}
 
 	/**

@@ -82,6 +82,16 @@ public final class IdempotencyAdmin {
 	}
 
 	/**
+	 * Read the outcome of a completed operation.
+	 * @param key the key
+	 * @return the outcome, empty if the store has none or no {@link #records()}
+	 */
+	public Optional<StoredOutcome> outcome(IdempotencyKey key) {
+		return records().flatMap((records) -> records.result(key))
+			.map((stored) -> new StoredOutcome(Refusal.reason(stored), Refusal.content(stored)));
+	}
+
+	/**
 	 * List the completions of this process that are still to be recorded.
 	 * @return the completions
 	 */
@@ -304,6 +314,18 @@ public final class IdempotencyAdmin {
 	 * @since 0.1.0
 	 */
 	public record UnrecordedCompletion(String listener, IdempotencyKey key, Duration age) {
+
+	}
+
+	/**
+	 * The outcome of a completed operation.
+	 *
+	 * @param refusal the reason for which the operation was refused for good,
+	 * {@code null} unless it was
+	 * @param result the stored result or the body of the refusal, {@code null} if there
+	 * is none
+	 */
+	public record StoredOutcome(@Nullable String refusal, byte @Nullable [] result) {
 
 	}
 

@@ -194,6 +194,12 @@ public interface IdempotencyListener {
 		FAILED,
 
 		/**
+		 * The handler refused the operation for good. Its duplicates count as
+		 * {@link #DUPLICATE}.
+		 */
+		OPERATION_REFUSED,
+
+		/**
 		 * The record can never be processed as it is.
 		 */
 		REJECTED,

@@ -15,6 +15,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationRefusedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.Claim;
@@ -180,6 +181,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @param <E> the type of the exception that the handler throws
 	 * @return the result of this or of the first execution
 	 * @throws E if the handler throws it
+	 * @throws OperationRefusedException if this or the first execution has refused the
+	 * operation for good
 	 * @throws OperationBlockedException if the operation can neither be run nor skipped
 	 * now
 	 * @throws OperationRejectedException if the operation can never be run
@@ -202,6 +205,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @throws IllegalStateException in leased mode if a transaction without
 	 * synchronization, such as a Kafka transaction, is active on this thread: its outcome
 	 * cannot be observed
+	 * @throws OperationRefusedException if this or the first execution has refused the
+	 * operation for good
 	 * @throws OperationBlockedException if the operation can neither be run nor skipped
 	 * now
 	 * @throws OperationRejectedException if the operation can never be run
@@ -227,11 +232,12 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			TransactionBoundary boundary, @Nullable ClaimAhead ahead, Handler<T, E> handler) throws E {
-		Invocation<T, E> invocation = new Invocation<>(operation, handler, this.listener, this.contexts);
+		Invocation<Object, E> invocation = new Invocation<>(operation, Refusal.returning(handler, codec), this.listener,
+				this.contexts);
+		IdempotentResult<Object> outcome;
 		try {
-			IdempotentResult<T> result = execute(invocation, codec, boundary, ahead);
-			invocation.ended(result);
-			return result;
+			outcome = execute(invocation, Refusal.codec(codec), boundary, ahead);
+			invocation.ended(outcome);
 		}
 		catch (Throwable ex) {
 			invocation.failed(ex);
@@ -241,6 +247,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			invocation.report();
 			invocation.leaveContext();
 		}
+		return Refusal.resultOf(outcome);
 	}
 
 	private <T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
@@ -341,11 +348,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler, boolean mayFailOpen) throws E {
 		Assert.isTrue(operation.mode() == Mode.LEASED,
 				"A transaction ends when its method returns. Use leased mode for an asynchronous operation");
-		Invocation<CompletionStage<T>, E> invocation = new Invocation<>(operation, handler, this.listener,
-				this.contexts);
-		CompletableFuture<IdempotentResult<T>> execution;
+		Invocation<CompletionStage<Object>, E> invocation = new Invocation<>(operation,
+				Refusal.returningAsync(handler, codec), this.listener, this.contexts);
+		CompletableFuture<IdempotentResult<Object>> execution;
 		try {
-			execution = executeAsync(invocation, codec, mayFailOpen);
+			execution = executeAsync(invocation, Refusal.codec(codec), mayFailOpen);
 		}
 		catch (Throwable ex) {
 			invocation.failed(ex);
@@ -418,10 +425,12 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public <T> BatchResult<T> executeAll(List<BatchItem> items, Mode mode, ResultCodec<T> codec,
 			TransactionBoundary boundary, BatchHandler<T> handler) {
-		BatchRun<T> run = new BatchRun<>(items, mode, codec, handler, this.results, this.listener, this.contexts);
+		@SuppressWarnings("unchecked")
+		BatchRun<Object> run = new BatchRun<>(items, mode, Refusal.codec(codec), codec, (BatchHandler<Object>) handler,
+				this.results, this.listener, this.contexts);
 		try {
 			executeAll(run, boundary);
-			return run.end();
+			return Refusal.resultsOf(run.end());
 		}
 		finally {
 			run.leaveContext();

@@ -50,6 +50,8 @@ final class Invocation<T, E extends Throwable> {
 
 	private boolean deferred;
 
+	private boolean refused;
+
 	Invocation(IdempotentOperation operation, Handler<T, E> handler, IdempotencyListener listener,
 			OperationContexts contexts) {
 		this.operation = operation;
@@ -80,7 +82,9 @@ final class Invocation<T, E extends Throwable> {
 		this.attempt = execution.attempt();
 		List<@Nullable IdempotentExecution> previous = Holder.bind(List.of(execution));
 		try {
-			return this.handler.handle();
+			T result = this.handler.handle();
+			this.refused = result instanceof Refusal;
+			return result;
 		}
 		catch (Throwable ex) {
 			this.handlerFailure = ex;
@@ -93,11 +97,17 @@ final class Invocation<T, E extends Throwable> {
 
 	@Nullable T runUnprotected() throws E {
 		this.unprotected = true;
-		return this.handler.handle();
+		T result = this.handler.handle();
+		if (result instanceof Refusal refusal) {
+			// Its transaction must be rolled back.
+			throw refusal.toException(false);
+		}
+		return result;
 	}
 
 	void ended(IdempotentResult<?> result) {
-		this.outcome = result.duplicate() ? Outcome.DUPLICATE : Outcome.PROCESSED;
+		this.outcome = result.duplicate() ? Outcome.DUPLICATE
+				: (result.result() instanceof Refusal) ? Outcome.OPERATION_REFUSED : Outcome.PROCESSED;
 	}
 
 	void failed(Throwable error) {
@@ -127,7 +137,7 @@ final class Invocation<T, E extends Throwable> {
 		this.deferred = true;
 		return (ended) -> {
 			this.deferred = false;
-			this.outcome = ended;
+			this.outcome = (this.refused && ended == Outcome.PROCESSED) ? Outcome.OPERATION_REFUSED : ended;
 			report();
 		};
 	}

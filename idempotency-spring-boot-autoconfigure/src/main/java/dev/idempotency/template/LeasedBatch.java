@@ -262,24 +262,26 @@ final class LeasedBatch<T> {
 	private void failed(List<Integer> due, Throwable error) {
 		int position = this.run.failedAt(due, error);
 		OperationBlockedException blocked = OperationBlockedException.in(error);
-		if (position < 0) {
-			if (blocked != null) {
-				release(due);
-				this.plan.undone(due, blocked);
-			}
-			else {
-				fail(due, error);
-				this.plan.fail(-1, error);
-			}
-			return;
-		}
-		List<Integer> before = due.subList(0, position);
+		int done = (position >= 0) ? position : this.run.finished();
+		List<Integer> before = due.subList(0, done);
 		if (this.allOrNothing && !this.run.isCommitted(error)) {
 			// Their effects are rolled back with the transaction.
 			release(before);
 		}
 		else {
-			complete(before, BatchRun.noResults(position));
+			complete(before, this.run.valuesBefore(done));
+		}
+		if (position < 0) {
+			List<Integer> rest = due.subList(done, due.size());
+			if (blocked != null) {
+				release(rest);
+				this.plan.undone(rest, blocked);
+			}
+			else {
+				fail(rest, error);
+				this.plan.fail(-1, error);
+			}
+			return;
 		}
 		if (blocked != null) {
 			release(due.subList(position, due.size()));

@@ -263,6 +263,37 @@ final class TransactionalBatch<T> {
 	}
 
 	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
+		T refusal = this.run.refusalIn(due, error);
+		int index = (refusal != null) ? due.get(this.run.failedAt(due, error)) : -1;
+		return (index >= 0 && this.plan.item(index).isClaimed()) ? refused(due, index, Objects.requireNonNull(refusal))
+				: handleFailure(due, error, inDoubt);
+	}
+
+	// The items before it run once more, because their writes were rolled back with its.
+	private boolean refused(List<Integer> due, int index, T refusal) {
+		Completion completion;
+		try {
+			completion = new Completion(request(index), this.run.writeOrFail(index, refusal));
+		}
+		catch (IdempotencyResultTooLargeException ex) {
+			this.plan.unclaim();
+			this.plan.fail(index, ex);
+			return due.get(0) != index;
+		}
+		try {
+			completeWithoutEffect(List.of(index), Map.of(index, completion));
+		}
+		catch (OperationBlockedException ex) {
+			this.plan.undone(due, ex);
+			return false;
+		}
+		this.plan.unclaim();
+		this.plan.item(index).setClaim(new Claim.Completed(completion.result()));
+		this.run.markRefused(index);
+		return true;
+	}
+
+	private boolean handleFailure(List<Integer> due, Throwable error, boolean inDoubt) {
 		int position = (error instanceof IdempotencyResultTooLargeException) ? this.writtenAt
 				: this.run.failedAt(due, error);
 		OperationBlockedException blocked = OperationBlockedException.in(error);

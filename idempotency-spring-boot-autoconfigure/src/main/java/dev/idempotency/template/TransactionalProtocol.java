@@ -129,7 +129,8 @@ final class TransactionalProtocol implements AutoCloseable {
 		try {
 			result = invocation.run(new ClaimedExecution(operation.key(), acquired));
 			bytes = this.results.writeOrFail(operation, result, codec);
-			withoutEffect = Transactions.isRollbackOnly(transaction, boundary);
+			withoutEffect = Transactions.isRollbackOnly(transaction, boundary)
+					|| (result instanceof Refusal && transaction.isNewTransaction());
 			if (!withoutEffect) {
 				store(operation, request, bytes);
 				this.transactions.commit(transaction);
@@ -165,7 +166,8 @@ final class TransactionalProtocol implements AutoCloseable {
 		}
 	}
 
-	// The handler requested a rollback of its writes and returned: the operation is done.
+	// The handler requested a rollback of its writes and returned, or it refused the
+	// operation: the operation is done.
 	private void completeWithoutEffect(IdempotentOperation operation, ClaimRequest request, byte @Nullable [] result,
 			TransactionDefinition definition) {
 		TransactionStatus transaction = this.transactions.begin(operation, definition);

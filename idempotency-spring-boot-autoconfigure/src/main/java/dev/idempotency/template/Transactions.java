@@ -166,7 +166,7 @@ final class Transactions {
 		catch (RuntimeException ex) {
 			rollback(transaction, ex);
 			throw new IdempotencyStoreUnavailableException(
-					"The handler requested a rollback of its writes, but its completion could not be committed: "
+					"The writes of the handler were rolled back on purpose, but its completion could not be committed: "
 							+ subject + ". The record is redelivered until the database is available",
 					ex);
 		}

@@ -12,6 +12,7 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.core.KafkaTemplate;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.OperationRefusedException;
 
 /**
  * The listeners of {@link KafkaTransactionTests}. The value of a record selects its
@@ -78,6 +79,9 @@ class KafkaTransactionListeners {
 		}
 		if (value.startsWith("fenced") && run == 1) {
 			this.hooks.fence();
+		}
+		if (value.startsWith("declined")) {
+			throw new OperationRefusedException("declined");
 		}
 		if ((value.startsWith("heals") && run <= 2) || value.startsWith("broken")) {
 			throw new IllegalStateException("fails " + value);

@@ -110,6 +110,16 @@ class KafkaTransactionTests {
 	}
 
 	@Test
+	@Tag("promise-3")
+	void outputBeforeAFinalRefusalIsCommittedOnce() {
+		send("plain", "declined", "declined");
+		assertConsumed("plain");
+		assertThat(output("declined")).containsExactly("declined");
+		assertThat(this.listeners.runs("declined")).isOne();
+		assertThat(record("declined")).isEqualTo(State.COMPLETED);
+	}
+
+	@Test
 	@Tag("promise-14")
 	void outputOfARecordWithATooLargeResultIsRolledBackAndTheRecordRejectedOnce() {
 		send("large", "large");

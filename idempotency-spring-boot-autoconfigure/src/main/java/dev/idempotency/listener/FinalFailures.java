@@ -1,0 +1,102 @@
+package dev.idempotency.listener;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.Idempotent;
+import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OperationRefusedException;
+import dev.idempotency.StoredResultUnreadableException;
+import dev.idempotency.store.Failure;
+
+/**
+ * The exceptions of a listener method that refuse its operation for good:
+ * {@link Idempotent#finalFor()}.
+ *
+ * @param types the exception classes
+ */
+record FinalFailures(List<Class<? extends Throwable>> types) {
+
+	/**
+	 * Create the final failures of a method.
+	 * @param types the exception classes
+	 * @param where the name of the listener
+	 * @return the final failures
+	 * @throws IdempotencyConfigurationException if one of the classes includes the
+	 * exceptions of this library
+	 */
+	static FinalFailures of(Class<? extends Throwable>[] types, String where) {
+		for (Class<? extends Throwable> type : types) {
+			if (type.isAssignableFrom(OperationInProgressException.class)
+					|| type.isAssignableFrom(StoredResultUnreadableException.class)
+					|| OperationBlockedException.class.isAssignableFrom(type) || Error.class.isAssignableFrom(type)) {
+				throw new IdempotencyConfigurationException("The class " + type.getName()
+						+ " in 'finalFor' of @Idempotent on " + where
+						+ " includes errors that are no decision of the method, such as an unavailable database.",
+						"Name the exceptions with which the method refuses an operation for good.");
+			}
+		}
+		return new FinalFailures(List.of(types));
+	}
+
+	/**
+	 * Convert the exception of the method.
+	 * @param error the exception
+	 * @return the refusal, {@code null} if the method has failed
+	 */
+	@Nullable OperationRefusedException refusal(@Nullable Throwable error) {
+		Throwable thrown = error;
+		while ((thrown instanceof CompletionException || thrown instanceof ExecutionException)
+				&& thrown.getCause() != null) {
+			thrown = thrown.getCause();
+		}
+		if (thrown instanceof OperationRefusedException refused) {
+			return refused;
+		}
+		for (Class<? extends Throwable> type : this.types) {
+			if (thrown != null && type.isInstance(thrown)) {
+				Failure failure = Failure.of(thrown);
+				String reason = (failure.message() != null) ? failure.type() + ": " + failure.message()
+						: failure.type();
+				return new OperationRefusedException(reason, null, thrown);
+			}
+		}
+		return null;
+	}
+
+	/**
+	 * Convert the failure of an asynchronous result.
+	 * @param stage the result of the method
+	 * @return a stage with the same outcome or with a refusal. Its cancellation cancels
+	 * the result
+	 */
+	CompletionStage<Object> in(CompletionStage<Object> stage) {
+		if (this.types.isEmpty()) {
+			return stage;
+		}
+		CompletableFuture<Object> future = new CompletableFuture<>();
+		stage.whenComplete((result, error) -> {
+			OperationRefusedException refusal = (error != null) ? refusal(error) : null;
+			if (error != null) {
+				future.completeExceptionally((refusal != null) ? refusal : error);
+			}
+			else {
+				future.complete(result);
+			}
+		});
+		future.whenComplete((result, error) -> {
+			if (future.isCancelled()) {
+				stage.toCompletableFuture().cancel(true);
+			}
+		});
+		return future;
+	}
+
+}

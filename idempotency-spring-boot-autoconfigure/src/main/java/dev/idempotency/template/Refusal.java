@@ -1,0 +1,325 @@
+package dev.idempotency.template;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.OperationRefusedException;
+import dev.idempotency.store.Failure;
+import dev.idempotency.template.BatchHandler.BatchResult;
+import dev.idempotency.template.IdempotentOperation.Handler;
+
+/**
+ * The outcome of an operation that its handler has refused for good. Inside of the
+ * template it takes the place of a result: every path of a completion stores and replays
+ * it, and no store knows it.
+ * <p>
+ * Its bytes begin with a mark. A result that begins with the mark by chance is stored
+ * behind another mark.
+ *
+ * @param reason the reason
+ * @param body the body as duplicates read it, {@code null} if there is none
+ * @param bytes the bytes of the body
+ * @param cause the cause in this process
+ */
+record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @Nullable Throwable cause) {
+
+	private static final byte[] MARK = { 0, 'i', 'd', 'e', 'm', 0 };
+
+	private static final byte REFUSED = 'R';
+
+	private static final byte RESULT = 'V';
+
+	/**
+	 * Convert the exception of a handler.
+	 * @param exception the exception
+	 * @param codec writes and reads the body
+	 * @return the refusal
+	 * @throws IllegalStateException if the body is not of the type of the result
+	 */
+	@SuppressWarnings("unchecked")
+	static Refusal of(OperationRefusedException exception, ResultCodec<?> codec) {
+		Object body = exception.body();
+		String reason = Failure.cut(exception.reason());
+		if (body == null) {
+			return new Refusal(reason, null, null, exception.getCause());
+		}
+		byte[] bytes;
+		Object read;
+		try {
+			bytes = ((ResultCodec<Object>) codec).write(body);
+			read = (bytes != null) ? codec.read(bytes) : null;
+		}
+		catch (RuntimeException ex) {
+			throw new IllegalStateException(unusable(body, "cannot be stored and read as the result"), ex);
+		}
+		if (bytes == null) {
+			throw new IllegalStateException(unusable(body, "cannot be stored, because there is no result"));
+		}
+		return new Refusal(reason, read, bytes, exception.getCause());
+	}
+
+	private static String unusable(Object body, String problem) {
+		return "An operation was refused with a body of " + body.getClass() + ", which " + problem
+				+ " that the handler declares. Refuse it with a body of that type, or without a body";
+	}
+
+	/**
+	 * Find the refusal in the exception of a handler.
+	 * @param error the exception
+	 * @return the refusal, {@code null} if the operation has failed
+	 */
+	static @Nullable OperationRefusedException in(@Nullable Throwable error) {
+		Throwable thrown = error;
+		while ((thrown instanceof CompletionException || thrown instanceof ExecutionException)
+				&& thrown.getCause() != null) {
+			thrown = thrown.getCause();
+		}
+		return (thrown instanceof OperationRefusedException refused) ? refused : null;
+	}
+
+	/**
+	 * Return a handler that returns a refusal instead of throwing it.
+	 * @param handler the handler
+	 * @param codec writes and reads the body
+	 * @param <E> the type of the exception that the handler throws
+	 * @return the handler
+	 */
+	static <E extends Throwable> Handler<Object, E> returning(Handler<?, E> handler, ResultCodec<?> codec) {
+		return () -> {
+			try {
+				return handler.handle();
+			}
+			catch (OperationRefusedException ex) {
+				return of(ex, codec);
+			}
+		};
+	}
+
+	/**
+	 * Return an asynchronous handler whose stage completes with a refusal instead of
+	 * failing with it.
+	 * @param handler the handler
+	 * @param codec writes and reads the body
+	 * @param <T> the type of the result
+	 * @param <E> the type of the exception that the handler throws
+	 * @return the handler
+	 */
+	static <T, E extends Throwable> Handler<CompletionStage<Object>, E> returningAsync(
+			Handler<CompletionStage<T>, E> handler, ResultCodec<T> codec) {
+		return () -> {
+			CompletionStage<T> stage;
+			try {
+				stage = handler.handle();
+			}
+			catch (OperationRefusedException ex) {
+				return CompletableFuture.completedFuture(of(ex, codec));
+			}
+			if (stage == null) {
+				return null;
+			}
+			CompletableFuture<Object> future = new CompletableFuture<>();
+			stage.whenComplete((result, error) -> complete(future, result, error, codec));
+			future.whenComplete((result, error) -> {
+				if (future.isCancelled()) {
+					stage.toCompletableFuture().cancel(true);
+				}
+			});
+			return future;
+		};
+	}
+
+	private static void complete(CompletableFuture<Object> future, @Nullable Object result, @Nullable Throwable error,
+			ResultCodec<?> codec) {
+		OperationRefusedException refused = in(error);
+		if (refused != null) {
+			try {
+				future.complete(of(refused, codec));
+			}
+			catch (IllegalStateException ex) {
+				future.completeExceptionally(ex);
+			}
+		}
+		else if (error != null) {
+			future.completeExceptionally(error);
+		}
+		else {
+			future.complete(result);
+		}
+	}
+
+	/**
+	 * Return the result of an operation to the caller.
+	 * @param outcome the result or the refusal
+	 * @param <T> the type of the result
+	 * @return the result
+	 * @throws OperationRefusedException if the operation was refused
+	 */
+	@SuppressWarnings("unchecked")
+	static <T> IdempotentResult<T> resultOf(IdempotentResult<Object> outcome) {
+		if (outcome.result() instanceof Refusal refusal) {
+			throw refusal.toException(outcome.duplicate());
+		}
+		return (IdempotentResult<T>) outcome;
+	}
+
+	/**
+	 * Return the results of a batch to the caller.
+	 * @param batch the results and refusals
+	 * @param <T> the type of the result of an item
+	 * @return the results
+	 */
+	@SuppressWarnings("unchecked")
+	static <T> BatchResult<T> resultsOf(BatchResult<Object> batch) {
+		List<@Nullable IdempotentResult<T>> results = new ArrayList<>(batch.results().size());
+		for (IdempotentResult<Object> outcome : batch.results()) {
+			results.add((outcome != null && outcome.result() instanceof Refusal refusal)
+					? new IdempotentResult<>((T) refusal.body(), outcome.duplicate(), refusal.reason())
+					: (IdempotentResult<T>) outcome);
+		}
+		return new BatchResult<>(Collections.unmodifiableList(results), batch.blocked(), batch.failedAt(),
+				batch.failure());
+	}
+
+	OperationRefusedException toException(boolean duplicate) {
+		return duplicate ? OperationRefusedException.duplicate(this.reason, this.body)
+				: new OperationRefusedException(this.reason, this.body, this.cause);
+	}
+
+	/**
+	 * Return a codec for results and refusals.
+	 * @param codec the codec of the results
+	 * @param <T> the type of the result
+	 * @return the codec
+	 */
+	static <T> ResultCodec<Object> codec(ResultCodec<T> codec) {
+		return new OutcomeCodec<>(codec);
+	}
+
+	/**
+	 * Read the reason of a refusal for people.
+	 * @param stored the stored bytes
+	 * @return the reason, {@code null} if the bytes are a result
+	 */
+	static @Nullable String reason(byte[] stored) {
+		return isMarked(stored, REFUSED) ? Content.of(stored).reason() : null;
+	}
+
+	/**
+	 * Return the bytes of a result or of the body of a refusal.
+	 * @param stored the stored bytes
+	 * @return the bytes, {@code null} if a refusal has no body
+	 */
+	static byte @Nullable [] content(byte[] stored) {
+		if (isMarked(stored, REFUSED)) {
+			return Content.of(stored).body();
+		}
+		return isMarked(stored, RESULT) ? Arrays.copyOfRange(stored, MARK.length + 1, stored.length) : stored;
+	}
+
+	private static boolean isMarked(byte[] stored, byte kind) {
+		return isMarked(stored) && stored.length > MARK.length && stored[MARK.length] == kind;
+	}
+
+	private static boolean isMarked(byte[] stored) {
+		return stored.length >= MARK.length && Arrays.equals(stored, 0, MARK.length, MARK, 0, MARK.length);
+	}
+
+	private byte[] write() {
+		byte[] text = this.reason.getBytes(StandardCharsets.UTF_8);
+		int size = (this.bytes != null) ? this.bytes.length : 0;
+		ByteBuffer buffer = ByteBuffer.allocate(MARK.length + 2 + Integer.BYTES + text.length + size)
+			.put(MARK)
+			.put(REFUSED)
+			.put((byte) ((this.bytes != null) ? 1 : 0))
+			.putInt(text.length)
+			.put(text);
+		if (this.bytes != null) {
+			buffer.put(this.bytes);
+		}
+		return buffer.array();
+	}
+
+	// The components of a record would be compared by the identity of the array.
+	@Override
+	public boolean equals(@Nullable Object other) {
+		return other instanceof Refusal refusal && this.reason.equals(refusal.reason)
+				&& Objects.equals(this.body, refusal.body) && Arrays.equals(this.bytes, refusal.bytes);
+	}
+
+	@Override
+	public int hashCode() {
+		return this.reason.hashCode();
+	}
+
+	@Override
+	public String toString() {
+		return "Refusal";
+	}
+
+	/**
+	 * The stored content of a refusal.
+	 *
+	 * @param reason the reason
+	 * @param body the bytes of the body
+	 */
+	private record Content(String reason, byte @Nullable [] body) {
+
+		static Content of(byte[] stored) {
+			ByteBuffer buffer = ByteBuffer.wrap(stored).position(MARK.length + 1);
+			boolean hasBody = buffer.get() == 1;
+			byte[] text = new byte[buffer.getInt()];
+			buffer.get(text);
+			byte[] body = null;
+			if (hasBody) {
+				body = new byte[buffer.remaining()];
+				buffer.get(body);
+			}
+			return new Content(new String(text, StandardCharsets.UTF_8), body);
+		}
+
+	}
+
+	/**
+	 * Writes and reads results and refusals.
+	 *
+	 * @param <T> the type of the result
+	 * @param codec the codec of the results
+	 */
+	private record OutcomeCodec<T>(ResultCodec<T> codec) implements ResultCodec<Object> {
+
+		@Override
+		@SuppressWarnings("unchecked")
+		public byte @Nullable [] write(@Nullable Object result) {
+			if (result instanceof Refusal refusal) {
+				return refusal.write();
+			}
+			byte[] bytes = this.codec.write((T) result);
+			return (bytes != null && isMarked(bytes))
+					? ByteBuffer.allocate(MARK.length + 1 + bytes.length).put(MARK).put(RESULT).put(bytes).array()
+					: bytes;
+		}
+
+		@Override
+		public @Nullable Object read(byte[] stored) {
+			if (isMarked(stored, REFUSED)) {
+				Content content = Content.of(stored);
+				return new Refusal(content.reason(), (content.body() != null) ? this.codec.read(content.body()) : null,
+						content.body(), null);
+			}
+			return this.codec.read(Objects.requireNonNull(content(stored)));
+		}
+
+	}
+
+}
