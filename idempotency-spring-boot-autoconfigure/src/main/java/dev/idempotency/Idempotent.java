@@ -43,6 +43,15 @@ public @interface Idempotent {
 	String key() default "";
 
 	/**
+	 * The way in which a processed record is recognized. With {@link By#OFFSET}, the
+	 * records need no key, and {@link #key()}, {@link #fingerprint()} and
+	 * {@link #onMissingKey()} must not be set; the headers of
+	 * {@code idempotency.key.headers} are ignored.
+	 * @return the way
+	 */
+	By by() default By.KEY;
+
+	/**
 	 * The scope of the keys. The same key in two scopes is two operations. By default the
 	 * scope is {@code <group>/<topic>}: the consumer group of the main listener and its
 	 * topic, or the topic of the record for a topic pattern. For a {@code @KafkaHandler}
@@ -125,7 +134,9 @@ public @interface Idempotent {
 
 	/**
 	 * The policy for a record without a usable key. {@link MissingKeyPolicy#DEFAULT}
-	 * selects {@code idempotency.key.on-missing}.
+	 * selects {@code idempotency.key.on-missing}, else {@link MissingKeyPolicy#OFFSET}
+	 * for listeners that support it and {@link MissingKeyPolicy#RECORD_COORDINATES} for
+	 * others.
 	 * @return the policy
 	 */
 	MissingKeyPolicy onMissingKey() default MissingKeyPolicy.DEFAULT;

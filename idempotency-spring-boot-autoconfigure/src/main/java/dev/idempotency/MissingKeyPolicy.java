@@ -8,7 +8,8 @@ package dev.idempotency;
 public enum MissingKeyPolicy {
 
 	/**
-	 * The default: the policy of {@code idempotency.key.on-missing}.
+	 * The default: the policy of {@code idempotency.key.on-missing}; if that is not set,
+	 * {@link #OFFSET} for listeners that support it, else {@link #RECORD_COORDINATES}.
 	 */
 	DEFAULT,
 
@@ -18,6 +19,14 @@ public enum MissingKeyPolicy {
 	 * only, not from a message that was sent twice.
 	 */
 	RECORD_COORDINATES,
+
+	/**
+	 * The offset of the record is compared with that of the last processed record of its
+	 * partition, see {@link By#OFFSET}. This protects from redelivery only, like
+	 * {@link #RECORD_COORDINATES}, but the store keeps one row for each partition instead
+	 * of one for each record. Not for all listeners.
+	 */
+	OFFSET,
 
 	/**
 	 * The record is rejected: the error handler of the container passes it to its

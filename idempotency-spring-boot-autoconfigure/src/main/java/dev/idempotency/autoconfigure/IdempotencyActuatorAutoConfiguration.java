@@ -24,6 +24,8 @@ import org.springframework.context.annotation.Configuration;
 import dev.idempotency.actuate.IdempotencyEndpoint;
 import dev.idempotency.actuate.IdempotencyEndpointWebExtension;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
+import dev.idempotency.actuate.OffsetsEndpoint;
+import dev.idempotency.actuate.OffsetsEndpointWebExtension;
 import dev.idempotency.actuate.OutboxEndpoint;
 import dev.idempotency.actuate.OutboxEndpointWebExtension;
 import dev.idempotency.outbox.OutboxAdmin;
@@ -58,9 +60,29 @@ public final class IdempotencyActuatorAutoConfiguration {
 		@ConditionalOnBean(IdempotencyTemplate.class)
 		@ConditionalOnMissingBean
 		IdempotencyEndpoint idempotencyEndpoint(StoreRegistry stores, EndpointProperties properties) {
+			return new IdempotencyEndpoint(admins(stores), properties.showValues());
+		}
+
+		private static Map<String, IdempotencyAdmin> admins(StoreRegistry stores) {
 			Map<String, IdempotencyAdmin> admins = new LinkedHashMap<>();
 			stores.templates().values().forEach((template) -> admins.put(template.name(), template.admin()));
-			return new IdempotencyEndpoint(admins, properties.showValues());
+			return admins;
+		}
+
+		@Bean
+		@ConditionalOnAvailableEndpoint
+		@ConditionalOnBean(IdempotencyTemplate.class)
+		@ConditionalOnMissingBean
+		OffsetsEndpoint idempotencyOffsetsEndpoint(StoreRegistry stores) {
+			return new OffsetsEndpoint(admins(stores));
+		}
+
+		@Bean
+		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
+		@ConditionalOnBean({ IdempotencyTemplate.class, OffsetsEndpoint.class })
+		@ConditionalOnMissingBean
+		OffsetsEndpointWebExtension idempotencyOffsetsEndpointWebExtension(OffsetsEndpoint endpoint) {
+			return new OffsetsEndpointWebExtension(endpoint);
 		}
 
 		@Bean

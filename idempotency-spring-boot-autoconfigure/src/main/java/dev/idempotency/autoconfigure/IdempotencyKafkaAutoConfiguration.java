@@ -39,10 +39,12 @@ public final class IdempotencyKafkaAutoConfiguration {
 		if (properties.key().onMissing() == MissingKeyPolicy.DEFAULT) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.key.on-missing' is 'default', which is valid for listeners only.",
-					"Set 'idempotency.key.on-missing' to 'record-coordinates', 'reject' or 'process'.");
+					"Remove it, or set 'idempotency.key.on-missing' to 'offset', 'record-coordinates', 'reject' or "
+							+ "'process'.");
 		}
 		ListenerSettingsFactory.Defaults defaults = new ListenerSettingsFactory.Defaults(properties.mode(),
-				properties.lease(), properties.retention(), properties.key().headers(), properties.key().onMissing(),
+				properties.lease(), properties.retention(), properties.key().headers(),
+				(properties.key().onMissing() != null) ? properties.key().onMissing() : MissingKeyPolicy.DEFAULT,
 				properties.claimAhead());
 		return new ListenerSettingsFactory((name, listener) -> {
 			IdempotencyTemplate template = stores.template(name, listener);

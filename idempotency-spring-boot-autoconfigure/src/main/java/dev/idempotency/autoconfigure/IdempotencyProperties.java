@@ -95,15 +95,16 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 *
 	 * @param headers Names of record headers that contain the key, in order of
 	 * precedence. A plus sign joins headers that form the key together.
-	 * @param onMissing Treatment of records without a usable key.
+	 * @param onMissing Treatment of records without a usable key. By default "offset" for
+	 * listeners that support it, else "record-coordinates".
 	 */
-	public record Key(List<String> headers, MissingKeyPolicy onMissing) {
+	public record Key(List<String> headers, @Nullable MissingKeyPolicy onMissing) {
 
 		private static final List<String> DEFAULT_HEADERS = List.of("Idempotency-Key", "ce_source+ce_id");
 
 		// Not a compact constructor, because the parameter is nullable and the component
 		// is not.
-		public Key(@Nullable List<String> headers, @DefaultValue("record-coordinates") MissingKeyPolicy onMissing) {
+		public Key(@Nullable List<String> headers, @Nullable MissingKeyPolicy onMissing) {
 			this.headers = (headers != null) ? List.copyOf(headers) : DEFAULT_HEADERS;
 			this.onMissing = onMissing;
 		}

@@ -29,6 +29,14 @@ interface Dialect {
 	OutboxSql outbox(TableName table);
 
 	/**
+	 * The statements for the marks of processed offsets.
+	 * @param table the table of the records, which has that of the marks beside it
+	 * @param lockWait how long a statement may wait for a lock
+	 * @return the statements
+	 */
+	OffsetSql offsets(TableName table, Duration lockWait);
+
+	/**
 	 * The schema of the database and the privileges of its user.
 	 * @return the catalog
 	 */

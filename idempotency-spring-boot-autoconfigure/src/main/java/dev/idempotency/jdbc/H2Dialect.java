@@ -33,6 +33,11 @@ final class H2Dialect implements Dialect {
 	}
 
 	@Override
+	public OffsetSql offsets(TableName table, Duration lockWait) {
+		return OffsetSql.h2(table);
+	}
+
+	@Override
 	public Catalog catalog() {
 		return new Schema();
 	}

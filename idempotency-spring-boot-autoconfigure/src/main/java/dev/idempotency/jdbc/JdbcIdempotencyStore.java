@@ -27,6 +27,7 @@ import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
@@ -71,6 +72,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	private final ExpiredRows expired;
 
 	private final @Nullable PartitionMaintenance partitions;
+
+	private final JdbcOffsetMarks offsets;
 
 	private final boolean supportsLeases;
 
@@ -139,6 +142,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.expired = new ExpiredRows(this.executor, table(), dialect.cleanupTurn(qualified),
 				this.sql.get(Name.DELETE_EXPIRED), this.sql.get(Name.BACKLOG), this.sql.types(),
 				(this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
+		this.offsets = new JdbcOffsetMarks(dataSource, dialect, this.executor, this.claims, qualified, timeout);
 		this.supportsLeases = !DatabaseInspection.isRouting(dataSource);
 		this.maxResultBytes = dialect.maxResultBytes();
 	}
@@ -335,7 +339,13 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public void requireCommittable() {
-		this.executor.requireCommittable(this.timeout, this.claims::isWritten);
+		this.executor.requireCommittable(this.timeout,
+				(connection) -> this.claims.isWritten(connection) && this.offsets.isWritten(connection));
+	}
+
+	@Override
+	public Optional<OffsetMarks> offsetMarks() {
+		return Optional.of(this.offsets);
 	}
 
 	@Override

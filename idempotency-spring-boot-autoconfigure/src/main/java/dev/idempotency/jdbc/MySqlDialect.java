@@ -57,6 +57,12 @@ final class MySqlDialect implements Dialect {
 	}
 
 	@Override
+	public OffsetSql offsets(TableName table, Duration lockWait) {
+		return OffsetSql.mySql(table, this.mariaDb,
+				MySqlLimit.of(this.mariaDb, this.mariaDb ? lockWait.multipliedBy(3).dividedBy(2) : lockWait));
+	}
+
+	@Override
 	public Catalog catalog() {
 		return new MySqlCatalog(this.mariaDb);
 	}

@@ -58,6 +58,11 @@ final class PostgresDialect implements Dialect {
 	}
 
 	@Override
+	public OffsetSql offsets(TableName table, Duration lockWait) {
+		return OffsetSql.postgres(table, new StatementLimit(lockWait));
+	}
+
+	@Override
 	public Catalog catalog() {
 		return new PostgresCatalog(this.layout);
 	}

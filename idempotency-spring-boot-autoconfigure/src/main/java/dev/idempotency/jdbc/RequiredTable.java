@@ -45,6 +45,12 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	private static final List<Column> PERIOD = List.of(Column.inserted("period", Type.INTEGER, PARTITIONS),
 			Column.optional("closing", Type.INTEGER, PARTITIONS), Column.inserted("since", Type.TIME, PARTITIONS));
 
+	private static final List<Column> OFFSET = List.of(Column.inserted("id", Type.UUID, 1),
+			Column.inserted("scope", Type.TEXT, 1), Column.inserted("topic", Type.TEXT, 1),
+			Column.inserted("topic_partition", Type.INTEGER, 1), Column.inserted("topic_id", Type.UUID, 1),
+			Column.inserted("last_offset", Type.LONG, 1), Column.optional("previous_offset", Type.LONG, 1),
+			Column.inserted("updated_at", Type.TIME, 1));
+
 	private static final List<Column> MESSAGE = List.of(Column.inserted("id", Type.UUID, 1),
 			Column.generated("position", Type.LONG, 1), Column.inserted("lane", Type.SHORT, 1),
 			Column.inserted("aggregatetype", Type.TEXT, 1), Column.inserted("aggregateid", Type.TEXT, 1),
@@ -72,6 +78,16 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 		columns.add(Column.inserted("period", Type.INTEGER, PARTITIONS));
 		return List.of(new RequiredTable(table.table(), columns, ALL),
 				new RequiredTable(table.table() + "_period", PERIOD, List.of("SELECT")));
+	}
+
+	/**
+	 * The table of the marks of processed offsets. Its migration does nothing if the
+	 * table exists, so that its columns do not show a version.
+	 * @param table the name of the table of the records
+	 * @return the table
+	 */
+	static RequiredTable ofOffsets(TableName table) {
+		return new RequiredTable(table.table() + OffsetSql.SUFFIX, OFFSET, ALL);
 	}
 
 	/**

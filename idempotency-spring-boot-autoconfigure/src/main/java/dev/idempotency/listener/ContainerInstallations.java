@@ -1,6 +1,7 @@
 package dev.idempotency.listener;
 
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Properties;
@@ -202,6 +203,26 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 	private static Object listener(MessageListenerContainer container) {
 		return Objects.requireNonNull(ListenerShape.listener(container),
 				"A container must have a listener when it is registered");
+	}
+
+	/**
+	 * Return the configuration of the consumers of a container.
+	 * @param container the container
+	 * @param factory the factory of the container
+	 * @return the configuration, as far as it is known
+	 */
+	static Map<String, Object> consumerProperties(MessageListenerContainer container,
+			KafkaListenerContainerFactory<?> factory) {
+		Map<String, Object> properties = new HashMap<>();
+		if (factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known
+				&& known.getConsumerFactory() != null) {
+			properties.putAll(known.getConsumerFactory().getConfigurationProperties());
+		}
+		// Contains the properties of the annotation.
+		Properties own = container.getContainerProperties().getKafkaConsumerProperties();
+		own.forEach((name, value) -> properties.put(name.toString(), value));
+		own.stringPropertyNames().forEach((name) -> properties.put(name, own.getProperty(name)));
+		return properties;
 	}
 
 	/**

@@ -6,8 +6,10 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
@@ -28,6 +30,7 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.TopicPartitionOffset;
 import org.springframework.util.StringUtils;
 
+import dev.idempotency.By;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
@@ -51,14 +54,20 @@ final class ContainerProtection {
 
 	private final ManualAcknowledgments acknowledgments;
 
+	private final TopicIds topicIds;
+
 	private final Set<String> logged = ConcurrentHashMap.newKeySet();
 
 	private final Set<Method> methods = ConcurrentHashMap.newKeySet();
 
 	private final Map<String, Map<Method, ListenerScope>> mainScopes = new ConcurrentHashMap<>();
 
+	private final Map<String, List<NamedScope>> namedScopes = new ConcurrentHashMap<>();
+
 	ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
-			TopicRetentions retentions, ListenerScopes listenerScopes, ManualAcknowledgments acknowledgments) {
+			TopicRetentions retentions, ListenerScopes listenerScopes, ManualAcknowledgments acknowledgments,
+			TopicIds topicIds) {
+		this.topicIds = topicIds;
 		this.acknowledgments = acknowledgments;
 		this.settings = settings;
 		this.installations = installations;
@@ -97,6 +106,8 @@ final class ContainerProtection {
 		Map<Method, ProtectedListener> listeners = new HashMap<>();
 		List<ListenerScope> scopes = new ArrayList<>();
 		List<ListenerScopes.Reader> readers = new ArrayList<>();
+		Map<String, Object> consumer = ContainerInstallations.consumerProperties(container, factory);
+		TopicIdentities identities = new TopicIdentities((topic) -> this.topicIds.find(consumer, topic));
 		for (Method candidate : methods(endpoint)) {
 			Idempotent annotation = annotation(candidate, targetClass);
 			if (annotation == null) {
@@ -113,8 +124,11 @@ final class ContainerProtection {
 			ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null,
 					(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
 					container, deadLetter, ListenerSettingsFactory.where(method, targetClass));
-			ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass, shape, scope);
+			ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass, shape, scope,
+					new OffsetChoice(container, main == container, identities));
 			if (mainScope != null) {
+				mainScope.requireKeys(listenerSettings.name(),
+						"it has a retry topic, whose records are processed after later ones");
 				mainScope.markRetried();
 			}
 			else {
@@ -122,6 +136,7 @@ final class ContainerProtection {
 			}
 			if (main == container) {
 				mainScopes(endpoint.getId()).put(method, scope);
+				separateOffsets(new NamedScope(scope, main.getGroupId(), listenerSettings.name()));
 				readers.add(new ListenerScopes.Reader(listenerSettings.name(), scope, container,
 						() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
 			}
@@ -132,13 +147,33 @@ final class ContainerProtection {
 				lookAhead(container, factory);
 			}
 			this.listenerScopes.add(scope, listenerSettings.template());
-			this.retentions.add(listenerSettings.name(), container.getContainerProperties(),
-					listenerSettings.retention());
+			if (annotation.by() == By.KEY) {
+				this.retentions.add(listenerSettings.name(), container.getContainerProperties(),
+						listenerSettings.retention());
+			}
 		}
 		ListenerChecks.checkNotMixed(methods(endpoint), targetClass);
 		this.listenerScopes.check(readers);
-		this.installations.install((AbstractMessageListenerContainer<?, ?>) container,
-				new ProtectedListeners(targetClass, listeners, scopes, this.acknowledgments.create(container)));
+		this.installations.install((AbstractMessageListenerContainer<?, ?>) container, new ProtectedListeners(
+				targetClass, listeners, scopes, this.acknowledgments.create(container), identities));
+	}
+
+	// Each group has its own offsets, and may leave out records that another one
+	// processes.
+	private void separateOffsets(NamedScope added) {
+		String name = added.scope().explicitName();
+		if (name == null) {
+			return;
+		}
+		List<NamedScope> named = this.namedScopes.computeIfAbsent(name, (scope) -> new CopyOnWriteArrayList<>());
+		for (NamedScope other : named) {
+			if (!Objects.equals(other.group(), added.group())) {
+				String reason = "its scope '" + name + "' is also that of a listener of another consumer group (%s)";
+				added.scope().requireKeys(added.listener(), reason.formatted(other.listener()));
+				other.scope().requireKeys(other.listener(), reason.formatted(added.listener()));
+			}
+		}
+		named.add(added);
 	}
 
 	// A record of a retry topic waits for its time, and the method that receives the next
@@ -207,6 +242,17 @@ final class ContainerProtection {
 			.findMergedAnnotation(AopUtils.getMostSpecificMethod(method, targetClass), Idempotent.class);
 		return (annotation != null) ? annotation
 				: AnnotatedElementUtils.findMergedAnnotation(targetClass, Idempotent.class);
+	}
+
+	/**
+	 * A scope that an annotation names.
+	 *
+	 * @param scope the scope
+	 * @param group the consumer group
+	 * @param listener the name of the listener
+	 */
+	private record NamedScope(ListenerScope scope, @Nullable String group, String listener) {
+
 	}
 
 	/**

@@ -106,6 +106,7 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		LookAhead.release();
 		if (partitions != null) {
 			this.listeners.asyncRetries().revoked(partitions);
+			this.listeners.identities().revoked(partitions);
 		}
 		super.onPartitionsRevoked(partitions);
 	}
@@ -113,12 +114,14 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 	@Override
 	public void onPartitionsAssigned(Map<TopicPartition, Long> assignments, ConsumerSeekCallback callback) {
 		this.listeners.asyncRetries().assigned();
+		this.listeners.identities().assigned(assignments.keySet());
 		super.onPartitionsAssigned(assignments, callback);
 	}
 
 	@Override
 	public void unregisterSeekCallback() {
 		LookAhead.close();
+		this.listeners.identities().close();
 		this.listeners.asyncRetries().unregister();
 		super.unregisterSeekCallback();
 	}

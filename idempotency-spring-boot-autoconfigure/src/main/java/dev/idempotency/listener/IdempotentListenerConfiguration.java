@@ -73,6 +73,11 @@ public final class IdempotentListenerConfiguration {
 	}
 
 	@Bean
+	TopicIds idempotentTopicIds() {
+		return new TopicIds();
+	}
+
+	@Bean
 	ListenerScopes idempotentListenerScopes() {
 		return new ListenerScopes();
 	}
@@ -86,8 +91,8 @@ public final class IdempotentListenerConfiguration {
 	@Lazy
 	ContainerProtection idempotentContainerProtection(ListenerSettingsFactory settings,
 			ContainerInstallations installations, TopicRetentions retentions, ListenerScopes scopes,
-			ManualAcknowledgments acknowledgments) {
-		return new ContainerProtection(settings, installations, retentions, scopes, acknowledgments);
+			ManualAcknowledgments acknowledgments, TopicIds topicIds) {
+		return new ContainerProtection(settings, installations, retentions, scopes, acknowledgments, topicIds);
 	}
 
 	@Bean

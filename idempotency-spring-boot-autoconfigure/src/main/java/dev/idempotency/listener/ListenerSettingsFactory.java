@@ -11,7 +11,6 @@ import org.springframework.format.datetime.standard.DurationFormatterUtils;
 import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
-import org.springframework.util.Assert;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
 import org.springframework.util.StringValueResolver;
@@ -81,7 +80,7 @@ public final class ListenerSettingsFactory {
 	}
 
 	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass, ListenerShape shape,
-			ListenerScope scope) {
+			ListenerScope scope, OffsetChoice offsets) {
 		String name = where(method, targetClass);
 		TransactionAttribute transaction = this.transactions.getTransactionAttribute(method, targetClass);
 		Mode requested = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
@@ -96,13 +95,18 @@ public final class ListenerSettingsFactory {
 		if (expressions.hasFingerprint()) {
 			requireSerialization("declares a fingerprint", name);
 		}
-		MissingKeyPolicy onMissingKey = (annotation.onMissingKey() != MissingKeyPolicy.DEFAULT)
-				? annotation.onMissingKey() : this.defaults.onMissingKey();
-		OperationResolver operations = new OperationResolver(new OperationResolver.Settings(name, mode, lease.value(),
-				retention.value(), this.defaults.keyHeaders(), onMissingKey), expressions, scope, this.serialization,
-				this.listener);
+		Type result = shape.resultType(method, targetClass);
+		MissingKeyPolicy onMissingKey = offsets.choose(annotation,
+				(annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) ? annotation.onMissingKey()
+						: this.defaults.onMissingKey(),
+				new OffsetChoice.Listener(name, method, targetClass, shape, mode, scope, result != null),
+				store.template()::offsetProblem);
+		OperationResolver operations = new OperationResolver(
+				new OperationResolver.Settings(name, mode, lease.value(), retention.value(), this.defaults.keyHeaders(),
+						onMissingKey),
+				expressions, scope, this.serialization, this.listener, annotation.by(), offsets.positions());
 		return new ListenerSettings(name, mode, boundary(transaction, shape, mode), lease.value(), retention.value(),
-				operations, codec(shape.resultType(method, targetClass), name), store.template(), store.timeout(),
+				operations, codec(result, name), store.template(), store.timeout(),
 				FinalFailures.of(annotation.finalFor(), name));
 	}
 
@@ -191,16 +195,13 @@ public final class ListenerSettingsFactory {
 	 * @param retention the retention of a completed key
 	 * @param keyHeaders the names of the headers that may hold the key, in order;
 	 * {@code a+b} is a key of two headers
-	 * @param onMissingKey the policy for records without a usable key
+	 * @param onMissingKey the policy for records without a usable key,
+	 * {@link MissingKeyPolicy#DEFAULT} to choose it for each listener
 	 * @param claimAhead whether a listener of single records in leased mode claims the
 	 * key of its next record together with the completion of the current one
 	 */
 	public record Defaults(Mode mode, Duration lease, Duration retention, List<String> keyHeaders,
 			MissingKeyPolicy onMissingKey, boolean claimAhead) {
-
-		public Defaults {
-			Assert.isTrue(onMissingKey != MissingKeyPolicy.DEFAULT, "'onMissingKey' must name a policy");
-		}
 
 	}
 

@@ -26,6 +26,8 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 
 	private final ContainerAcknowledgments acknowledgments;
 
+	private final TopicIdentities identities;
+
 	private final AsyncRetries asyncRetries = new AsyncRetries();
 
 	private final Collection<ListenerScope> scopes;
@@ -33,7 +35,8 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 	private final Map<Method, Optional<ProtectedListener>> resolved = new ConcurrentHashMap<>();
 
 	ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners, Collection<ListenerScope> scopes,
-			ContainerAcknowledgments acknowledgments) {
+			ContainerAcknowledgments acknowledgments, TopicIdentities identities) {
+		this.identities = identities;
 		this.scopes = List.copyOf(scopes);
 		this.acknowledgments = acknowledgments;
 		this.targetClass = targetClass;
@@ -42,6 +45,10 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 
 	ContainerAcknowledgments acknowledgments() {
 		return this.acknowledgments;
+	}
+
+	TopicIdentities identities() {
+		return this.identities;
 	}
 
 	AsyncRetries asyncRetries() {

@@ -68,6 +68,14 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	}
 
 	/**
+	 * Return the marks of processed offsets.
+	 * @return the marks, empty if the store keeps a record for each key only
+	 */
+	default Optional<OffsetMarks> offsetMarks() {
+		return Optional.empty();
+	}
+
+	/**
 	 * Record that the handler failed, in a separate transaction, after the transaction of
 	 * the handler has been rolled back. A record that is not claimable stays as it is.
 	 * @param claim the request that had acquired the key

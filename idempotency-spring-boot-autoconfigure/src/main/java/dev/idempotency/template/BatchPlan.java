@@ -271,7 +271,7 @@ final class BatchPlan<T> {
 			return this.index;
 		}
 
-		private Object lane() {
+		Object lane() {
 			return this.item.lane();
 		}
 

@@ -21,6 +21,8 @@ import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.store.IdempotencyRecords.Page;
 import dev.idempotency.store.IdempotencyRecords.Selection;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.OffsetMarks;
+import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.IdempotencyListener.Intervention;
 
 /**
@@ -89,6 +91,54 @@ public final class IdempotencyAdmin {
 	public Optional<StoredOutcome> outcome(IdempotencyKey key) {
 		return records().flatMap((records) -> records.result(key))
 			.map((stored) -> new StoredOutcome(Refusal.reason(stored), Refusal.content(stored)));
+	}
+
+	/**
+	 * Return the marks of processed offsets.
+	 * @return the marks, empty if the store has none
+	 */
+	public Optional<OffsetMarks> offsetMarks() {
+		return (this.store instanceof TransactionalIdempotencyStore transactional) ? transactional.offsetMarks()
+				: Optional.empty();
+	}
+
+	/**
+	 * Lower the mark of a partition, see {@link OffsetMarks#lower}.
+	 * @param scope the scope
+	 * @param topic the topic
+	 * @param partition the partition
+	 * @param next the offset of the first record to process again
+	 * @param requestedBy the user who requests it, {@code null} if unknown
+	 * @return whether a mark was lowered
+	 * @throws UnsupportedOperationException if the store has no marks
+	 */
+	public boolean lowerMark(String scope, String topic, int partition, long next, @Nullable String requestedBy) {
+		OffsetMarks marks = offsetMarks().orElseThrow(
+				() -> new UnsupportedOperationException("The store '" + this.name + "' has no marks of offsets"));
+		String what = Intervention.LOWER.describe("of the mark of partition " + partition + " of topic '" + plain(topic)
+				+ "' in scope '" + plain(scope) + "' before the offset " + next, requestedBy);
+		boolean done = false;
+		try {
+			done = marks.lower(scope, topic, partition, next);
+			if (done) {
+				logger.warn("Intervention: " + what);
+			}
+			else {
+				logger.info("Refused: " + what + "; there is no such mark, or it is lower");
+			}
+			return done;
+		}
+		catch (RuntimeException ex) {
+			logger.warn("The outcome of the " + what + " is unknown. Check the mark", ex);
+			throw ex;
+		}
+		finally {
+			this.listener.intervened(Intervention.LOWER, done);
+		}
+	}
+
+	private static String plain(String text) {
+		return text.replaceAll("\\p{Cntrl}", "?");
 	}
 
 	/**

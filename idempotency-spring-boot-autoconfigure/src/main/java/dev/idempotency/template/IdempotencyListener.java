@@ -249,6 +249,11 @@ public interface IdempotencyListener {
 		EVICT,
 
 		/**
+		 * The mark of a partition is lowered.
+		 */
+		LOWER,
+
+		/**
 		 * Dead letters of the outbox are published again.
 		 */
 		RETRY,

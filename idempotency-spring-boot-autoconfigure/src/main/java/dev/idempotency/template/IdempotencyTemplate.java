@@ -20,6 +20,7 @@ import dev.idempotency.OperationRejectedException;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
@@ -150,6 +151,22 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public boolean supportsLeases() {
 		return this.leasesSupported;
+	}
+
+	/**
+	 * Whether operations with an {@link OffsetPosition} are supported. May query the
+	 * store.
+	 * @return the reason why they are not, as a sentence without a full stop;
+	 * {@code null} if they are
+	 */
+	public @Nullable String offsetProblem() {
+		if (this.transactional == null || !(this.store instanceof TransactionalIdempotencyStore transactionalStore)) {
+			return "The store '" + this.name + "' cannot join a transaction";
+		}
+		return transactionalStore.offsetMarks()
+			.map(OffsetMarks::problem)
+			.orElseGet(() -> transactionalStore.offsetMarks().isPresent() ? null
+					: "The store '" + this.name + "' has no marks of offsets");
 	}
 
 	/**

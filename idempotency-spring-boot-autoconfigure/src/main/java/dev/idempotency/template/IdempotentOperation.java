@@ -25,10 +25,12 @@ import dev.idempotency.store.Fingerprint;
  * @param lease the time for which a claim lives without renewal; at least a millisecond
  * @param retention the time for which a completed key is remembered; longer than the
  * lease
+ * @param position the position of the record if its offset decides whether the operation
+ * has completed, in transactional mode; {@code null} if the key does
  * @since 0.1.0
  */
 public record IdempotentOperation(IdempotencyKey key, String name, Object origin, Mode mode,
-		byte @Nullable [] fingerprint, Duration lease, Duration retention) {
+		byte @Nullable [] fingerprint, Duration lease, Duration retention, @Nullable OffsetPosition position) {
 
 	public IdempotentOperation {
 		Assert.notNull(key, "'key' must not be null");
@@ -37,6 +39,22 @@ public record IdempotentOperation(IdempotencyKey key, String name, Object origin
 				"'fingerprint' must be made by Fingerprint.of(...)");
 		Assert.isTrue(lease.toMillis() > 0, "'lease' must be at least a millisecond");
 		Assert.isTrue(retention.compareTo(lease) > 0, "'retention' must be longer than 'lease'");
+		Assert.isTrue(position == null || mode == Mode.TRANSACTIONAL, "'position' needs transactional mode");
+	}
+
+	/**
+	 * Create an operation that its key identifies.
+	 * @param key the key
+	 * @param name the name of the operation's listener
+	 * @param origin the source of the operation
+	 * @param mode the mode of protection
+	 * @param fingerprint the fingerprint, {@code null} to compare nothing
+	 * @param lease the lease
+	 * @param retention the retention
+	 */
+	public IdempotentOperation(IdempotencyKey key, String name, Object origin, Mode mode, byte @Nullable [] fingerprint,
+			Duration lease, Duration retention) {
+		this(key, name, origin, mode, fingerprint, lease, retention, null);
 	}
 
 	ClaimRequest newRequest() {

@@ -1,5 +1,6 @@
 package dev.idempotency.template;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -57,6 +58,8 @@ final class TransactionalBatch<T> {
 
 	private final TransactionBoundary boundary;
 
+	private final @Nullable BatchMarks marks;
+
 	// The requests of the current transaction, by the index of their item.
 	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
 
@@ -64,7 +67,7 @@ final class TransactionalBatch<T> {
 	private int writtenAt = -1;
 
 	TransactionalBatch(TransactionalIdempotencyStore store, StoreCalls calls, LocalCompletions cache,
-			Transactions transactions, BatchRun<T> run, TransactionBoundary boundary) {
+			Transactions transactions, BatchRun<T> run, TransactionBoundary boundary, @Nullable BatchMarks marks) {
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
@@ -72,6 +75,7 @@ final class TransactionalBatch<T> {
 		this.run = run;
 		this.plan = run.plan();
 		this.boundary = boundary;
+		this.marks = marks;
 	}
 
 	/**
@@ -116,28 +120,48 @@ final class TransactionalBatch<T> {
 		this.calls.permit(subject);
 		TransactionStatus transaction = begin(subject);
 		this.requests.clear();
-		unanswered.forEach((index) -> this.requests.put(index, this.plan.item(index).operation().newRequest()));
+		List<Integer> positioned = new ArrayList<>();
+		for (int index : unanswered) {
+			IdempotentOperation operation = this.plan.item(index).operation();
+			if (operation.position() != null) {
+				positioned.add(index);
+			}
+			else {
+				this.requests.put(index, operation.newRequest());
+			}
+		}
 		Object asked = this.run.subject(unanswered);
 		try {
 			try {
-				List<ClaimRequest> all = List.copyOf(this.requests.values());
-				List<Optional<Claim>> claims = this.calls.call(StoreCall.CLAIM, asked, () -> this.store.insertAll(all));
-				if (claims.stream().anyMatch(Optional::isEmpty)) {
-					this.transactions.rollback(transaction, null);
-					transaction = begin(asked);
-					claims = this.calls.call(StoreCall.CLAIM, asked, () -> this.store.claimAllInTransaction(all, false))
-						.stream()
-						.map(Optional::of)
-						.toList();
+				if (!this.requests.isEmpty()) {
+					List<ClaimRequest> all = List.copyOf(this.requests.values());
+					List<Optional<Claim>> claims = this.calls.call(StoreCall.CLAIM, asked,
+							() -> this.store.insertAll(all));
+					if (claims.stream().anyMatch(Optional::isEmpty)) {
+						this.transactions.rollback(transaction, null);
+						transaction = begin(asked);
+						claims = this.calls
+							.call(StoreCall.CLAIM, asked, () -> this.store.claimAllInTransaction(all, false))
+							.stream()
+							.map(Optional::of)
+							.toList();
+					}
+					int claim = 0;
+					for (int index : this.requests.keySet()) {
+						this.plan.item(index).setClaim(claims.get(claim++).orElseThrow());
+					}
 				}
-				for (int i = 0; i < claims.size(); i++) {
-					this.plan.item(unanswered.get(i)).setClaim(claims.get(i).orElseThrow());
+				if (!positioned.isEmpty()) {
+					marks().claim(positioned);
 				}
 			}
 			catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
 				this.transactions.rollback(transaction, ex);
 				transaction = begin(asked);
 				this.requests.forEach(this::claimOne);
+				if (!positioned.isEmpty()) {
+					marks().claimEach(positioned);
+				}
 			}
 			return transaction;
 		}
@@ -145,6 +169,15 @@ final class TransactionalBatch<T> {
 			this.transactions.rollback(transaction, ex);
 			throw ex;
 		}
+	}
+
+	private BatchMarks marks() {
+		Assert.state(this.marks != null, "The store has no marks of offsets. Identify each operation by a key");
+		return this.marks;
+	}
+
+	private boolean isPositioned(int index) {
+		return this.plan.item(index).isClaimed() && this.plan.item(index).operation().position() != null;
 	}
 
 	private TransactionStatus begin(Object subject) {
@@ -216,7 +249,7 @@ final class TransactionalBatch<T> {
 		Map<Integer, Completion> completions = new LinkedHashMap<>();
 		for (int i = 0; i < due.size(); i++) {
 			int index = due.get(i);
-			if (this.plan.item(index).isClaimed()) {
+			if (this.plan.item(index).isClaimed() && !isPositioned(index)) {
 				this.writtenAt = i;
 				completions.put(index, new Completion(request(index), this.run.writeOrFail(index, values.get(i))));
 			}
@@ -241,19 +274,25 @@ final class TransactionalBatch<T> {
 	// The handler requested a rollback of its
 	// writes and returned: the operations are done.
 	private void completeWithoutEffect(List<Integer> due, Map<Integer, Completion> completions) {
-		if (completions.isEmpty()) {
+		List<Integer> positioned = due.stream().filter(this::isPositioned).toList();
+		if (completions.isEmpty() && positioned.isEmpty()) {
 			return;
 		}
 		Object subject = this.run.subject(due);
 		TransactionStatus transaction = this.transactions.begin(subject, this.boundary.definition());
 		try {
-			List<ClaimRequest> claimed = completions.values().stream().map(Completion::claim).toList();
-			List<Claim> claims = this.calls.call(StoreCall.CLAIM, subject,
-					() -> this.store.claimAllInTransaction(claimed, false));
-			if (!claims.stream().allMatch(Claim.Acquired.class::isInstance)) {
-				throw Transactions.lost(false, subject, null);
+			if (!completions.isEmpty()) {
+				List<ClaimRequest> claimed = completions.values().stream().map(Completion::claim).toList();
+				List<Claim> claims = this.calls.call(StoreCall.CLAIM, subject,
+						() -> this.store.claimAllInTransaction(claimed, false));
+				if (!claims.stream().allMatch(Claim.Acquired.class::isInstance)) {
+					throw Transactions.lost(false, subject, null);
+				}
+				store(due, completions);
 			}
-			store(due, completions);
+			if (!positioned.isEmpty()) {
+				marks().completeWithoutEffect(positioned);
+			}
 		}
 		catch (RuntimeException | Error ex) {
 			this.transactions.rollback(transaction, ex);
@@ -323,7 +362,12 @@ final class TransactionalBatch<T> {
 		return position > 0;
 	}
 
-	private void noteFailures(List<Integer> failed, Throwable error, boolean inDoubt) {
+	private void noteFailures(List<Integer> claimed, Throwable error, boolean inDoubt) {
+		List<Integer> positioned = claimed.stream().filter(this::isPositioned).toList();
+		if (!positioned.isEmpty()) {
+			marks().requireNotRaised(positioned, error, inDoubt);
+		}
+		List<Integer> failed = claimed.stream().filter((index) -> !isPositioned(index)).toList();
 		if (failed.isEmpty()) {
 			return;
 		}

@@ -10,6 +10,7 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.springframework.util.Assert;
 
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
@@ -34,7 +35,8 @@ import dev.idempotency.template.IdempotentOperation.Handler;
  * transaction. If that fails too, the database is down, and the record is redelivered. If
  * the record is found completed, the commit had succeeded.</li>
  * </ol>
- * {@link TransactionalBatch} is the same protocol for a batch.
+ * {@link TransactionalBatch} is the same protocol for a batch, and {@link OffsetProtocol}
+ * is that for operations which are recognized by their offsets.
  */
 final class TransactionalProtocol implements AutoCloseable {
 
@@ -54,6 +56,8 @@ final class TransactionalProtocol implements AutoCloseable {
 
 	private final StoredResults results;
 
+	private final @Nullable OffsetProtocol offsets;
+
 	// Drops the failure notes that do not fit into its queue.
 	private final ThreadPoolExecutor failureNotes;
 
@@ -64,6 +68,9 @@ final class TransactionalProtocol implements AutoCloseable {
 		this.cache = cache;
 		this.transactions = transactions;
 		this.results = results;
+		this.offsets = store.offsetMarks()
+			.map((marks) -> new OffsetProtocol(marks, calls, transactions, new SkippedOffsets()))
+			.orElse(null);
 		this.failureNotes = Threads.pool(Threads.named("failure-notes"), 1, MAX_FAILURE_NOTES);
 		this.failureNotes.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
 	}
@@ -71,6 +78,10 @@ final class TransactionalProtocol implements AutoCloseable {
 	<T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
 			TransactionBoundary boundary) throws E {
 		IdempotentOperation operation = invocation.operation();
+		if (operation.position() != null) {
+			Assert.state(this.offsets != null, "The store has no marks of offsets. Identify each operation by a key");
+			return this.offsets.execute(invocation, operation.position(), boundary);
+		}
 		TransactionDefinition definition = boundary.definition();
 		ClaimRequest request = operation.newRequest();
 		this.calls.permit(operation);
@@ -249,11 +260,16 @@ final class TransactionalProtocol implements AutoCloseable {
 	}
 
 	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary) {
-		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary).execute(true);
+		batch(run, boundary).execute(true);
 	}
 
 	<T> void executeAllUnprotected(BatchRun<T> run, TransactionBoundary boundary) {
-		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary).execute(false);
+		batch(run, boundary).execute(false);
+	}
+
+	private <T> TransactionalBatch<T> batch(BatchRun<T> run, TransactionBoundary boundary) {
+		return new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary,
+				(this.offsets != null) ? this.offsets.batch(run) : null);
 	}
 
 	/**

@@ -82,6 +82,7 @@ final class EndpointApp implements AutoCloseable {
 			String[] parts = property.split("=");
 			app.with("management.endpoint.idempotency." + parts[0], parts[1]);
 			app.with("management.endpoint.idempotencyoutbox." + parts[0], parts[1]);
+			app.with("management.endpoint.idempotencyoffsets." + parts[0], parts[1]);
 		}
 		return new EndpointApp(app.run(), database);
 	}

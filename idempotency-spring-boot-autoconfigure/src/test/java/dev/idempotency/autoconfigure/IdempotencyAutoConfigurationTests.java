@@ -79,7 +79,7 @@ class IdempotencyAutoConfigurationTests {
 			.withUserConfiguration(Listener.class));
 		assertThat(analysis.getDescription())
 			.isEqualTo("'idempotency.key.on-missing' is 'default', which is valid for listeners only.");
-		assertThat(analysis.getAction()).contains("'record-coordinates', 'reject' or 'process'");
+		assertThat(analysis.getAction()).contains("'offset', 'record-coordinates', 'reject' or 'process'");
 	}
 
 	static FailureAnalysis failure(ApplicationContextRunner runner) {

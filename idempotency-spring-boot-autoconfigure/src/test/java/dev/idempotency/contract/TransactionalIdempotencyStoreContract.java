@@ -10,8 +10,8 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
  *
  * @since 0.1.0
  */
-public abstract class TransactionalIdempotencyStoreContract extends IdempotencyStoreContract
-		implements BatchTransactionContract, InsertContract, NotedFailureContract, TransactionClaimContract {
+public abstract class TransactionalIdempotencyStoreContract extends IdempotencyStoreContract implements
+		BatchTransactionContract, InsertContract, NotedFailureContract, OffsetContract, TransactionClaimContract {
 
 	@Override
 	public abstract TransactionalIdempotencyStore store();

@@ -79,6 +79,10 @@ final class BatchApp implements AutoCloseable {
 		return TestApp.target(this.context, type);
 	}
 
+	<T> T bean(Class<T> type) {
+		return this.context.getBean(type);
+	}
+
 	String name(String listener) {
 		return this.prefix + "-" + listener;
 	}

@@ -168,7 +168,7 @@ class KeyPolicyTests {
 
 		final Queue<String> expression = new ConcurrentLinkedQueue<>();
 
-		@Idempotent
+		@Idempotent(onMissingKey = MissingKeyPolicy.RECORD_COORDINATES)
 		@KafkaListener(id = "coordinates", topics = "${coordinates}", groupId = "${coordinates}")
 		void coordinates(String value) {
 			this.coordinates.add(value);

@@ -33,7 +33,7 @@ class KillTests {
 	@Tag("promise-7")
 	void paymentsAreChargedExactlyOnceWhenTheProcessIsKilled(Shape shape, Store store) throws Exception {
 		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
-			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
+			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random, shape.recognizesCopies());
 			Charges charges = killRepeatedly(processes, traffic, shape.speed() * PAYMENTS);
 			charges.assertNoneLost(traffic.payments());
 			charges.assertNoneDoubled(traffic.payments());
@@ -55,7 +55,8 @@ class KillTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "BATCH_TRANSACTIONAL, JDBC", "TRANSACTIONAL, MARIADB", "BATCH_TRANSACTIONAL, MARIADB" })
+	@CsvSource({ "BATCH_TRANSACTIONAL, JDBC", "TRANSACTIONAL, MARIADB", "BATCH_TRANSACTIONAL, MARIADB", "OFFSET, JDBC",
+			"BATCH_OFFSET, JDBC", "OFFSET, MARIADB" })
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
 	void paymentsOfOtherTransactionalShapesAreChargedExactlyOnceWhenTheProcessIsKilled(Shape shape, Store store)
 			throws Exception {

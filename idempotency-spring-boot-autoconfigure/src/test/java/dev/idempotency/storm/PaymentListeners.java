@@ -13,6 +13,7 @@ import org.springframework.beans.factory.annotation.Value;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.core.KafkaTemplate;
 
+import dev.idempotency.By;
 import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
@@ -71,6 +72,44 @@ final class PaymentListeners {
 		@KafkaListener(topics = "${topic}", groupId = "${topic}")
 		void pay(String payment) {
 			this.charges.join(Charge.of(payment, IdempotentExecution.current()));
+		}
+
+	}
+
+	/**
+	 * The listener of {@link Shape#OFFSET}.
+	 */
+	static class ByOffset {
+
+		private final ChargeLog charges;
+
+		ByOffset(ChargeLog charges) {
+			this.charges = charges;
+		}
+
+		@Idempotent(mode = Mode.TRANSACTIONAL, by = By.OFFSET)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}")
+		void pay(String payment) {
+			this.charges.join(Charge.of(payment, IdempotentExecution.current()));
+		}
+
+	}
+
+	/**
+	 * The listener of {@link Shape#BATCH_OFFSET}.
+	 */
+	static class BatchByOffset {
+
+		private final ChargeLog charges;
+
+		BatchByOffset(ChargeLog charges) {
+			this.charges = charges;
+		}
+
+		@Idempotent(mode = Mode.TRANSACTIONAL, by = By.OFFSET)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}", batch = "true")
+		void pay(List<ConsumerRecord<String, String>> payments) {
+			charge(payments, this.charges::join);
 		}
 
 	}

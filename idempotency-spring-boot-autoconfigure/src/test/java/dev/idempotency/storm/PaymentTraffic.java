@@ -30,6 +30,8 @@ final class PaymentTraffic {
 
 	private final Random random;
 
+	private final boolean copies;
+
 	private final Map<String, Long> payments = new LinkedHashMap<>();
 
 	private final Queue<String> later = new ArrayDeque<>();
@@ -39,6 +41,17 @@ final class PaymentTraffic {
 	private int records;
 
 	PaymentTraffic(String topic, Random random) {
+		this(topic, random, true);
+	}
+
+	/**
+	 * Create traffic.
+	 * @param topic the topic
+	 * @param random the source of randomness
+	 * @param copies whether some payments are sent twice
+	 */
+	PaymentTraffic(String topic, Random random, boolean copies) {
+		this.copies = copies;
 		this.topic = topic;
 		this.random = random;
 	}
@@ -86,7 +99,7 @@ final class PaymentTraffic {
 		String payment = id + " " + amount;
 		int partition = this.random.nextInt(PARTITIONS);
 		send(partition, payment);
-		int dice = this.random.nextInt(20);
+		int dice = this.copies ? this.random.nextInt(20) : Integer.MAX_VALUE;
 		if (dice < 3) {
 			send((partition + 1 + this.random.nextInt(PARTITIONS - 1)) % PARTITIONS, payment);
 		}

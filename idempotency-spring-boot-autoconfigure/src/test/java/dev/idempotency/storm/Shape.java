@@ -24,6 +24,35 @@ enum Shape {
 	TRANSACTIONAL(PaymentListeners.Transactional.class),
 
 	/**
+	 * Single records in transactional mode, recognized by their offsets.
+	 */
+	OFFSET(PaymentListeners.ByOffset.class) {
+
+		@Override
+		boolean recognizesCopies() {
+			return false;
+		}
+
+	},
+
+	/**
+	 * Batches in transactional mode, recognized by their offsets.
+	 */
+	BATCH_OFFSET(PaymentListeners.BatchByOffset.class) {
+
+		@Override
+		boolean recognizesCopies() {
+			return false;
+		}
+
+		@Override
+		int speed() {
+			return BATCH_SPEED;
+		}
+
+	},
+
+	/**
 	 * Batches in leased mode.
 	 */
 	BATCH(PaymentListeners.Batch.class) {
@@ -119,6 +148,11 @@ enum Shape {
 	// The number of payments that a consumer thread may have charged but not completed.
 	int openPerThread() {
 		return 1;
+	}
+
+	// Whether a payment that is sent twice is charged once.
+	boolean recognizesCopies() {
+		return true;
 	}
 
 	// The reason why a payment can be charged again.

@@ -57,6 +57,11 @@ public final class ListenerScope {
 
 	private volatile boolean retried;
 
+	// Whether offsets are compared, and whether the application requires that.
+	private volatile boolean comparesOffsets;
+
+	private boolean offsetsRequired;
+
 	private final Map<String, String> scopes = new ConcurrentHashMap<>();
 
 	private ListenerScope(@Nullable String explicit, @Nullable String group, String suffix,
@@ -215,6 +220,46 @@ public final class ListenerScope {
 	 */
 	public void markRetried() {
 		this.retried = true;
+	}
+
+	/**
+	 * Compare the offsets of the records that have no key.
+	 * @param required whether the application requires it
+	 */
+	public void compareOffsets(boolean required) {
+		this.comparesOffsets = true;
+		this.offsetsRequired = required;
+	}
+
+	/**
+	 * Stop comparing offsets, because another listener with the same scope or a retry
+	 * topic processes records of the scope in another order. Called before the containers
+	 * start.
+	 * @param where the name of the listener
+	 * @param reason the reason, as the end of a sentence
+	 * @throws IdempotencyConfigurationException if the application requires offsets
+	 */
+	public void requireKeys(String where, String reason) {
+		if (this.comparesOffsets && this.offsetsRequired) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " is to recognize its records by their offsets, but " + reason
+							+ ".",
+					"Identify the records by a key, or set 'onMissingKey' of @Idempotent to RECORD_COORDINATES and "
+							+ "remove 'by'.");
+		}
+		this.comparesOffsets = false;
+	}
+
+	boolean comparesOffsets() {
+		return this.comparesOffsets;
+	}
+
+	/**
+	 * Return the scope of the annotation.
+	 * @return the scope, {@code null} for the default scope
+	 */
+	public @Nullable String explicitName() {
+		return this.explicit;
 	}
 
 	/**

@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.expression.EvaluationException;
 
+import dev.idempotency.By;
 import dev.idempotency.IdempotencyFingerprintException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
@@ -48,6 +49,10 @@ public final class OperationResolver {
 
 	private final IdempotencyListener notifications;
 
+	private final By by;
+
+	private final @Nullable OffsetPositions positions;
+
 	private final RateLimitedWarnings warnings = new RateLimitedWarnings();
 
 	/**
@@ -61,6 +66,26 @@ public final class OperationResolver {
 	 */
 	public OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
 			@Nullable Serialization serialization, IdempotencyListener notifications) {
+		this(settings, expressions, scope, serialization, notifications, By.KEY, null);
+	}
+
+	/**
+	 * Create a resolver for a listener method whose records may have no key.
+	 * @param settings the settings of the method
+	 * @param expressions the expressions of the method
+	 * @param scope the scope of the records
+	 * @param serialization serializes the content of the fingerprint; required if the
+	 * expressions have a fingerprint
+	 * @param notifications notified of missing keys and of records that are rejected
+	 * @param by the way in which records are recognized
+	 * @param positions supplies positions, required by {@link By#OFFSET} and by
+	 * {@link MissingKeyPolicy#OFFSET}
+	 */
+	public OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
+			@Nullable Serialization serialization, IdempotencyListener notifications, By by,
+			@Nullable OffsetPositions positions) {
+		this.by = by;
+		this.positions = positions;
 		this.settings = settings;
 		this.expressions = expressions;
 		this.keys = new KeyResolver(expressions.key(), settings.keyHeaders());
@@ -152,6 +177,9 @@ public final class OperationResolver {
 		if (isExcluded(context, origin)) {
 			return new Resolution(origin, null, true);
 		}
+		if (this.by == By.OFFSET) {
+			return new Resolution(origin, positioned(record, origin), false);
+		}
 		String key;
 		byte[] fingerprint = null;
 		try {
@@ -165,8 +193,17 @@ public final class OperationResolver {
 		}
 		catch (UnusableKeyException ex) {
 			key = applyPolicy(ex, record, origin);
+			if (this.settings.onMissingKey() == MissingKeyPolicy.OFFSET && this.scope.comparesOffsets()) {
+				return new Resolution(origin, positioned(record, origin), false);
+			}
 		}
 		return new Resolution(origin, (key != null) ? operation(record, origin, key, fingerprint) : null, false);
+	}
+
+	private IdempotentOperation positioned(ConsumerRecord<?, ?> record, Origin origin) {
+		IdempotencyKey key = IdempotencyKey.of(this.scope.of(record), this.scope.coordinates(record));
+		return new IdempotentOperation(key, this.settings.listener(), origin, this.settings.mode(), null,
+				this.settings.lease(), this.settings.retention(), Objects.requireNonNull(this.positions).of(record));
 	}
 
 	private Origin origin(ConsumerRecord<?, ?> record) {
@@ -197,6 +234,9 @@ public final class OperationResolver {
 
 	private @Nullable String applyPolicy(UnusableKeyException problem, ConsumerRecord<?, ?> record, Origin origin) {
 		MissingKeyPolicy policy = this.settings.onMissingKey();
+		if (policy == MissingKeyPolicy.OFFSET && !this.scope.comparesOffsets()) {
+			policy = MissingKeyPolicy.RECORD_COORDINATES;
+		}
 		this.notifications.keyMissing(this.settings.listener(), policy);
 		String reason = String.valueOf(problem.getMessage());
 		String description = "The record has no usable idempotency key: " + reason + " (" + origin + "). ";
@@ -211,6 +251,14 @@ public final class OperationResolver {
 			case PROCESS -> {
 				this.warnings.warn(reason, description + "The record is processed without protection: neither a "
 						+ "redelivery nor a copy is recognized. " + action, problem.getCause());
+				return null;
+			}
+			case OFFSET -> {
+				this.warnings.warn(reason,
+						description + "Its offset is compared with that of the last processed record "
+								+ "of its partition: a redelivery is recognized, but a copy that is sent again is not. "
+								+ action + ", or set 'by' of @Idempotent to OFFSET if no record is sent twice",
+						problem.getCause());
 				return null;
 			}
 			default -> {

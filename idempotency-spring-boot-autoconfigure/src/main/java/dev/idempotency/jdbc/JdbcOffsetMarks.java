@@ -1,0 +1,195 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.UUID;
+import java.util.WeakHashMap;
+
+import javax.sql.DataSource;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.util.Assert;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.jdbc.JdbcExecutor.Work;
+import dev.idempotency.jdbc.RequiredTable.FoundColumn;
+import dev.idempotency.store.OffsetMark;
+import dev.idempotency.store.OffsetMarks;
+
+/**
+ * The marks of processed offsets, in a table beside that of the records.
+ */
+final class JdbcOffsetMarks implements OffsetMarks {
+
+	private final DataSource dataSource;
+
+	private final Dialect dialect;
+
+	private final JdbcExecutor executor;
+
+	private final JdbcClaims claims;
+
+	private final TableName table;
+
+	private final OffsetSql sql;
+
+	private final Duration timeout;
+
+	// The last mark of each transaction that the thread has not yet committed.
+	private final ThreadLocal<Map<Connection, Parameters>> written = ThreadLocal.withInitial(WeakHashMap::new);
+
+	JdbcOffsetMarks(DataSource dataSource, Dialect dialect, JdbcExecutor executor, JdbcClaims claims, TableName records,
+			Duration timeout) {
+		this.dataSource = dataSource;
+		this.dialect = dialect;
+		this.executor = executor;
+		this.claims = claims;
+		this.table = records;
+		this.sql = dialect.offsets(this.table, timeout.dividedBy(2));
+		this.timeout = timeout;
+	}
+
+	// The table is not required for a listener that does not need it, so that an update
+	// with a schema that is migrated by hand can begin without it.
+	@Override
+	public @Nullable String problem() {
+		String problem = DatabaseInspection.ask(this.dataSource, this::problem);
+		return problem.isEmpty() ? null : problem;
+	}
+
+	private String problem(Connection connection) throws SQLException {
+		List<RequiredTable> tables = List.of(RequiredTable.ofOffsets(this.table));
+		Catalog catalog = this.dialect.catalog();
+		Map<String, FoundColumn> columns = catalog.columns(connection, this.table, tables).get(tables.get(0).name());
+		if (columns == null) {
+			return "The table '" + this.table + OffsetSql.SUFFIX
+					+ "' does not exist. Set 'idempotency.jdbc.schema' to 'migrate', or " + "run the scripts in '"
+					+ String.join("' and '", catalog.migrations()) + "' yourself";
+		}
+		String problems = tables.get(0).problems(columns, catalog::nameOf);
+		if (!problems.isEmpty()) {
+			return "The table '" + this.table + OffsetSql.SUFFIX + "' cannot be used: " + problems;
+		}
+		try {
+			catalog.requirePrivileges(connection, this.table, tables, List.of());
+		}
+		catch (IdempotencyConfigurationException ex) {
+			return String.valueOf(ex.getMessage());
+		}
+		return "";
+	}
+
+	@Override
+	public long raise(OffsetMark mark, boolean joined) {
+		Work<Long> raise = (connection) -> raise(connection, mark);
+		return this.executor.inTransaction(this.timeout, joined
+				? (connection) -> this.claims.inSavepoint(connection, raise, (previous) -> previous < mark.offset())
+				: raise);
+	}
+
+	private long raise(Connection connection, OffsetMark mark) throws SQLException {
+		Parameters parameters = Parameters.of("id", mark.id())
+			.with("scope", mark.scope())
+			.with("topic", mark.topic())
+			.with("partition", mark.partition())
+			.with("incarnation", mark.topicId())
+			.with("offset", mark.offset());
+		long previous = this.sql.raise()
+			.first(connection, parameters, (row) -> row.getLong("previous"))
+			.orElseThrow(() -> new IllegalStateException("The database has not returned the previous mark"));
+		written(connection, mark);
+		return previous;
+	}
+
+	@Override
+	public List<Long> raiseAll(List<OffsetMark> marks) {
+		if (marks.size() == 1) {
+			return List.of(raise(marks.get(0), false));
+		}
+		return marks.isEmpty() ? List.of()
+				: this.executor.inTransaction(this.timeout, (connection) -> raiseAll(connection, marks));
+	}
+
+	private List<Long> raiseAll(Connection connection, List<OffsetMark> marks) throws SQLException {
+		List<UUID> ids = marks.stream().map(OffsetMark::id).toList();
+		Parameters parameters = Parameters.none()
+			.with("id", "uuid", ids.toArray())
+			.with("scope", "text", marks.stream().map(OffsetMark::scope).toArray())
+			.with("topic", "text", marks.stream().map(OffsetMark::topic).toArray())
+			.with("partition", "integer", marks.stream().map(OffsetMark::partition).toArray())
+			.with("incarnation", "uuid", marks.stream().map(OffsetMark::topicId).toArray())
+			.with("offset", "bigint", marks.stream().map(OffsetMark::offset).toArray());
+		Map<UUID, Long> previous = new HashMap<>();
+		this.sql.raiseAll()
+			.query(connection, parameters, (row) -> previous
+				.put(Objects.requireNonNull(this.sql.types().uuid(row, "id")), row.getLong("previous")));
+		Assert.state(previous.keySet().containsAll(ids), "The database has not returned all previous marks");
+		written(connection, marks.get(0));
+		return ids.stream().map(previous::get).toList();
+	}
+
+	private void written(Connection connection, OffsetMark mark) {
+		if (this.sql.written() != null) {
+			this.written.get().put(connection, Parameters.of("id", mark.id()).with("offset", mark.offset()));
+		}
+	}
+
+	/**
+	 * Whether the transaction still contains the mark that it has raised last. Some
+	 * databases roll back the whole transaction when a statement fails, and the next
+	 * statement then begins another one.
+	 * @param connection the connection of the transaction
+	 * @return whether the mark is raised
+	 * @throws SQLException if the database refuses the statement or is unavailable
+	 */
+	boolean isWritten(Connection connection) throws SQLException {
+		SqlStatement statement = this.sql.written();
+		Parameters last = (statement != null) ? this.written.get().remove(connection) : null;
+		return last == null || Objects.requireNonNull(statement).update(connection, last) > 0;
+	}
+
+	@Override
+	public OptionalLong find(OffsetMark mark) {
+		return this.executor
+			.autonomous(this.timeout,
+					(connection) -> this.sql.find()
+						.first(connection, Parameters.of("id", mark.id()), (row) -> row.getLong(1)))
+			.map(OptionalLong::of)
+			.orElse(OptionalLong.empty());
+	}
+
+	@Override
+	public List<StoredMark> list(int limit) {
+		ValueTypes types = this.sql.types();
+		return this.executor.autonomous(this.timeout,
+				(connection) -> this.sql.list()
+					.query(connection, Parameters.of("limit", limit), (row) -> new StoredMark(row.getString("scope"),
+							row.getString("topic"), Objects.requireNonNull(types.uuid(row, "topic_id")),
+							row.getInt("topic_partition"), row.getLong("last_offset"),
+							Objects.requireNonNull(types.time(row, row.findColumn("updated_at"))).toInstant())));
+	}
+
+	@Override
+	public boolean lower(String scope, String topic, int partition, long next) {
+		Assert.isTrue(next >= 0, "'next' must not be negative");
+		Parameters parameters = Parameters.of("scope", scope).with("topic", topic).with("partition", partition);
+		return this.executor.autonomous(this.timeout, (connection) -> {
+			int lowered = 0;
+			// On some databases, an update by other columns than the key would
+			// wait for the marks of other partitions.
+			for (UUID id : this.sql.ids()
+				.query(connection, parameters, (row) -> Objects.requireNonNull(this.sql.types().uuid(row, "id")))) {
+				lowered += (next == 0) ? this.sql.delete().update(connection, Parameters.of("id", id))
+						: this.sql.lower().update(connection, Parameters.of("id", id).with("offset", next - 1));
+			}
+			return lowered > 0;
+		});
+	}
+
+}

@@ -1,0 +1,101 @@
+package dev.idempotency.store;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.UUID;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.OperationInProgressException;
+
+/**
+ * The last processed offset of each partition, one row for each scope, partition and
+ * identity of a topic. The space does not grow with the number of records.
+ * <p>
+ * The methods that raise a mark use the connection that is bound to the current thread.
+ * Their changes take effect if and only if that transaction commits.
+ *
+ * @since 0.1.0
+ */
+public interface OffsetMarks {
+
+	/**
+	 * The answer for a partition that has no mark.
+	 */
+	long NONE = -1;
+
+	/**
+	 * The reason why no marks can be stored, determined at start-up.
+	 * @return the reason, as a sentence without a full stop; {@code null} if there is
+	 * none
+	 */
+	default @Nullable String problem() {
+		return null;
+	}
+
+	/**
+	 * Raise the mark of a partition to an offset in the current transaction, with one
+	 * statement. A mark that is already higher stays. The mark is locked in both cases,
+	 * so the call waits for a concurrent transaction that has raised the same mark, no
+	 * longer than the configured time.
+	 * @param mark the offset
+	 * @param joined whether the transaction must survive a failing statement
+	 * @return the previous mark, {@link #NONE} if there was none. The offset is that of a
+	 * processed record if it is not higher than the previous mark, and then the caller
+	 * must roll the transaction back
+	 * @throws OperationInProgressException if the concurrent transaction took longer
+	 */
+	long raise(OffsetMark mark, boolean joined);
+
+	/**
+	 * Raise the marks of several partitions in the current transaction, each as
+	 * {@link #raise} does, in one round trip if the store can.
+	 * @param marks the offsets, each partition at most once
+	 * @return the previous marks, in the order of the offsets
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * marks for too long; the caller must then roll the transaction back
+	 */
+	List<Long> raiseAll(List<OffsetMark> marks);
+
+	/**
+	 * Find a committed mark.
+	 * @param mark an offset of the partition
+	 * @return the mark, empty if there is none
+	 */
+	OptionalLong find(OffsetMark mark);
+
+	/**
+	 * List the marks for an operator, ordered by scope, topic and partition.
+	 * @param limit the largest number of marks
+	 * @return the marks
+	 */
+	List<StoredMark> list(int limit);
+
+	/**
+	 * Lower the marks of a partition for an operator, so that its records from an offset
+	 * on are processed again. Waits for a transaction that has raised a mark.
+	 * @param scope the scope
+	 * @param topic the topic, of any identity
+	 * @param partition the partition
+	 * @param next the offset of the first record to process again; with 0 the marks are
+	 * deleted
+	 * @return whether a mark was lowered
+	 */
+	boolean lower(String scope, String topic, int partition, long next);
+
+	/**
+	 * A mark in the store.
+	 *
+	 * @param scope the scope of the listener
+	 * @param topic the topic
+	 * @param topicId the identity of the topic
+	 * @param partition the partition
+	 * @param offset the offset of the last processed record
+	 * @param updatedAt the time at which it was raised or lowered last
+	 */
+	record StoredMark(String scope, String topic, UUID topicId, int partition, long offset, Instant updatedAt) {
+
+	}
+
+}

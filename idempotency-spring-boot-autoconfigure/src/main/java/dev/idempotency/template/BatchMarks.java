@@ -1,0 +1,156 @@
+package dev.idempotency.template;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.OffsetMark;
+import dev.idempotency.store.OffsetMarks;
+import dev.idempotency.template.BatchPlan.Item;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+
+/**
+ * The marks of the items of a batch that are recognized by their offsets: one statement
+ * raises the mark of each partition to the highest offset of the items that may run. The
+ * items of a partition that run are always its first ones, because the later ones are
+ * left out behind a blocked or a failed item, so that no mark passes an item that has not
+ * run.
+ */
+final class BatchMarks {
+
+	private static final Claim COMPLETED = new Claim.Completed(null);
+
+	private final OffsetMarks marks;
+
+	private final StoreCalls calls;
+
+	private final SkippedOffsets skipped;
+
+	private final BatchRun<?> run;
+
+	BatchMarks(OffsetMarks marks, StoreCalls calls, SkippedOffsets skipped, BatchRun<?> run) {
+		this.marks = marks;
+		this.calls = calls;
+		this.skipped = skipped;
+		this.run = run;
+	}
+
+	/**
+	 * Raise the marks in the current transaction, and set the claims of the items.
+	 * @param items the indexes of the items
+	 */
+	void claim(List<Integer> items) {
+		Collection<Partition> partitions = partitions(items);
+		List<OffsetMark> highest = partitions.stream().map(Partition::highest).toList();
+		List<Long> previous = this.calls.call(StoreCall.CLAIM, this.run.subject(items),
+				() -> this.marks.raiseAll(highest));
+		int index = 0;
+		for (Partition partition : partitions) {
+			answer(partition, previous.get(index++));
+		}
+	}
+
+	/**
+	 * Raise the marks one by one, because a concurrent transaction holds one of them.
+	 * Only the items of its partition are blocked.
+	 * @param items the indexes of the items
+	 */
+	void claimEach(List<Integer> items) {
+		for (Partition partition : partitions(items)) {
+			int first = partition.items().get(0);
+			if (this.run.plan().isLaneBlocked(first)) {
+				continue;
+			}
+			Item item = this.run.plan().item(first);
+			try {
+				answer(partition, this.calls.call(StoreCall.CLAIM, item.operation(),
+						() -> this.marks.raise(partition.highest(), true)));
+			}
+			catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
+				item.setClaimFailure(ex);
+			}
+		}
+	}
+
+	private void answer(Partition partition, long previous) {
+		boolean confirmed = false;
+		for (int index : partition.items()) {
+			Item item = this.run.plan().item(index);
+			OffsetPosition position = position(item);
+			boolean duplicate = position.offset() <= previous;
+			if (duplicate && !confirmed) {
+				position.identity().confirm();
+				this.skipped.report(position.mark(item.operation().key().scope()), previous);
+				confirmed = true;
+			}
+			item.setClaim(duplicate ? COMPLETED : OffsetProtocol.ACQUIRED);
+		}
+	}
+
+	/**
+	 * Raise the marks of items whose handler requested a rollback of its writes, in the
+	 * current transaction.
+	 * @param items the indexes of the items
+	 */
+	void completeWithoutEffect(List<Integer> items) {
+		List<OffsetMark> highest = partitions(items).stream().map(Partition::highest).toList();
+		this.calls.call(StoreCall.CLAIM, this.run.subject(items), () -> this.marks.raiseAll(highest));
+	}
+
+	/**
+	 * Make sure, after a failure, that the database is available and does not have the
+	 * marks.
+	 * @param items the indexes of the items
+	 * @param error the failure
+	 * @param inDoubt whether the outcome of the commit is unknown
+	 * @throws OperationBlockedException if the items must be redelivered
+	 */
+	void requireNotRaised(List<Integer> items, Throwable error, boolean inDoubt) {
+		partitions(items).forEach((partition) -> OffsetProtocol.requireNotRaised(this.marks, this.calls,
+				partition.highest(), this.run.subject(items), error, inDoubt));
+	}
+
+	private Collection<Partition> partitions(List<Integer> items) {
+		Map<Object, Partition> partitions = new LinkedHashMap<>();
+		for (int index : items) {
+			Item item = this.run.plan().item(index);
+			OffsetMark mark = position(item).mark(item.operation().key().scope());
+			partitions.merge(item.lane(), Partition.of(mark, index), Partition::and);
+		}
+		return partitions.values();
+	}
+
+	private static OffsetPosition position(Item item) {
+		return Objects.requireNonNull(item.operation().position());
+	}
+
+	/**
+	 * The items of one partition.
+	 *
+	 * @param highest the highest of their offsets
+	 * @param items their indexes
+	 */
+	private record Partition(OffsetMark highest, List<Integer> items) {
+
+		static Partition of(OffsetMark mark, int index) {
+			List<Integer> items = new ArrayList<>();
+			items.add(index);
+			return new Partition(mark, items);
+		}
+
+		Partition and(Partition later) {
+			this.items.addAll(later.items);
+			return new Partition((later.highest.offset() > this.highest.offset()) ? later.highest : this.highest,
+					this.items);
+		}
+
+	}
+
+}

@@ -1,0 +1,60 @@
+package dev.idempotency.template;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+import dev.idempotency.store.OffsetMark;
+
+/**
+ * Warns if records far below the mark of their partition are skipped. That is no ordinary
+ * redelivery: the offsets of the group were reset, perhaps in order to process the
+ * records again. At most one warning a minute for each partition.
+ */
+final class SkippedOffsets {
+
+	/**
+	 * The number of offsets that an ordinary redelivery does not exceed: twice the
+	 * default of {@code max.poll.records}.
+	 */
+	static final long ORDINARY = 1000;
+
+	private static final Log logger = LogFactory.getLog(SkippedOffsets.class);
+
+	private static final long INTERVAL = Duration.ofMinutes(1).toNanos();
+
+	private static final int MAX_PARTITIONS = 10_000;
+
+	private final Map<String, Long> warned = new ConcurrentHashMap<>();
+
+	/**
+	 * Report a skipped record.
+	 * @param mark its offset
+	 * @param previous the mark of the partition
+	 */
+	void report(OffsetMark mark, long previous) {
+		long below = previous - mark.offset();
+		if (below >= ORDINARY && isDue(mark.scope() + " " + mark.topic() + " " + mark.partition())) {
+			logger.warn("Records are skipped as duplicates, beginning with the " + mark + ": " + below
+					+ " offsets below the mark " + previous + " of the last processed record. That is more than a "
+					+ "redelivery after a failure. If the offsets of the consumer group were reset in order to process "
+					+ "these records again, stop the listener, lower the mark with POST "
+					+ "/actuator/idempotencyoffsets and the body {\"scope\":\"" + mark.scope() + "\",\"topic\":\""
+					+ mark.topic() + "\",\"partition\":" + mark.partition() + ",\"next\":" + mark.offset()
+					+ "}, and reset the offsets again. Otherwise do nothing");
+		}
+	}
+
+	private boolean isDue(String partition) {
+		if (this.warned.size() >= MAX_PARTITIONS) {
+			this.warned.clear();
+		}
+		Long now = System.nanoTime();
+		return now.equals(
+				this.warned.compute(partition, (name, last) -> (last == null || now - last >= INTERVAL) ? now : last));
+	}
+
+}

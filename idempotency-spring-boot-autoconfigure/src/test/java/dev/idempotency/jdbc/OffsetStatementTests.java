@@ -1,0 +1,187 @@
+package dev.idempotency.jdbc;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
+
+import javax.sql.DataSource;
+
+import net.ttddyy.dsproxy.support.ProxyDataSourceBuilder;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Mode;
+import dev.idempotency.store.OffsetMark;
+import dev.idempotency.store.OffsetMarks;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.OffsetPosition;
+import dev.idempotency.template.OffsetPosition.TopicIdentity;
+import dev.idempotency.template.ResultCodec;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestDatabase;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for the cost and the table of {@link JdbcOffsetMarks}.
+ */
+class OffsetStatementTests {
+
+	private static final AtomicInteger STATEMENTS = new AtomicInteger();
+
+	private static final TopicIdentity IDENTITY = new TopicIdentity() {
+
+		@Override
+		public UUID get() {
+			return new UUID(1, 2);
+		}
+
+		@Override
+		public void confirm() {
+		}
+
+	};
+
+	private static final AtomicLong OFFSETS = new AtomicLong();
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.create();
+
+	private static IdempotencyTemplate template;
+
+	private static TransactionTemplate transactions;
+
+	private static JdbcTemplate jdbc;
+
+	@BeforeAll
+	static void createDatabase() {
+		database.jdbc().execute("CREATE TABLE effect (value text)");
+		DataSource counted = ProxyDataSourceBuilder.create(database.pool())
+			.afterQuery((execution, queries) -> STATEMENTS.addAndGet(queries.size()))
+			.build();
+		JdbcTransactionManager manager = new JdbcTransactionManager(counted);
+		template = new IdempotencyTemplate(new JdbcIdempotencyStore(counted, TestDatabase.TABLE, TestDatabase.TIMEOUT),
+				new Settings(manager, false, List.of()));
+		transactions = new TransactionTemplate(manager);
+		jdbc = new JdbcTemplate(counted);
+	}
+
+	@Test
+	void recordCostsOneStatement() {
+		int unprotected = count(() -> transactions.executeWithoutResult((status) -> effect()));
+		assertThat(count(() -> run(operation(0, OFFSETS.incrementAndGet())))).isEqualTo(unprotected + 1);
+	}
+
+	@Test
+	void duplicateCostsOneStatement() {
+		IdempotentOperation operation = operation(0, OFFSETS.incrementAndGet());
+		run(operation);
+		assertThat(count(() -> run(operation))).isOne();
+	}
+
+	@Test
+	void batchOfSeveralPartitionsCostsOneStatement() {
+		int unprotected = count(() -> transactions.executeWithoutResult((status) -> effect()));
+		List<BatchItem> items = IntStream.range(0, 90)
+			.mapToObj((i) -> new BatchItem(operation(1 + i % 3, OFFSETS.incrementAndGet()), 1 + i % 3))
+			.toList();
+		assertThat(count(() -> runAll(items))).isEqualTo(unprotected + 1);
+		assertThat(count(() -> runAll(items))).as("duplicates").isOne();
+	}
+
+	@Test
+	void raisedMarksAreHeapOnlyUpdates() {
+		try (TestDatabase own = TestDatabase.create()) {
+			SingleConnectionDataSource session = new SingleConnectionDataSource(own.pool().getJdbcUrl(),
+					Servers.postgres().username(), Servers.postgres().password(), true);
+			OffsetMarks marks = new JdbcIdempotencyStore(session, TestDatabase.TABLE, TestDatabase.TIMEOUT)
+				.offsetMarks()
+				.orElseThrow();
+			TransactionTemplate inSession = new TransactionTemplate(new JdbcTransactionManager(session));
+			for (int i = 0; i < 500; i++) {
+				OffsetMark mark = new OffsetMark("scope", "topic", new UUID(1, 2), 0, i);
+				inSession.executeWithoutResult((status) -> marks.raise(mark, false));
+			}
+			new JdbcTemplate(session).execute("SELECT pg_stat_force_next_flush()");
+			Map<String, Object> updates = await().atMost(Duration.ofSeconds(5))
+				.until(() -> own.jdbc()
+					.queryForMap("SELECT n_tup_upd AS all_updates, n_tup_hot_upd AS hot_updates "
+							+ "FROM pg_stat_user_tables WHERE relname = 'idempotency_record_offset'"),
+						(row) -> (long) row.get("all_updates") >= 499);
+			session.destroy();
+			assertThat((long) updates.get("hot_updates")).isGreaterThanOrEqualTo(490);
+		}
+	}
+
+	@Test
+	void missingTableIsReported() {
+		try (TestDatabase own = TestDatabase.create()) {
+			own.jdbc().execute("DROP TABLE idempotency_record_offset");
+			assertThat(own.store().offsetMarks().orElseThrow().problem())
+				.contains("idempotency_record_offset' does not exist", "postgresql");
+		}
+	}
+
+	@Test
+	void usersOfTheRecordsMayUseTheNewTable() {
+		String user = Servers.unique("member");
+		try (TestDatabase own = TestDatabase.create()) {
+			own.jdbc().execute("DROP TABLE idempotency_record_offset");
+			own.jdbc().execute("DELETE FROM idempotency_record_schema_history WHERE version = '4'");
+			own.jdbc().execute("CREATE ROLE " + user);
+			own.jdbc().execute("GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency_record TO " + user);
+			JdbcSchemaMigration.migrate(own.pool(), TestDatabase.TABLE);
+			assertThat(own.jdbc()
+				.queryForObject("SELECT has_table_privilege(?, 'idempotency_record_offset', 'UPDATE')", Boolean.class,
+						user))
+				.isTrue();
+			own.jdbc().execute("DROP OWNED BY " + user + "; DROP ROLE " + user);
+		}
+	}
+
+	private static void effect() {
+		jdbc.update("INSERT INTO effect VALUES ('x')");
+	}
+
+	private static IdempotentOperation operation(int partition, long offset) {
+		return new IdempotentOperation(IdempotencyKey.of("scope", "topic-" + partition + "-" + offset), "payments",
+				"topic", Mode.TRANSACTIONAL, null, TestDatabase.LEASE, TestDatabase.RETENTION,
+				new OffsetPosition("topic", partition, offset, IDENTITY));
+	}
+
+	private static void run(IdempotentOperation operation) {
+		template.<Object, RuntimeException>execute(operation, ResultCodec.none(), () -> {
+			effect();
+			return null;
+		});
+	}
+
+	private static void runAll(List<BatchItem> items) {
+		template.executeAll(items, ResultCodec.<@Nullable Object>none(), (due) -> {
+			effect();
+			return null;
+		});
+	}
+
+	private static int count(Runnable action) {
+		int before = STATEMENTS.get();
+		action.run();
+		return STATEMENTS.get() - before;
+	}
+
+}
