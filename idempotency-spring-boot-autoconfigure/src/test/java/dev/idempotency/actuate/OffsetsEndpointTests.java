@@ -80,7 +80,7 @@ class OffsetsEndpointTests {
 	@Test
 	void markIsLoweredLoggedAndCounted() {
 		raise(41);
-		try (Logs logs = new Logs()) {
+		try (Logs logs = Logs.about(this.topic)) {
 			assertThat(writer.post("offsets", body(50)).statusCode()).as("the mark is lower").isEqualTo(404);
 			HttpResponse<String> lowered = writer.post("offsets", body(10));
 			assertThat(lowered.statusCode()).isEqualTo(200);

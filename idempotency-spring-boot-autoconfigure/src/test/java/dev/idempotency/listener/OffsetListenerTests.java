@@ -13,6 +13,7 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.Uuid;
 import org.assertj.core.groups.Tuple;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -257,9 +258,13 @@ class OffsetListenerTests {
 	private void createAgain(String listener) throws Exception {
 		String topic = this.app.name(listener);
 		try (Admin admin = Admin.create(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString()))) {
+			Uuid deleted = admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic).topicId();
 			admin.deleteTopics(List.of(topic)).all().get();
+			// The producer of the tests may have created it already.
+			admin.createTopics(List.of(new NewTopic(topic, 1, (short) 1)));
 			await().ignoreExceptions()
-				.until(() -> admin.createTopics(List.of(new NewTopic(topic, 1, (short) 1))).all().get() == null);
+				.until(() -> admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic).topicId(),
+						(created) -> !created.equals(deleted));
 		}
 	}
 
