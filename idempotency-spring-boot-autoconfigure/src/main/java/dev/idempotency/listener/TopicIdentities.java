@@ -34,8 +34,10 @@ final class TopicIdentities implements OffsetPositions {
 
 	private static final Log logger = LogFactory.getLog(TopicIdentities.class);
 
-	// A topic cannot be deleted, created again and read in less time.
-	private static final long CONFIRMED = Duration.ofSeconds(1).toNanos();
+	// The time for which other duplicates need no confirmation of their own. A topic is
+	// not
+	// deleted, created again and read in less time.
+	private static final long CONFIRMED = Duration.ofMillis(100).toNanos();
 
 	private static final Duration RETRY_AFTER = Duration.ofMillis(100);
 
@@ -75,7 +77,7 @@ final class TopicIdentities implements OffsetPositions {
 			for (TopicPartition partition : partitions) {
 				this.known.get()
 					.put(partition, topics.computeIfAbsent(partition.topic(),
-							(topic) -> new Known(this.ids.apply(topic), System.nanoTime())));
+							(topic) -> new Known(this.ids.apply(topic), null)));
 			}
 		}
 		catch (IdempotencyStoreRefusedException ex) {
@@ -103,7 +105,9 @@ final class TopicIdentities implements OffsetPositions {
 	}
 
 	private Known ask(TopicPartition partition) {
-		Known answer = new Known(this.ids.apply(partition.topic()), System.nanoTime());
+		// The time before the question, because the answer may be that old.
+		long now = System.nanoTime();
+		Known answer = new Known(this.ids.apply(partition.topic()), now);
 		this.needed = true;
 		this.known.get().put(partition, answer);
 		return answer;
@@ -113,9 +117,15 @@ final class TopicIdentities implements OffsetPositions {
 	 * A known identity.
 	 *
 	 * @param id the id of the topic
-	 * @param since the time at which it was determined
+	 * @param confirmed the time at which the broker was asked for it when a record was
+	 * found to be a duplicate, {@code null} if it has not been asked since the partition
+	 * was assigned
 	 */
-	private record Known(UUID id, long since) {
+	private record Known(UUID id, @Nullable Long confirmed) {
+
+		boolean isConfirmed() {
+			return this.confirmed != null && System.nanoTime() - this.confirmed < CONFIRMED;
+		}
 
 	}
 
@@ -147,7 +157,7 @@ final class TopicIdentities implements OffsetPositions {
 		public void confirm() {
 			UUID id = get();
 			Known current = TopicIdentities.this.known.get().get(this.partition);
-			if (current == null || System.nanoTime() - current.since() > CONFIRMED) {
+			if (current == null || !current.isConfirmed()) {
 				current = ask(this.partition);
 			}
 			if (!current.id().equals(id)) {

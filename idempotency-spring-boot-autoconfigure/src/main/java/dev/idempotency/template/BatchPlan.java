@@ -179,6 +179,19 @@ final class BatchPlan<T> {
 		return indexes((item) -> item.isClaimed() && !item.isDue());
 	}
 
+	/**
+	 * Return whether an item and all items before it in its lane are done.
+	 * @param index the index of the item
+	 * @return whether none of them has to be redelivered
+	 */
+	boolean isDoneInLane(int index) {
+		Object lane = item(index).lane();
+		return this.items.subList(0, index + 1)
+			.stream()
+			.filter((earlier) -> earlier.lane().equals(lane))
+			.allMatch((earlier) -> earlier.isCopy() || this.results.get(earlier.index()) != null);
+	}
+
 	void done(int index, @Nullable T result) {
 		this.results.set(index, new IdempotentResult<>(result, false));
 	}

@@ -87,7 +87,8 @@ final class OffsetProtocol {
 		boolean withoutEffect;
 		try {
 			result = invocation.run(new ClaimedExecution(operation.key(), ACQUIRED));
-			withoutEffect = Transactions.isRollbackOnly(transaction, boundary);
+			withoutEffect = Transactions.isRollbackOnly(transaction, boundary)
+					|| (result instanceof Refusal && transaction.isNewTransaction());
 			if (!withoutEffect) {
 				this.transactions.commit(transaction);
 			}
@@ -101,7 +102,8 @@ final class OffsetProtocol {
 			throw ex;
 		}
 		if (withoutEffect) {
-			// The handler requested a rollback of its writes and returned.
+			// The handler requested a rollback of its writes and returned, or it refused
+			// the operation.
 			this.transactions.rollback(transaction, null);
 			TransactionStatus second = this.transactions.begin(operation, boundary.definition());
 			raise(operation, mark, second);

@@ -63,6 +63,9 @@ final class TransactionalBatch<T> {
 	// The requests of the current transaction, by the index of their item.
 	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
 
+	// The refused items that are recognized by their offsets.
+	private final List<Integer> refusedPositions = new ArrayList<>();
+
 	// The position of the item whose result was written last, among those that are due.
 	private int writtenAt = -1;
 
@@ -88,6 +91,21 @@ final class TransactionalBatch<T> {
 		while (again) {
 			this.plan.decide();
 			again = !this.plan.due().isEmpty() && executeOnce(isProtected);
+		}
+		completeRefusedPositions();
+	}
+
+	// The mark must not pass the items before a refused one, which run after it.
+	private void completeRefusedPositions() {
+		List<Integer> completed = this.refusedPositions.stream().filter(this.plan::isDoneInLane).toList();
+		if (completed.isEmpty()) {
+			return;
+		}
+		try {
+			completeWithoutEffect(completed, Map.of());
+		}
+		catch (OperationBlockedException ex) {
+			this.plan.undone(completed, ex);
 		}
 	}
 
@@ -274,7 +292,9 @@ final class TransactionalBatch<T> {
 	// The handler requested a rollback of its
 	// writes and returned: the operations are done.
 	private void completeWithoutEffect(List<Integer> due, Map<Integer, Completion> completions) {
-		List<Integer> positioned = due.stream().filter(this::isPositioned).toList();
+		List<Integer> positioned = due.stream()
+			.filter((index) -> isPositioned(index) || this.refusedPositions.contains(index))
+			.toList();
 		if (completions.isEmpty() && positioned.isEmpty()) {
 			return;
 		}
@@ -310,6 +330,13 @@ final class TransactionalBatch<T> {
 
 	// The items before it run once more, because their writes were rolled back with its.
 	private boolean refused(List<Integer> due, int index, T refusal) {
+		if (isPositioned(index)) {
+			this.plan.unclaim();
+			this.plan.item(index).setClaim(new Claim.Completed(this.run.writeOrFail(index, refusal)));
+			this.run.markRefused(index);
+			this.refusedPositions.add(index);
+			return true;
+		}
 		Completion completion;
 		try {
 			completion = new Completion(request(index), this.run.writeOrFail(index, refusal));

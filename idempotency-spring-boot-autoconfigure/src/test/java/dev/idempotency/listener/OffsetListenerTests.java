@@ -34,6 +34,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.By;
 import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
+import dev.idempotency.OperationRefusedException;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.store.OffsetMarks.StoredMark;
@@ -185,7 +186,9 @@ class OffsetListenerTests {
 		createAgain("running");
 		this.app.sendMore("running", "- -");
 		await().atMost(Duration.ofSeconds(40))
-			.untilAsserted(() -> assertThat(this.listeners.running).containsExactly("0", "1", "2", "0", "1"));
+			.untilAsserted(() -> assertThat(this.listeners.running)
+				.as(() -> "outcomes " + outcomes("running") + ", lag " + this.app.lag("running"))
+				.containsExactly("0", "1", "2", "0", "1"));
 		assertThat(marks("running")).extracting(StoredMark::offset).containsExactlyInAnyOrder(2L, 1L);
 	}
 
@@ -238,6 +241,30 @@ class OffsetListenerTests {
 		assertThat(this.listeners.manual).containsExactly("0", "1", "1", "2");
 		redeliver("manual");
 		assertThat(this.listeners.manual).hasSize(4);
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-3")
+	void refusedRecordsOfABatchAreDoneAndRolledBack() {
+		this.app.send("refusing", "- - - - -", "- -");
+		process("refusing");
+		assertThat(effects("refusing")).containsExactlyInAnyOrder("0", "2", "3", "1/0");
+		assertThat(marks("refusing")).extracting(StoredMark::offset).containsExactly(4L, 1L);
+		redeliver("refusing");
+		assertThat(effects("refusing")).hasSize(4);
+		assertThat(outcomes("refusing")).filteredOn((outcome) -> outcome == Outcome.OPERATION_REFUSED).hasSize(3);
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-3")
+	void refusedRecordIsDoneAndRolledBack() {
+		this.app.send("refusingone", "- - -");
+		process("refusingone");
+		redeliver("refusingone");
+		assertThat(effects("refusingone")).containsExactlyInAnyOrder("0", "2");
+		assertThat(marks("refusingone")).extracting(StoredMark::offset).containsExactly(2L);
 	}
 
 	private static Tuple tuple(Object... values) {
@@ -372,6 +399,27 @@ class OffsetListenerTests {
 		@KafkaListener(id = "${prefix}-mixed", topics = "${prefix}-mixed", batch = "true")
 		void mixed(List<ConsumerRecord<String, String>> records) {
 			records.forEach((record) -> insert("mixed", record));
+		}
+
+		@Idempotent(by = By.OFFSET, scope = "${prefix}-refusing")
+		@KafkaListener(id = "${prefix}-refusing", topics = "${prefix}-refusing", batch = "true")
+		void refusing(List<ConsumerRecord<String, String>> records) {
+			for (int i = 0; i < records.size(); i++) {
+				ConsumerRecord<String, String> record = records.get(i);
+				insert("refusing", record);
+				if (record.offset() == 4 || record.offset() == 1) {
+					throw new BatchListenerFailedException("refused", new OperationRefusedException("closed"), i);
+				}
+			}
+		}
+
+		@Idempotent(by = By.OFFSET, scope = "${prefix}-refusingone")
+		@KafkaListener(id = "${prefix}-refusingone", topics = "${prefix}-refusingone")
+		void refusingone(ConsumerRecord<String, String> record) {
+			insert("refusingone", record);
+			if (record.offset() == 1) {
+				throw new OperationRefusedException("closed");
+			}
 		}
 
 		@Idempotent(by = By.OFFSET, scope = "${prefix}-zombie")
