@@ -34,9 +34,8 @@ final class TopicIdentities implements OffsetPositions {
 
 	private static final Log logger = LogFactory.getLog(TopicIdentities.class);
 
-	// The time for which other duplicates need no confirmation of their own. A topic is
-	// not
-	// deleted, created again and read in less time.
+	// The time for which other duplicates need no confirmation of their own. A
+	// topic is not deleted, created again and read in less time.
 	private static final long CONFIRMED = Duration.ofMillis(100).toNanos();
 
 	private static final Duration RETRY_AFTER = Duration.ofMillis(100);
