@@ -96,7 +96,8 @@ final class DynamoDbRecords implements IdempotencyRecords {
 
 	@Override
 	public Optional<byte[]> result(IdempotencyKey key) {
-		return Optional.ofNullable(this.calls.get(key, this.calls.deadline())).map(RecordItem::result);
+		RecordItem item = this.calls.get(key, this.calls.deadline());
+		return Optional.ofNullable((item != null) ? item.result() : null);
 	}
 
 	@Override

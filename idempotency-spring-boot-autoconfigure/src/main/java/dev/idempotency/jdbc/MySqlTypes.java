@@ -111,10 +111,10 @@ final class MySqlTypes implements ValueTypes {
 
 	private static String rows(Map<String, @Nullable Object[]> arrays) {
 		int size = arrays.values().stream().mapToInt((elements) -> elements.length).max().orElse(0);
-		Object[] ids = arrays.get(ID);
+		@Nullable Object @Nullable [] ids = arrays.get(ID);
 		List<Integer> order = IntStream.range(0, size)
 			.boxed()
-			.sorted((one, other) -> (ids != null) ? compare((UUID) ids[one], (UUID) ids[other]) : one - other)
+			.sorted((one, other) -> (ids != null) ? compare(ids[one], ids[other]) : one - other)
 			.toList();
 		StringBuilder json = new StringBuilder("[");
 		for (int row : order) {
@@ -153,7 +153,9 @@ final class MySqlTypes implements ValueTypes {
 	}
 
 	// As the database compares the bytes. UUID compares signed numbers.
-	private static int compare(UUID one, UUID other) {
+	private static int compare(@Nullable Object oneId, @Nullable Object otherId) {
+		UUID one = (UUID) Objects.requireNonNull(oneId);
+		UUID other = (UUID) Objects.requireNonNull(otherId);
 		int high = Long.compareUnsigned(one.getMostSignificantBits(), other.getMostSignificantBits());
 		return (high != 0) ? high
 				: Long.compareUnsigned(one.getLeastSignificantBits(), other.getLeastSignificantBits());

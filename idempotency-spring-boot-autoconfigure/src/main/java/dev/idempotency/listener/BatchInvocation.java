@@ -23,6 +23,7 @@ import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
 
+import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationNotAcknowledgedException;
 import dev.idempotency.OperationRefusedException;
 import dev.idempotency.OperationRejectedException;
@@ -54,7 +55,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	private final boolean deferring;
 
-	private final FinalFailures finalFailures;
+	private final ListenerSettings settings;
 
 	private List<Integer> due = List.of();
 
@@ -72,16 +73,16 @@ final class BatchInvocation implements BatchHandler<Object> {
 	 * @param check fails a method that returns without acknowledging its records,
 	 * {@code null} if it may do so
 	 * @param deferring whether the completion of a record waits for its acknowledgment
-	 * @param finalFailures the exceptions that refuse an operation
+	 * @param settings the settings of the method
 	 */
 	BatchInvocation(MethodInvocation invocation, Delivery delivery, List<BatchItem> items,
-			@Nullable AcknowledgmentCheck check, boolean deferring, FinalFailures finalFailures) {
+			@Nullable AcknowledgmentCheck check, boolean deferring, ListenerSettings settings) {
 		this.invocation = invocation;
 		this.delivery = delivery;
 		this.items = items;
 		this.check = check;
 		this.deferring = deferring;
-		this.finalFailures = finalFailures;
+		this.settings = settings;
 	}
 
 	/**
@@ -192,7 +193,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 	public @Nullable OperationRefusedException refusedBy(Throwable error) {
 		BatchListenerFailedException failed = this.delivery.hasAcknowledgment() ? null
 				: BlockedRecordHandling.namedFailure(error);
-		return (failed != null) ? this.finalFailures.refusal(failed.getCause()) : null;
+		return (failed != null) ? this.settings.finalFailures().refusal(failed.getCause()) : null;
 	}
 
 	private int position(ConsumerRecord<?, ?> record) {
@@ -276,8 +277,13 @@ final class BatchInvocation implements BatchHandler<Object> {
 				.warn("A batch failed while other records of it are blocked. Its unprocessed records are redelivered: "
 						+ partial.getMessage(), failure);
 		}
-		this.delivery.block(partial);
+		this.delivery.block(partial, result.blocked(), this::key, this.settings);
 		return partial;
+	}
+
+	private @Nullable IdempotencyKey key(int index) {
+		IdempotentOperation operation = this.items.get(index).operation();
+		return (operation != null) ? operation.key() : null;
 	}
 
 	private boolean isCommittable(BatchResult<Object> result) {

@@ -2,18 +2,23 @@ package dev.idempotency.listener;
 
 import java.lang.reflect.Method;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.SortedMap;
+import java.util.function.IntFunction;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.ListenerExecutionFailedException;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.OperationBlockedException;
 import dev.idempotency.listener.AsyncRetries.AsyncDelivery;
 import dev.idempotency.listener.ContainerAcknowledgments.UnacknowledgedRecord;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
@@ -173,6 +178,42 @@ final class Delivery {
 	 */
 	void block(RuntimeException reason) {
 		this.blocked = reason;
+	}
+
+	/**
+	 * Block the delivery of a single record.
+	 * @param reason the reason
+	 * @param operation the key of its operation, {@code null} if it has none
+	 * @param settings the settings of its listener
+	 */
+	void block(OperationBlockedException reason, @Nullable IdempotencyKey operation, ListenerSettings settings) {
+		block(reason);
+		this.listeners.blockedRecords().blocked(record(), operation, reason, settings);
+	}
+
+	/**
+	 * Block the delivery of a batch.
+	 * @param reason the reason
+	 * @param reasons the reasons of the blocked records by their index
+	 * @param keys returns the key of a record, {@code null} if it has none
+	 * @param settings the settings of its listener
+	 */
+	void block(RuntimeException reason, SortedMap<Integer, OperationBlockedException> reasons,
+			IntFunction<@Nullable IdempotencyKey> keys, ListenerSettings settings) {
+		block(reason);
+		Map<TopicPartition, Map.Entry<Integer, OperationBlockedException>> first = new HashMap<>();
+		reasons.entrySet()
+			.forEach((blocked) -> first.putIfAbsent(partition(this.records.get(blocked.getKey())), blocked));
+		this.listeners.blockedRecords()
+			.passed(this.records.stream().filter((record) -> !first.containsKey(partition(record))).toList());
+		first.values()
+			.forEach((blocked) -> this.listeners.blockedRecords()
+				.blocked(this.records.get(blocked.getKey()), keys.apply(blocked.getKey()), blocked.getValue(),
+						settings));
+	}
+
+	private static TopicPartition partition(ConsumerRecord<?, ?> record) {
+		return new TopicPartition(record.topic(), record.partition());
 	}
 
 	// A retry around the method calls it again in the same delivery.

@@ -83,6 +83,9 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		}
 		finally {
 			Delivery.unbind(delivery, previous);
+			if (delivery.blocked() == null) {
+				this.listeners.blockedRecords().passed(records);
+			}
 			if (lookAhead != null) {
 				lookAhead.end();
 			}
@@ -107,6 +110,7 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		if (partitions != null) {
 			this.listeners.asyncRetries().revoked(partitions);
 			this.listeners.identities().revoked(partitions);
+			this.listeners.blockedRecords().revoked(partitions);
 		}
 		super.onPartitionsRevoked(partitions);
 	}
@@ -123,6 +127,7 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		LookAhead.close();
 		this.listeners.identities().close();
 		this.listeners.asyncRetries().unregister();
+		this.listeners.blockedRecords().closed();
 		super.unregisterSeekCallback();
 	}
 

@@ -4,6 +4,7 @@ import java.time.Duration;
 
 import dev.idempotency.Mode;
 import dev.idempotency.listener.key.OperationResolver;
+import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.TransactionBoundary;
@@ -22,10 +23,11 @@ import dev.idempotency.template.TransactionBoundary;
  * @param template executes the operations
  * @param storeTimeout the timeout of a call of the store
  * @param finalFailures the exceptions that refuse an operation
+ * @param listener is notified of blocked records
  */
 record ListenerSettings(String name, Mode mode, TransactionBoundary boundary, Duration lease, Duration retention,
 		OperationResolver operations, ResultCodec<Object> codec, IdempotencyTemplate template, Duration storeTimeout,
-		FinalFailures finalFailures) {
+		FinalFailures finalFailures, IdempotencyListener listener) {
 
 	/**
 	 * The codec for methods that return nothing.

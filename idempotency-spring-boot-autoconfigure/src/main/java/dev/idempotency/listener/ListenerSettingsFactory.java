@@ -107,7 +107,7 @@ public final class ListenerSettingsFactory {
 				expressions, scope, this.serialization, this.listener, annotation.by(), offsets.positions());
 		return new ListenerSettings(name, mode, boundary(transaction, shape, mode), lease.value(), retention.value(),
 				operations, codec(result, name), store.template(), store.timeout(),
-				FinalFailures.of(annotation.finalFor(), name));
+				FinalFailures.of(annotation.finalFor(), name), this.listener);
 	}
 
 	static String where(Method method, Class<?> targetClass) {

@@ -69,7 +69,7 @@ record ProtectedBatchListener(ListenerSettings settings, @Nullable Acknowledgmen
 		try {
 			// The error handler commits the offsets of the records before a rejected one.
 			BatchInvocation batch = new BatchInvocation(invocation, delivery, items, this.check,
-					this.deferring && rejection == null, this.settings.finalFailures());
+					this.deferring && rejection == null, this.settings);
 			long start = System.nanoTime();
 			BatchResult<Object> result = this.settings.template()
 				.executeAll(items, this.settings.mode(), this.settings.codec(), this.settings.boundary(), batch);

@@ -30,6 +30,8 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 
 	private final AsyncRetries asyncRetries = new AsyncRetries();
 
+	private final BlockedRecords blockedRecords = new BlockedRecords();
+
 	private final Collection<ListenerScope> scopes;
 
 	private final Map<Method, Optional<ProtectedListener>> resolved = new ConcurrentHashMap<>();
@@ -53,6 +55,10 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 
 	AsyncRetries asyncRetries() {
 		return this.asyncRetries;
+	}
+
+	BlockedRecords blockedRecords() {
+		return this.blockedRecords;
 	}
 
 	// The error handler may publish the record to a retry topic. Its copy is then

@@ -100,7 +100,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 				// acknowledgment of the original.
 				return null;
 			}
-			delivery.block(ex);
+			delivery.block(ex, operation.key(), this.settings);
 			throw ex;
 		}
 		finally {
@@ -155,7 +155,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 		}
 		catch (OperationBlockedException ex) {
 			delivery.end();
-			delivery.block(ex);
+			delivery.block(ex, operation.key(), this.settings);
 			return kind.redeliver(ex);
 		}
 		catch (Throwable ex) {
@@ -242,7 +242,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 			return null;
 		}
 		catch (OperationBlockedException ex) {
-			delivery.block(ex);
+			delivery.block(ex, null, this.settings);
 			throw ex;
 		}
 		finally {

@@ -1,9 +1,11 @@
 package dev.idempotency.micrometer;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -31,6 +33,9 @@ import dev.idempotency.template.StoreCircuit;
  * (see {@link dev.idempotency.template.IdempotencyListener.Outcome})</li>
  * <li>{@code idempotency.store}, timer: {@code store}, {@code operation}, {@code outcome}
  * ({@code ok}, {@code refused}, {@code unavailable})</li>
+ * <li>{@code idempotency.blocked.age}, gauge, seconds since the record of the listener
+ * that has been blocked for the longest time in this instance was blocked, 0 if there is
+ * none: {@code listener}</li>
  * <li>{@code idempotency.circuit.open}, gauge, 1 while the circuit breaker is open or
  * half open: {@code store}</li>
  * <li>{@code idempotency.redis.eviction}, gauge, 1 while a server may evict records
@@ -65,6 +70,8 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 
 	private final Map<String, AtomicLong> backlogs = new ConcurrentHashMap<>();
 
+	private final Map<String, Set<BlockedRecord>> blocked = new ConcurrentHashMap<>();
+
 	public MicrometerIdempotencyListener(MeterRegistry registry) {
 		this.registry = registry;
 	}
@@ -79,6 +86,34 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 	@Override
 	public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
 		this.called.computeIfAbsent(new Called(store, call, outcome), this::timer).record(duration);
+	}
+
+	@Override
+	public void blocked(BlockedRecord record) {
+		this.blocked.computeIfAbsent(record.listener(), this::blockedAge).add(record);
+	}
+
+	@Override
+	public void unblocked(BlockedRecord record) {
+		this.blocked.computeIfAbsent(record.listener(), this::blockedAge).remove(record);
+	}
+
+	private Set<BlockedRecord> blockedAge(String listener) {
+		Set<BlockedRecord> records = ConcurrentHashMap.newKeySet();
+		TimeGauge
+			.builder("idempotency.blocked.age", records, TimeUnit.MILLISECONDS, MicrometerIdempotencyListener::oldest)
+			.description("Time since the record that is blocked for the longest time was blocked")
+			.tag("listener", listener)
+			.register(this.registry);
+		return records;
+	}
+
+	private static long oldest(Set<BlockedRecord> records) {
+		Instant now = Instant.now();
+		return records.stream()
+			.mapToLong((record) -> Math.max(0, Duration.between(record.since(), now).toMillis()))
+			.max()
+			.orElse(0);
 	}
 
 	@Override

@@ -1,6 +1,7 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 
@@ -138,6 +139,34 @@ public interface IdempotencyListener {
 	 * retention ends
 	 */
 	default void evictionChecked(String store, boolean possible) {
+	}
+
+	/**
+	 * Called when a record is blocked: it waits, and so does its partition.
+	 * @param record the record
+	 */
+	default void blocked(BlockedRecord record) {
+	}
+
+	/**
+	 * Called when a record is no longer blocked in this process: it is processed, another
+	 * record is delivered in its place, or its partition is assigned to another consumer.
+	 * @param record the record
+	 */
+	default void unblocked(BlockedRecord record) {
+	}
+
+	/**
+	 * A record that is blocked.
+	 *
+	 * @param listener the name of the listener, from a bounded set
+	 * @param topic the topic
+	 * @param partition the partition
+	 * @param offset the offset
+	 * @param since the time since which it is blocked in this process
+	 */
+	record BlockedRecord(String listener, String topic, int partition, long offset, Instant since) {
+
 	}
 
 	/**

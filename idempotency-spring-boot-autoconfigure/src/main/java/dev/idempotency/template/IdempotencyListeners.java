@@ -46,6 +46,16 @@ final class IdempotencyListeners implements IdempotencyListener {
 	}
 
 	@Override
+	public void blocked(BlockedRecord record) {
+		callEach((listener) -> listener.blocked(record));
+	}
+
+	@Override
+	public void unblocked(BlockedRecord record) {
+		callEach((listener) -> listener.unblocked(record));
+	}
+
+	@Override
 	public void circuitChanged(String store, StoreCircuit.State state) {
 		callEach((listener) -> listener.circuitChanged(store, state));
 	}

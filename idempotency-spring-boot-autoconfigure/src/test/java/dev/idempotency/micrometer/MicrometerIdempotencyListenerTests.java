@@ -1,12 +1,14 @@
 package dev.idempotency.micrometer;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
+import io.micrometer.core.instrument.TimeGauge;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.junit.jupiter.api.Test;
@@ -17,6 +19,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.template.IdempotencyListener.BlockedRecord;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
@@ -52,6 +55,17 @@ class MicrometerIdempotencyListenerTests {
 			.timer();
 		assertThat(timer.count()).isOne();
 		assertThat(timer.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(5);
+	}
+
+	@Test
+	void ageIsThatOfTheRecordThatIsBlockedForTheLongestTime() {
+		BlockedRecord older = new BlockedRecord("payments", "topic", 0, 7, Instant.now().minusSeconds(60));
+		this.listener.blocked(older);
+		this.listener.blocked(new BlockedRecord("payments", "topic", 1, 7, Instant.now().minusSeconds(5)));
+		TimeGauge age = this.registry.get("idempotency.blocked.age").tag("listener", "payments").timeGauge();
+		assertThat(age.value(TimeUnit.SECONDS)).isBetween(60.0, 300.0);
+		this.listener.unblocked(older);
+		assertThat(age.value(TimeUnit.SECONDS)).isBetween(5.0, 50.0);
 	}
 
 	@Test

@@ -1,6 +1,7 @@
 package dev.idempotency.micrometer;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -22,6 +23,7 @@ import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.outbox.Outbox;
 import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.template.IdempotencyListener.BlockedRecord;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Intervention;
 import dev.idempotency.template.IdempotencyListener.Outcome;
@@ -66,6 +68,7 @@ record PublishedMeters(Map<String, List<Sample>> samples) {
 		for (MissingKeyPolicy policy : MissingKeyPolicy.values()) {
 			listener.keyMissing("payments", policy);
 		}
+		listener.blocked(new BlockedRecord("payments", "topic", 0, 7, Instant.now()));
 		listener.circuitChanged("jdbc", StoreCircuit.State.OPEN);
 		listener.evictionChecked("redis", true);
 		listener.completionFailed("payments", IdempotencyKey.of("scope", "key"));
