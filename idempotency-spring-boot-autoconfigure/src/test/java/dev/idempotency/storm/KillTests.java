@@ -72,9 +72,43 @@ class KillTests {
 		paymentsAreNotLostAndOnlyOpenOnesAreRepeatedWhenTheProcessIsKilled(shape, store);
 	}
 
+	@ParameterizedTest
+	@CsvSource({ "ASYNC_FAILING, JDBC", "ASYNC_FAILING, REDIS" })
+	@Tag("promise-1")
+	@Tag("promise-6")
+	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
+	void asynchronousPaymentsWithFailuresAreDrainedDespiteTenKills(Shape shape, Store store) throws Exception {
+		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
+			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
+			Charges charges = killRepeatedly(processes, traffic, 300, 10);
+			charges.assertNoneLost(traffic.payments());
+			processes.assertRepeatedOnlyByKilledProcesses(charges);
+		}
+	}
+
+	@ParameterizedTest
+	@CsvSource("ASYNC_FAILING, JDBC")
+	@Tag("promise-1")
+	@Tag("promise-3")
+	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
+	void asynchronousPaymentsWithFailuresAreChargedOnceWithoutKills(Shape shape, Store store) throws Exception {
+		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
+			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
+			traffic.send(3000, Duration.ZERO);
+			Charges charges = killRepeatedly(processes, traffic, 0, 0);
+			charges.assertNoneLost(traffic.payments());
+			charges.assertNoneDoubled(traffic.payments());
+		}
+	}
+
 	private Charges killRepeatedly(PaymentProcesses processes, PaymentTraffic traffic, int payments) throws Exception {
+		return killRepeatedly(processes, traffic, payments, ROUNDS);
+	}
+
+	private Charges killRepeatedly(PaymentProcesses processes, PaymentTraffic traffic, int payments, int rounds)
+			throws Exception {
 		int late = 0;
-		for (int round = 0; round < ROUNDS; round++) {
+		for (int round = 0; round < rounds; round++) {
 			// A loaded machine may observe the lag only after the last record: such a
 			// kill shows nothing, and the round is repeated.
 			do {
@@ -83,7 +117,7 @@ class KillTests {
 				processes.awaitLag((long) (processes.lag() * this.random.nextDouble(0.4, 0.95)));
 				processes.kill();
 			}
-			while (processes.lag() == 0 && ++late <= ROUNDS);
+			while (processes.lag() == 0 && ++late <= rounds);
 			assertThat(processes.lag()).as("records left for the next process").isPositive();
 		}
 		processes.add();

@@ -175,6 +175,35 @@ final class PaymentListeners {
 	}
 
 	/**
+	 * The listener of {@link Shape#ASYNC_FAILING}.
+	 */
+	static class FailingAsync {
+
+		private static final int FAILING = 50;
+
+		private final Executor executor = Executors.newFixedThreadPool(4);
+
+		private final ChargeLog charges;
+
+		FailingAsync(ChargeLog charges) {
+			this.charges = charges;
+		}
+
+		@Idempotent(mode = Mode.LEASED)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}")
+		CompletableFuture<Void> pay(String payment) {
+			Charge charge = Charge.of(payment, IdempotentExecution.current());
+			return CompletableFuture.runAsync(() -> {
+				if (charge.attempt() == 1 && Integer.parseInt(charge.payment().substring(1)) % FAILING == 0) {
+					throw new IllegalStateException("The gateway has refused the first attempt of " + charge.payment());
+				}
+				this.charges.commit(charge);
+			}, this.executor);
+		}
+
+	}
+
+	/**
 	 * The listener of {@link Shape#KAFKA_TRANSACTION}.
 	 */
 	static class KafkaTransaction {

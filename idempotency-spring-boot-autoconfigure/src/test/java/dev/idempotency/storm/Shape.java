@@ -94,6 +94,19 @@ enum Shape {
 	},
 
 	/**
+	 * Single records in leased mode, completed by other threads. Two of a hundred results
+	 * fail before the effect at the first attempt.
+	 */
+	ASYNC_FAILING(PaymentListeners.FailingAsync.class) {
+
+		@Override
+		int openPerThread() {
+			return MAX_POLL_RECORDS;
+		}
+
+	},
+
+	/**
 	 * Single records in leased mode, in a Kafka transaction.
 	 */
 	KAFKA_TRANSACTION(PaymentListeners.KafkaTransaction.class) {
