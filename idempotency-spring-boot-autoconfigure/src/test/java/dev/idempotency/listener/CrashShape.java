@@ -14,7 +14,8 @@ enum CrashShape {
 	 * Single records.
 	 */
 	RECORD(RecordCrashListeners.class, "first", "transactional-running", "transactional-before-commit",
-			"transactional-after-commit", "leased-running", "leased-after-effect", "leased-after-completion"),
+			"transactional-after-commit", "offset-before-commit", "offset-after-commit", "leased-running",
+			"leased-after-effect", "leased-after-completion"),
 
 	/**
 	 * One batch. It stops in the middle of the batch.

@@ -37,6 +37,20 @@ class CrashTests extends AbstractCrashTests {
 	}
 
 	@Test
+	@Tag("promise-5")
+	@Tag("promise-7")
+	void afterKillBeforeTheCommitOfAnOffsetTheEffectHappensOnce() {
+		assertThat(effects("offset-before-commit")).containsExactly("first", "second", "third");
+	}
+
+	@Test
+	@Tag("promise-3")
+	@Tag("promise-5")
+	void afterKillAfterTheCommitOfAnOffsetTheEffectHappensOnce() {
+		assertThat(effects("offset-after-commit")).containsExactly("first", "second", "third");
+	}
+
+	@Test
 	@Tag("promise-1")
 	@Tag("promise-7")
 	void afterKillBeforeTheEffectOfALeasedHandlerTheRecordIsTakenOver() {

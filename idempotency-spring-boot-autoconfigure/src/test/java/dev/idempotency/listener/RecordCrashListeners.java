@@ -2,6 +2,7 @@ package dev.idempotency.listener;
 
 import org.springframework.kafka.annotation.KafkaListener;
 
+import dev.idempotency.By;
 import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
@@ -44,6 +45,24 @@ class RecordCrashListeners {
 		effect("transactional-after-commit", value);
 		if (isFirst(value)) {
 			this.crash.reachAfterCommit("transactional-after-commit");
+		}
+	}
+
+	@Idempotent(by = By.OFFSET)
+	@KafkaListener(topics = "${topic}-offset-before-commit", groupId = "${topic}-offset-before-commit")
+	void offsetBeforeCommit(String value) {
+		effect("offset-before-commit", value);
+		if (isFirst(value)) {
+			this.crash.reachBeforeCommit("offset-before-commit");
+		}
+	}
+
+	@Idempotent(by = By.OFFSET)
+	@KafkaListener(topics = "${topic}-offset-after-commit", groupId = "${topic}-offset-after-commit")
+	void offsetAfterCommit(String value) {
+		effect("offset-after-commit", value);
+		if (isFirst(value)) {
+			this.crash.reachAfterCommit("offset-after-commit");
 		}
 	}
 
