@@ -84,8 +84,8 @@ class OffsetVolumeTests {
 
 	@Test
 	void throughputIsThatOfAnUnprotectedListenerWithTheSameStatement() {
-		int rounds = 9;
-		int records = 15_000;
+		int rounds = Integer.getInteger("test.offset.rounds", 13);
+		int records = 25_000;
 		String topic = Servers.newTopic("ratio", PARTITIONS);
 		List<Double> ratios = new ArrayList<>();
 		try (ConfigurableApplicationContext context = run(topic, 500)) {
