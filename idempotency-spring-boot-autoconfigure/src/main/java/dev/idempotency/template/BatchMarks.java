@@ -2,10 +2,12 @@ package dev.idempotency.template;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.OperationBlockedException;
@@ -69,13 +71,17 @@ final class BatchMarks {
 				continue;
 			}
 			Item item = this.run.plan().item(first);
+			long previous;
 			try {
-				answer(partition, this.calls.call(StoreCall.CLAIM, item.operation(),
-						() -> this.marks.raise(partition.highest(), true)));
+				previous = this.calls.call(StoreCall.CLAIM, item.operation(),
+						() -> this.marks.raise(partition.highest(), true));
 			}
 			catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
 				item.setClaimFailure(ex);
+				continue;
 			}
+			// A failure after this must roll back the transaction, which has the mark.
+			answer(partition, previous);
 		}
 	}
 
@@ -117,12 +123,23 @@ final class BatchMarks {
 				partition.highest(), this.run.subject(items), error, inDoubt));
 	}
 
+	// A partition whose topic is not known yet is blocked, and the others are not.
 	private Collection<Partition> partitions(List<Integer> items) {
 		Map<Object, Partition> partitions = new LinkedHashMap<>();
+		Set<Object> unknown = new HashSet<>();
 		for (int index : items) {
 			Item item = this.run.plan().item(index);
-			OffsetMark mark = position(item).mark(item.operation().key().scope());
-			partitions.merge(item.lane(), Partition.of(mark, index), Partition::and);
+			if (unknown.contains(item.lane())) {
+				continue;
+			}
+			try {
+				OffsetMark mark = position(item).mark(item.operation().key().scope());
+				partitions.merge(item.lane(), Partition.of(mark, index), Partition::and);
+			}
+			catch (OperationBlockedException ex) {
+				item.setClaimFailure(ex);
+				unknown.add(item.lane());
+			}
 		}
 		return partitions.values();
 	}

@@ -267,6 +267,16 @@ class OffsetListenerTests {
 		assertThat(marks("refusingone")).extracting(StoredMark::offset).containsExactly(2L);
 	}
 
+	@Test
+	@Tag("promise-3")
+	void recordWithoutKeyOfAListenerWithAKeyExpressionIsReadAgainWhenItsTopicIsKnown() {
+		this.app.send("expression", "- - -", "- -");
+		process("expression");
+		redeliver("expression");
+		assertThat(effects("expression")).containsExactlyInAnyOrder("0", "1", "2", "1/0", "1/1");
+		assertThat(marks("expression")).extracting(StoredMark::offset).containsExactly(2L, 1L);
+	}
+
 	private static Tuple tuple(Object... values) {
 		return Tuple.tuple(values);
 	}
@@ -420,6 +430,12 @@ class OffsetListenerTests {
 			if (record.offset() == 1) {
 				throw new OperationRefusedException("closed");
 			}
+		}
+
+		@Idempotent(key = "#headers['none']", scope = "${prefix}-expression")
+		@KafkaListener(id = "${prefix}-expression", topics = "${prefix}-expression", batch = "true")
+		void expression(List<ConsumerRecord<String, String>> records) {
+			records.forEach((record) -> insert("expression", record));
 		}
 
 		@Idempotent(by = By.OFFSET, scope = "${prefix}-zombie")

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -54,9 +55,19 @@ class RebalanceStormTests {
 		assertChargedExactlyOnce(Shape.BATCH_TRANSACTIONAL);
 	}
 
+	@ParameterizedTest
+	@EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")
+	@EnumSource(names = { "OFFSET", "BATCH_OFFSET" })
+	@Tag("promise-1")
+	@Tag("promise-2")
+	@Tag("promise-5")
+	void paymentsThatAreRecognizedByTheirOffsetsAreChargedExactlyOnce(Shape shape) throws Exception {
+		assertChargedExactlyOnce(shape);
+	}
+
 	private void assertChargedExactlyOnce(Shape shape) throws Exception {
 		try (PaymentProcesses processes = new PaymentProcesses(shape, Store.JDBC, this.random)) {
-			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
+			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random, shape.recognizesCopies());
 			Charges charges = storm(processes, traffic);
 			charges.assertNoneLost(traffic.payments());
 			charges.assertNoneDoubled(traffic.payments());
