@@ -92,7 +92,8 @@ public interface IdempotentExecution {
 
 	/**
 	 * Return the number of starts of the operation, including this one.
-	 * @return the number, 1 for the first attempt
+	 * @return the number, 1 for the first attempt and for each record that is recognized
+	 * by its offset
 	 */
 	int attempt();
 

@@ -132,7 +132,7 @@ final class ContainerProtection {
 				mainScope.markRetried();
 			}
 			else {
-				logRegistration(container, scope, listenerSettings);
+				logRegistration(container, scope, listenerSettings, annotation.by());
 			}
 			if (main == container) {
 				mainScopes(endpoint.getId()).put(method, scope);
@@ -215,11 +215,12 @@ final class ContainerProtection {
 	}
 
 	// Several beans of one class have the same listener.
-	private void logRegistration(MessageListenerContainer container, ListenerScope scope, ListenerSettings settings) {
+	private void logRegistration(MessageListenerContainer container, ListenerScope scope, ListenerSettings settings,
+			By by) {
 		String line = "Idempotent listener " + settings.name() + ": " + topics(container.getContainerProperties())
 				+ ", scope " + scope + ", mode " + settings.mode() + ", store '" + settings.template().name() + "'"
 				+ ((settings.mode() == Mode.LEASED) ? ", lease " + DurationSetting.text(settings.lease()) : "")
-				+ ", retention " + DurationSetting.text(settings.retention());
+				+ ((by == By.OFFSET) ? ", by offset" : ", retention " + DurationSetting.text(settings.retention()));
 		if (this.logged.add(line)) {
 			logger.info(line);
 		}
