@@ -41,6 +41,8 @@ final class JdbcOffsetMarks implements OffsetMarks {
 
 	private final Duration timeout;
 
+	private volatile boolean usable;
+
 	// The last mark of each transaction that the thread has not yet committed.
 	private final ThreadLocal<Map<Connection, Parameters>> written = ThreadLocal.withInitial(WeakHashMap::new);
 
@@ -59,8 +61,12 @@ final class JdbcOffsetMarks implements OffsetMarks {
 	// with a schema that is migrated by hand can begin without it.
 	@Override
 	public @Nullable String problem() {
+		if (this.usable) {
+			return null;
+		}
 		String problem = DatabaseInspection.ask(this.dataSource, this::problem);
-		return problem.isEmpty() ? null : problem;
+		this.usable = problem.isEmpty();
+		return this.usable ? null : problem;
 	}
 
 	private String problem(Connection connection) throws SQLException {

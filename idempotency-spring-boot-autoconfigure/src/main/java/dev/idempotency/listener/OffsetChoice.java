@@ -4,6 +4,8 @@ import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.function.Supplier;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.ConsumerSeekAware;
@@ -28,6 +30,8 @@ import dev.idempotency.listener.key.OffsetPositions;
  * @param identities the identities of its topics
  */
 record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdentities identities) {
+
+	private static final Log logger = LogFactory.getLog(OffsetChoice.class);
 
 	private static final String REFUSED = "The idempotent listener %s is to recognize its records by their offsets, but %s.";
 
@@ -62,6 +66,11 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 				+ "and remove 'by'.";
 		if (problem == null) {
 			String store = offsetProblem.get();
+			if (store != null && !required) {
+				logger.info("The idempotent listener " + listener.name()
+						+ " uses the coordinates of a record without a key as its key, which needs one row for each "
+						+ "record, because offsets cannot be compared. " + store);
+			}
 			problem = (store != null) ? Character.toLowerCase(store.charAt(0)) + store.substring(1) : null;
 		}
 		if (problem != null && required) {
