@@ -100,6 +100,41 @@ class ShareGroupTests {
 		}
 	}
 
+	@Test
+	void releasedRecordIsArchivedWithinASecond() throws Exception {
+		try (KafkaShareConsumer<String, String> consumer = consumer()) {
+			send("blocked");
+			long start = 0;
+			for (int release = 1; release <= DELIVERIES; release++) {
+				ConsumerRecord<String, String> blocked = poll(consumer);
+				start = (start != 0) ? start : System.nanoTime();
+				assertThat(blocked.value()).isEqualTo("blocked");
+				assertThat(blocked.deliveryCount()).hasValue((short) release);
+				consumer.acknowledge(blocked, AcknowledgeType.RELEASE);
+				consumer.commitSync();
+			}
+			assertThat(Duration.ofNanos(System.nanoTime() - start)).as("time until it is archived").isLessThan(LOCK);
+			send("next");
+			assertThat(poll(consumer).value()).as("the record after the lost one").isEqualTo("next");
+		}
+	}
+
+	@Test
+	void recordWhoseConsumersLeaveIsArchived() throws Exception {
+		send("victim");
+		for (int leave = 1; leave <= DELIVERIES; leave++) {
+			try (KafkaShareConsumer<String, String> consumer = consumer()) {
+				ConsumerRecord<String, String> victim = poll(consumer);
+				assertThat(victim.value()).isEqualTo("victim");
+				assertThat(victim.deliveryCount()).hasValue((short) leave);
+			}
+		}
+		send("next");
+		try (KafkaShareConsumer<String, String> consumer = consumer()) {
+			assertThat(poll(consumer).value()).as("the record after the lost one").isEqualTo("next");
+		}
+	}
+
 	private KafkaShareConsumer<String, String> consumer() throws Exception {
 		ConfigResource resource = new ConfigResource(ConfigResource.Type.GROUP, this.group);
 		admin
