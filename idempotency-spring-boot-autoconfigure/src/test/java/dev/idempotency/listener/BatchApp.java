@@ -70,9 +70,12 @@ final class BatchApp implements AutoCloseable {
 	 * @return the instance
 	 */
 	BatchApp another(Class<?> listeners, String mode, String... properties) {
+		return another(new Class<?>[] { listeners }, mode, properties);
+	}
+
+	BatchApp another(Class<?>[] configuration, String mode, String... properties) {
 		String url = "spring.datasource.url=" + this.context.getEnvironment().getProperty("spring.datasource.url");
-		return new BatchApp(this.prefix, new Class<?>[] { listeners }, mode,
-				StringUtils.addStringToArray(properties, url));
+		return new BatchApp(this.prefix, configuration, mode, StringUtils.addStringToArray(properties, url));
 	}
 
 	<T> T listeners(Class<T> type) {

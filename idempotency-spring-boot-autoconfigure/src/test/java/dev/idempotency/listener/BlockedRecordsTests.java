@@ -2,7 +2,9 @@ package dev.idempotency.listener;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 import io.micrometer.core.instrument.MeterRegistry;
@@ -26,6 +28,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.ResultCodec;
@@ -51,7 +54,7 @@ class BlockedRecordsTests {
 
 	@BeforeAll
 	void start() {
-		this.app = new BatchApp(Listeners.class, "leased");
+		this.app = new BatchApp(new Class<?>[] { Listeners.class, Waiting.class }, "leased");
 	}
 
 	@AfterAll
@@ -83,6 +86,64 @@ class BlockedRecordsTests {
 		assertThat(age.value(TimeUnit.SECONDS)).isZero();
 	}
 
+	@Test
+	void ageEndsWhenTheKeyIsEvicted() {
+		hold("evicted");
+		this.app.send("evicted", "a b c");
+		this.app.start("evicted");
+		TimeGauge age = age("evicted");
+		await().until(() -> age.value(TimeUnit.SECONDS) > 0);
+		this.app.bean(IdempotencyTemplate.class).admin().evict(this.app.key("evicted", "b"), true, null);
+		this.app.awaitDone("evicted");
+		assertThat(age.value(TimeUnit.SECONDS)).isZero();
+	}
+
+	@Test
+	void recordWaitsWhereItsPartitionIsAfterARebalance() {
+		hold("moved");
+		this.app.hold("moved", "e", Duration.ofMinutes(5));
+		this.app.send("moved", "a b c", "d e f");
+		this.app.start("moved");
+		Waiting before = this.app.bean(Waiting.class);
+		String topic = this.app.name("moved");
+		await().until(() -> before.partitions(topic), (partitions) -> partitions.size() == 2);
+		try (BatchApp other = this.app.another(new Class<?>[] { Listeners.class, Waiting.class }, "leased")) {
+			other.start("moved");
+			Waiting after = other.bean(Waiting.class);
+			await().atMost(Duration.ofSeconds(40)).untilAsserted(() -> {
+				assertThat(before.partitions(topic)).hasSize(1);
+				assertThat(after.partitions(topic)).hasSize(1).doesNotContainAnyElementsOf(before.partitions(topic));
+			});
+		}
+		this.app.stop("moved");
+		assertThat(before.partitions(topic)).isEmpty();
+	}
+
+	@Test
+	void recordBehindABlockedOneEndsItsAge() {
+		Waiting waiting = new Waiting();
+		try (IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
+				new Settings(null, false, List.of()))) {
+			BlockedRecords records = new BlockedRecords();
+			records.blocked(record(17), null, new OperationInProgressException("in progress", Duration.ZERO),
+					settings(template, waiting));
+			records.passed(List.of(record(16)));
+			assertThat(waiting.partitions("topic")).as("a record before it, after a seek").containsExactly(3);
+			records.passed(List.of(record(18)));
+			assertThat(waiting.partitions("topic")).as("a record behind it, after a seek").isEmpty();
+		}
+	}
+
+	private static ConsumerRecord<String, String> record(long offset) {
+		return new ConsumerRecord<>("topic", 3, offset, null, "secret");
+	}
+
+	private static ListenerSettings settings(IdempotencyTemplate template, IdempotencyListener listener) {
+		return new ListenerSettings("BlockedRecordsTests.pay", Mode.LEASED, TransactionBoundary.DEFAULT,
+				TestDatabase.LEASE, Duration.ofHours(1), null, ResultCodec.none(), template, TestDatabase.TIMEOUT,
+				new FinalFailures(List.of()), listener);
+	}
+
 	private ClaimRequest hold(String name) {
 		return this.app.hold(name, "b", Duration.ofMinutes(5));
 	}
@@ -100,11 +161,9 @@ class BlockedRecordsTests {
 		database.store().claim(TestDatabase.request(key));
 		try (IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
 				new Settings(null, false, List.of())); Logs logs = Logs.about("BlockedRecordsTests.pay")) {
-			ListenerSettings settings = new ListenerSettings("BlockedRecordsTests.pay", Mode.LEASED,
-					TransactionBoundary.DEFAULT, TestDatabase.LEASE, Duration.ofHours(1), null, ResultCodec.none(),
-					template, TestDatabase.TIMEOUT, new FinalFailures(List.of()), new RecordingListener());
+			ListenerSettings settings = settings(template, new RecordingListener());
 			BlockedRecords records = new BlockedRecords(Duration.ofSeconds(1));
-			ConsumerRecord<String, String> record = new ConsumerRecord<>("topic", 3, 17, null, "secret");
+			ConsumerRecord<String, String> record = record(17);
 			OperationInProgressException reason = new OperationInProgressException("in progress", Duration.ZERO);
 			await().pollInterval(Duration.ofMillis(20)).until(() -> {
 				records.blocked(record, key, reason, settings);
@@ -146,6 +205,16 @@ class BlockedRecordsTests {
 		void stopped(String value) {
 		}
 
+		@Idempotent(scope = "${prefix}-evicted")
+		@KafkaListener(id = "${prefix}-evicted", topics = "${prefix}-evicted", groupId = "${prefix}-evicted")
+		void evicted(String value) {
+		}
+
+		@Idempotent(scope = "${prefix}-moved")
+		@KafkaListener(id = "${prefix}-moved", topics = "${prefix}-moved", groupId = "${prefix}-moved")
+		void moved(String value) {
+		}
+
 		@Idempotent(scope = "${prefix}-batch")
 		@KafkaListener(id = "${prefix}-batch", topics = "${prefix}-batch", groupId = "${prefix}-batch", batch = "true")
 		void batch(List<String> values) {
@@ -155,6 +224,32 @@ class BlockedRecordsTests {
 		@KafkaListener(id = "${prefix}-async", topics = "${prefix}-async", groupId = "${prefix}-async")
 		CompletableFuture<Void> async(String value) {
 			return CompletableFuture.completedFuture(null);
+		}
+
+	}
+
+	/**
+	 * The records that are blocked in one instance of the application.
+	 */
+	static class Waiting implements IdempotencyListener {
+
+		private final Set<BlockedRecord> records = ConcurrentHashMap.newKeySet();
+
+		@Override
+		public void blocked(BlockedRecord record) {
+			this.records.add(record);
+		}
+
+		@Override
+		public void unblocked(BlockedRecord record) {
+			this.records.remove(record);
+		}
+
+		List<Integer> partitions(String topic) {
+			return this.records.stream()
+				.filter((record) -> record.topic().equals(topic))
+				.map(BlockedRecord::partition)
+				.toList();
 		}
 
 	}
