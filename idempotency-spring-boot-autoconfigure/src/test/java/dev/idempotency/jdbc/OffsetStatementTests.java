@@ -142,7 +142,7 @@ class OffsetStatementTests {
 		String user = Servers.unique("member");
 		try (TestDatabase own = TestDatabase.create()) {
 			own.jdbc().execute("DROP TABLE idempotency_record_offset");
-			own.jdbc().execute("DELETE FROM idempotency_record_schema_history WHERE version = '4'");
+			own.jdbc().execute("DELETE FROM idempotency_record_schema_history WHERE version = '3'");
 			own.jdbc().execute("CREATE ROLE " + user);
 			own.jdbc().execute("GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency_record TO " + user);
 			JdbcSchemaMigration.migrate(own.pool(), TestDatabase.TABLE);

@@ -87,6 +87,20 @@ class KillTests {
 	}
 
 	@ParameterizedTest
+	@CsvSource({ "REFUSING, JDBC", "REFUSING, MARIADB" })
+	@Tag("promise-1")
+	@Tag("promise-5")
+	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
+	void refusedPaymentsAreNotChargedAndTheOthersOnceDespiteTenKills(Shape shape, Store store) throws Exception {
+		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
+			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
+			Charges charges = killRepeatedly(processes, traffic, 300, 10);
+			charges.assertNoneLost(traffic.payments());
+			charges.assertNoneDoubled(traffic.payments());
+		}
+	}
+
+	@ParameterizedTest
 	@CsvSource("ASYNC_FAILING, JDBC")
 	@Tag("promise-1")
 	@Tag("promise-3")

@@ -17,6 +17,7 @@ import dev.idempotency.By;
 import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
+import dev.idempotency.OperationRefusedException;
 
 /**
  * The listeners, one for each shape.
@@ -199,6 +200,36 @@ final class PaymentListeners {
 				}
 				this.charges.commit(charge);
 			}, this.executor);
+		}
+
+	}
+
+	/**
+	 * The listener of {@link Shape#REFUSING}.
+	 */
+	static class Refusing {
+
+		static final String REFUSED = "refused-";
+
+		private final ChargeLog charges;
+
+		Refusing(ChargeLog charges) {
+			this.charges = charges;
+		}
+
+		static boolean isRefused(String payment) {
+			return payment.endsWith("0");
+		}
+
+		@Idempotent(mode = Mode.TRANSACTIONAL)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}")
+		void pay(String payment) {
+			Charge charge = Charge.of(payment, IdempotentExecution.current());
+			this.charges.join(charge);
+			if (isRefused(charge.payment())) {
+				this.charges.commit(Charge.parse(REFUSED + charge));
+				throw new OperationRefusedException("account closed");
+			}
 		}
 
 	}

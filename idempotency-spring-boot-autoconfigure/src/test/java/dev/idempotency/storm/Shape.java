@@ -1,9 +1,12 @@
 package dev.idempotency.storm;
 
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.util.Assert;
 
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.TestApp;
@@ -102,6 +105,30 @@ enum Shape {
 		@Override
 		int openPerThread() {
 			return MAX_POLL_RECORDS;
+		}
+
+	},
+
+	/**
+	 * Single records in transactional mode. Every tenth payment is refused for good,
+	 * after a charge that is rolled back.
+	 */
+	REFUSING(PaymentListeners.Refusing.class) {
+
+		@Override
+		List<Charge> charges(String topic, JdbcTemplate jdbc) {
+			// A copy may be refused before the refusal of the first one is committed.
+			Set<String> refusals = new HashSet<>();
+			return super.charges(topic, jdbc).stream().map((charge) -> {
+				String payment = charge.payment().replace(PaymentListeners.Refusing.REFUSED, "");
+				boolean refused = !payment.equals(charge.payment());
+				Assert.state(PaymentListeners.Refusing.isRefused(payment) == refused,
+						() -> charge + " was not refused, or its charge was not rolled back");
+				return new Charge(payment, charge.amount(), charge.process(), charge.fence(), charge.attempt());
+			})
+				.filter((charge) -> !PaymentListeners.Refusing.isRefused(charge.payment())
+						|| refusals.add(charge.payment()))
+				.toList();
 		}
 
 	},

@@ -1,0 +1,101 @@
+package dev.idempotency.listener;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.messaging.handler.annotation.SendTo;
+import org.springframework.stereotype.Component;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.OperationRefusedException;
+import dev.idempotency.test.Kafka;
+import dev.idempotency.test.Servers;
+import dev.idempotency.test.TestApp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Runs the example of {@code docs/refusals.md}.
+ */
+@ResourceLock("withdrawals")
+class RefusalExampleTests {
+
+	@Test
+	@Tag("promise-3")
+	@Tag("promise-8")
+	void refusedWithdrawalIsRefusedAgain() {
+		String database = Servers.newDatabase();
+		JdbcTemplate jdbc = Servers.jdbc(database);
+		jdbc.execute("CREATE TABLE account (id text PRIMARY KEY, balance integer)");
+		jdbc.execute("CREATE TABLE attempt (id text)");
+		jdbc.update("INSERT INTO account VALUES ('a', 10)");
+		Servers.addTopics(1, "withdrawals", "withdrawal-replies");
+		try (ConfigurableApplicationContext context = TestApp.of(WithdrawalListener.class).database(database).run()) {
+			send("w1", 20);
+			awaitReplies("REFUSED");
+			jdbc.update("UPDATE account SET balance = 100");
+			send("w1", 20);
+			send("w2", 20);
+			awaitReplies("REFUSED", "REFUSED", "DONE");
+		}
+		assertThat(jdbc.queryForObject("SELECT balance FROM account", Integer.class)).isEqualTo(80);
+		assertThat(jdbc.queryForObject("SELECT count(*) FROM attempt", Integer.class)).isOne();
+	}
+
+	private static void send(String key, int amount) {
+		ProducerRecord<String, String> record = new ProducerRecord<>("withdrawals", 0, "a", String.valueOf(amount));
+		record.headers().add(Kafka.KEY_HEADER, key.getBytes());
+		Kafka.send(record);
+	}
+
+	private static void awaitReplies(String... replies) {
+		await().untilAsserted(() -> assertThat(Kafka.read("withdrawal-replies")).extracting(ConsumerRecord::value)
+			.containsExactly(replies));
+	}
+
+	@Test
+	void pageContainsTheListenerThatThisTestRuns() throws IOException {
+		String source = Files.readString(Path.of("src/test/java", getClass().getName().replace('.', '/') + ".java"));
+		String page = Files.readString(Path.of("../docs/refusals.md"));
+		String example = page.substring(page.indexOf("@Component"), page.indexOf("```\n\n`RefusalExampleTests`"));
+		assertThat(source.replaceAll("\\s+", " ")).contains("static class"
+				+ example.substring(example.indexOf(" WithdrawalListener")).replaceAll("\\s+", " ").stripTrailing());
+	}
+
+	// docs/refusals.md
+	@Component
+	static class WithdrawalListener {
+
+		private final JdbcTemplate jdbc;
+
+		WithdrawalListener(JdbcTemplate jdbc) {
+			this.jdbc = jdbc;
+		}
+
+		@Idempotent
+		@KafkaListener(topics = "withdrawals", groupId = "accounts")
+		@SendTo("withdrawal-replies")
+		String withdraw(ConsumerRecord<String, String> withdrawal) {
+			this.jdbc.update("INSERT INTO attempt VALUES (?)", withdrawal.key());
+			int amount = Integer.parseInt(withdrawal.value());
+			int changed = this.jdbc.update("UPDATE account SET balance = balance - ? WHERE id = ? AND balance >= ?",
+					amount, withdrawal.key(), amount);
+			if (changed == 0) {
+				throw new OperationRefusedException("balance too low", "REFUSED");
+			}
+			return "DONE";
+		}
+
+	}
+
+}
