@@ -217,8 +217,8 @@ class PartitionSchemaTests {
 	@EnumSource
 	void instanceStartsWhenALaterVersionHasMigrated(Layout layout) {
 		migrate(layout);
-		this.jdbc.update("INSERT INTO records_schema_history SELECT installed_rank + 1, '3', 'later', type, "
-				+ "'V3__later.sql', checksum, installed_by, installed_on, execution_time, success "
+		this.jdbc.update("INSERT INTO records_schema_history SELECT installed_rank + 1, '9', 'later', type, "
+				+ "'V9__later.sql', checksum, installed_by, installed_on, execution_time, success "
 				+ "FROM records_schema_history ORDER BY installed_rank DESC LIMIT 1");
 		assertThatNoException().isThrownBy(() -> migrate(layout));
 	}
