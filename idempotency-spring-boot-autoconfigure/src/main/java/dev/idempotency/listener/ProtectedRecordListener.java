@@ -109,7 +109,14 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 	}
 
 	private @Nullable Object proceed(MethodInvocation invocation, Delivery delivery) throws Throwable {
-		Object result = proceed(invocation);
+		Object result;
+		try {
+			result = proceed(invocation);
+		}
+		catch (OperationRefusedException ex) {
+			delivery.checkNotNacked();
+			throw ex;
+		}
 		delivery.checkNotNacked();
 		return result;
 	}
@@ -136,7 +143,13 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 					+ record.topic() + ", partition " + record.partition() + ", offset " + record.offset()
 					+ ". The record is acknowledged, and its duplicates get the same refusal");
 		}
-		delivery.refused(refusal.isDuplicate());
+		if (this.async != null) {
+			// The listener adapter acknowledges the record when it has the result.
+			delivery.completed(false);
+		}
+		else {
+			delivery.refused(refusal.isDuplicate());
+		}
 		return refusal.body();
 	}
 

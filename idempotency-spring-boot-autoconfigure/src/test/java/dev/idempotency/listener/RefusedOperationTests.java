@@ -1,5 +1,6 @@
 package dev.idempotency.listener;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -60,7 +61,9 @@ import static org.awaitility.Awaitility.await;
 class RefusedOperationTests {
 
 	private static final List<String> LISTENERS = List.of("auto", "leased", "async", "manual", "manualLeased", "listed",
-			"handled", "keyless");
+			"handled", "keyless", "nacked");
+
+	private static final List<String> OWN_TESTS = List.of("keyless", "nacked");
 
 	private final String prefix = Servers.unique("refused");
 
@@ -87,7 +90,7 @@ class RefusedOperationTests {
 
 	static Stream<List<String>> cases() {
 		return Stream.concat(
-				LISTENERS.stream().filter((name) -> !name.equals("keyless")).map((name) -> List.of("jdbc", name)),
+				LISTENERS.stream().filter((name) -> !OWN_TESTS.contains(name)).map((name) -> List.of("jdbc", name)),
 				Stream.of(List.of("redis", "auto"), List.of("redis", "async")));
 	}
 
@@ -128,6 +131,15 @@ class RefusedOperationTests {
 		assertThat(jdbc.queryForList("SELECT name FROM refused_effect WHERE name LIKE 'keyless%'", String.class))
 			.containsExactly("keyless other");
 		assertThat(DeadLetters.read(topic)).isEmpty();
+	}
+
+	@Test
+	void negativelyAcknowledgedRecordIsRedeliveredAndNotRefused() {
+		String topic = topic("jdbc", "nacked");
+		Kafka.send(topic, "nacked", "value");
+		await().untilAsserted(
+				() -> assertThat(Kafka.read(topic + "-out")).extracting(ConsumerRecord::value).containsExactly("done"));
+		assertThat(TestApp.target(this.apps.get("jdbc"), Listeners.class).runs).filteredOn("nacked"::equals).hasSize(2);
 	}
 
 	@ParameterizedTest
@@ -275,6 +287,19 @@ class RefusedOperationTests {
 				errorHandler = "recordingErrorHandler")
 		String handled(String value) {
 			return handle("handled", value);
+		}
+
+		@Idempotent
+		@SendTo("${prefix}-nacked-out")
+		@KafkaListener(topics = "${prefix}-nacked", groupId = "${prefix}-nacked", containerFactory = "manualFactory")
+		String nacked(String value, Acknowledgment acknowledgment) {
+			this.runs.add("nacked");
+			if (this.runs.stream().filter("nacked"::equals).count() == 1) {
+				acknowledgment.nack(Duration.ofMillis(50));
+				throw new OperationRefusedException("closed");
+			}
+			acknowledgment.acknowledge();
+			return "done";
 		}
 
 		@Idempotent(onMissingKey = MissingKeyPolicy.PROCESS)
