@@ -240,7 +240,8 @@ class JdbcStartupTests {
 		JdbcSchemaMigration.migrate(user, TABLE);
 		JdbcSchemaMigration.migrateOutbox(user, OUTBOX);
 		this.jdbc.execute("ALTER TABLE idempotency_record DROP COLUMN completed_at");
-		this.jdbc.execute("DELETE FROM idempotency_record_schema_history WHERE version = '2'");
+		this.jdbc.execute("DROP TABLE idempotency_record_offset");
+		this.jdbc.execute("DELETE FROM idempotency_record_schema_history WHERE version IN ('2', '3')");
 		assertStarts(login("migrating.user=" + migrator, "idempotency.outbox.enabled=true")
 			.withUserConfiguration(Migrating.class));
 	}
