@@ -138,6 +138,8 @@ interface OffsetContract extends TransactionContract {
 	@Tag("promise-2")
 	@Tag("promise-5")
 	default void eachOffsetIsNewForOneOfManyTransactions() throws Exception {
+		// The assumption would be an error on another thread.
+		marks();
 		String topic = Requests.newKey().value();
 		for (long offset = 0; offset < 10; offset++) {
 			long next = offset;
