@@ -123,6 +123,7 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 	private boolean mayMove(Listener listener) {
 		return ConsumerSeekAware.class.isAssignableFrom(listener.targetClass())
 				|| this.container.getContainerProperties().getTopicPartitions() != null
+				|| this.container.getContainerProperties().getConsumerRebalanceListener() != null
 				|| Arrays.stream(listener.method().getParameterTypes()).anyMatch(Consumer.class::isAssignableFrom);
 	}
 

@@ -37,10 +37,18 @@ final class SkippedOffsets {
 	 */
 	void report(OffsetMark mark, long previous) {
 		long below = previous - mark.offset();
-		if (below >= ORDINARY && isDue(mark.scope() + " " + mark.topic() + " " + mark.partition())) {
-			logger.warn("Records are skipped as duplicates, beginning with the " + mark + ": " + below
-					+ " offsets below the mark " + previous + " of the last processed record. That is more than a "
-					+ "redelivery after a failure. If the offsets of the consumer group were reset in order to process "
+		if (!isDue(mark.scope() + " " + mark.topic() + " " + mark.partition())) {
+			return;
+		}
+		String message = "Records are skipped as duplicates, beginning with the " + mark + ": " + below
+				+ " offsets below the mark " + previous + " of the last processed record. ";
+		if (below < ORDINARY) {
+			logger.info(message + "That is usual after a failure or a rebalance. If the offsets of the consumer group "
+					+ "were reset, lower the mark of the endpoint 'idempotencyoffsets', too");
+		}
+		else {
+			logger.warn(message
+					+ "That is more than a redelivery after a failure. If the offsets of the consumer group were reset in order to process "
 					+ "these records again, stop the listener, lower the mark with POST "
 					+ "/actuator/idempotencyoffsets and the body {\"scope\":\"" + mark.scope() + "\",\"topic\":\""
 					+ mark.topic() + "\",\"partition\":" + mark.partition() + ",\"next\":" + mark.offset()
