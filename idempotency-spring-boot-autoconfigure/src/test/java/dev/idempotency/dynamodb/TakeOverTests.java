@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -228,7 +229,10 @@ class TakeOverTests {
 		// Longer than a busy machine pauses.
 		static final Duration LEASE = Duration.ofSeconds(1);
 
-		private final ClaimRequest claim = TestDatabase.request(TestDatabase.newKey(), LEASE);
+		// The server deletes items by its own clock, also those of a clock that is
+		// behind.
+		private final ClaimRequest claim = new ClaimRequest(TestDatabase.newKey(), UUID.randomUUID(), null, LEASE,
+				Duration.ofDays(1));
 
 		private final DynamoDbIdempotencyStore store;
 
