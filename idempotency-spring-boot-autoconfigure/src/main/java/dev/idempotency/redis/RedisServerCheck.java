@@ -140,9 +140,14 @@ final class RedisServerCheck implements Lifecycle {
 
 	private void report(ServerFindings findings) {
 		this.store.warn(findings.describe().orElse(null));
+		log(findings);
+		// last, so that whoever sees the result finds its reason in the log
 		if (findings.isEvictionKnown()) {
 			this.evictionCallback.accept(findings.isEvictionPossible());
 		}
+	}
+
+	private void log(ServerFindings findings) {
 		ServerFindings previous = this.latest;
 		this.latest = findings;
 		if (findings.equals(previous)) {
