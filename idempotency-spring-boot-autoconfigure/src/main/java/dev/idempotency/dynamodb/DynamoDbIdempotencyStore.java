@@ -139,6 +139,10 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 				this.observations.end(key.id());
 				return new Claim.Acquired(item.fence(), item.attempt());
 			}
+			Claim decided = decided(request, item);
+			if (decided != null) {
+				return decided;
+			}
 			if (item.isCompleted()) {
 				this.observations.end(key.id());
 				return completed(request, item);
@@ -169,7 +173,11 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 		if (item == null) {
 			return new Claim.Acquired(1, 1);
 		}
-		if (item.isCompleted() && this.updates.isRetained(item)) {
+		Claim decided = (!item.isCompleted() || this.updates.isRetained(item)) ? decided(request, item) : null;
+		if (decided != null) {
+			return decided;
+		}
+		if (item.isCompleted() && this.updates.isRetained(item) && request.version() == null) {
 			return completed(request, item);
 		}
 		if (item.isInProgress() && item.isOwnedBy(request)) {
@@ -185,12 +193,27 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 		return new Claim.Acquired(item.fence() + 1, item.next());
 	}
 
+	// The fingerprint of a later claim is not that of the version that has completed.
+	private static @Nullable Claim decided(ClaimRequest request, RecordItem item) {
+		Long version = request.version();
+		Long completed = item.version();
+		if (version == null || completed == null || completed < version
+				|| (item.isInProgress() && item.isOwnedBy(request))) {
+			return null;
+		}
+		if (completed > version) {
+			return new Claim.Stale(completed);
+		}
+		return item.isCompleted() ? completed(request, item) : new Claim.Completed(item.result());
+	}
+
 	private static Claim completed(ClaimRequest request, RecordItem item) {
 		return differs(request, item) ? new Claim.Mismatch() : new Claim.Completed(item.result());
 	}
 
 	private static Claim inProgress(ClaimRequest request, RecordItem item, Duration remaining) {
-		return differs(request, item) ? new Claim.Mismatch() : new Claim.InProgress(remaining);
+		return (request.version() == null && differs(request, item)) ? new Claim.Mismatch()
+				: new Claim.InProgress(remaining);
 	}
 
 	private static boolean differs(ClaimRequest request, RecordItem item) {

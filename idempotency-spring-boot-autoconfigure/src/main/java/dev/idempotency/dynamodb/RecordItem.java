@@ -28,6 +28,7 @@ import dev.idempotency.store.IdempotencyRecord.State;
  * claim</li>
  * <li>{@code fingerprint}, {@code result}, {@code failure} and {@code message}, if there
  * are any</li>
+ * <li>{@code decided}: the version that completed last, if there is one</li>
  * <li>{@code scope} and {@code key}</li>
  * <li>{@code createdAt}, {@code claimedUntil}, {@code completedAt} and {@code expiresAt}:
  * times of the clients, in milliseconds</li>
@@ -51,7 +52,7 @@ record RecordItem(Map<String, AttributeValue> attributes) {
 
 	// The result may be large, and nothing that lists records needs it.
 	static final String LISTED = "#id, #state, #token, #beat, #lease, #fence, #attempt, #failure, #message, #scope, "
-			+ "#key, #createdAt, #claimedUntil, #completedAt, #expiresAt";
+			+ "#key, #createdAt, #claimedUntil, #completedAt, #expiresAt, #decided";
 
 	private static final HexFormat HEX = HexFormat.of();
 
@@ -130,6 +131,10 @@ record RecordItem(Map<String, AttributeValue> attributes) {
 		return (type != null) ? new Failure(type.s(), (message != null) ? message.s() : null) : null;
 	}
 
+	@Nullable Long version() {
+		return this.attributes.containsKey("decided") ? integer("decided") : null;
+	}
+
 	Instant createdAt() {
 		return instant("createdAt");
 	}
@@ -159,7 +164,7 @@ record RecordItem(Map<String, AttributeValue> attributes) {
 		};
 		return new IdempotencyRecord(key, state, fence(), attempt(),
 				(state == State.IN_PROGRESS) ? claimedUntil() : null, createdAt(),
-				(state == State.COMPLETED) ? instant("completedAt") : null, expiresAt(), failure());
+				(state == State.COMPLETED) ? instant("completedAt") : null, expiresAt(), failure(), version());
 	}
 
 	private String text(String name) {

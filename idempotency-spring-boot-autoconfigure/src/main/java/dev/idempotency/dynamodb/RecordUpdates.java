@@ -35,7 +35,9 @@ final class RecordUpdates {
 			+ "#claimedUntil = :until, #scope = :scope, #key = :key, #expiresAt = :expires, #ttl = :ttl, "
 			+ "#retainedUntil = :ttl, ";
 
-	private static final String OUTCOME = "#result, #completedAt, #failure, #message";
+	// The result stays until the next completion: that of the version that completed last
+	// may be asked for while a higher one is in progress.
+	private static final String OUTCOME = "#completedAt, #failure, #message";
 
 	// The attempt of the next claim is stored, because an update cannot distinguish a
 	// failed record from one whose retention has ended.
@@ -47,8 +49,11 @@ final class RecordUpdates {
 
 	private static final String OBSERVED = "(#state = :p AND #token = :observed AND #beat = :observedBeat)";
 
-	private static final Expression[] CLAIMS = { claim(false, false), claim(false, true), claim(true, false),
-			claim(true, true) };
+	private static final String HIGHER = "(attribute_not_exists(#decided) OR #decided < :version)";
+
+	private static final Expression[] CLAIMS = { claim(false, false, false), claim(false, false, true),
+			claim(false, true, false), claim(false, true, true), claim(true, false, false), claim(true, false, true),
+			claim(true, true, false), claim(true, true, true) };
 
 	private static final Expression[] RESTORES = { restore(false), restore(true) };
 
@@ -57,12 +62,8 @@ final class RecordUpdates {
 	// In place of the longer time that a renewal may have set.
 	private static final String RETAINED = "#ttl = #retainedUntil";
 
-	private static final Expression COMPLETE = Expression
-		.of("SET #state = :c, #completedAt = :now, #next = :one, " + RETAINED + " REMOVE #claimedUntil", OWNED);
-
-	private static final Expression COMPLETE_WITH_RESULT = Expression
-		.of("SET #state = :c, #completedAt = :now, #next = :one, #result = :result, " + RETAINED
-				+ " REMOVE #claimedUntil", OWNED);
+	private static final Expression[] COMPLETIONS = { complete(false, false), complete(false, true),
+			complete(true, false), complete(true, true) };
 
 	private static final Expression FAIL = Expression
 		.of("SET #state = :f, #failure = :failure, " + RETAINED + " REMOVE #claimedUntil", OWNED);
@@ -94,10 +95,22 @@ final class RecordUpdates {
 		this.maxClockSkew = maxClockSkew;
 	}
 
-	private static Expression claim(boolean fingerprint, boolean observed) {
+	private static Expression claim(boolean version, boolean fingerprint, boolean observed) {
+		String free = observed ? FREE + " OR " + OBSERVED : FREE;
 		return Expression.of(
 				CLAIM + (fingerprint ? ", #fingerprint = :fingerprint REMOVE " : " REMOVE #fingerprint, ") + OUTCOME,
-				observed ? FREE + " OR " + OBSERVED : FREE);
+				version ? freeForVersion(observed) : free);
+	}
+
+	private static String freeForVersion(boolean observed) {
+		return "attribute_not_exists(#id) OR (#state = :c AND #expiresAt <= :free) OR (" + HIGHER
+				+ " AND (#state = :f OR #state = :c" + (observed ? " OR " + OBSERVED : "") + "))";
+	}
+
+	private static Expression complete(boolean version, boolean result) {
+		return Expression.of("SET #state = :c, #completedAt = :now, #next = :one, "
+				+ (version ? "#decided = :version, " : "") + (result ? "#result = :result, " : "") + RETAINED
+				+ " REMOVE #claimedUntil" + (result ? "" : ", #result"), OWNED);
 	}
 
 	private static Expression restore(boolean fingerprint) {
@@ -141,7 +154,12 @@ final class RecordUpdates {
 		if (expired != null) {
 			values.observed(expired);
 		}
-		return update(CLAIMS[index(request.fingerprint() != null, expired != null)], request.key(), values);
+		Long version = request.version();
+		if (version != null) {
+			values.put(":version", version);
+		}
+		return update(CLAIMS[index(version != null, request.fingerprint() != null, expired != null)], request.key(),
+				values);
 	}
 
 	UpdateItemRequest restore(ClaimRequest request, Claim.Acquired acquired) {
@@ -172,8 +190,14 @@ final class RecordUpdates {
 
 	UpdateItemRequest complete(ClaimRequest claim, byte @Nullable [] result) {
 		Values values = owned(claim).put(":c", RecordItem.COMPLETED).put(":now", now().toEpochMilli()).put(":one", 1);
-		return (result != null) ? update(COMPLETE_WITH_RESULT, claim.key(), values.put(":result", result))
-				: update(COMPLETE, claim.key(), values);
+		Long version = claim.version();
+		if (version != null) {
+			values.put(":version", version);
+		}
+		if (result != null) {
+			values.put(":result", result);
+		}
+		return update(COMPLETIONS[index(version != null, result != null)], claim.key(), values);
 	}
 
 	UpdateItemRequest fail(ClaimRequest claim, Failure failure) {

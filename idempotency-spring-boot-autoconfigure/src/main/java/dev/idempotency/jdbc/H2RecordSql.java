@@ -19,26 +19,29 @@ final class H2RecordSql {
 	private static final String INSERT = """
 			SELECT id FROM FINAL TABLE (
 			  INSERT INTO %1$s (id, scope, "key", state, fence, attempt, fingerprint, created_at, expires_at,
-			    completed_at)
-			  SELECT i.id, i.scope, i.name, 'C', 1, 1, i.fp, i.n, DATEADD(MILLISECOND, i.retention, i.n), i.n
+			    completed_at, version, decided_version)
+			  SELECT i.id, i.scope, i.name, 'C', 1, 1, i.fp, i.n, DATEADD(MILLISECOND, i.retention, i.n), i.n, i.version, i.version
 			  FROM (SELECT CAST(:id AS UUID) AS id, CAST(:scope AS CHARACTER VARYING) AS scope,
 			    CAST(:key AS CHARACTER VARYING) AS name, CAST(:fingerprint AS BINARY VARYING) AS fp, CAST(:retention AS BIGINT) AS retention,
-			    CURRENT_TIMESTAMP AS n) i)""";
+			    CAST(:version AS BIGINT) AS version, CURRENT_TIMESTAMP AS n) i)""";
 
 	private static final String REQUEST = """
 			(SELECT CAST(:id AS UUID) AS id, CAST(:scope AS CHARACTER VARYING) AS scope, CAST(:key AS CHARACTER VARYING) AS name,
 			    CAST(:state AS CHARACTER(1)) AS state, CAST(:token AS UUID) AS token, CAST(:fingerprint AS BINARY VARYING) AS fp,
-			    CAST(:lease AS BIGINT) AS lease, CAST(:retention AS BIGINT) AS retention, CURRENT_TIMESTAMP AS n) i""";
+			    CAST(:lease AS BIGINT) AS lease, CAST(:retention AS BIGINT) AS retention, CAST(:version AS BIGINT) AS version,
+			    CURRENT_TIMESTAMP AS n) i""";
 
 	private static final String REQUESTS = """
 			(SELECT u.id, u.scope, u.name, CAST(:state AS CHARACTER(1)) AS state, u.token, u.fp, u.lease, u.retention,
-			    CURRENT_TIMESTAMP AS n
+			    u.version, CURRENT_TIMESTAMP AS n
 			  FROM UNNEST(CAST(:id AS UUID ARRAY), CAST(:scope AS CHARACTER VARYING ARRAY), CAST(:key AS CHARACTER VARYING ARRAY),
-			    CAST(:token AS UUID ARRAY), CAST(:fingerprint AS BINARY VARYING ARRAY), CAST(:lease AS BIGINT ARRAY), CAST(:retention AS BIGINT ARRAY))
-			    AS u(id, scope, name, token, fp, lease, retention) ORDER BY u.id) i""";
+			    CAST(:token AS UUID ARRAY), CAST(:fingerprint AS BINARY VARYING ARRAY), CAST(:lease AS BIGINT ARRAY), CAST(:retention AS BIGINT ARRAY),
+			    CAST(:version AS BIGINT ARRAY)) AS u(id, scope, name, token, fp, lease, retention, version) ORDER BY u.id) i""";
 
 	private static final String FREE = """
-			(r.state = 'F' OR (r.state = 'P' AND r.lease_until <= i.n) OR (r.state = 'C' AND r.expires_at <= i.n))""";
+			(CASE WHEN r.decided_version >= i.version THEN r.state = 'C' AND r.expires_at <= i.n
+			      ELSE r.state = 'F' OR (r.state = 'P' AND r.lease_until <= i.n)
+			        OR (r.state = 'C' AND (r.expires_at <= i.n OR i.version IS NOT NULL)) END)""";
 
 	// The token of a claim in a transaction is null and never matches.
 	private static final String OWN = "((r.state = 'P' AND r.token = i.token) IS TRUE)";
@@ -47,14 +50,14 @@ final class H2RecordSql {
 
 	private static final String FIND_TAKEN = """
 			SELECT r.id, r.state AS outcome, r.fence, r.attempt, r.fingerprint, r.result,
-			  DATEDIFF(MILLISECOND, i.n, r.lease_until) AS left_ms
+			  DATEDIFF(MILLISECOND, i.n, r.lease_until) AS left_ms, r.decided_version
 			FROM %2$s JOIN %1$s r ON r.id = i.id WHERE NOT %3$s""";
 
 	private static final String LOOK_UP = """
 			SELECT CASE WHEN %3$s OR %4$s THEN 'A' ELSE r.state END AS outcome,
 			  CASE WHEN %4$s OR NOT %3$s THEN r.fence ELSE r.fence + 1 END AS fence,
 			  CASE WHEN %4$s OR NOT %3$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END AS attempt,
-			  r.fingerprint, r.result, DATEDIFF(MILLISECOND, i.n, r.lease_until) AS left_ms
+			  r.fingerprint, r.result, DATEDIFF(MILLISECOND, i.n, r.lease_until) AS left_ms, r.decided_version
 			FROM %2$s JOIN %1$s r ON r.id = i.id""";
 
 	private static final String TAKE = """
@@ -65,15 +68,21 @@ final class H2RecordSql {
 			    attempt = CASE WHEN %4$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END,
 			    token = i.token, fingerprint = i.fp, lease_until = DATEADD(MILLISECOND, i.lease, i.n),
 			    expires_at = DATEADD(MILLISECOND, i.retention, i.n), completed_at = CASE WHEN i.state = 'C' THEN i.n END,
-			    result = NULL, error_type = NULL, error_message = NULL
+			    version = i.version, decided_version = CASE WHEN i.state = 'C' THEN COALESCE(i.version, r.decided_version)
+			      ELSE r.decided_version END,
+			    result = CASE WHEN i.state = 'P' AND r.decided_version IS NOT NULL THEN r.result END,
+			    error_type = NULL, error_message = NULL
 			  WHEN NOT MATCHED THEN
-			    INSERT (id, scope, "key", state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
+			    INSERT (id, scope, "key", state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at,
+			      version, decided_version)
 			    VALUES (i.id, i.scope, i.name, i.state, 1, 1, i.token, i.fp, DATEADD(MILLISECOND, i.lease, i.n), i.n,
-			      DATEADD(MILLISECOND, i.retention, i.n), CASE WHEN i.state = 'C' THEN i.n END))""";
+			      DATEADD(MILLISECOND, i.retention, i.n), CASE WHEN i.state = 'C' THEN i.n END, i.version,
+			      CASE WHEN i.state = 'C' THEN i.version END))""";
 
 	private static final String COMPLETE = """
 			UPDATE %1$s SET state = 'C', lease_until = NULL,
 			  completed_at = CASE WHEN state = 'P' THEN CURRENT_TIMESTAMP ELSE completed_at END,
+			  decided_version = CASE WHEN state = 'P' THEN COALESCE(version, decided_version) ELSE decided_version END,
 			  result = CASE WHEN state = 'P' THEN CAST(:result AS BINARY VARYING) ELSE result END
 			WHERE id = :id AND token = :token AND state IN ('P', 'C')""";
 
@@ -98,6 +107,7 @@ final class H2RecordSql {
 	private static final String COMPLETE_OWNED = """
 			WHEN MATCHED AND r.state IN ('P', 'C') THEN UPDATE SET state = 'C', lease_until = NULL,
 			  completed_at = CASE WHEN r.state = 'P' THEN i.n ELSE r.completed_at END,
+			  decided_version = CASE WHEN r.state = 'P' THEN COALESCE(r.version, r.decided_version) ELSE r.decided_version END,
 			  result = CASE WHEN r.state = 'P' THEN i.result ELSE r.result END)""";
 
 	private static final String FAIL_OWNED = """
@@ -117,36 +127,39 @@ final class H2RecordSql {
 			(SELECT CAST(:id AS UUID) AS id, CAST(:scope AS CHARACTER VARYING) AS scope, CAST(:key AS CHARACTER VARYING) AS name,
 			    CAST(:fingerprint AS BINARY VARYING) AS fp, CAST(:retention AS BIGINT) AS retention,
 			    CAST(:type AS CHARACTER VARYING) AS type, CAST(:message AS CHARACTER VARYING) AS message,
-			    CURRENT_TIMESTAMP AS n) i""";
+			    CAST(:version AS BIGINT) AS version, CURRENT_TIMESTAMP AS n) i""";
 
 	private static final String FAILURES = """
 			(SELECT u.*, CAST(:type AS CHARACTER VARYING) AS type, CAST(:message AS CHARACTER VARYING) AS message,
 			    CURRENT_TIMESTAMP AS n
 			  FROM UNNEST(CAST(:id AS UUID ARRAY), CAST(:scope AS CHARACTER VARYING ARRAY), CAST(:key AS CHARACTER VARYING ARRAY),
-			    CAST(:fingerprint AS BINARY VARYING ARRAY), CAST(:retention AS BIGINT ARRAY)) AS u(id, scope, name, fp, retention) ORDER BY u.id) i""";
+			    CAST(:fingerprint AS BINARY VARYING ARRAY), CAST(:retention AS BIGINT ARRAY), CAST(:version AS BIGINT ARRAY))
+			    AS u(id, scope, name, fp, retention, version) ORDER BY u.id) i""";
 
 	private static final String NOTE_FAILURE = """
 			MERGE INTO %1$s r USING %2$s
 			ON r.id = i.id
 			WHEN MATCHED AND %3$s THEN UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL,
-			  completed_at = NULL, result = NULL, attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = i.fp,
+			  completed_at = NULL, version = i.version, result = CASE WHEN r.decided_version IS NOT NULL THEN r.result END,
+			  attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = i.fp,
 			  expires_at = DATEADD(MILLISECOND, i.retention, i.n), error_type = i.type, error_message = i.message
 			WHEN NOT MATCHED THEN INSERT (id, scope, "key", state, fence, attempt, fingerprint, created_at, expires_at,
-			  error_type, error_message)
-			  VALUES (i.id, i.scope, i.name, 'F', 1, 1, i.fp, i.n, DATEADD(MILLISECOND, i.retention, i.n), i.type, i.message)""";
+			  error_type, error_message, version)
+			  VALUES (i.id, i.scope, i.name, 'F', 1, 1, i.fp, i.n, DATEADD(MILLISECOND, i.retention, i.n), i.type, i.message,
+			    i.version)""";
 
 	private static final String RESTORE = """
 			MERGE INTO %1$s r USING (SELECT CAST(:id AS UUID) AS id, CAST(:scope AS CHARACTER VARYING) AS scope,
 			    CAST(:key AS CHARACTER VARYING) AS name, CAST(:fence AS INTEGER) AS fence, CAST(:attempt AS INTEGER) AS attempt,
 			    CAST(:token AS UUID) AS token, CAST(:fingerprint AS BINARY VARYING) AS fp, CAST(:lease AS BIGINT) AS lease,
-			    CAST(:retention AS BIGINT) AS retention, CURRENT_TIMESTAMP AS n) i
+			    CAST(:retention AS BIGINT) AS retention, CAST(:version AS BIGINT) AS version, CURRENT_TIMESTAMP AS n) i
 			ON r.id = i.id
 			WHEN MATCHED AND r.state = 'P' AND r.token = i.token THEN
 			  UPDATE SET lease_until = DATEADD(MILLISECOND, i.lease, i.n)
 			WHEN NOT MATCHED THEN
-			  INSERT (id, scope, "key", state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
+			  INSERT (id, scope, "key", state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, version)
 			  VALUES (i.id, i.scope, i.name, 'P', i.fence, i.attempt, i.token, i.fp, DATEADD(MILLISECOND, i.lease, i.n), i.n,
-			    DATEADD(MILLISECOND, i.retention, i.n))""";
+			    DATEADD(MILLISECOND, i.retention, i.n), i.version)""";
 
 	private static final String STORE_RESULTS = """
 			MERGE INTO %1$s r USING

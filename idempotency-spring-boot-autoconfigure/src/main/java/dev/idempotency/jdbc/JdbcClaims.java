@@ -96,6 +96,9 @@ final class JdbcClaims {
 			}
 			return claim;
 		}
+		if (request.version() != null) {
+			return claim(connection, request, parameters);
+		}
 		int[] refused = this.refused.get();
 		Optional<Claim> known = (refused[0] < REPLAYED || !this.sql.has(Name.READ)) ? Optional.empty()
 				: this.sql.get(Name.READ).first(connection, parameters, (row) -> claim(row, request));
@@ -117,9 +120,13 @@ final class JdbcClaims {
 			.orElse(new Claim.Acquired(1, 1));
 	}
 
+	// The key of a versioned operation is that of an entity, which has a record as a
+	// rule.
 	private Claim claim(Connection connection, ClaimRequest request, Parameters parameters) throws SQLException {
+		List<SqlStatement> statements = this.sql
+			.all((request.version() != null && this.sql.has(Name.CLAIM_KNOWN)) ? Name.CLAIM_KNOWN : Name.CLAIM);
 		for (int race = 0; race < MAX_RACES; race++) {
-			for (SqlStatement statement : this.sql.all(Name.CLAIM)) {
+			for (SqlStatement statement : statements) {
 				Claim claim = unlessDuplicate(RACES_LOST,
 						() -> statement.first(connection, parameters, (row) -> claim(row, request)).orElse(RACES_LOST));
 				if (claim != RACES_LOST) {
@@ -231,12 +238,30 @@ final class JdbcClaims {
 		if ("A".equals(outcome)) {
 			return new Claim.Acquired(row.getInt("fence"), row.getInt("attempt"));
 		}
+		if (request.version() != null) {
+			long completed = row.getLong("decided_version");
+			if (!row.wasNull() && completed >= request.version()) {
+				return (completed > request.version()) ? new Claim.Stale(completed) : repeated(row, outcome, request);
+			}
+			return inProgress(row);
+		}
 		if (Fingerprint.differs(request.key(), row.getBytes("fingerprint"), request.fingerprint())) {
 			return new Claim.Mismatch();
 		}
 		if ("C".equals(outcome)) {
 			return new Claim.Completed(row.getBytes("result"));
 		}
+		return inProgress(row);
+	}
+
+	// The fingerprint of a later claim is not that of the version that has completed.
+	private static Claim repeated(ResultSet row, String outcome, ClaimRequest request) throws SQLException {
+		return ("C".equals(outcome)
+				&& Fingerprint.differs(request.key(), row.getBytes("fingerprint"), request.fingerprint()))
+						? new Claim.Mismatch() : new Claim.Completed(row.getBytes("result"));
+	}
+
+	private static Claim inProgress(ResultSet row) throws SQLException {
 		return new Claim.InProgress(Duration.ofMillis(Math.max(0, row.getLong("left_ms"))));
 	}
 

@@ -190,7 +190,7 @@ final class JdbcRecords implements IdempotencyRecords {
 		Instant completedAt = (state == State.COMPLETED) ? time(row, "completed_at") : null;
 		return new IdempotencyRecord(key, state, row.getInt("fence"), row.getInt("attempt"), time(row, "lease_until"),
 				Objects.requireNonNull(time(row, "created_at")), completedAt,
-				Objects.requireNonNull(time(row, "expires_at")), failure);
+				Objects.requireNonNull(time(row, "expires_at")), failure, row.getObject("decided_version", Long.class));
 	}
 
 	private @Nullable Instant time(ResultSet row, String column) throws SQLException {

@@ -25,20 +25,29 @@ final class MySqlRecordSql {
 
 	private static final String NOW = "UTC_TIMESTAMP(6)";
 
+	// The version that completed last keeps lower ones out for its retention, whatever
+	// the state is, and lets a higher one in.
 	private static final String FREE = """
-			(state = 'F' OR (state = 'P' AND lease_until <= UTC_TIMESTAMP(6))
-			      OR (state = 'C' AND expires_at <= UTC_TIMESTAMP(6)))""";
+			(CASE WHEN decided_version >= %1$s THEN state = 'C' AND expires_at <= UTC_TIMESTAMP(6)
+			      ELSE state = 'F' OR (state = 'P' AND lease_until <= UTC_TIMESTAMP(6))
+			        OR (state = 'C' AND (expires_at <= UTC_TIMESTAMP(6) OR %1$s IS NOT NULL)) END)""";
+
+	private static final String FREE_FOR = FREE.formatted(":version");
+
+	// RETURNING does not know the requested version.
+	private static final String FREE_WITHOUT_VERSION = "(decided_version IS NULL AND " + FREE.formatted("NULL") + ")";
 
 	private static final String OWN = "(state = 'P' AND token <=> VALUES(token))";
 
 	// The owner of a completed claim may repeat its claim.
 	private static final String TAKEN = """
 			(token <=> VALUES(token)
-			      AND NOT (VALUES(state) = 'P' AND state = 'C' AND expires_at > UTC_TIMESTAMP(6)))""";
+			      AND NOT (VALUES(state) = 'P' AND state = 'C' AND expires_at > UTC_TIMESTAMP(6)
+			        AND (VALUES(version) IS NULL OR COALESCE(decided_version >= VALUES(version), FALSE))))""";
 
 	private static final String COLUMNS = """
 			(id, scope, `key`, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at,
-			  error_type, error_message)""";
+			  error_type, error_message, version, decided_version)""";
 
 	// The state that is set decides whether a record is taken, so 'expires_at' is last.
 	private static final String TAKE_OVER = """
@@ -47,24 +56,30 @@ final class MySqlRecordSql {
 			  attempt = CASE WHEN %2$s THEN attempt WHEN %1$s AND state = 'C' THEN 1 WHEN %1$s THEN attempt + 1
 			    ELSE attempt END,
 			  token = CASE WHEN %2$s OR %1$s THEN VALUES(token) ELSE token END,
-			  fingerprint = IF(%3$s, VALUES(fingerprint), fingerprint), result = IF(%3$s, NULL, result),
+			  fingerprint = IF(%3$s, VALUES(fingerprint), fingerprint),
+			  result = IF(%3$s AND (VALUES(state) = 'C' OR decided_version IS NULL), NULL, result),
+			  version = IF(%3$s, VALUES(version), version),
+			  decided_version = IF(%3$s, COALESCE(VALUES(decided_version), decided_version), decided_version),
 			  error_type = IF(%3$s, VALUES(error_type), error_type),
 			  error_message = IF(%3$s, VALUES(error_message), error_message),
 			  completed_at = IF(%3$s, VALUES(completed_at), completed_at),
 			  lease_until = IF(%3$s, VALUES(lease_until), lease_until), state = IF(%3$s, VALUES(state), state),
-			  expires_at = IF(%3$s, VALUES(expires_at), expires_at)""".formatted(FREE, OWN, TAKEN);
+			  expires_at = IF(%3$s, VALUES(expires_at), expires_at)""".formatted(FREE.formatted("VALUES(version)"), OWN,
+			TAKEN);
 
 	private static final String INSERT = """
-			INSERT INTO %1$s (id, scope, `key`, state, fence, attempt, token, fingerprint, created_at, expires_at, completed_at)
+			INSERT INTO %1$s (id, scope, `key`, state, fence, attempt, token, fingerprint, created_at, expires_at, completed_at,
+			  version, decided_version)
 			VALUES (:id, :scope, :key, 'C', 1, 1, :mark, :fingerprint, UTC_TIMESTAMP(6),
-			  UTC_TIMESTAMP(6) + INTERVAL :retention * 1000 MICROSECOND, UTC_TIMESTAMP(6))""";
+			  UTC_TIMESTAMP(6) + INTERVAL :retention * 1000 MICROSECOND, UTC_TIMESTAMP(6), :version, :version)""";
 
 	private static final String CLAIM = "INSERT INTO %1$s " + COLUMNS
 			+ """
 
 					VALUES (:id, :scope, :key, :state, 1, 1, COALESCE(:token, :mark), :fingerprint,
 					  UTC_TIMESTAMP(6) + INTERVAL :lease * 1000 MICROSECOND, UTC_TIMESTAMP(6),
-					  UTC_TIMESTAMP(6) + INTERVAL :retention * 1000 MICROSECOND, IF(:state = 'C', UTC_TIMESTAMP(6), NULL), NULL, NULL)
+					  UTC_TIMESTAMP(6) + INTERVAL :retention * 1000 MICROSECOND, IF(:state = 'C', UTC_TIMESTAMP(6), NULL), NULL, NULL,
+					  :version, IF(:state = 'C', :version, NULL))
 					"""
 			+ TAKE_OVER;
 
@@ -73,7 +88,7 @@ final class MySqlRecordSql {
 	// In the answer of a second statement, another transaction may have interfered.
 	private static final String ANSWER = """
 			CASE WHEN %1$s AND state = :state THEN 'A' WHEN %2$s THEN 'R' ELSE state END AS outcome,
-			  fence, attempt, fingerprint, result, %3$s""";
+			  fence, attempt, fingerprint, result, %3$s, decided_version""";
 
 	private static final String TAKEN_NOW = "token = COALESCE(:token, :mark)";
 
@@ -81,14 +96,14 @@ final class MySqlRecordSql {
 	private static final String ALL_TAKEN_NOW = "(token = :mark OR LOCATE(token, :tokens) > 0)";
 
 	private static final String READ = """
-			SELECT state AS outcome, fence, attempt, fingerprint, result, %2$s FROM %1$s
+			SELECT state AS outcome, fence, attempt, fingerprint, result, %2$s, decided_version FROM %1$s
 			WHERE id = :id AND NOT (%3$s OR (state = 'P' AND token <=> :token))""";
 
 	private static final String LOOK_UP = """
 			SELECT CASE WHEN %3$s OR %4$s THEN 'A' ELSE state END AS outcome,
 			  CASE WHEN %4$s OR NOT %3$s THEN fence ELSE fence + 1 END AS fence,
 			  CASE WHEN %4$s OR NOT %3$s THEN attempt WHEN state = 'C' THEN 1 ELSE attempt + 1 END AS attempt,
-			  fingerprint, result, %2$s
+			  fingerprint, result, %2$s, decided_version
 			FROM %1$s WHERE id = :id""";
 
 	// The database would replace a value that is too long by NULL.
@@ -100,14 +115,16 @@ final class MySqlRecordSql {
 			    k_key VARCHAR(512) CHARACTER SET utf8mb4 PATH '$.key' ERROR ON ERROR,
 			    k_fp VARCHAR(340) CHARACTER SET ascii PATH '$.fingerprint' ERROR ON ERROR,
 			    k_lease BIGINT PATH '$.lease' ERROR ON ERROR,
-			    k_retention BIGINT PATH '$.retention' ERROR ON ERROR)) k""";
+			    k_retention BIGINT PATH '$.retention' ERROR ON ERROR,
+			    k_version BIGINT PATH '$.version' ERROR ON ERROR)) k""";
 
 	private static final String CLAIM_ALL = "INSERT INTO %1$s " + COLUMNS
 			+ """
 
 					SELECT UNHEX(k_id), k_scope, k_key, :state, 1, 1, COALESCE(UNHEX(k_token), :mark), FROM_BASE64(k_fp),
 					  UTC_TIMESTAMP(6) + INTERVAL k_lease * 1000 MICROSECOND, UTC_TIMESTAMP(6),
-					  UTC_TIMESTAMP(6) + INTERVAL k_retention * 1000 MICROSECOND, IF(:state = 'C', UTC_TIMESTAMP(6), NULL), NULL, NULL
+					  UTC_TIMESTAMP(6) + INTERVAL k_retention * 1000 MICROSECOND, IF(:state = 'C', UTC_TIMESTAMP(6), NULL), NULL, NULL,
+					  k_version, IF(:state = 'C', k_version, NULL)
 					FROM\s"""
 			+ KEYS + "\n" + TAKE_OVER;
 
@@ -130,7 +147,8 @@ final class MySqlRecordSql {
 
 	private static final String OWNED = " WHERE id = :id AND token = :token AND state = 'P'";
 
-	private static final String COMPLETE = "state = 'C', lease_until = NULL, completed_at = UTC_TIMESTAMP(6), result = ";
+	private static final String COMPLETE = "state = 'C', lease_until = NULL, completed_at = UTC_TIMESTAMP(6), "
+			+ "decided_version = COALESCE(version, decided_version), result = ";
 
 	private static final String FAIL = "state = 'F', lease_until = NULL, error_type = :type, error_message = :message";
 
@@ -141,10 +159,11 @@ final class MySqlRecordSql {
 			  expires_at = GREATEST(expires_at, UTC_TIMESTAMP(6) + INTERVAL %1$s * 1000 MICROSECOND)""";
 
 	private static final String RESTORE = """
-			INSERT INTO %1$s (id, scope, `key`, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
+			INSERT INTO %1$s (id, scope, `key`, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at,
+			  version)
 			VALUES (:id, :scope, :key, 'P', :fence, :attempt, :token, :fingerprint,
 			  UTC_TIMESTAMP(6) + INTERVAL :lease * 1000 MICROSECOND, UTC_TIMESTAMP(6),
-			  UTC_TIMESTAMP(6) + INTERVAL :retention * 1000 MICROSECOND)
+			  UTC_TIMESTAMP(6) + INTERVAL :retention * 1000 MICROSECOND, :version)
 			ON DUPLICATE KEY UPDATE
 			  lease_until = IF(%2$s, VALUES(lease_until), lease_until),
 			  expires_at = IF(%2$s, GREATEST(expires_at, VALUES(lease_until)), expires_at)""";
@@ -152,13 +171,13 @@ final class MySqlRecordSql {
 	private static final String NOTE_FAILURE = "INSERT INTO %1$s " + COLUMNS + """
 
 			VALUES (:id, :scope, :key, 'F', 1, 1, :mark, :fingerprint, NULL, UTC_TIMESTAMP(6),
-			  UTC_TIMESTAMP(6) + INTERVAL :retention * 1000 MICROSECOND, NULL, :type, :message)
+			  UTC_TIMESTAMP(6) + INTERVAL :retention * 1000 MICROSECOND, NULL, :type, :message, :version, NULL)
 			""" + TAKE_OVER;
 
 	private static final String NOTE_FAILURES = "INSERT INTO %1$s " + COLUMNS + """
 
 			SELECT UNHEX(k_id), k_scope, k_key, 'F', 1, 1, :mark, FROM_BASE64(k_fp), NULL, UTC_TIMESTAMP(6),
-			  UTC_TIMESTAMP(6) + INTERVAL k_retention * 1000 MICROSECOND, NULL, :type, :message
+			  UTC_TIMESTAMP(6) + INTERVAL k_retention * 1000 MICROSECOND, NULL, :type, :message, k_version, NULL
 			FROM\s""" + KEYS + "\n" + TAKE_OVER;
 
 	private static final String EXPIRED = """
@@ -230,15 +249,15 @@ final class MySqlRecordSql {
 	}
 
 	private void addClaims() {
-		String answer = ANSWER.formatted(TAKEN_NOW, FREE, LEFT);
+		String answer = ANSWER.formatted(TAKEN_NOW, FREE_FOR, LEFT);
 		this.sql.add(Name.CLAIM, returning(CLAIM.formatted(this.table), answer));
 		this.sql.add(Name.CLAIM_ALL,
 				returningAll(this.limit, CLAIM_ALL.formatted(this.table),
-						"id, " + ANSWER.formatted(ALL_TAKEN_NOW, FREE, LEFT),
-						"r.id, " + ANSWER.formatted("token = COALESCE(UNHEX(k_token), :mark)", FREE, LEFT)));
-		this.sql.add(Name.READ, this.sql.statement(READ.formatted(this.table, LEFT, FREE)));
-		this.sql.add(Name.LOOK_UP,
-				this.sql.statement(LOOK_UP.formatted(this.table, LEFT, FREE, "(state = 'P' AND token <=> :token)")));
+						"id, " + ANSWER.formatted(ALL_TAKEN_NOW, FREE_WITHOUT_VERSION, LEFT), "r.id, " + ANSWER
+							.formatted("token = COALESCE(UNHEX(k_token), :mark)", FREE.formatted("k_version"), LEFT)));
+		this.sql.add(Name.READ, this.sql.statement(READ.formatted(this.table, LEFT, FREE_FOR)));
+		this.sql.add(Name.LOOK_UP, this.sql
+			.statement(LOOK_UP.formatted(this.table, LEFT, FREE_FOR, "(state = 'P' AND token <=> :token)")));
 		// The driver of MariaDB logs a warning for each duplicate key.
 		this.sql.add(Name.INSERT,
 				this.returning

@@ -40,7 +40,8 @@ final class Parameters {
 			.with("token", claim.token())
 			.with("fingerprint", claim.fingerprint())
 			.with("lease", claim.lease().toMillis())
-			.with("retention", claim.retention().toMillis());
+			.with("retention", claim.retention().toMillis())
+			.with("version", claim.version());
 	}
 
 	static Parameters of(List<ClaimRequest> claims) {
@@ -50,7 +51,8 @@ final class Parameters {
 			.with("token", "uuid", claims, ClaimRequest::token)
 			.withBytes("fingerprint", claims, ClaimRequest::fingerprint)
 			.with("lease", "bigint", claims, (claim) -> claim.lease().toMillis())
-			.with("retention", "bigint", claims, (claim) -> claim.retention().toMillis());
+			.with("retention", "bigint", claims, (claim) -> claim.retention().toMillis())
+			.with("version", "bigint", claims, ClaimRequest::version);
 	}
 
 	Parameters with(String name, @Nullable Object value) {

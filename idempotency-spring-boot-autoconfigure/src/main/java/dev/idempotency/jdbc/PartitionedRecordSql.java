@@ -13,37 +13,39 @@ final class PartitionedRecordSql {
 
 	private static final String INSERT = """
 			SELECT 1 FROM %1$s_claim('%2$s', :id::uuid, :scope::text, :key::text, 'C', NULL, :fingerprint::bytea, NULL,
-			  :retention::bigint, true)
+			  :retention::bigint, :version::bigint, true)
 			WHERE outcome = 'A'""";
 
 	private static final String CLAIM = """
-			SELECT outcome, fence, attempt, fingerprint, result, left_ms
+			SELECT outcome, fence, attempt, fingerprint, result, left_ms, decided_version
 			FROM %1$s_claim('%2$s', :id::uuid, :scope::text, :key::text, :state::text::"char", :token::uuid, :fingerprint::bytea,
-			  :lease::bigint, :retention::bigint, false)""";
+			  :lease::bigint, :retention::bigint, :version::bigint, false)""";
 
 	private static final String CLAIM_ALL = """
-			SELECT id, outcome, fence, attempt, fingerprint, result, left_ms
+			SELECT id, outcome, fence, attempt, fingerprint, result, left_ms, decided_version
 			FROM %1$s_claim_all('%2$s', :state::text::"char", NULL, NULL, :id::uuid[], :scope::text[], :key::text[],
-			  :token::uuid[], :fingerprint::bytea[], :lease::bigint[], :retention::bigint[])""";
+			  :token::uuid[], :fingerprint::bytea[], :lease::bigint[], :retention::bigint[], :version::bigint[])""";
 
 	private static final String RESTORE = """
 			SELECT 1 WHERE %1$s_restore('%2$s', :id::uuid, :scope::text, :key::text, :fence::integer, :attempt::integer,
-			  :token::uuid, :fingerprint::bytea, :lease::bigint, :retention::bigint)""";
+			  :token::uuid, :fingerprint::bytea, :lease::bigint, :retention::bigint, :version::bigint)""";
 
 	private static final String NOTE_FAILURE = """
 			WITH n AS (
 			  SELECT :id::uuid AS id, :scope::text AS scope, :key::text AS key, :fingerprint::bytea AS fp,
-			    :retention::bigint AS retention, :type::text AS type, :message::text AS message)
+			    :retention::bigint AS retention, :version::bigint AS version, :type::text AS type, :message::text AS message)
 			SELECT c.id FROM n CROSS JOIN LATERAL %1$s_claim_all('%2$s', 'F', n.type, n.message, ARRAY[n.id], ARRAY[n.scope],
-			  ARRAY[n.key], ARRAY[NULL]::uuid[], ARRAY[n.fp], ARRAY[NULL]::bigint[], ARRAY[n.retention]) c
+			  ARRAY[n.key], ARRAY[NULL]::uuid[], ARRAY[n.fp], ARRAY[NULL]::bigint[], ARRAY[n.retention],
+			  ARRAY[n.version]) c
 			WHERE c.outcome = 'A'""";
 
 	private static final String NOTE_FAILURES = """
 			WITH n AS (
 			  SELECT :type::text AS type, :message::text AS message, :id::uuid[] AS ids, :scope::text[] AS scopes,
-			    :key::text[] AS keys, :fingerprint::bytea[] AS fps, :retention::bigint[] AS retentions)
+			    :key::text[] AS keys, :fingerprint::bytea[] AS fps, :retention::bigint[] AS retentions,
+			    :version::bigint[] AS versions)
 			SELECT c.id FROM n CROSS JOIN LATERAL %1$s_claim_all('%2$s', 'F', n.type, n.message, n.ids, n.scopes, n.keys,
-			  ARRAY[]::uuid[], n.fps, ARRAY[]::bigint[], n.retentions) c
+			  ARRAY[]::uuid[], n.fps, ARRAY[]::bigint[], n.retentions, n.versions) c
 			WHERE c.outcome = 'A'""";
 
 	// For records whose partition cannot be dropped because of other records.
@@ -65,6 +67,7 @@ final class PartitionedRecordSql {
 		return PostgresRecordSql.of(table, lockWait)
 			.add(Name.INSERT, INSERT.formatted(table, wait))
 			.add(Name.CLAIM, CLAIM.formatted(table, wait))
+			.add(Name.CLAIM_KNOWN, CLAIM.formatted(table, wait))
 			.add(Name.INSERT_ALL, CLAIM_ALL.formatted(table, batchWait))
 			.add(Name.CLAIM_ALL, CLAIM_ALL.formatted(table, batchWait))
 			.add(Name.RESTORE, RESTORE.formatted(table, wait))

@@ -85,12 +85,12 @@ final class PostgresCatalog extends Catalog {
 			SELECT current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time())""";
 
 	// The migration version whose functions match the calls of the statements.
-	private static final int FUNCTIONS_VERSION = 1001;
+	private static final int FUNCTIONS_VERSION = 1002;
 
 	// The functions with their numbers of arguments: an earlier version may have
 	// created one of the same name with other arguments.
-	private static final Map<String, Integer> FUNCTIONS = Map.of("free", 3, "add", 14, "take", 13, "claim", 10,
-			"claim_all", 11, "restore", 10, "rotate", 1, "drop_dead", 0);
+	private static final Map<String, Integer> FUNCTIONS = Map.of("free", 5, "add", 15, "take", 14, "claim", 11,
+			"claim_all", 12, "restore", 11, "rotate", 1, "drop_dead", 0);
 
 	private static final String MISSING_FUNCTIONS = """
 			SELECT string_agg(t.relname || '_' || f.name, ', ' ORDER BY f.name)

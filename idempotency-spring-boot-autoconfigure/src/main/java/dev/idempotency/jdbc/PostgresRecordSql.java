@@ -13,15 +13,20 @@ import dev.idempotency.jdbc.RecordSql.Name;
  */
 final class PostgresRecordSql {
 
-	// A record is free when it failed or its lease or retention has expired.
+	// A record is free when it failed or its lease or retention has expired. The version
+	// that completed last keeps lower ones out for its retention, whatever the state is,
+	// and lets a higher one in. Without a version, the first condition is null.
 	private static final String FREE = """
-			(r.state = 'F' OR (r.state = 'P' AND r.lease_until <= clock_timestamp())
-			      OR (r.state = 'C' AND r.expires_at <= clock_timestamp()))""";
+			(CASE WHEN r.decided_version >= %1$s.version THEN r.state = 'C' AND r.expires_at <= clock_timestamp()
+			      ELSE r.state = 'F' OR (r.state = 'P' AND r.lease_until <= clock_timestamp())
+			        OR (r.state = 'C' AND (r.expires_at <= clock_timestamp() OR %1$s.version IS NOT NULL)) END)""";
+
+	private static final String FREE_FOR = FREE.formatted("i");
 
 	// The token of a claim in a transaction is null and never matches.
 	private static final String OWN = "((r.state = 'P' AND r.token = %s.token) IS TRUE)";
 
-	private static final String CLAIMABLE = "(r.id IS NULL OR %s OR %s) AS claimable".formatted(FREE,
+	private static final String CLAIMABLE = "(r.id IS NULL OR %s OR %s) AS claimable".formatted(FREE_FOR,
 			OWN.formatted("i"));
 
 	// Checks again whether the record is free, because it is locked only now. An
@@ -33,14 +38,18 @@ final class PostgresRecordSql {
 			    lease_until = clock_timestamp() + (excluded.lease_until - excluded.created_at),
 			    expires_at = clock_timestamp() + (excluded.expires_at - excluded.created_at),
 			    completed_at = CASE WHEN excluded.state = 'C' THEN clock_timestamp() END,
-			    result = NULL, error_type = NULL, error_message = NULL
+			    version = excluded.version, decided_version = coalesce(excluded.decided_version, r.decided_version),
+			    result = CASE WHEN excluded.state = 'P' AND r.decided_version IS NOT NULL THEN r.result END,
+			    error_type = NULL, error_message = NULL
 			  WHERE %1$s OR %2$s"""
-		.formatted(FREE, OWN.formatted("excluded"));
+		.formatted(FREE.formatted("excluded"), OWN.formatted("excluded"));
 
 	private static final String INSERT = """
-			INSERT INTO %1$s (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at, completed_at)
-			VALUES (:id::uuid, :scope::text, :key::text, 'C', 1, 1, :fingerprint::bytea, clock_timestamp(),
-			  clock_timestamp() + :retention::bigint * interval '1 ms', clock_timestamp())
+			INSERT INTO %1$s (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at, completed_at,
+			  version, decided_version)
+			SELECT :id::uuid, :scope::text, :key::text, 'C', 1, 1, :fingerprint::bytea, clock_timestamp(),
+			  clock_timestamp() + :retention::bigint * interval '1 ms', clock_timestamp(), v, v
+			FROM (SELECT :version::bigint AS v) i
 			ON CONFLICT (id) DO NOTHING""";
 
 	// Most keys are new. For a record that is not free, neither this statement nor the
@@ -48,25 +57,27 @@ final class PostgresRecordSql {
 	private static final String CLAIM_NEW = """
 			WITH got AS (
 			  INSERT INTO %1$s
-			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
+			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at,
+			     version, decided_version)
 			  SELECT :id::uuid, :scope::text, :key::text, c.state, 1, 1, :token::uuid, :fingerprint::bytea,
 			    c.n + :lease::bigint * interval '1 ms', c.n, c.n + :retention::bigint * interval '1 ms',
-			    CASE WHEN c.state = 'C' THEN c.n END
-			  FROM (SELECT clock_timestamp() AS n, :state::text::"char" AS state) c
+			    CASE WHEN c.state = 'C' THEN c.n END, c.version, CASE WHEN c.state = 'C' THEN c.version END
+			  FROM (SELECT clock_timestamp() AS n, :state::text::"char" AS state, :version::bigint AS version) c
 			  ON CONFLICT (id) DO NOTHING
 			  RETURNING fence, attempt)
-			SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
+			SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms,
+			  NULL::bigint AS decided_version
 			FROM got
 			UNION ALL
 			SELECT r.state::text, r.fence, r.attempt, r.fingerprint, r.result,
-			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint
-			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token) i
+			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint, r.decided_version
+			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token, :version::bigint AS version) i
 			WHERE r.id = :id AND NOT EXISTS (SELECT FROM got) AND NOT (%2$s OR %3$s)""";
 
 	private static final String READ = """
 			SELECT r.state::text AS outcome, r.fence, r.attempt, r.fingerprint, r.result,
-			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint AS left_ms
-			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token) i
+			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint AS left_ms, r.decided_version
+			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token, :version::bigint AS version) i
 			WHERE r.id = :id AND NOT (%2$s OR %3$s)""";
 
 	private static final String LOOK_UP = """
@@ -74,30 +85,33 @@ final class PostgresRecordSql {
 			  CASE WHEN %3$s OR NOT %2$s THEN r.fence ELSE r.fence + 1 END AS fence,
 			  CASE WHEN %3$s OR NOT %2$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END AS attempt,
 			  r.fingerprint, r.result,
-			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint AS left_ms
-			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token) i WHERE r.id = :id""";
+			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint AS left_ms, r.decided_version
+			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token, :version::bigint AS version) i WHERE r.id = :id""";
 
 	private static final String CLAIM = """
 			WITH i AS MATERIALIZED (
 			  SELECT :id::uuid AS id, :scope::text AS scope, :key::text AS key, :state::text::"char" AS state, :token::uuid AS token,
-			    :fingerprint::bytea AS fp, :lease::bigint * interval '1 ms' AS lease,
+			    :fingerprint::bytea AS fp, :lease::bigint * interval '1 ms' AS lease, :version::bigint AS version,
 			    :retention::bigint * interval '1 ms' AS retention, clock_timestamp() AS n),
 			cur AS MATERIALIZED (
-			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
+			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until, r.decided_version,
 			    %2$s
 			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
 			got AS (
 			  INSERT INTO %1$s AS r
-			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
-			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END
+			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at,
+			     version, decided_version)
+			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END,
+			    version, CASE WHEN state = 'C' THEN version END
 			  FROM cur WHERE claimable
 			  %3$s
 			  RETURNING r.fence, r.attempt)
-			SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
+			SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms,
+			  NULL::bigint AS decided_version
 			FROM got
 			UNION ALL
 			SELECT known::text, fence, attempt, fingerprint, result,
-			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
+			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint, decided_version
 			FROM cur WHERE NOT claimable""";
 
 	private static final String REQUESTS = """
@@ -106,11 +120,11 @@ final class PostgresRecordSql {
 			    :state::text::"char" AS state, clock_timestamp() AS n),
 			i AS MATERIALIZED (
 			  SELECT u.id, u.scope, u.key, c.state, u.token, u.fp, u.lease * interval '1 ms' AS lease,
-			    u.retention * interval '1 ms' AS retention, c.n
+			    u.retention * interval '1 ms' AS retention, u.version, c.n
 			  FROM c CROSS JOIN (
 			    SELECT * FROM unnest(:id::uuid[], :scope::text[], :key::text[], :token::uuid[], :fingerprint::bytea[],
-			      :lease::bigint[], :retention::bigint[])
-			      AS a(id, scope, key, token, fp, lease, retention) LIMIT (SELECT NULL::bigint)) u
+			      :lease::bigint[], :retention::bigint[], :version::bigint[])
+			      AS a(id, scope, key, token, fp, lease, retention, version) LIMIT (SELECT NULL::bigint)) u
 			  WHERE c.wait IS NOT NULL),
 			""";
 
@@ -120,10 +134,11 @@ final class PostgresRecordSql {
 			done AS MATERIALIZED (
 			  SELECT set_config('lock_timeout', CASE WHEN g.written >= 0 THEN c.prev END, true) AS restored
 			  FROM c CROSS JOIN (SELECT count(*) AS written FROM got) g)
-			SELECT id, 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms
+			SELECT id, 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms,
+			  NULL::bigint AS decided_version
 			FROM got
 			UNION ALL
-			SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM done WHERE restored IS NULL
+			SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM done WHERE restored IS NULL
 			UNION ALL
 			""";
 
@@ -132,35 +147,40 @@ final class PostgresRecordSql {
 			+ """
 					got AS (
 					  INSERT INTO %1$s
-					    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
-					  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END
+					    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at,
+					     version, decided_version)
+					  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END,
+					    version, CASE WHEN state = 'C' THEN version END
 					  FROM i ORDER BY id
 					  ON CONFLICT (id) DO NOTHING
 					  RETURNING id, fence, attempt),
 					"""
-			+ RESTORE_LOCK_TIMEOUT + """
+			+ RESTORE_LOCK_TIMEOUT
+			+ """
 					SELECT r.id, r.state::text, r.fence, r.attempt, r.fingerprint, r.result,
-					  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint
-					FROM (SELECT id, token FROM i WHERE id NOT IN (SELECT id FROM got) LIMIT (SELECT NULL::bigint)) i
+					  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint, r.decided_version
+					FROM (SELECT id, token, version FROM i WHERE id NOT IN (SELECT id FROM got) LIMIT (SELECT NULL::bigint)) i
 					  JOIN %1$s r ON r.id = i.id WHERE NOT (%3$s OR %4$s)""";
 
 	private static final String CLAIM_ALL = REQUESTS
 			+ """
 					cur AS MATERIALIZED (
-					  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
+					  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until, r.decided_version,
 					    %3$s
 					  FROM i LEFT JOIN %1$s r ON r.id = i.id),
 					got AS (
 					  INSERT INTO %1$s AS r
-					    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at)
-					  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END
+					    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at,
+					     version, decided_version)
+					  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END,
+					    version, CASE WHEN state = 'C' THEN version END
 					  FROM cur WHERE claimable ORDER BY id
 					  %4$s
 					  RETURNING r.id, r.fence, r.attempt),
 					"""
 			+ RESTORE_LOCK_TIMEOUT + """
 					SELECT id, known::text, fence, attempt, fingerprint, result,
-					  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
+					  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint, decided_version
 					FROM cur WHERE NOT claimable""";
 
 	// A settled record matches, too: an owner may repeat its call after an error with
@@ -168,6 +188,7 @@ final class PostgresRecordSql {
 	private static final String COMPLETE = """
 			UPDATE %1$s SET state = 'C', lease_until = NULL,
 			  completed_at = CASE WHEN state = 'P' THEN clock_timestamp() ELSE completed_at END,
+			  decided_version = CASE WHEN state = 'P' THEN coalesce(version, decided_version) ELSE decided_version END,
 			  result = CASE WHEN state = 'P' THEN :result::bytea ELSE result END
 			WHERE id = :id AND token = :token AND state IN ('P', 'C')""";
 
@@ -178,32 +199,34 @@ final class PostgresRecordSql {
 			done AS (
 			  UPDATE %1$s AS t SET state = 'C', lease_until = NULL,
 			    completed_at = CASE WHEN t.state = 'P' THEN clock_timestamp() ELSE t.completed_at END,
+			    decided_version = CASE WHEN t.state = 'P' THEN coalesce(t.version, t.decided_version) ELSE t.decided_version END,
 			    result = CASE WHEN t.state = 'P' THEN :result::bytea ELSE t.result END
 			  FROM c WHERE c.wait IS NOT NULL AND t.id = :done AND t.token = :donetoken AND t.state IN ('P', 'C')
 			  RETURNING t.id),
 			i AS MATERIALIZED (
 			  SELECT :id::uuid AS id, :scope::text AS scope, :key::text AS key, :token::uuid AS token,
-			    :fingerprint::bytea AS fp, :lease::bigint * interval '1 ms' AS lease,
+			    :fingerprint::bytea AS fp, :lease::bigint * interval '1 ms' AS lease, :version::bigint AS version,
 			    :retention::bigint * interval '1 ms' AS retention, clock_timestamp() AS n
 			  FROM done),
 			cur AS MATERIALIZED (
-			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until,
+			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until, r.decided_version,
 			    %3$s
 			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
 			got AS (
-			  INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
-			  SELECT id, scope, key, 'P', 1, 1, token, fp, n + lease, n, n + retention FROM cur WHERE claimable
+			  INSERT INTO %1$s AS r
+			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, version)
+			  SELECT id, scope, key, 'P', 1, 1, token, fp, n + lease, n, n + retention, version FROM cur WHERE claimable
 			  %4$s
 			  RETURNING r.fence, r.attempt)
 			SELECT true AS settled, 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result,
-			  NULL::bigint AS left_ms
+			  NULL::bigint AS left_ms, NULL::bigint AS decided_version
 			FROM got
 			UNION ALL
 			SELECT true, known::text, fence, attempt, fingerprint, result,
-			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint
+			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint, decided_version
 			FROM cur WHERE NOT claimable
 			UNION ALL
-			SELECT EXISTS (SELECT FROM done), 'R', NULL, NULL, NULL, NULL, NULL
+			SELECT EXISTS (SELECT FROM done), 'R', NULL, NULL, NULL, NULL, NULL, NULL
 			WHERE NOT EXISTS (SELECT FROM got) AND NOT EXISTS (SELECT FROM cur WHERE NOT claimable)""";
 
 	private static final String FAIL = """
@@ -233,6 +256,7 @@ final class PostgresRecordSql {
 	private static final String COMPLETE_HELD = """
 			UPDATE %1$s AS t SET state = 'C', lease_until = NULL,
 			  completed_at = CASE WHEN t.state = 'P' THEN clock_timestamp() ELSE t.completed_at END,
+			  decided_version = CASE WHEN t.state = 'P' THEN coalesce(t.version, t.decided_version) ELSE t.decided_version END,
 			  result = CASE WHEN t.state = 'P' THEN held.result ELSE t.result END
 			FROM held WHERE t.id = held.id RETURNING t.token""";
 
@@ -256,29 +280,31 @@ final class PostgresRecordSql {
 	private static final String RESTORE = """
 			WITH c AS MATERIALIZED (
 			  SELECT set_config('lock_timeout', '%2$s', true) AS wait, clock_timestamp() AS n)
-			INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at)
+			INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at,
+			  version)
 			SELECT u.id, u.scope, u.key, 'P', u.fence, u.attempt, u.token, u.fp, c.n + u.lease * interval '1 ms', c.n,
-			  c.n + u.retention * interval '1 ms'
+			  c.n + u.retention * interval '1 ms', u.version
 			FROM c CROSS JOIN (SELECT :id::uuid, :scope::text, :key::text, :fence::integer, :attempt::integer, :token::uuid,
-			    :fingerprint::bytea, :lease::bigint, :retention::bigint)
-			  AS u(id, scope, key, fence, attempt, token, fp, lease, retention) WHERE c.wait IS NOT NULL
+			    :fingerprint::bytea, :lease::bigint, :retention::bigint, :version::bigint)
+			  AS u(id, scope, key, fence, attempt, token, fp, lease, retention, version) WHERE c.wait IS NOT NULL
 			ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until,
 			  expires_at = greatest(r.expires_at, excluded.lease_until)
 			WHERE r.state = 'P' AND r.token = excluded.token""";
 
 	private static final String FAIL_OVER = """
-			ON CONFLICT (id) DO UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL, result = NULL,
+			ON CONFLICT (id) DO UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL,
+			  version = excluded.version, result = CASE WHEN r.decided_version IS NOT NULL THEN r.result END,
 			  attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = excluded.fingerprint, completed_at = NULL,
 			  expires_at = excluded.expires_at, error_type = excluded.error_type, error_message = excluded.error_message
 			WHERE %s"""
-		.formatted(FREE);
+		.formatted(FREE.formatted("excluded"));
 
 	private static final String NOTE_FAILURE = """
 			WITH c AS MATERIALIZED (SELECT set_config('lock_timeout', '%2$s', true) AS wait)
 			INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at,
-			  error_type, error_message)
+			  error_type, error_message, version)
 			SELECT :id::uuid, :scope::text, :key::text, 'F', 1, 1, :fingerprint::bytea, clock_timestamp(),
-			  clock_timestamp() + :retention::bigint * interval '1 ms', :type::text, :message::text
+			  clock_timestamp() + :retention::bigint * interval '1 ms', :type::text, :message::text, :version::bigint
 			FROM c WHERE c.wait IS NOT NULL
 			%3$s""";
 
@@ -286,11 +312,12 @@ final class PostgresRecordSql {
 			WITH c AS MATERIALIZED (
 			  SELECT set_config('lock_timeout', '%2$s', true) AS wait, :type::text AS type, :message::text AS message)
 			INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at,
-			  error_type, error_message)
+			  error_type, error_message, version)
 			SELECT u.id, u.scope, u.key, 'F', 1, 1, u.fp, clock_timestamp(),
-			  clock_timestamp() + u.retention * interval '1 ms', c.type, c.message
-			FROM c CROSS JOIN unnest(:id::uuid[], :scope::text[], :key::text[], :fingerprint::bytea[], :retention::bigint[])
-			  AS u(id, scope, key, fp, retention)
+			  clock_timestamp() + u.retention * interval '1 ms', c.type, c.message, u.version
+			FROM c CROSS JOIN unnest(:id::uuid[], :scope::text[], :key::text[], :fingerprint::bytea[], :retention::bigint[],
+			    :version::bigint[])
+			  AS u(id, scope, key, fp, retention, version)
 			WHERE c.wait IS NOT NULL ORDER BY u.id
 			%3$s
 			RETURNING r.id""";
@@ -346,7 +373,7 @@ final class PostgresRecordSql {
 		StatementLimit limit = new StatementLimit(lockWait);
 		return of(table, lockWait, limit)
 			.add(Name.COMPLETE_AND_CLAIM, limit, COMPLETE_AND_CLAIM.formatted(table, aheadWait, CLAIMABLE, TAKE_OVER))
-			.add(Name.READ, READ.formatted(table, FREE, OWN.formatted("i")));
+			.add(Name.READ, READ.formatted(table, FREE_FOR, OWN.formatted("i")));
 	}
 
 	/**
@@ -365,11 +392,12 @@ final class PostgresRecordSql {
 		// The waits for several keys of a batch may add up.
 		String batchWait = lockWait.dividedBy(4).toMillis() + "ms";
 		return new RecordSql(table, now).add(Name.INSERT, limit, INSERT.formatted(table))
-			.add(Name.CLAIM, limit, CLAIM_NEW.formatted(table, FREE, OWN.formatted("i")),
+			.add(Name.CLAIM, limit, CLAIM_NEW.formatted(table, FREE_FOR, OWN.formatted("i")),
 					CLAIM.formatted(table, CLAIMABLE, TAKE_OVER))
-			.add(Name.INSERT_ALL, INSERT_ALL.formatted(table, batchWait, FREE, OWN.formatted("i")))
+			.add(Name.CLAIM_KNOWN, limit, CLAIM.formatted(table, CLAIMABLE, TAKE_OVER))
+			.add(Name.INSERT_ALL, INSERT_ALL.formatted(table, batchWait, FREE_FOR, OWN.formatted("i")))
 			.add(Name.CLAIM_ALL, CLAIM_ALL.formatted(table, batchWait, CLAIMABLE, TAKE_OVER))
-			.add(Name.LOOK_UP, LOOK_UP.formatted(table, FREE, OWN.formatted("i")))
+			.add(Name.LOOK_UP, LOOK_UP.formatted(table, FREE_FOR, OWN.formatted("i")))
 			.add(Name.COMPLETE, COMPLETE.formatted(table))
 			.add(Name.COMPLETE_ALL, held(COMPLETE_HELD, table, batchWait, "result", "bytea", "'P', 'C'"))
 			.add(Name.FAIL, FAIL.formatted(table))

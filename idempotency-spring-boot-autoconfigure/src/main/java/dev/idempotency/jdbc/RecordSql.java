@@ -17,7 +17,8 @@ import org.springframework.util.Assert;
 final class RecordSql {
 
 	private static final String FIND = """
-			SELECT state, fence, attempt, lease_until, created_at, expires_at, completed_at, error_type, error_message
+			SELECT state, fence, attempt, lease_until, created_at, expires_at, completed_at, error_type, error_message,
+			  decided_version
 			FROM %1$s WHERE id = :id""";
 
 	private static final String RELEASE = """
@@ -47,7 +48,7 @@ final class RecordSql {
 
 	private static final String LIST = """
 			SELECT id, scope, %3$s, state, fence, attempt, lease_until, created_at, expires_at, completed_at,
-			  error_type, error_message
+			  error_type, error_message, decided_version
 			FROM %1$s WHERE\s""" + BEFORE + " AND " + WITHIN;
 
 	private static final String PAGE = " " + ORDER + " LIMIT :limit";
@@ -185,11 +186,17 @@ final class RecordSql {
 		/**
 		 * Claims a key: each statement is run until one returns a row. Parameter
 		 * {@code state}. Columns: outcome ({@code A}, or the state of a record that is
-		 * not free), fence, attempt, fingerprint, result, left_ms. Another transaction
-		 * has interfered, so that the claim is repeated, if the outcome is {@code R} or
-		 * if no statement returns a row.
+		 * not free), fence, attempt, fingerprint, result, left_ms, decided_version.
+		 * Another transaction has interfered, so that the claim is repeated, if the
+		 * outcome is {@code R} or if no statement returns a row.
 		 */
 		CLAIM,
+
+		/**
+		 * Claims a key that probably has a record, in one round trip. Parameters and
+		 * columns as for {@link #CLAIM}. Absent if {@link #CLAIM} takes one round trip.
+		 */
+		CLAIM_KNOWN,
 
 		/**
 		 * Reads a record that is not free. Columns as for {@link #CLAIM}. Absent if it

@@ -40,7 +40,10 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 			Column.optional("fingerprint", Type.BYTES, 1), Column.optional("lease_until", Type.TIME, 1),
 			Column.inserted("created_at", Type.TIME, 1), Column.inserted("expires_at", Type.TIME, 1),
 			Column.optional("result", Type.BYTES, 1), Column.optional("error_type", Type.TEXT, 1),
-			Column.optional("error_message", Type.TEXT, 1), Column.optional("completed_at", Type.TIME, 2));
+			Column.optional("error_message", Type.TEXT, 1), Column.optional("completed_at", Type.TIME, 2),
+			// Their migration does nothing if they exist, so that they do not show a
+			// version.
+			Column.optional("version", Type.LONG, 2), Column.optional("decided_version", Type.LONG, 2));
 
 	private static final List<Column> PERIOD = List.of(Column.inserted("period", Type.INTEGER, PARTITIONS),
 			Column.optional("closing", Type.INTEGER, PARTITIONS), Column.inserted("since", Type.TIME, PARTITIONS));

@@ -80,20 +80,35 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 		if (entry == null) {
 			return acquired(Entry.claimed(request, 1, 1, now, now));
 		}
-		if (entry.state() == State.COMPLETED && entry.isExpired(now)) {
-			return acquired(Entry.claimed(request, entry.fence() + 1, 1, entry.createdAt(), now));
+		if (entry.state() == State.COMPLETED && (entry.isExpired(now) || entry.isBelow(request))) {
+			return acquired(entry.reclaimed(request, entry.fence() + 1, 1, now));
 		}
 		if (entry.isInProgress() && entry.isOwnedBy(request)) {
-			return acquired(Entry.claimed(request, entry.fence(), entry.attempt(), entry.createdAt(), now));
+			return acquired(entry.reclaimed(request, entry.fence(), entry.attempt(), now));
+		}
+		Long version = request.version();
+		Long completed = entry.completedVersion();
+		if (version != null && completed != null && completed >= version) {
+			return new Step<>(entry, (completed > version) ? new Claim.Stale(completed) : repeated(entry, request));
 		}
 		if (entry.state() != State.COMPLETED && !entry.isLive(now)) {
-			return acquired(Entry.claimed(request, entry.fence() + 1, entry.attempt() + 1, entry.createdAt(), now));
+			return acquired(entry.reclaimed(request, entry.fence() + 1, entry.attempt() + 1, now));
+		}
+		if (version != null) {
+			return new Step<>(entry, new Claim.InProgress(Duration.between(now, entry.claimedUntil())));
 		}
 		if (Fingerprint.differs(request.key(), entry.fingerprint(), request.fingerprint())) {
 			return new Step<>(entry, new Claim.Mismatch());
 		}
 		return new Step<>(entry, (entry.state() == State.COMPLETED) ? new Claim.Completed(copy(entry.result()))
 				: new Claim.InProgress(Duration.between(now, entry.claimedUntil())));
+	}
+
+	// The fingerprint of a later claim is not that of the version that has completed.
+	private static Claim repeated(Entry entry, ClaimRequest request) {
+		return (entry.state() == State.COMPLETED
+				&& Fingerprint.differs(request.key(), entry.fingerprint(), request.fingerprint()))
+						? new Claim.Mismatch() : new Claim.Completed(copy(entry.result()));
 	}
 
 	private static Step<Claim> acquired(Entry entry) {
@@ -240,6 +255,8 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	 * @param fence the fencing token of the last claim
 	 * @param attempt the number of starts of the operation since it last completed
 	 * @param fingerprint the fingerprint of the last claim, if it had one
+	 * @param version the version of the last claim, if it had one
+	 * @param completedVersion the version that completed last, if there is one
 	 * @param result the result of the completion, if there is one
 	 * @param failure the reason of the last failure, if there is one
 	 * @param claimedUntil the time at which the last claim expires
@@ -247,18 +264,30 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	 * @param completedAt the time of the completion, if the operation has completed
 	 * @param expiresAt the time at which the retention ends
 	 */
-	record Entry(UUID token, State state, int fence, int attempt, byte @Nullable [] fingerprint,
-			byte @Nullable [] result, @Nullable Failure failure, Instant claimedUntil, Instant createdAt,
-			@Nullable Instant completedAt, Instant expiresAt) {
+	record Entry(UUID token, State state, int fence, int attempt, byte @Nullable [] fingerprint, @Nullable Long version,
+			@Nullable Long completedVersion, byte @Nullable [] result, @Nullable Failure failure, Instant claimedUntil,
+			Instant createdAt, @Nullable Instant completedAt, Instant expiresAt) {
 
 		static Entry claimed(ClaimRequest request, int fence, int attempt, Instant createdAt, Instant now) {
-			return new Entry(request.token(), State.IN_PROGRESS, fence, attempt, copy(request.fingerprint()), null,
-					null, now.plus(request.lease()), createdAt, null, now.plus(request.retention()));
+			return claimed(request, fence, attempt, null, null, createdAt, now);
+		}
+
+		private static Entry claimed(ClaimRequest request, int fence, int attempt, @Nullable Long completedVersion,
+				byte @Nullable [] result, Instant createdAt, Instant now) {
+			return new Entry(request.token(), State.IN_PROGRESS, fence, attempt, copy(request.fingerprint()),
+					request.version(), completedVersion, result, null, now.plus(request.lease()), createdAt, null,
+					now.plus(request.retention()));
+		}
+
+		Entry reclaimed(ClaimRequest request, int fence, int attempt, Instant now) {
+			return claimed(request, fence, attempt, this.completedVersion,
+					(this.completedVersion != null) ? this.result : null, this.createdAt, now);
 		}
 
 		Entry completed(byte @Nullable [] result, Instant now) {
-			return new Entry(this.token, State.COMPLETED, this.fence, this.attempt, this.fingerprint, result, null,
-					this.claimedUntil, this.createdAt, now, this.expiresAt);
+			return new Entry(this.token, State.COMPLETED, this.fence, this.attempt, this.fingerprint, this.version,
+					(this.version != null) ? this.version : this.completedVersion, result, null, this.claimedUntil,
+					this.createdAt, now, this.expiresAt);
 		}
 
 		Entry failed(@Nullable Failure failure, int attempt) {
@@ -271,15 +300,15 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 		}
 
 		private Entry failed(UUID token, @Nullable Failure failure, int attempt) {
-			return new Entry(token, State.FAILED, this.fence, attempt, this.fingerprint, null, failure,
+			return new Entry(token, State.FAILED, this.fence, attempt, this.fingerprint, this.version,
+					this.completedVersion, (this.completedVersion != null) ? this.result : null, failure,
 					this.claimedUntil, this.createdAt, null, this.expiresAt);
 		}
 
 		@Nullable Entry renewed(ClaimRequest claim, Instant now) {
-			return isInProgress()
-					? new Entry(this.token, this.state, this.fence, this.attempt, this.fingerprint, this.result,
-							this.failure, now.plus(claim.lease()), this.createdAt, this.completedAt, this.expiresAt)
-					: null;
+			return isInProgress() ? new Entry(this.token, this.state, this.fence, this.attempt, this.fingerprint,
+					this.version, this.completedVersion, this.result, this.failure, now.plus(claim.lease()),
+					this.createdAt, this.completedAt, this.expiresAt) : null;
 		}
 
 		boolean isOwnedBy(ClaimRequest request) {
@@ -288,6 +317,11 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 
 		boolean isInProgress() {
 			return this.state == State.IN_PROGRESS;
+		}
+
+		boolean isBelow(ClaimRequest request) {
+			return request.version() != null
+					&& (this.completedVersion == null || this.completedVersion < request.version());
 		}
 
 		boolean isLive(Instant now) {
@@ -305,7 +339,7 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 		IdempotencyRecord toRecord(IdempotencyKey key) {
 			return new IdempotencyRecord(key, this.state, this.fence, this.attempt,
 					isInProgress() ? this.claimedUntil : null, this.createdAt, this.completedAt, this.expiresAt,
-					this.failure);
+					this.failure, this.completedVersion);
 		}
 
 	}

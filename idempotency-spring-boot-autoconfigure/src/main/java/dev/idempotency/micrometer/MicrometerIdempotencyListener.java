@@ -139,8 +139,8 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 	}
 
 	private static String outcome(Claim answer) {
-		return (answer instanceof Claim.Completed) ? "completed"
-				: (answer instanceof Claim.Mismatch) ? "mismatch" : "in_progress";
+		return (answer instanceof Claim.Completed) ? "completed" : (answer instanceof Claim.Mismatch) ? "mismatch"
+				: (answer instanceof Claim.Stale) ? "stale" : "in_progress";
 	}
 
 	@Override

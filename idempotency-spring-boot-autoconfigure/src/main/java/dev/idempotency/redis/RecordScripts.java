@@ -28,6 +28,14 @@ import dev.idempotency.store.IdempotencyStore.Completion;
  * The outcome is {@code -} for none, {@code R} and the result, or {@code E} and the
  * failure. In place of the lease end, a completed record has a zero and the time of
  * completion. Older versions leave the lease end there, and ignore this number.
+ * <p>
+ * A record with versions is the text
+ * {@code idem2 <state> ... <lengths> <version> <completed version> <length> }: the
+ * version of the last claim and the one that completed last, each {@code -} if there is
+ * none. Between key and outcome stands the outcome of the version that completed last, of
+ * this length, while a later claim is not completed. Versions have 20 digits, so that
+ * texts compare as their numbers do; a number of Lua has 53 bits. Instances without
+ * support for versions do not read such a record and block its key.
  *
  * @param prefix common prefix of the names of the Redis keys
  */
@@ -49,18 +57,30 @@ record RecordScripts(String prefix) {
 
 	private static final byte[] NO_OUTCOME = { '-' };
 
+	private static final byte[] NO_VERSION = { '-' };
+
+	private static final int VERSION_DIGITS = 20;
+
 	// Every script begins with it: parses the record. 'state' is nil if there is none,
-	// 'body' the position of the fingerprint, 'rest' that of the outcome.
+	// 'body' the position of the fingerprint, 'rest' that of the outcome, 'kept' what
+	// stands before it.
 	private static final String PROLOGUE = """
 			local value = redis.call('GET', KEYS[1])
 			local state, token, fence, attempt, lease, created, f, s, k, body, rest
+			local version, decided, kept = '-', '-', ''
 			if value then
+			  local o = 0
 			  state, token, fence, attempt, lease, created, f, s, k, body = string.match(value,
 			    '^idem1 ([PCF]) ([%x-]+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ()')
-			  rest = state and body + f + s + k
+			  if not state then
+			    state, token, fence, attempt, lease, created, f, s, k, version, decided, o, body = string.match(value,
+			      '^idem2 ([PCF]) ([%x-]+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ([%d-]+) ([%d-]+) (%d+) ()')
+			  end
+			  rest = state and body + f + s + k + o
 			  if not rest or #value < rest or not string.find(value, '^[-RE]', rest) then
 			    return redis.error_reply('UNREADABLE value')
 			  end
+			  kept = string.sub(value, rest - o, rest - 1)
 			end
 			""";
 
@@ -70,24 +90,34 @@ record RecordScripts(String prefix) {
 			local time = redis.call('TIME')
 			local now = time[1] * 1000 + math.floor(time[2] / 1000)
 			local function head(state, at)
-			  return string.format('idem1 %s %s %.0f %.0f %s%.0f %.0f %d %d %d ', state, token, fence, attempt,
-			    state == 'C' and '0' or '', at, created, f, s, k)
+			  local versions = version .. decided ~= '--'
+			  return string.format('idem%d %s %s %.0f %.0f %s%.0f %.0f %d %d %d %s', versions and 2 or 1, state, token,
+			    fence, attempt, state == 'C' and '0' or '', at, created, f, s, k,
+			    versions and string.format('%s %s %d ', version, decided, #kept) or '')
 			end
 			""";
 
-	// Answers if the key is not free. ARGV[1] token, ARGV[4] fingerprint
+	// Answers if the key is not free; the arguments are those of CLAIM. The fingerprint
+	// of a later claim is not that of the version that has completed.
 	private static final String TAKEN = """
 			if state then
 			  local own = state == 'P' and token == ARGV[1]
-			  if state == 'C' or (state == 'P' and not own and tonumber(lease) > now) then
-			    local known, version = string.sub(value, body, body + f - 1), ''
-			    if #known > 0 and #ARGV[4] > 0 and known ~= ARGV[4] then
-			      if string.byte(known) == string.byte(ARGV[4]) then return 'M' end
-			      version = 'V'
-			    end
-			    if state == 'C' then return version .. 'C' .. string.sub(value, rest) end
-			    return version .. string.format('P%.0f', lease - now)
+			  local versioned = ARGV[7] ~= '-'
+			  local higher = versioned and (decided == '-' or decided < ARGV[7])
+			  if versioned and not higher and not own then
+			    if decided > ARGV[7] then return 'T' .. decided end
+			    if state ~= 'C' then return 'C' .. (kept == '' and '-' or kept) end
 			  end
+			  if (state == 'C' and not higher) or (state == 'P' and not own and tonumber(lease) > now) then
+			    local known, format = string.sub(value, body, body + f - 1), ''
+			    if #known > 0 and #ARGV[4] > 0 and known ~= ARGV[4] and (state == 'C' or not versioned) then
+			      if string.byte(known) == string.byte(ARGV[4]) then return 'M' end
+			      format = 'V'
+			    end
+			    if state == 'C' then return format .. 'C' .. string.sub(value, rest) end
+			    return format .. string.format('P%.0f', lease - now)
+			  end
+			  if state == 'C' then attempt = 0 end
 			""";
 
 	// KEYS[1] the record; ARGV as for CLAIM
@@ -98,16 +128,21 @@ record RecordScripts(String prefix) {
 			return 'A1 1'
 			""");
 
-	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key
-	private static final Script CLAIM = script(TAKEN + """
-			  if not own then fence, attempt = fence + 1, attempt + 1 end
-			else
-			  fence, attempt, created = 1, 1, now
-			end
-			token, f, s, k = ARGV[1], #ARGV[4], #ARGV[5], #ARGV[6]
-			redis.call('SET', KEYS[1], head('P', now + ARGV[2]) .. ARGV[4] .. ARGV[5] .. ARGV[6] .. '-', 'PX', ARGV[3])
-			return string.format('A%.0f %.0f', fence, attempt)
-			""");
+	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key,
+	// version
+	private static final Script CLAIM = script(
+			TAKEN + """
+					  if not own then fence, attempt = fence + 1, attempt + 1 end
+					  if state == 'C' then
+					    kept = decided ~= '-' and string.sub(value, rest) or ''
+					  end
+					else
+					  fence, attempt, created = 1, 1, now
+					end
+					token, f, s, k, version = ARGV[1], #ARGV[4], #ARGV[5], #ARGV[6], ARGV[7]
+					redis.call('SET', KEYS[1], head('P', now + ARGV[2]) .. ARGV[4] .. ARGV[5] .. ARGV[6] .. kept .. '-', 'PX', ARGV[3])
+					return string.format('A%.0f %.0f', fence, attempt)
+					""");
 
 	// KEYS[1] the record; ARGV token, outcome. A repeated completion writes the record
 	// again, so that WAIT has a write to wait for.
@@ -115,7 +150,9 @@ record RecordScripts(String prefix) {
 			if not state then return 'N' end
 			if token ~= ARGV[1] or state == 'F' then return 'L' end
 			if state == 'P' then
-			  value = head('C', now) .. string.sub(value, body, rest - 1) .. ARGV[2]
+			  if version ~= '-' then decided = version end
+			  kept = ''
+			  value = head('C', now) .. string.sub(value, body, body + f + s + k - 1) .. ARGV[2]
 			end
 			redis.call('SET', KEYS[1], value, 'KEEPTTL')
 			return 'S'
@@ -146,8 +183,8 @@ record RecordScripts(String prefix) {
 			return 'S'
 			""");
 
-	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key, fence
-	// and attempt of the claim
+	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key,
+	// version, fence and attempt of the claim
 	private static final Script RESTORE = script("""
 			if state then
 			  if token ~= ARGV[1] or state ~= 'P' then return 'L' end
@@ -155,7 +192,8 @@ record RecordScripts(String prefix) {
 			  redis.call('SET', KEYS[1], value, 'PX', math.max(redis.call('PTTL', KEYS[1]), ARGV[2]))
 			  return 'S'
 			end
-			token, fence, attempt, created, f, s, k = ARGV[1], ARGV[7], ARGV[8], now, #ARGV[4], #ARGV[5], #ARGV[6]
+			token, fence, attempt, created, f, s, k = ARGV[1], ARGV[8], ARGV[9], now, #ARGV[4], #ARGV[5], #ARGV[6]
+			version = ARGV[7]
 			redis.call('SET', KEYS[1], head('P', now + ARGV[2]) .. ARGV[4] .. ARGV[5] .. ARGV[6] .. '-', 'PX', ARGV[3])
 			return 'S'
 			""");
@@ -163,8 +201,8 @@ record RecordScripts(String prefix) {
 	// KEYS[1] the record
 	private static final Script FIND = script("""
 			if not state then return '' end
-			return string.format('%s%s %s %s %s %.0f ', state, fence, attempt, lease, created,
-			  now + redis.call('PTTL', KEYS[1])) .. string.sub(value, rest)
+			return string.format('%s%s %s %s %s %.0f %s ', state, fence, attempt, lease, created,
+			  now + redis.call('PTTL', KEYS[1]), decided) .. string.sub(value, rest)
 			""");
 
 	// KEYS[1] the record. The reply leaves out a result, which may be large.
@@ -173,9 +211,9 @@ record RecordScripts(String prefix) {
 			local outcome = string.sub(value, rest, rest) == 'E' and string.sub(value, rest) or '-'
 			local stuck = state == 'P' and tonumber(lease) <= now and 'S' or '-'
 			return string.format('%s%.0f %s ', stuck, now, s) .. string.sub(value, body + f, body + f + s - 1)
-			  .. k .. ' ' .. string.sub(value, body + f + s, rest - 1)
-			  .. string.format('%s%s %s %s %s %.0f ', state, fence, attempt, lease, created,
-			    now + redis.call('PTTL', KEYS[1])) .. outcome
+			  .. k .. ' ' .. string.sub(value, body + f + s, body + f + s + k - 1)
+			  .. string.format('%s%s %s %s %s %.0f %s ', state, fence, attempt, lease, created,
+			    now + redis.call('PTTL', KEYS[1]), decided) .. outcome
 			""");
 
 	private static final String GUARD = """
@@ -226,7 +264,7 @@ record RecordScripts(String prefix) {
 	private ScriptCall claim(Script script, ClaimRequest request) {
 		IdempotencyKey key = request.key();
 		return call(script, key, token(request), lease(request), timeToLive(request), fingerprint(request),
-				utf8(key.scope()), utf8(key.value()));
+				utf8(key.scope()), utf8(key.value()), version(request));
 	}
 
 	ScriptCall complete(Completion completion) {
@@ -249,7 +287,7 @@ record RecordScripts(String prefix) {
 	ScriptCall restore(ClaimRequest claim, Claim.Acquired acquired) {
 		IdempotencyKey key = claim.key();
 		return call(RESTORE, key, token(claim), lease(claim), timeToLive(claim), fingerprint(claim), utf8(key.scope()),
-				utf8(key.value()), number(acquired.fence()), number(acquired.attempt()));
+				utf8(key.value()), version(claim), number(acquired.fence()), number(acquired.attempt()));
 	}
 
 	ScriptCall find(IdempotencyKey key) {
@@ -287,6 +325,16 @@ record RecordScripts(String prefix) {
 	private static byte[] fingerprint(ClaimRequest claim) {
 		byte[] fingerprint = claim.fingerprint();
 		return (fingerprint != null) ? fingerprint : new byte[0];
+	}
+
+	private static byte[] version(ClaimRequest claim) {
+		return (claim.version() != null) ? utf8(version(claim.version())) : NO_VERSION;
+	}
+
+	// The smallest version becomes zero.
+	static String version(long version) {
+		String digits = Long.toUnsignedString(version + Long.MIN_VALUE);
+		return "0".repeat(VERSION_DIGITS - digits.length()) + digits;
 	}
 
 	private static byte[] outcome(byte @Nullable [] result) {

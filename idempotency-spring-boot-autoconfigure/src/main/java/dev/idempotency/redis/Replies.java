@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.Objects;
 
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +37,7 @@ final class Replies {
 			case 'A' -> new Claim.Acquired((int) reader.number(), (int) reader.number());
 			case 'C' -> new Claim.Completed(result(reader));
 			case 'M' -> new Claim.Mismatch();
+			case 'T' -> new Claim.Stale(Objects.requireNonNull(reader.version()));
 			default -> new Claim.InProgress(Duration.ofMillis(reader.number()));
 		};
 	}
@@ -66,8 +68,16 @@ final class Replies {
 		int attempt = (int) reader.number();
 		boolean timed = reader.isNext('0');
 		Instant at = reader.instant();
-		return new IdempotencyRecord(key, state, fence, attempt, (state == State.IN_PROGRESS) ? at : null,
-				reader.instant(), (state == State.COMPLETED && timed) ? at : null, reader.instant(), failure(reader));
+		return record(key, state, fence, attempt, (state == State.IN_PROGRESS) ? at : null, reader.instant(),
+				(state == State.COMPLETED && timed) ? at : null, reader.instant(), reader.version(), reader);
+	}
+
+	// The failure is the rest of the reply.
+	private static IdempotencyRecord record(IdempotencyKey key, State state, int fence, int attempt,
+			@Nullable Instant claimedUntil, Instant createdAt, @Nullable Instant completedAt, Instant expiresAt,
+			@Nullable Long version, Reader reader) {
+		return new IdempotencyRecord(key, state, fence, attempt, claimedUntil, createdAt, completedAt, expiresAt,
+				failure(reader), version);
 	}
 
 	static byte @Nullable [] result(byte[] reply) {
@@ -79,6 +89,7 @@ final class Replies {
 		for (int i = 0; i < 5; i++) {
 			reader.number();
 		}
+		reader.version();
 		return result(reader);
 	}
 
@@ -151,6 +162,15 @@ final class Replies {
 			}
 			this.position++;
 			return number;
+		}
+
+		@Nullable Long version() {
+			int start = this.position;
+			while (this.position < this.reply.length && this.reply[this.position] != ' ') {
+				this.position++;
+			}
+			String digits = new String(this.reply, start, this.position++ - start, StandardCharsets.US_ASCII);
+			return "-".equals(digits) ? null : Long.parseUnsignedLong(digits) - Long.MIN_VALUE;
 		}
 
 		Instant instant() {

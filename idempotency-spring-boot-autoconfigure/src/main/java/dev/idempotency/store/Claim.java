@@ -23,11 +23,21 @@ public sealed interface Claim {
 	}
 
 	/**
-	 * The operation has completed within its retention.
+	 * The operation has completed within its retention: for a request with a version, the
+	 * version that completed last is the requested one.
 	 *
 	 * @param result the stored result, {@code null} if there is none
 	 */
 	record Completed(byte @Nullable [] result) implements Claim {
+
+	}
+
+	/**
+	 * A higher version of the key has completed.
+	 *
+	 * @param completed the version that completed last, the highest of the key
+	 */
+	record Stale(long completed) implements Claim {
 
 	}
 

@@ -17,9 +17,25 @@ import dev.idempotency.IdempotencyKey;
  * @param lease the time after which the claim expires without renewal
  * @param retention the time for which the key is remembered, counted from the claim;
  * longer than the lease
+ * @param version the version of the content, {@code null} if the key has no versions:
+ * only a version above the last completed one of the key is run
  * @since 0.1.0
  */
 public record ClaimRequest(IdempotencyKey key, UUID token, byte @Nullable [] fingerprint, Duration lease,
-		Duration retention) {
+		Duration retention, @Nullable Long version) {
+
+	/**
+	 * Create a request for a key without versions.
+	 * @param key the key
+	 * @param token the owner token, unique for every request
+	 * @param fingerprint the {@link Fingerprint} of the content that the key stands for,
+	 * {@code null} to compare nothing
+	 * @param lease the time after which the claim expires without renewal
+	 * @param retention the time for which the key is remembered, counted from the claim
+	 */
+	public ClaimRequest(IdempotencyKey key, UUID token, byte @Nullable [] fingerprint, Duration lease,
+			Duration retention) {
+		this(key, token, fingerprint, lease, retention, null);
+	}
 
 }

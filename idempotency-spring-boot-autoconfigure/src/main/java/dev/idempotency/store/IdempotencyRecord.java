@@ -22,10 +22,12 @@ import dev.idempotency.IdempotencyKey;
  * completion
  * @param expiresAt the time at which the retention ends
  * @param failure the failure of the last attempt, {@code null} if there is none
+ * @param version the version that completed last, {@code null} if there is none
  * @since 0.1.0
  */
 public record IdempotencyRecord(IdempotencyKey key, State state, int fence, int attempt, @Nullable Instant claimedUntil,
-		Instant createdAt, @Nullable Instant completedAt, Instant expiresAt, @Nullable Failure failure) {
+		Instant createdAt, @Nullable Instant completedAt, Instant expiresAt, @Nullable Failure failure,
+		@Nullable Long version) {
 
 	/**
 	 * The state of a record.

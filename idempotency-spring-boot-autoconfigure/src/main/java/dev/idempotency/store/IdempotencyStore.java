@@ -82,15 +82,25 @@ public interface IdempotencyStore {
 	 * {@link Fingerprint} describes, with that of a completed key or of a live claim of
 	 * another owner; an acquired key has the fingerprint of the request. The claim is
 	 * durable when the method returns, independent of any transaction of the caller.
+	 * <p>
+	 * A request with a {@link ClaimRequest#version() version} is compared with the
+	 * version of the key that completed last, as long as the key is remembered. A lower
+	 * version is {@link Claim.Stale stale}, and an equal one returns the result of that
+	 * completion, both whatever became of the claims of higher versions since: the
+	 * version that completed last and its result change by a completion only. A higher
+	 * version is acquired even if the key is completed; a live claim of another owner
+	 * excludes it, of whatever version. A key that completed without a version is below
+	 * all versions. The fingerprint is compared for an equal version only. Requests
+	 * without a version do not compare versions.
 	 * @param request the request
 	 * @return the answer
 	 */
 	Claim claim(ClaimRequest request);
 
 	/**
-	 * Record that the operation has completed. An owner whose lease has expired still
-	 * completes it if no other owner has taken over the key. An owner that has failed or
-	 * released its claim does not.
+	 * Record that the operation, of the version of its claim, has completed. An owner
+	 * whose lease has expired still completes it if no other owner has taken over the
+	 * key. An owner that has failed or released its claim does not.
 	 * @param claim the request that acquired the key
 	 * @param result the result to replay, {@code null} for none
 	 * @return whether the caller still owned the key

@@ -19,7 +19,7 @@ import dev.idempotency.store.IdempotencyStore;
 public abstract class IdempotencyStoreContract implements BatchClaimContract, BatchSettlementContract,
 		ClaimAheadContract, ClaimContract, ClockContract, CompetitionContract, FencingContract, FindContract,
 		FingerprintContract, KeyContract, LookUpContract, RefusalContract, RenewalContract, RepetitionContract,
-		RestoreContract, RetentionContract, SequenceContract, SettlementContract {
+		RestoreContract, RetentionContract, SequenceContract, SettlementContract, VersionContract {
 
 	/**
 	 * Return the store under test.

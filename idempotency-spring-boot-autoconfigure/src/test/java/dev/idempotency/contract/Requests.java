@@ -50,6 +50,16 @@ final class Requests {
 		return new ClaimRequest(key, UUID.randomUUID(), fingerprint, lease, retention);
 	}
 
+	static ClaimRequest version(IdempotencyKey key, long version) {
+		return version(key, version, null, LEASE, RETENTION);
+	}
+
+	static ClaimRequest version(IdempotencyKey key, long version, @Nullable String content, Duration lease,
+			Duration retention) {
+		ClaimRequest request = request(key, content, lease, retention);
+		return new ClaimRequest(key, request.token(), request.fingerprint(), lease, retention, version);
+	}
+
 	static boolean isAcquired(Claim claim) {
 		return claim instanceof Claim.Acquired;
 	}

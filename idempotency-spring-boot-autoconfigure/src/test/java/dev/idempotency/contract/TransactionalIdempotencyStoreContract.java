@@ -10,8 +10,9 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
  *
  * @since 0.1.0
  */
-public abstract class TransactionalIdempotencyStoreContract extends IdempotencyStoreContract implements
-		BatchTransactionContract, InsertContract, NotedFailureContract, OffsetContract, TransactionClaimContract {
+public abstract class TransactionalIdempotencyStoreContract extends IdempotencyStoreContract
+		implements BatchTransactionContract, InsertContract, NotedFailureContract, OffsetContract,
+		TransactionClaimContract, VersionTransactionContract {
 
 	@Override
 	public abstract TransactionalIdempotencyStore store();

@@ -51,6 +51,10 @@ class PartitionUpgradeTests {
 	private static final String COMPLETE = "UPDATE records SET state = 'C', lease_until = NULL, result = CASE WHEN "
 			+ "state = 'P' THEN ?::bytea ELSE result END WHERE id = ? AND token = ? AND state IN ('P', 'C')";
 
+	// The statement with which the first version claims a key.
+	private static final String CLAIM = "SELECT outcome, fence, attempt, result FROM records_claim('1s', ?, ?, ?, 'P', ?, "
+			+ "NULL, 60000, 3600000, false)";
+
 	@TempDir
 	private Path scripts;
 
@@ -59,8 +63,6 @@ class PartitionUpgradeTests {
 	private JdbcTemplate jdbc;
 
 	private SingleConnectionDataSource old;
-
-	private JdbcIdempotencyStore oldStore;
 
 	// The driver prepares each statement on the server at its first use.
 	@BeforeEach
@@ -96,7 +98,6 @@ class PartitionUpgradeTests {
 			.baselineVersion("0")
 			.load()
 			.migrate();
-		this.oldStore = store(this.old);
 		claimAndCompleteWithTheFirstVersion();
 	}
 
@@ -105,14 +106,23 @@ class PartitionUpgradeTests {
 				TestDatabase.PARTITION_INTERVAL);
 	}
 
-	// The first version claims with the same statements.
+	private Map<String, Object> claimWithTheFirstVersion(ClaimRequest request) {
+		return claimWithTheFirstVersion(this.old, request);
+	}
+
+	private static Map<String, Object> claimWithTheFirstVersion(DataSource dataSource, ClaimRequest request) {
+		return new JdbcTemplate(dataSource).queryForMap(CLAIM, request.key().id(), request.key().scope(),
+				request.key().value(), request.token());
+	}
+
 	private void claimAndCompleteWithTheFirstVersion() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		assertThat(this.oldStore.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
-		assertThat(this.oldStore.claim(TestDatabase.request(request.key()))).isInstanceOf(Claim.InProgress.class);
+		assertThat(claimWithTheFirstVersion(request)).containsEntry("outcome", "A").containsEntry("fence", 1);
+		assertThat(claimWithTheFirstVersion(TestDatabase.request(request.key()))).containsEntry("outcome", "P");
 		assertThat(new JdbcTemplate(this.old).update(COMPLETE, new byte[] { 7 }, request.key().id(), request.token()))
 			.isOne();
-		assertThat(((Claim.Completed) this.oldStore.claim(request)).result()).containsExactly(7);
+		assertThat(claimWithTheFirstVersion(request)).containsEntry("outcome", "C")
+			.containsEntry("result", new byte[] { 7 });
 	}
 
 	private void claimAndComplete() {
@@ -128,11 +138,12 @@ class PartitionUpgradeTests {
 		createWithTheFirstVersion();
 		this.jdbc.execute("ALTER TABLE records ADD COLUMN completed_at timestamptz");
 		assertThatExceptionOfType(RuntimeException.class)
-			.isThrownBy(() -> store(this.pool).claim(TestDatabase.request(TestDatabase.newKey())))
+			.isThrownBy(() -> claimWithTheFirstVersion(TestDatabase.request(TestDatabase.newKey())))
 			.withStackTraceContaining("Input has too few columns");
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
 			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED))
-			.withMessageContaining("lacks the functions records_add, records_take.");
+			.withMessageContaining("lacks the functions records_add, records_claim, records_claim_all, records_free, "
+					+ "records_restore, records_take.");
 		JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED);
 		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED));
 		claimAndCompleteWithTheFirstVersion();
@@ -180,17 +191,20 @@ class PartitionUpgradeTests {
 	void claimThatWaitedForTheMigrationIsAcquired() throws IOException {
 		createWithTheFirstVersion();
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		String migration = (script("postgresql/V2__completed_at.sql")
-				+ script("postgresql-partitioned/V1001__functions.sql"))
+		String migration = (script("postgresql/V2__completed_at.sql") + script("postgresql/V4__version.sql")
+				+ script("postgresql-partitioned/V1001__functions.sql")
+				+ script("postgresql-partitioned/V1002__version.sql"))
 			.replace("${table}", "public.records");
-		CompletableFuture<Claim> claim = new TransactionTemplate(new JdbcTransactionManager(this.pool))
+		CompletableFuture<Map<String, Object>> claim = new TransactionTemplate(new JdbcTransactionManager(this.pool))
 			.execute((status) -> {
 				new JdbcTemplate(this.pool).execute(migration);
-				CompletableFuture<Claim> waiting = CompletableFuture.supplyAsync(() -> this.oldStore.claim(request));
+				CompletableFuture<Map<String, Object>> waiting = CompletableFuture
+					.supplyAsync(() -> claimWithTheFirstVersion(request));
 				await().pollDelay(Duration.ZERO).until(this::sessionWaits);
 				return waiting;
 			});
-		assertThat(claim).succeedsWithin(5, TimeUnit.SECONDS).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(claim).succeedsWithin(5, TimeUnit.SECONDS)
+			.satisfies((row) -> assertThat(row).containsEntry("outcome", "A"));
 		claimAndCompleteWithTheFirstVersion();
 	}
 
@@ -200,7 +214,7 @@ class PartitionUpgradeTests {
 		createWithTheFirstVersion();
 		CompletableFuture<Void> migration = new TransactionTemplate(new JdbcTransactionManager(this.pool))
 			.execute((status) -> {
-				store(this.pool).insert(TestDatabase.request(TestDatabase.newKey()));
+				claimWithTheFirstVersion(this.pool, TestDatabase.request(TestDatabase.newKey()));
 				CompletableFuture<Void> waiting = CompletableFuture
 					.runAsync(() -> JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED));
 				await().pollDelay(Duration.ZERO).until(this::sessionWaits);
