@@ -138,7 +138,7 @@ class PartitionUpgradeTests {
 		createWithTheFirstVersion();
 		this.jdbc.execute("ALTER TABLE records ADD COLUMN completed_at timestamptz");
 		assertThatExceptionOfType(RuntimeException.class)
-			.isThrownBy(() -> claimWithTheFirstVersion(TestDatabase.request(TestDatabase.newKey())))
+			.isThrownBy(() -> claimWithTheFirstVersion(this.pool, TestDatabase.request(TestDatabase.newKey())))
 			.withStackTraceContaining("Input has too few columns");
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
 			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED))
