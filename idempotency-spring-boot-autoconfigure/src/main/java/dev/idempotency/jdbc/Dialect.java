@@ -37,6 +37,14 @@ interface Dialect {
 	OffsetSql offsets(TableName table, Duration lockWait);
 
 	/**
+	 * The statements for parked records.
+	 * @param table the table of the records, which has those of the parked ones beside it
+	 * @param lockWait how long a statement may wait for a lock
+	 * @return the statements
+	 */
+	ParkedSql parked(TableName table, Duration lockWait);
+
+	/**
 	 * The schema of the database and the privileges of its user.
 	 * @return the catalog
 	 */
@@ -130,6 +138,14 @@ interface Dialect {
 	 * @return whether the error is about concurrency
 	 */
 	boolean isContention(SQLException error);
+
+	/**
+	 * Whether {@linkplain #isContention contention} means that a statement has waited too
+	 * long for a lock of another transaction.
+	 * @param error the error
+	 * @return {@code false} for a deadlock or a serialization failure
+	 */
+	boolean isLockTimeout(SQLException error);
 
 	/**
 	 * Whether the database has rolled back the whole transaction of a failed statement,

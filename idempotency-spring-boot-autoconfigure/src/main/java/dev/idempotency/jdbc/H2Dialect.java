@@ -15,8 +15,10 @@ final class H2Dialect implements Dialect {
 
 	private static final String DUPLICATE = "23505";
 
+	private static final String LOCK_TIMEOUT = "HYT00";
+
 	// Lock timeout, statement cancelled, deadlock, concurrent update.
-	private static final Set<String> CONTENTION = Set.of("HYT00", "57014", "40001", "90131", DUPLICATE);
+	private static final Set<String> CONTENTION = Set.of(LOCK_TIMEOUT, "57014", "40001", "90131", DUPLICATE);
 
 	// Object, connection or database closed or not found, file or memory error.
 	private static final Set<String> OUTAGE = Set.of("90007", "90013", "90020", "90028", "90031", "90067", "90098",
@@ -35,6 +37,11 @@ final class H2Dialect implements Dialect {
 	@Override
 	public OffsetSql offsets(TableName table, Duration lockWait) {
 		return OffsetSql.h2(table);
+	}
+
+	@Override
+	public ParkedSql parked(TableName table, Duration lockWait) {
+		return ParkedSql.h2(table);
 	}
 
 	@Override
@@ -78,6 +85,11 @@ final class H2Dialect implements Dialect {
 	public boolean isContention(SQLException error) {
 		String state = error.getSQLState();
 		return state != null && CONTENTION.contains(state);
+	}
+
+	@Override
+	public boolean isLockTimeout(SQLException error) {
+		return LOCK_TIMEOUT.equals(error.getSQLState());
 	}
 
 	@Override

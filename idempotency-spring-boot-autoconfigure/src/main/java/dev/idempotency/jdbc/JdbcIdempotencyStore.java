@@ -28,6 +28,7 @@ import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.OffsetMarks;
+import dev.idempotency.store.ParkedRecords;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
@@ -74,6 +75,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	private final @Nullable PartitionMaintenance partitions;
 
 	private final JdbcOffsetMarks offsets;
+
+	private final JdbcParkedRecords parked;
 
 	private final boolean supportsLeases;
 
@@ -142,7 +145,12 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.expired = new ExpiredRows(this.executor, table(), dialect.cleanupTurn(qualified),
 				this.sql.get(Name.DELETE_EXPIRED), this.sql.get(Name.BACKLOG), this.sql.types(),
 				(this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
-		this.offsets = new JdbcOffsetMarks(dataSource, dialect, this.executor, this.claims, qualified, timeout);
+		this.offsets = new JdbcOffsetMarks(this.executor, this.claims,
+				new OptionalTables(dataSource, dialect, qualified, List.of(RequiredTable.ofOffsets(qualified))),
+				dialect.offsets(qualified, timeout.dividedBy(2)), timeout);
+		this.parked = new JdbcParkedRecords(this.executor,
+				new OptionalTables(dataSource, dialect, qualified, RequiredTable.ofParked(qualified)),
+				dialect.parked(qualified, timeout.dividedBy(2)), timeout);
 		this.supportsLeases = !DatabaseInspection.isRouting(dataSource);
 		this.maxResultBytes = dialect.maxResultBytes();
 	}
@@ -346,6 +354,11 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	@Override
 	public Optional<OffsetMarks> offsetMarks() {
 		return Optional.of(this.offsets);
+	}
+
+	@Override
+	public Optional<ParkedRecords> parkedRecords() {
+		return Optional.of(this.parked);
 	}
 
 	@Override

@@ -11,14 +11,10 @@ import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.WeakHashMap;
 
-import javax.sql.DataSource;
-
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
-import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.jdbc.JdbcExecutor.Work;
-import dev.idempotency.jdbc.RequiredTable.FoundColumn;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;
 
@@ -27,68 +23,30 @@ import dev.idempotency.store.OffsetMarks;
  */
 final class JdbcOffsetMarks implements OffsetMarks {
 
-	private final DataSource dataSource;
-
-	private final Dialect dialect;
+	private final OptionalTables tables;
 
 	private final JdbcExecutor executor;
 
 	private final JdbcClaims claims;
 
-	private final TableName table;
-
 	private final OffsetSql sql;
 
 	private final Duration timeout;
 
-	private volatile boolean usable;
-
 	// The last mark of each transaction that the thread has not yet committed.
 	private final ThreadLocal<Map<Connection, Parameters>> written = ThreadLocal.withInitial(WeakHashMap::new);
 
-	JdbcOffsetMarks(DataSource dataSource, Dialect dialect, JdbcExecutor executor, JdbcClaims claims, TableName records,
-			Duration timeout) {
-		this.dataSource = dataSource;
-		this.dialect = dialect;
+	JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OptionalTables tables, OffsetSql sql, Duration timeout) {
 		this.executor = executor;
 		this.claims = claims;
-		this.table = records;
-		this.sql = dialect.offsets(this.table, timeout.dividedBy(2));
+		this.tables = tables;
+		this.sql = sql;
 		this.timeout = timeout;
 	}
 
-	// The table is not required for a listener that does not need it, so that an update
-	// with a schema that is migrated by hand can begin without it.
 	@Override
 	public @Nullable String problem() {
-		if (this.usable) {
-			return null;
-		}
-		String problem = DatabaseInspection.ask(this.dataSource, this::problem);
-		this.usable = problem.isEmpty();
-		return this.usable ? null : problem;
-	}
-
-	private String problem(Connection connection) throws SQLException {
-		List<RequiredTable> tables = List.of(RequiredTable.ofOffsets(this.table));
-		Catalog catalog = this.dialect.catalog();
-		Map<String, FoundColumn> columns = catalog.columns(connection, this.table, tables).get(tables.get(0).name());
-		if (columns == null) {
-			return "The table '" + this.table + OffsetSql.SUFFIX
-					+ "' does not exist. Set 'idempotency.jdbc.schema' to 'migrate', or " + "run the scripts in '"
-					+ String.join("' and '", catalog.migrations()) + "' yourself";
-		}
-		String problems = tables.get(0).problems(columns, catalog::nameOf);
-		if (!problems.isEmpty()) {
-			return "The table '" + this.table + OffsetSql.SUFFIX + "' cannot be used: " + problems;
-		}
-		try {
-			catalog.requirePrivileges(connection, this.table, tables, List.of());
-		}
-		catch (IdempotencyConfigurationException ex) {
-			return String.valueOf(ex.getMessage());
-		}
-		return "";
+		return this.tables.problem();
 	}
 
 	@Override

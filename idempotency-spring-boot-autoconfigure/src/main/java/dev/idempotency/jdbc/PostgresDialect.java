@@ -23,8 +23,10 @@ final class PostgresDialect implements Dialect {
 	// The partition was dropped after the claim had read which one to fill.
 	private static final String PARTITION_GONE = "23514";
 
+	private static final String LOCK_NOT_AVAILABLE = "55P03";
+
 	// Lock not available, serialization failure, deadlock.
-	private static final Set<String> CONTENTION = Set.of("55P03", "40001", "40P01");
+	private static final Set<String> CONTENTION = Set.of(LOCK_NOT_AVAILABLE, "40001", "40P01");
 
 	private static final String CANCELLED = "57014";
 
@@ -63,6 +65,11 @@ final class PostgresDialect implements Dialect {
 	}
 
 	@Override
+	public ParkedSql parked(TableName table, Duration lockWait) {
+		return ParkedSql.postgres(table, new StatementLimit(lockWait));
+	}
+
+	@Override
 	public Catalog catalog() {
 		return new PostgresCatalog(this.layout);
 	}
@@ -91,6 +98,12 @@ final class PostgresDialect implements Dialect {
 		}
 		return state != null
 				&& (CONTENTION.contains(state) || (this.layout == Layout.PARTITIONED && state.equals(PARTITION_GONE)));
+	}
+
+	@Override
+	public boolean isLockTimeout(SQLException error) {
+		String state = error.getSQLState();
+		return LOCK_NOT_AVAILABLE.equals(state) || (CANCELLED.equals(state) && isContention(error));
 	}
 
 	// The error of a connection that its pool has closed has no state.

@@ -108,7 +108,7 @@ final class StoreCalls {
 			return action.get();
 		}
 		catch (OperationInProgressException ex) {
-			throw new OperationInProgressException(ex.getMessage() + ": " + subject, ex.retryAfter());
+			throw new OperationInProgressException(ex.getMessage() + ": " + subject, ex.retryAfter(), ex.isOwned());
 		}
 		catch (IdempotencyRecordUnreadableException ex) {
 			throw new IdempotencyRecordUnreadableException(ex.getMessage() + ": " + subject, ex.getCause());

@@ -57,7 +57,7 @@ final class StoredResults {
 		if (claim instanceof Claim.InProgress inProgress) {
 			throw new OperationInProgressException(operation
 					+ " is being processed by another consumer. The partition is paused and the record is redelivered "
-					+ "until that claim completes, fails or expires", inProgress.retryAfter());
+					+ "until that claim completes, fails or expires", inProgress.retryAfter(), true);
 		}
 		throw new IdempotencyKeyReusedException("The idempotency key was already used with other content: " + operation
 				+ ". Use a new key for each new operation in the producer");

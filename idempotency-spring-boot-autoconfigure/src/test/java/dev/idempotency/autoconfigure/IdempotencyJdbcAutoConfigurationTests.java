@@ -50,7 +50,7 @@ class IdempotencyJdbcAutoConfigurationTests {
 	void secondStartDoesNotMigrateAgain() {
 		start(this.runner);
 		start(this.runner);
-		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2", "3");
+		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2", "3", "4", "5");
 	}
 
 	@Test
@@ -60,20 +60,23 @@ class IdempotencyJdbcAutoConfigurationTests {
 			.withPropertyValues("spring.flyway.enabled=true", "spring.flyway.locations=classpath:users/migrations"));
 		assertThat(history("flyway_schema_history")).containsExactly("1");
 		assertThat(tables("public")).containsExactlyInAnyOrder("flyway_schema_history", "users_table",
-				"idempotency_record", "idempotency_record_offset", "idempotency_record_schema_history");
+				"idempotency_record", "idempotency_record_offset", "idempotency_record_parked",
+				"idempotency_record_parked_owner", "idempotency_record_schema_history");
 	}
 
 	@Test
 	void tableHasTheConfiguredName() {
 		start(this.runner.withPropertyValues("idempotency.jdbc.table=dedup"));
-		assertThat(tables("public")).containsExactlyInAnyOrder("dedup", "dedup_offset", "dedup_schema_history");
+		assertThat(tables("public")).containsExactlyInAnyOrder("dedup", "dedup_offset", "dedup_parked",
+				"dedup_parked_owner", "dedup_schema_history");
 	}
 
 	@Test
 	void tableIsInTheConfiguredSchema() {
 		this.jdbc.execute("CREATE SCHEMA billing");
 		start(this.runner.withPropertyValues("idempotency.jdbc.table=billing.dedup"));
-		assertThat(tables("billing")).containsExactlyInAnyOrder("dedup", "dedup_offset", "dedup_schema_history");
+		assertThat(tables("billing")).containsExactlyInAnyOrder("dedup", "dedup_offset", "dedup_parked",
+				"dedup_parked_owner", "dedup_schema_history");
 		assertThat(tables("public")).isEmpty();
 	}
 
@@ -81,8 +84,8 @@ class IdempotencyJdbcAutoConfigurationTests {
 	void twoApplicationsCanShareADatabase() {
 		start(this.runner.withPropertyValues("idempotency.jdbc.table=one"));
 		start(this.runner.withPropertyValues("idempotency.jdbc.table=two"));
-		assertThat(tables("public")).containsExactlyInAnyOrder("one", "one_offset", "one_schema_history", "two",
-				"two_offset", "two_schema_history");
+		assertThat(tables("public")).containsExactlyInAnyOrder("one", "one_offset", "one_parked", "one_parked_owner",
+				"one_schema_history", "two", "two_offset", "two_parked", "two_parked_owner", "two_schema_history");
 	}
 
 	@Test
@@ -102,7 +105,8 @@ class IdempotencyJdbcAutoConfigurationTests {
 	void tableIsPartitionedWhenTheLayoutIsPartitioned() {
 		start(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
 				"idempotency.jdbc.partition-interval=6h"));
-		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2", "3", "1000", "1001");
+		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2", "3", "4", "5", "1000",
+				"1001", "1002");
 		start(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
 				"idempotency.jdbc.schema=validate"));
 		assertThat(failure(this.runner).getDescription())
@@ -119,7 +123,7 @@ class IdempotencyJdbcAutoConfigurationTests {
 		assertThat(analysis.getDescription()).isEqualTo("'idempotency.jdbc.layout' is 'partitioned', but the table "
 				+ "'idempotency_record' exists and is not partitioned. Its conversion cannot be undone.");
 		assertThat(analysis.getAction()).contains("Set 'idempotency.jdbc.convert' to 'true'");
-		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2", "3");
+		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2", "3", "4", "5");
 		start(partitioned.withPropertyValues("idempotency.jdbc.convert=true"));
 		start(partitioned);
 	}

@@ -239,9 +239,11 @@ class JdbcStartupTests {
 		DriverManagerDataSource user = new DriverManagerDataSource(this.database, LOGIN, LOGIN);
 		JdbcSchemaMigration.migrate(user, TABLE);
 		JdbcSchemaMigration.migrateOutbox(user, OUTBOX);
-		this.jdbc.execute("ALTER TABLE idempotency_record DROP COLUMN completed_at");
-		this.jdbc.execute("DROP TABLE idempotency_record_offset");
-		this.jdbc.execute("DELETE FROM idempotency_record_schema_history WHERE version IN ('2', '3')");
+		this.jdbc.execute("ALTER TABLE idempotency_record DROP COLUMN completed_at, DROP COLUMN version, "
+				+ "DROP COLUMN decided_version");
+		this.jdbc.execute("DROP TABLE idempotency_record_offset, idempotency_record_parked, "
+				+ "idempotency_record_parked_owner");
+		this.jdbc.execute("DELETE FROM idempotency_record_schema_history WHERE version <> '1'");
 		assertStarts(login("migrating.user=" + migrator, "idempotency.outbox.enabled=true")
 			.withUserConfiguration(Migrating.class));
 	}

@@ -71,7 +71,8 @@ class JdbcSchemaTests {
 	void tableAndItsHistoryAreInTheNamedSchema() {
 		this.jdbc.execute("CREATE SCHEMA ops");
 		JdbcSchemaMigration.migrate(this.pool, "ops.records");
-		assertThat(tables()).containsExactly("ops.records", "ops.records_offset", "ops.records_schema_history");
+		assertThat(tables()).containsExactly("ops.records", "ops.records_offset", "ops.records_parked",
+				"ops.records_parked_owner", "ops.records_schema_history");
 	}
 
 	@Test
@@ -188,8 +189,8 @@ class JdbcSchemaTests {
 		JdbcSchemaMigration.migrate(this.pool, "records");
 		JdbcSchemaMigration.migrate(this.pool, "RECORDS");
 		JdbcSchemaValidation.validate(this.pool, "Records");
-		assertThat(tables()).containsExactly("public.records", "public.records_offset",
-				"public.records_schema_history");
+		assertThat(tables()).containsExactly("public.records", "public.records_offset", "public.records_parked",
+				"public.records_parked_owner", "public.records_schema_history");
 	}
 
 	// An earlier version used the case of the name for the name of the history.

@@ -138,18 +138,21 @@ class OffsetStatementTests {
 	}
 
 	@Test
-	void usersOfTheRecordsMayUseTheNewTable() {
+	void usersOfTheRecordsMayUseTheNewTables() {
 		String user = Servers.unique("member");
 		try (TestDatabase own = TestDatabase.create()) {
 			own.jdbc().execute("DROP TABLE idempotency_record_offset");
-			own.jdbc().execute("DELETE FROM idempotency_record_schema_history WHERE version = '3'");
+			own.jdbc().execute("DROP TABLE idempotency_record_parked, idempotency_record_parked_owner");
+			own.jdbc().execute("DELETE FROM idempotency_record_schema_history WHERE version::integer >= 3");
 			own.jdbc().execute("CREATE ROLE " + user);
 			own.jdbc().execute("GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency_record TO " + user);
 			JdbcSchemaMigration.migrate(own.pool(), TestDatabase.TABLE);
-			assertThat(own.jdbc()
-				.queryForObject("SELECT has_table_privilege(?, 'idempotency_record_offset', 'UPDATE')", Boolean.class,
-						user))
-				.isTrue();
+			for (String table : List.of("_offset", "_parked", "_parked_owner")) {
+				assertThat(own.jdbc()
+					.queryForObject("SELECT has_table_privilege(?, 'idempotency_record" + table + "', 'UPDATE')",
+							Boolean.class, user))
+					.isTrue();
+			}
 			own.jdbc().execute("DROP OWNED BY " + user + "; DROP ROLE " + user);
 		}
 	}
