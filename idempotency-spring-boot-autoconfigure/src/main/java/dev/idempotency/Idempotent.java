@@ -44,8 +44,8 @@ public @interface Idempotent {
 
 	/**
 	 * The way in which a processed record is recognized. With {@link By#OFFSET}, the
-	 * records need no key, and {@link #key()}, {@link #fingerprint()} and
-	 * {@link #onMissingKey()} must not be set; the headers of
+	 * records need no key, and {@link #key()}, {@link #version()}, {@link #fingerprint()}
+	 * and {@link #onMissingKey()} must not be set; the headers of
 	 * {@code idempotency.key.headers} are ignored.
 	 * @return the way
 	 */
@@ -89,6 +89,28 @@ public @interface Idempotent {
 	String fingerprint() default "";
 
 	/**
+	 * SpEL expression for the version of the content, for records that replace the state
+	 * of an entity whose identity is the {@link #key()}. An operation is run only if its
+	 * version is higher than the one of its key that completed last. An equal version is
+	 * a duplicate; for a lower one, {@link #onStale()} applies. The expression yields a
+	 * whole number of 64 bits, an instant, a date with a time zone, or one of these as
+	 * text; instants count in nanoseconds, from the year 1678 to 2262. A record for which
+	 * it yields anything else is rejected with {@link IdempotencyVersionException}.
+	 * <p>
+	 * The versions of a key are remembered for {@code idempotency.version.retention}, by
+	 * default without end. A batch is given only the highest version of a key among its
+	 * records.
+	 * @return the expression
+	 */
+	String version() default "";
+
+	/**
+	 * The reaction to a record whose version is too low.
+	 * @return the policy
+	 */
+	StalePolicy onStale() default StalePolicy.SKIP;
+
+	/**
 	 * The store of the keys: a name in {@code idempotency.stores}, or the name of an
 	 * {@code IdempotencyTemplate} bean of the application. By default it is the store of
 	 * {@code idempotency.store}. The same key in two stores is two operations. A change
@@ -118,7 +140,8 @@ public @interface Idempotent {
 
 	/**
 	 * The retention of a completed key, counted from its claim; by default
-	 * {@code idempotency.retention}.
+	 * {@code idempotency.retention}, for keys with versions
+	 * {@code idempotency.version.retention}.
 	 * @return the duration
 	 */
 	String retention() default "";

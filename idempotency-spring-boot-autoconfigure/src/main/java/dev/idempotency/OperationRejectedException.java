@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract sealed class OperationRejectedException extends RuntimeException
 		permits IdempotencyFingerprintException, IdempotencyKeyMissingException, IdempotencyKeyReusedException,
-		IdempotencyResultTooLargeException, StoredResultUnreadableException {
+		IdempotencyResultTooLargeException, IdempotencyVersionException, StaleVersionException,
+		StoredResultUnreadableException {
 
 	OperationRejectedException(String message, @Nullable Throwable cause) {
 		super(message, cause);

@@ -43,7 +43,8 @@ public final class IdempotencyKafkaAutoConfiguration {
 							+ "'process'.");
 		}
 		ListenerSettingsFactory.Defaults defaults = new ListenerSettingsFactory.Defaults(properties.mode(),
-				properties.lease(), properties.retention(), properties.key().headers(),
+				properties.lease(), properties.retention(), properties.version().retention(),
+				properties.key().headers(),
 				(properties.key().onMissing() != null) ? properties.key().onMissing() : MissingKeyPolicy.DEFAULT,
 				properties.claimAhead());
 		return new ListenerSettingsFactory((name, listener) -> {

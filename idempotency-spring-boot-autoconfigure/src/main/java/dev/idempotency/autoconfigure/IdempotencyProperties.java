@@ -25,6 +25,7 @@ import dev.idempotency.outbox.OutboxStore;
  * be shorter than the session timeout of the consumers.
  * @param retention Duration for which the key of a completed operation is stored, counted
  * from its claim. Should exceed the retention of the topics.
+ * @param version Settings of keys with versions.
  * @param claimAhead Whether a listener of single records in leased mode claims the key of
  * its next record together with the completion of the current one. Saves a round trip for
  * each new record.
@@ -43,12 +44,22 @@ import dev.idempotency.outbox.OutboxStore;
  */
 @ConfigurationProperties("idempotency")
 public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @DefaultValue("auto") Mode mode,
-		@DefaultValue("30s") Duration lease, @DefaultValue("7d") Duration retention,
+		@DefaultValue("30s") Duration lease, @DefaultValue("7d") Duration retention, @DefaultValue Version version,
 		@DefaultValue("true") boolean claimAhead, @DefaultValue Store store,
 		@DefaultValue Map<String, NamedStore> stores, @DefaultValue Key key, @DefaultValue Result result,
 		@DefaultValue Jdbc jdbc, @DefaultValue Redis redis, @DefaultValue DynamoDb dynamodb,
 		@DefaultValue CircuitBreaker circuitBreaker, @DefaultValue Cache cache, @DefaultValue Cleanup cleanup,
 		@DefaultValue Outbox outbox) {
+
+	/**
+	 * Settings of keys with versions.
+	 *
+	 * @param retention Duration for which the highest version of a key is stored, counted
+	 * from its claim. The default of 100 years means without end.
+	 */
+	public record Version(@DefaultValue("36500d") Duration retention) {
+
+	}
 
 	/**
 	 * Settings of the default store, whatever its type.

@@ -105,7 +105,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 	@Override
 	public Claim.@Nullable Completed known(int item, IdempotentOperation operation) {
 		PendingCompletion original = this.deferring ? this.delivery.original(operation.key()) : null;
-		return (original != null) ? original.find(operation.key(), operation.fingerprint()) : null;
+		return (original != null) ? original.find(operation) : null;
 	}
 
 	@Override

@@ -22,6 +22,7 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.listener.AsyncRetries.AsyncDelivery;
 import dev.idempotency.listener.ContainerAcknowledgments.UnacknowledgedRecord;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
+import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.PendingCompletion;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
@@ -417,12 +418,17 @@ final class Delivery {
 	/**
 	 * Acknowledge this record together with an unacknowledged record that has the same
 	 * operation.
-	 * @param operation the key of the operation
+	 * @param operation the operation
 	 * @return whether there is such a record
 	 */
-	boolean acknowledgeWithOriginal(IdempotencyKey operation) {
-		UnacknowledgedRecord original = this.acknowledgments.original(operation);
+	boolean acknowledgeWithOriginal(IdempotentOperation operation) {
+		UnacknowledgedRecord original = this.acknowledgments.original(operation.key());
 		if (original == null || this.delegate == null) {
+			return false;
+		}
+		PendingCompletion pending = original.pending();
+		// Another version of the key is another operation.
+		if (operation.version() != null && (pending == null || pending.find(operation) == null)) {
 			return false;
 		}
 		end();

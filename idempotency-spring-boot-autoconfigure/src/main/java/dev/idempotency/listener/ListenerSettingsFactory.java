@@ -88,17 +88,22 @@ public final class ListenerSettingsFactory {
 		Mode mode = new ModeChoice(store.template(), store.foreignTransactions()).choose(requested, name, targetClass,
 				transaction, shape);
 		DurationSetting lease = duration(annotation.lease(), "lease", this.defaults.lease(), name);
-		DurationSetting retention = duration(annotation.retention(), "retention", this.defaults.retention(), name);
-		DurationSetting.check(lease, retention, name);
 		ListenerExpressions expressions = new ListenerExpressions(annotation, this.placeholders, method, targetClass,
 				name, shape.batch(), scope.isDeadLetter());
+		DurationSetting retention = duration(annotation.retention(), "retention",
+				expressions.hasVersion() ? this.defaults.versionRetention() : this.defaults.retention(), name);
+		DurationSetting.check(lease, retention, name);
+		if (expressions.hasVersion() && shape.batch() && shape.acknowledging()) {
+			throw new IdempotencyConfigurationException("The idempotent batch listener " + name
+					+ " has a version and an Acknowledgment. The records that are not given to the method, "
+					+ "because the batch has a higher version of their key, could not be acknowledged in order.",
+					"Remove the Acknowledgment and use the ack mode BATCH, or receive single records.");
+		}
 		if (expressions.hasFingerprint()) {
 			requireSerialization("declares a fingerprint", name);
 		}
 		Type result = shape.resultType(method, targetClass);
-		MissingKeyPolicy onMissingKey = offsets.choose(annotation,
-				(annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) ? annotation.onMissingKey()
-						: this.defaults.onMissingKey(),
+		MissingKeyPolicy onMissingKey = offsets.choose(annotation, onMissingKey(annotation, expressions),
 				new OffsetChoice.Listener(name, method, targetClass, shape, mode, scope, result != null),
 				store.template()::offsetProblem);
 		OperationResolver operations = new OperationResolver(
@@ -108,6 +113,15 @@ public final class ListenerSettingsFactory {
 		return new ListenerSettings(name, mode, boundary(transaction, shape, mode), lease.value(), retention.value(),
 				operations, codec(result, name), store.template(), store.timeout(),
 				FinalFailures.of(annotation.finalFor(), name), this.listener);
+	}
+
+	// The other policies would process a record although a higher version may have
+	// completed.
+	private MissingKeyPolicy onMissingKey(Idempotent annotation, ListenerExpressions expressions) {
+		if (annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) {
+			return annotation.onMissingKey();
+		}
+		return expressions.hasVersion() ? MissingKeyPolicy.REJECT : this.defaults.onMissingKey();
 	}
 
 	static String where(Method method, Class<?> targetClass) {
@@ -193,6 +207,7 @@ public final class ListenerSettingsFactory {
 	 * @param mode the mode
 	 * @param lease the lease of a claim
 	 * @param retention the retention of a completed key
+	 * @param versionRetention the retention of the versions of a key
 	 * @param keyHeaders the names of the headers that may hold the key, in order;
 	 * {@code a+b} is a key of two headers
 	 * @param onMissingKey the policy for records without a usable key,
@@ -200,8 +215,8 @@ public final class ListenerSettingsFactory {
 	 * @param claimAhead whether a listener of single records in leased mode claims the
 	 * key of its next record together with the completion of the current one
 	 */
-	public record Defaults(Mode mode, Duration lease, Duration retention, List<String> keyHeaders,
-			MissingKeyPolicy onMissingKey, boolean claimAhead) {
+	public record Defaults(Mode mode, Duration lease, Duration retention, Duration versionRetention,
+			List<String> keyHeaders, MissingKeyPolicy onMissingKey, boolean claimAhead) {
 
 	}
 

@@ -87,8 +87,10 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 	}
 
 	private static void checkAttributes(Idempotent annotation, String where) {
-		String unused = StringUtils.hasText(annotation.key()) ? "key" : StringUtils.hasText(annotation.fingerprint())
-				? "fingerprint" : (annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) ? "onMissingKey" : null;
+		String unused = StringUtils.hasText(annotation.key()) ? "key"
+				: StringUtils.hasText(annotation.version()) ? "version"
+						: StringUtils.hasText(annotation.fingerprint()) ? "fingerprint"
+								: (annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) ? "onMissingKey" : null;
 		if (unused != null) {
 			throw new IdempotencyConfigurationException(
 					REFUSED.formatted(where, "its @Idempotent also sets '" + unused + "', which needs keys"),

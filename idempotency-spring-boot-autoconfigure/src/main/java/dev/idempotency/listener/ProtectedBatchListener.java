@@ -94,7 +94,7 @@ record ProtectedBatchListener(ListenerSettings settings, @Nullable Acknowledgmen
 	private @Nullable Object withStoredResults(BatchResult<Object> result, @Nullable Object returned) {
 		boolean stored = result.results()
 			.stream()
-			.anyMatch((one) -> one != null && (one.duplicate() || one.refusal() != null));
+			.anyMatch((one) -> one != null && (one.duplicate() || one.stale() || one.refusal() != null));
 		if (!stored || this.settings.codec() == ListenerSettings.NO_RESULT) {
 			return returned;
 		}

@@ -87,7 +87,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 							}
 							return result;
 						});
-			delivery.completed(executed.duplicate());
+			delivery.completed(executed.duplicate() || executed.stale());
 			return executed.result();
 		}
 		catch (NackedException ex) {
@@ -95,7 +95,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 			return null;
 		}
 		catch (OperationBlockedException ex) {
-			if (ex instanceof OperationInProgressException && delivery.acknowledgeWithOriginal(operation.key())) {
+			if (ex instanceof OperationInProgressException && delivery.acknowledgeWithOriginal(operation)) {
 				// This container owns the claim. Blocking the record could block the
 				// acknowledgment of the original.
 				return null;

@@ -24,7 +24,9 @@ import dev.idempotency.template.BatchHandler.BatchResult;
 
 /**
  * The claims of the items of a batch, the decisions about them, and their results. The
- * first item with a key represents its copies.
+ * first item with a key represents its copies. For a key with versions, the first item
+ * with the highest version represents the others, which are stale when it is done. If it
+ * fails or is not run, the highest version before it does.
  *
  * @param <T> the type of the result of an item
  */
@@ -35,6 +37,8 @@ final class BatchPlan<T> {
 	private final ResultCodec<T> codec;
 
 	private final List<@Nullable IdempotentResult<T>> results;
+
+	private boolean versioned;
 
 	private int end;
 
@@ -49,13 +53,26 @@ final class BatchPlan<T> {
 		Map<IdempotencyKey, Item> originals = new HashMap<>();
 		for (BatchItem item : items) {
 			IdempotentOperation operation = item.operation();
-			Item original = (operation != null) ? originals.get(operation.key()) : null;
+			Item original = (operation != null && operation.version() == null) ? originals.get(operation.key()) : null;
 			Item planned = new Item(this.items.size(), item, original);
+			this.versioned |= operation != null && operation.version() != null;
 			if (operation != null && original == null) {
 				originals.put(operation.key(), planned);
 			}
 			this.items.add(planned);
 		}
+		representVersions();
+	}
+
+	private void representVersions() {
+		if (!this.versioned) {
+			return;
+		}
+		Map<IdempotencyKey, Item> highest = new HashMap<>();
+		List<Item> before = this.items.subList(0, this.end).stream().filter(Item::isVersioned).toList();
+		before.forEach((item) -> highest.merge(item.operation().key(), item,
+				(known, other) -> (other.version() > known.version()) ? other : known));
+		before.forEach((item) -> item.representedBy(Objects.requireNonNull(highest.get(item.operation().key()))));
 	}
 
 	List<Item> items() {
@@ -113,6 +130,7 @@ final class BatchPlan<T> {
 		this.failedAt = index;
 		this.failure = error;
 		this.end = Math.max(0, index);
+		representVersions();
 	}
 
 	/**
@@ -120,6 +138,29 @@ final class BatchPlan<T> {
 	 * decision never runs an item that an earlier decision has excluded.
 	 */
 	void decide() {
+		int before;
+		do {
+			before = this.end;
+			decideOnce();
+		}
+		while (this.end < before || blockSuperseded());
+	}
+
+	// A lower version must not be acknowledged while the higher one is not done. Returns
+	// whether an item is blocked that was not.
+	private boolean blockSuperseded() {
+		boolean changed = false;
+		for (Item item : this.items) {
+			Item highest = item.original;
+			if (item.isSuperseded() && highest != null && highest.index() > item.index() && highest.reason != null) {
+				item.setClaimFailure(highest.reason);
+				changed = true;
+			}
+		}
+		return changed;
+	}
+
+	private void decideOnce() {
 		Map<Object, OperationBlockedException> blockedLanes = new HashMap<>();
 		for (Item item : this.items) {
 			OperationBlockedException before = blockedLanes.get(item.lane());
@@ -162,6 +203,14 @@ final class BatchPlan<T> {
 		return indexes(Item::isDue);
 	}
 
+	/**
+	 * Return the items that the handler processes and has not processed yet.
+	 * @return their indexes
+	 */
+	List<Integer> stillDue() {
+		return indexes((item) -> item.isDue() && this.results.get(item.index()) == null);
+	}
+
 	boolean isFailed() {
 		return this.failure != null;
 	}
@@ -189,7 +238,8 @@ final class BatchPlan<T> {
 		return this.items.subList(0, index + 1)
 			.stream()
 			.filter((earlier) -> earlier.lane().equals(lane))
-			.allMatch((earlier) -> earlier.isCopy() || this.results.get(earlier.index()) != null);
+			.allMatch((earlier) -> earlier.isCopy() || earlier.isSuperseded()
+					|| this.results.get(earlier.index()) != null);
 	}
 
 	void done(int index, @Nullable T result) {
@@ -223,6 +273,7 @@ final class BatchPlan<T> {
 	 */
 	void undone(int index, OperationBlockedException reason) {
 		this.results.set(index, null);
+		item(index).setClaimFailure(reason);
 		item(index).block(reason);
 	}
 
@@ -241,10 +292,13 @@ final class BatchPlan<T> {
 		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
 		for (Item item : this.items) {
 			Item source = item;
-			if (item.original != null && item.isCopy()) {
+			if (item.original != null && (item.isCopy() || item.isSuperseded())) {
 				source = item.original;
 				IdempotentResult<T> result = this.results.get(source.index());
-				this.results.set(item.index(), (result != null) ? new IdempotentResult<>(result.result(), true) : null);
+				if (result != null) {
+					result = item.isCopy() ? new IdempotentResult<>(result.result(), true) : IdempotentResult.ofStale();
+				}
+				this.results.set(item.index(), result);
 			}
 			if (source.isBlocked()) {
 				blocked.put(item.index(), source.reason());
@@ -262,8 +316,8 @@ final class BatchPlan<T> {
 
 		private final BatchItem item;
 
-		// The first item with the same key, if it is not this one.
-		private final @Nullable Item original;
+		// The item that represents this one, if it is another one.
+		private @Nullable Item original;
 
 		private @Nullable Claim claim;
 
@@ -294,6 +348,21 @@ final class BatchPlan<T> {
 
 		IdempotentOperation operation() {
 			return Objects.requireNonNull(this.item.operation());
+		}
+
+		boolean isVersioned() {
+			return this.item.operation() != null && this.item.operation().version() != null;
+		}
+
+		long version() {
+			return Objects.requireNonNull(operation().version()).number();
+		}
+
+		void representedBy(Item highest) {
+			this.original = (highest != this) ? highest : null;
+			if (this.original == null && (isCopy() || isSuperseded())) {
+				this.decision = Decision.DUE;
+			}
 		}
 
 		boolean isUnanswered() {
@@ -337,6 +406,10 @@ final class BatchPlan<T> {
 			if (this.claimFailure != null) {
 				throw this.claimFailure;
 			}
+			if (this.original != null && isVersioned() && version() != this.original.version()) {
+				decideAsSuperseded(this.original);
+				return null;
+			}
 			if (this.original != null) {
 				return decideAsCopy(this.original);
 			}
@@ -344,15 +417,29 @@ final class BatchPlan<T> {
 			return isDue() ? null : this.claim;
 		}
 
+		// Before the higher version, the sender is not to blame for it.
+		private void decideAsSuperseded(Item highest) {
+			if (highest.index() < index()) {
+				checkRuns(highest);
+				StoredResults.stale(operation(), highest.version());
+			}
+			this.decision = Decision.SUPERSEDED;
+		}
+
+		private void checkRuns(Item first) {
+			if (first.decision == Decision.LEFT_OUT || first.decision == Decision.BLOCKED) {
+				throw new OperationInProgressException(
+						"An earlier record of " + operation() + " in the same batch is blocked",
+						(first.reason != null) ? first.reason.retryAfter() : Duration.ZERO);
+			}
+		}
+
 		private @Nullable Claim decideAsCopy(Item first) {
 			IdempotentOperation own = operation();
 			if (Fingerprint.differs(own.key(), first.operation().fingerprint(), own.fingerprint())) {
 				return new Claim.Mismatch();
 			}
-			if (first.decision == Decision.LEFT_OUT || first.decision == Decision.BLOCKED) {
-				throw new OperationInProgressException("An earlier copy of " + own + " in the same batch is blocked",
-						(first.reason != null) ? first.reason.retryAfter() : Duration.ZERO);
-			}
+			checkRuns(first);
 			this.decision = (first.decision == Decision.REPLAYED) ? Decision.REPLAYED : Decision.COPY;
 			return isCopy() ? null : first.claim;
 		}
@@ -363,6 +450,10 @@ final class BatchPlan<T> {
 
 		boolean isCopy() {
 			return this.decision == Decision.COPY;
+		}
+
+		boolean isSuperseded() {
+			return this.decision == Decision.SUPERSEDED;
 		}
 
 		/**
@@ -399,6 +490,11 @@ final class BatchPlan<T> {
 			 * An earlier item with the same key is due.
 			 */
 			COPY,
+
+			/**
+			 * Another item has a higher version of the key.
+			 */
+			SUPERSEDED,
 
 			/**
 			 * The operation has completed before.

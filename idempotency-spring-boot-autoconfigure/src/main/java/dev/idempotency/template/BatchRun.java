@@ -236,14 +236,19 @@ final class BatchRun<T> {
 	 * Run the handler without the store, once for each key.
 	 */
 	void runUnprotected() {
-		this.plan.decide();
-		List<Integer> due = this.plan.due();
-		if (due.isEmpty()) {
-			return;
+		boolean again = true;
+		while (again) {
+			this.plan.decide();
+			List<Integer> due = this.plan.stillDue();
+			again = !due.isEmpty() && !runUnprotected(due);
 		}
+	}
+
+	private boolean runUnprotected(List<Integer> due) {
 		try {
 			this.started = true;
 			this.plan.done(due, checked(this.handler.handle(due), due));
+			return true;
 		}
 		catch (Throwable ex) {
 			int position = failedAt(due, ex);
@@ -251,6 +256,7 @@ final class BatchRun<T> {
 				this.plan.done(due.subList(0, position), noResults(position));
 			}
 			this.plan.fail((position < 0) ? -1 : due.get(position), ex);
+			return false;
 		}
 	}
 
@@ -403,6 +409,9 @@ final class BatchRun<T> {
 	}
 
 	private Outcome outcome(int index, IdempotentResult<T> value) {
+		if (value.stale()) {
+			return Outcome.STALE;
+		}
 		if (value.duplicate() && !this.refused.contains(index)) {
 			return Outcome.DUPLICATE;
 		}

@@ -22,7 +22,7 @@ record Claimed(IdempotentOperation operation, ClaimRequest request, Claim claim,
 	 * @return whether all parts of both requests are the same
 	 */
 	boolean isFor(IdempotentOperation delivered) {
-		return this.operation.origin().equals(delivered.origin()) && this.operation.key().equals(delivered.key())
+		return this.operation.origin().equals(delivered.origin()) && this.operation.isSameAs(delivered)
 				&& Arrays.equals(this.operation.fingerprint(), delivered.fingerprint())
 				&& this.operation.lease().equals(delivered.lease())
 				&& this.operation.retention().equals(delivered.retention());

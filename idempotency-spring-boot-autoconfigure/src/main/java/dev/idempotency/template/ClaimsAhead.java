@@ -90,6 +90,9 @@ final class ClaimsAhead implements AutoCloseable {
 			this.cache.add(next, completed.result());
 			return new Claimed(next, request, completed, since);
 		}
+		if (answer instanceof Claim.Stale) {
+			return new Claimed(next, request, answer, since);
+		}
 		if (!(answer instanceof Claim.Acquired)) {
 			return null;
 		}

@@ -213,6 +213,12 @@ public interface IdempotencyListener {
 		DUPLICATE,
 
 		/**
+		 * A higher version of the key had completed, so the handler did not run. The
+		 * record is skipped or rejected.
+		 */
+		STALE,
+
+		/**
 		 * Another consumer runs the operation. The record is redelivered.
 		 */
 		IN_PROGRESS,

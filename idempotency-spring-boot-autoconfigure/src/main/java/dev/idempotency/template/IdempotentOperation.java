@@ -1,6 +1,7 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.UUID;
 
 import org.jspecify.annotations.Nullable;
@@ -27,10 +28,12 @@ import dev.idempotency.store.Fingerprint;
  * lease
  * @param position the position of the record if its offset decides whether the operation
  * has completed, in transactional mode; {@code null} if the key does
+ * @param version the version of the operation, {@code null} if its key has no versions
  * @since 0.1.0
  */
 public record IdempotentOperation(IdempotencyKey key, String name, Object origin, Mode mode,
-		byte @Nullable [] fingerprint, Duration lease, Duration retention, @Nullable OffsetPosition position) {
+		byte @Nullable [] fingerprint, Duration lease, Duration retention, @Nullable OffsetPosition position,
+		@Nullable OperationVersion version) {
 
 	public IdempotentOperation {
 		Assert.notNull(key, "'key' must not be null");
@@ -40,6 +43,7 @@ public record IdempotentOperation(IdempotencyKey key, String name, Object origin
 		Assert.isTrue(lease.toMillis() > 0, "'lease' must be at least a millisecond");
 		Assert.isTrue(retention.compareTo(lease) > 0, "'retention' must be longer than 'lease'");
 		Assert.isTrue(position == null || mode == Mode.TRANSACTIONAL, "'position' needs transactional mode");
+		Assert.isTrue(position == null || version == null, "'position' and 'version' exclude each other");
 	}
 
 	/**
@@ -54,11 +58,35 @@ public record IdempotentOperation(IdempotencyKey key, String name, Object origin
 	 */
 	public IdempotentOperation(IdempotencyKey key, String name, Object origin, Mode mode, byte @Nullable [] fingerprint,
 			Duration lease, Duration retention) {
-		this(key, name, origin, mode, fingerprint, lease, retention, null);
+		this(key, name, origin, mode, fingerprint, lease, retention, null, null);
+	}
+
+	/**
+	 * Return this operation with a version.
+	 * @param version the version
+	 * @return the operation, which is run only if no version that is equal or higher has
+	 * completed
+	 */
+	public IdempotentOperation withVersion(OperationVersion version) {
+		return new IdempotentOperation(this.key, this.name, this.origin, this.mode, this.fingerprint, this.lease,
+				this.retention, this.position, version);
+	}
+
+	/**
+	 * Whether another operation stands for the same version of the same key.
+	 * @param other the other operation
+	 * @return whether one is a duplicate of the other
+	 */
+	boolean isSameAs(IdempotentOperation other) {
+		return this.key.equals(other.key) && Objects.equals(number(), other.number());
+	}
+
+	@Nullable Long number() {
+		return (this.version != null) ? this.version.number() : null;
 	}
 
 	ClaimRequest newRequest() {
-		return new ClaimRequest(this.key, UUID.randomUUID(), this.fingerprint, this.lease, this.retention);
+		return new ClaimRequest(this.key, UUID.randomUUID(), this.fingerprint, this.lease, this.retention, number());
 	}
 
 	@Override

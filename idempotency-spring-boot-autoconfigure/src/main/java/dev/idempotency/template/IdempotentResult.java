@@ -11,10 +11,23 @@ import org.jspecify.annotations.Nullable;
  * @param refusal the reason for which the operation was refused for good, and then the
  * result is the body of the refusal; {@code null} unless it is the result of an item of a
  * batch
+ * @param stale whether a higher version of the key had completed, so that the handler did
+ * not run and there is no result
  * @param <T> the type of the result
  * @since 0.1.0
  */
-public record IdempotentResult<T>(@Nullable T result, boolean duplicate, @Nullable String refusal) {
+public record IdempotentResult<T>(@Nullable T result, boolean duplicate, @Nullable String refusal, boolean stale) {
+
+	/**
+	 * Create the result of an operation for which no higher version had completed.
+	 * @param result the value that the handler returned in this or in the first
+	 * execution, or the body of the refusal
+	 * @param duplicate whether the operation had completed before
+	 * @param refusal the reason of the refusal, {@code null} if there is none
+	 */
+	public IdempotentResult(@Nullable T result, boolean duplicate, @Nullable String refusal) {
+		this(result, duplicate, refusal, false);
+	}
 
 	/**
 	 * Create the result of an operation that was not refused.
@@ -23,6 +36,10 @@ public record IdempotentResult<T>(@Nullable T result, boolean duplicate, @Nullab
 	 */
 	public IdempotentResult(@Nullable T result, boolean duplicate) {
 		this(result, duplicate, null);
+	}
+
+	static <T> IdempotentResult<T> ofStale() {
+		return new IdempotentResult<>(null, false, null, true);
 	}
 
 }

@@ -14,6 +14,7 @@ import dev.idempotency.IdempotentExecution.Holder;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.OwnershipLostException;
+import dev.idempotency.StaleVersionException;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentOperation.Handler;
@@ -106,7 +107,7 @@ final class Invocation<T, E extends Throwable> {
 	}
 
 	void ended(IdempotentResult<?> result) {
-		this.outcome = result.duplicate() ? Outcome.DUPLICATE
+		this.outcome = result.stale() ? Outcome.STALE : result.duplicate() ? Outcome.DUPLICATE
 				: (result.result() instanceof Refusal) ? Outcome.OPERATION_REFUSED : Outcome.PROCESSED;
 	}
 
@@ -166,6 +167,9 @@ final class Invocation<T, E extends Throwable> {
 		}
 		if (error instanceof OwnershipLostException) {
 			return Outcome.LOST;
+		}
+		if (error instanceof StaleVersionException) {
+			return Outcome.STALE;
 		}
 		if (error instanceof IdempotencyRecordUnreadableException) {
 			return Outcome.UNREADABLE;

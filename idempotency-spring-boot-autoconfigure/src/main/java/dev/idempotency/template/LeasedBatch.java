@@ -86,23 +86,48 @@ final class LeasedBatch<T> {
 
 	void execute() {
 		try {
-			claim();
-			this.plan.decide();
-			if (this.allOrNothing && this.plan.isIncomplete()) {
-				// The transaction is rolled back for the
-				// items that are blocked or rejected.
-				release(List.copyOf(this.owned.keySet()));
-				return;
-			}
-			release(this.plan.surplus());
-			List<Integer> due = this.plan.due();
-			if (!due.isEmpty()) {
-				run(due);
+			boolean again = true;
+			while (again) {
+				again = executeOnce();
 			}
 		}
 		finally {
-			this.owned.values().forEach(this.settlements::leave);
+			leave();
 		}
+	}
+
+	// Returns whether a lower version of a key is to be run, because the highest one of
+	// the batch was rejected or has failed.
+	private boolean executeOnce() {
+		claim();
+		this.plan.decide();
+		if (this.allOrNothing && this.plan.isIncomplete()) {
+			// The transaction is rolled back for the
+			// items that are blocked or rejected.
+			release(List.copyOf(this.owned.keySet()));
+			return false;
+		}
+		List<Integer> surplus = this.plan.surplus();
+		release(surplus);
+		if (!this.plan.unanswered().isEmpty()) {
+			surplus.stream().map(this.owned::remove).filter(Objects::nonNull).forEach(this.settlements::leave);
+			return true;
+		}
+		List<Integer> due = this.plan.stillDue();
+		if (due.isEmpty()) {
+			return false;
+		}
+		run(due);
+		if (this.allOrNothing || this.plan.unanswered().isEmpty()) {
+			return false;
+		}
+		leave();
+		return true;
+	}
+
+	private void leave() {
+		this.owned.values().forEach(this.settlements::leave);
+		this.owned.clear();
 	}
 
 	private void claim() {

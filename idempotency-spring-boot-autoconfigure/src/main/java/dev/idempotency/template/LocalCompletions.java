@@ -28,10 +28,14 @@ final class LocalCompletions {
 	}
 
 	Claim.@Nullable Completed find(IdempotentOperation operation) {
-		return this.cache.find(operation.key(), operation.fingerprint());
+		// A higher version may have completed since.
+		return (operation.version() != null) ? null : this.cache.find(operation.key(), operation.fingerprint());
 	}
 
 	void add(IdempotentOperation operation, byte @Nullable [] result) {
+		if (operation.version() != null) {
+			return;
+		}
 		IdempotencyKey key = operation.key();
 		this.cache.add(key, operation.fingerprint(), result, operation.retention());
 		if (!this.removed.isEmpty() && this.removed.containsKey(key)) {

@@ -9,7 +9,6 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
@@ -74,17 +73,16 @@ public final class PendingCompletion {
 	/**
 	 * Look up the completion that duplicates of an operation replay when the operation is
 	 * completed.
-	 * @param key the key
-	 * @param fingerprint the fingerprint of the content
+	 * @param operation the operation
 	 * @return its completion, {@code null} if this one does not contain the key with
-	 * exactly this fingerprint
+	 * exactly this fingerprint and version
 	 */
-	public Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
+	public Claim.@Nullable Completed find(IdempotentOperation operation) {
 		for (int i = 0; i < this.claims.size(); i++) {
 			OwnedClaim claim = this.claims.get(i);
 			ClaimRequest request = claim.request();
-			if (!claim.execution().ownershipLost() && request.key().equals(key)
-					&& Arrays.equals(request.fingerprint(), fingerprint)) {
+			if (!claim.execution().ownershipLost() && claim.operation().isSameAs(operation)
+					&& Arrays.equals(request.fingerprint(), operation.fingerprint())) {
 				return new Claim.Completed(this.results.get(i));
 			}
 		}

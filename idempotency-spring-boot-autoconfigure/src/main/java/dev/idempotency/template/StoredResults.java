@@ -1,6 +1,7 @@
 package dev.idempotency.template;
 
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -14,6 +15,8 @@ import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationRejectedException;
+import dev.idempotency.StalePolicy;
+import dev.idempotency.StaleVersionException;
 import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.store.Claim;
 
@@ -45,10 +48,11 @@ final class StoredResults {
 	 * @param claim the answer of the store
 	 * @param codec reads the stored result
 	 * @param <T> the type of the result
-	 * @return the result of the completed operation
+	 * @return the result of the completed operation, or that a higher version has
+	 * completed
 	 * @throws OperationInProgressException if another consumer has the claim
-	 * @throws OperationRejectedException if the key was used for other content, or the
-	 * stored result cannot be read
+	 * @throws OperationRejectedException if the key was used for other content, the
+	 * stored result cannot be read, or a stale version is to be rejected
 	 */
 	static <T> IdempotentResult<T> replay(IdempotentOperation operation, Claim claim, ResultCodec<T> codec) {
 		if (claim instanceof Claim.Completed completed) {
@@ -59,8 +63,32 @@ final class StoredResults {
 					+ " is being processed by another consumer. The partition is paused and the record is redelivered "
 					+ "until that claim completes, fails or expires", inProgress.retryAfter(), true);
 		}
+		if (claim instanceof Claim.Stale stale) {
+			return stale(operation, stale.completed());
+		}
 		throw new IdempotencyKeyReusedException("The idempotency key was already used with other content: " + operation
 				+ ". Use a new key for each new operation in the producer");
+	}
+
+	/**
+	 * Skip an operation of which a higher version has completed, or reject it.
+	 * @param operation the operation
+	 * @param completed the higher version
+	 * @param <T> the type of the result
+	 * @return that the operation is stale
+	 * @throws StaleVersionException if it is to be rejected
+	 */
+	static <T> IdempotentResult<T> stale(IdempotentOperation operation, long completed) {
+		OperationVersion version = Objects.requireNonNull(operation.version());
+		if (version.onStale() == StalePolicy.REJECT) {
+			throw new StaleVersionException("Version " + version.number() + " is stale, because version " + completed
+					+ " has completed: " + operation + ". Discard the record, or send its content with a new version");
+		}
+		if (logger.isDebugEnabled()) {
+			logger.debug("Version " + version.number() + " is skipped, because version " + completed
+					+ " has completed: " + operation);
+		}
+		return IdempotentResult.ofStale();
 	}
 
 	private static <T> @Nullable T read(IdempotentOperation operation, byte @Nullable [] result, ResultCodec<T> codec) {

@@ -104,7 +104,7 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 	 */
 	Claim.@Nullable Completed find(IdempotentOperation operation) {
 		for (PendingCompletion completion : this.pending) {
-			Claim.Completed known = completion.find(operation.key(), operation.fingerprint());
+			Claim.Completed known = completion.find(operation);
 			if (known != null) {
 				return known;
 			}

@@ -120,7 +120,7 @@ final class TransactionalBatch<T> {
 			throw ex;
 		}
 		List<Integer> due = this.plan.due();
-		if (due.isEmpty() || !this.plan.surplus().isEmpty()) {
+		if (due.isEmpty() || !this.plan.surplus().isEmpty() || (isProtected && !this.plan.unanswered().isEmpty())) {
 			this.transactions.rollback(transaction, null);
 			this.plan.unclaim();
 			return true;
@@ -153,16 +153,14 @@ final class TransactionalBatch<T> {
 			try {
 				if (!this.requests.isEmpty()) {
 					List<ClaimRequest> all = List.copyOf(this.requests.values());
-					List<Optional<Claim>> claims = this.calls.call(StoreCall.CLAIM, asked,
-							() -> this.store.insertAll(all));
+					// Keys with versions have records as a rule.
+					boolean known = all.stream().anyMatch((request) -> request.version() != null);
+					List<Optional<Claim>> claims = known ? claimAll(all, asked)
+							: this.calls.call(StoreCall.CLAIM, asked, () -> this.store.insertAll(all));
 					if (claims.stream().anyMatch(Optional::isEmpty)) {
 						this.transactions.rollback(transaction, null);
 						transaction = begin(asked);
-						claims = this.calls
-							.call(StoreCall.CLAIM, asked, () -> this.store.claimAllInTransaction(all, false))
-							.stream()
-							.map(Optional::of)
-							.toList();
+						claims = claimAll(all, asked);
 					}
 					int claim = 0;
 					for (int index : this.requests.keySet()) {
@@ -187,6 +185,13 @@ final class TransactionalBatch<T> {
 			this.transactions.rollback(transaction, ex);
 			throw ex;
 		}
+	}
+
+	private List<Optional<Claim>> claimAll(List<ClaimRequest> all, Object asked) {
+		return this.calls.call(StoreCall.CLAIM, asked, () -> this.store.claimAllInTransaction(all, false))
+			.stream()
+			.map(Optional::of)
+			.toList();
 	}
 
 	private BatchMarks marks() {
@@ -344,7 +349,7 @@ final class TransactionalBatch<T> {
 		catch (IdempotencyResultTooLargeException ex) {
 			this.plan.unclaim();
 			this.plan.fail(index, ex);
-			return due.get(0) != index;
+			return true;
 		}
 		try {
 			completeWithoutEffect(List.of(index), Map.of(index, completion));
@@ -386,7 +391,7 @@ final class TransactionalBatch<T> {
 		}
 		this.plan.unclaim();
 		this.plan.fail((position < 0) ? -1 : due.get(position), error);
-		return position > 0;
+		return true;
 	}
 
 	private void noteFailures(List<Integer> claimed, Throwable error, boolean inDoubt) {

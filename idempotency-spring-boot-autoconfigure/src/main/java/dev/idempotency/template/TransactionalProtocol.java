@@ -87,7 +87,9 @@ final class TransactionalProtocol implements AutoCloseable {
 		this.calls.permit(operation);
 		TransactionStatus transaction = this.transactions.begin(operation, definition);
 		boolean joined = !transaction.isNewTransaction();
-		Claim claim = joined ? claim(operation, request, transaction, true) : insert(operation, request, transaction);
+		// A key with versions has a record as a rule.
+		Claim claim = (joined || request.version() != null) ? claim(operation, request, transaction, joined)
+				: insert(operation, request, transaction);
 		if (claim == null) {
 			// The rollback also restores the lock timeout of the transaction.
 			this.transactions.rollback(transaction, null);

@@ -164,7 +164,7 @@ class OffsetStatementTests {
 	private static IdempotentOperation operation(int partition, long offset) {
 		return new IdempotentOperation(IdempotencyKey.of("scope", "topic-" + partition + "-" + offset), "payments",
 				"topic", Mode.TRANSACTIONAL, null, TestDatabase.LEASE, TestDatabase.RETENTION,
-				new OffsetPosition("topic", partition, offset, IDENTITY));
+				new OffsetPosition("topic", partition, offset, IDENTITY), null);
 	}
 
 	private static void run(IdempotentOperation operation) {

@@ -12,6 +12,7 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
+import dev.idempotency.StalePolicy;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.template.BatchHandler.BatchItem;
@@ -26,7 +27,8 @@ import dev.idempotency.test.UnreliableStore;
 
 /**
  * Batches of single letters: each letter is a key. {@code "a b | c"} has two lanes, and
- * {@code -} is an item without protection.
+ * {@code -} is an item without protection. {@code a3} is version 3 of the key {@code a};
+ * {@code a3!} is rejected if it is stale.
  */
 final class BatchOf {
 
@@ -102,11 +104,17 @@ final class BatchOf {
 				lane++;
 			}
 			else {
-				items.add(new BatchItem(letter.equals("-") ? null : TestDatabase.operation(key(letter), this.mode),
-						lane));
+				items.add(new BatchItem(letter.equals("-") ? null : operation(letter), lane));
 			}
 		}
 		return items;
+	}
+
+	private IdempotentOperation operation(String letter) {
+		String version = letter.substring(1).replace("!", "");
+		IdempotentOperation operation = TestDatabase.operation(key(letter.substring(0, 1)), this.mode);
+		return version.isEmpty() ? operation : operation.withVersion(new OperationVersion(Long.parseLong(version),
+				letter.endsWith("!") ? StalePolicy.REJECT : StalePolicy.SKIP));
 	}
 
 	BatchResult<String> run(String letters) {
@@ -176,8 +184,8 @@ final class BatchOf {
 	}
 
 	/**
-	 * Describe each item: its result, in brackets if it is a duplicate's, or a dash if
-	 * the item is redelivered.
+	 * Describe each item: its result, in brackets if it is a duplicate's, a tilde if it
+	 * is stale, or a dash if the item is redelivered.
 	 * @param executed the result of a batch
 	 * @return a text
 	 */
@@ -190,7 +198,7 @@ final class BatchOf {
 		if (one == null) {
 			return "-";
 		}
-		return one.duplicate() ? "[" + one.result() + "]" : String.valueOf(one.result());
+		return one.stale() ? "~" : one.duplicate() ? "[" + one.result() + "]" : String.valueOf(one.result());
 	}
 
 	/**

@@ -101,7 +101,7 @@ class DeferredBatchTests {
 			@Override
 			public Claim.@Nullable Completed known(int item, IdempotentOperation operation) {
 				return DeferredBatchTests.this.pending.stream()
-					.map((one) -> one.find(operation.key(), operation.fingerprint()))
+					.map((one) -> one.find(operation))
 					.filter((known) -> known != null)
 					.findFirst()
 					.orElse(null);

@@ -22,8 +22,10 @@ import dev.idempotency.IdempotencyFingerprintException;
 import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyResultTooLargeException;
+import dev.idempotency.IdempotencyVersionException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationRejectedException;
+import dev.idempotency.StaleVersionException;
 import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.template.PendingCompletion;
 
@@ -82,8 +84,8 @@ public final class BlockedRecordHandling implements DisposableBean {
 		if (handler instanceof ExceptionClassifier classifier) {
 			classifier.addNotRetryableExceptions(IdempotencyFingerprintException.class,
 					IdempotencyKeyMissingException.class, IdempotencyKeyReusedException.class,
-					IdempotencyResultTooLargeException.class, StoredResultUnreadableException.class,
-					RejectedRecordException.class);
+					IdempotencyResultTooLargeException.class, IdempotencyVersionException.class,
+					StaleVersionException.class, StoredResultUnreadableException.class, RejectedRecordException.class);
 		}
 	}
 

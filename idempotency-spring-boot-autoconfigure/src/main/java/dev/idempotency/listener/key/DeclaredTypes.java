@@ -3,8 +3,14 @@ package dev.idempotency.listener.key;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.ZonedDateTime;
 import java.time.temporal.TemporalAccessor;
 import java.util.Collection;
+import java.util.Date;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -52,6 +58,12 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 
 	private static final Properties PROPERTIES = new Properties();
 
+	static final String VERSION = "a whole number of 64 bits, an instant, a date with a time zone, or a text of these";
+
+	private static final List<Class<?>> VERSIONS = List.of(Byte.class, Short.class, Integer.class, Long.class,
+			BigInteger.class, BigDecimal.class, CharSequence.class, Instant.class, OffsetDateTime.class,
+			ZonedDateTime.class, Date.class);
+
 	private static final Class<?>[] TEXTS = { CharSequence.class, Number.class, UUID.class, Enum.class, Boolean.class,
 			Character.class, TemporalAccessor.class };
 
@@ -92,6 +104,26 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 					subject + " yields a " + type.getTypeName() + ", which is not a text, number, date or UUID.",
 					"Use a property that identifies the operation, like #payload.id.");
 		}
+	}
+
+	/**
+	 * Check that an expression may yield a version.
+	 * @param expression the expression
+	 * @param subject the subject of the message
+	 * @throws IdempotencyConfigurationException if its type never is one
+	 */
+	void checkVersion(SpelNode expression, String subject) {
+		ResolvableType result = type(expression);
+		Class<?> type = (result != null) ? result.resolve() : null;
+		if (type != null && !isVersion(ClassUtils.resolvePrimitiveIfNecessary(type))) {
+			throw new IdempotencyConfigurationException(
+					subject + " yields a " + type.getTypeName() + ", which is not " + VERSION + ".",
+					"Use a property that grows with each change, like #payload.version.");
+		}
+	}
+
+	private static boolean isVersion(Class<?> type) {
+		return VERSIONS.stream().anyMatch((known) -> known.isAssignableFrom(type) || type.isAssignableFrom(known));
 	}
 
 	/**

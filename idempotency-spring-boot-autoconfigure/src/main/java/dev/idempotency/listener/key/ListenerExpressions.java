@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.util.StringValueResolver;
 
+import dev.idempotency.By;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 
@@ -26,6 +27,8 @@ public final class ListenerExpressions {
 	private final @Nullable RecordExpression key;
 
 	private final @Nullable RecordExpression fingerprint;
+
+	private final @Nullable RecordVersions versions;
 
 	private final @Nullable RecordExpression condition;
 
@@ -51,6 +54,15 @@ public final class ListenerExpressions {
 		this.key = deadLetter ? null : parse(placeholders.resolveStringValue(annotation.key()), "key", listener, types);
 		this.fingerprint = deadLetter ? null
 				: parse(placeholders.resolveStringValue(annotation.fingerprint()), "fingerprint", listener, types);
+		RecordExpression version = deadLetter ? null
+				: parse(placeholders.resolveStringValue(annotation.version()), "version", listener, types);
+		if (version != null && this.key == null && annotation.by() == By.KEY) {
+			throw new IdempotencyConfigurationException("@Idempotent on " + listener
+					+ " has a version but no key. The versions of different entities would not be told apart, and those "
+					+ "of one entity not compared.",
+					"Set 'key' to the identity of the entity whose state the records replace.");
+		}
+		this.versions = (version != null) ? new RecordVersions(version, annotation.onStale()) : null;
 		this.condition = parse(placeholders.resolveStringValue(annotation.condition()), "condition", listener, types);
 		this.usesPayload = variables().stream()
 			.anyMatch((name) -> name.equals("payload") || this.parameters.isPayloadName(name));
@@ -85,11 +97,20 @@ public final class ListenerExpressions {
 	}
 
 	/**
+	 * Whether the annotation declares a version.
+	 * @return whether versions of a key are compared
+	 */
+	public boolean hasVersion() {
+		return this.versions != null;
+	}
+
+	/**
 	 * The names of the variables in all expressions.
 	 * @return the names
 	 */
 	Set<String> variables() {
-		return Stream.of(this.key, this.fingerprint, this.condition)
+		return Stream
+			.of(this.key, this.fingerprint, this.condition, (this.versions != null) ? this.versions.expression() : null)
 			.filter(Objects::nonNull)
 			.flatMap((expression) -> expression.variables().stream())
 			.collect(Collectors.toSet());
@@ -109,6 +130,10 @@ public final class ListenerExpressions {
 
 	@Nullable RecordExpression fingerprint() {
 		return this.fingerprint;
+	}
+
+	@Nullable RecordVersions versions() {
+		return this.versions;
 	}
 
 	@Nullable RecordExpression condition() {

@@ -13,6 +13,7 @@ import dev.idempotency.By;
 import dev.idempotency.IdempotencyFingerprintException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
+import dev.idempotency.IdempotencyVersionException;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.store.Fingerprint;
@@ -20,6 +21,7 @@ import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.OperationVersion;
 import dev.idempotency.template.Serialization;
 
 /**
@@ -28,8 +30,8 @@ import dev.idempotency.template.Serialization;
  * <li>A record that the condition excludes has no operation.</li>
  * <li>The scope comes from the {@link ListenerScope}, the key from the expression or from
  * the headers. The key of a dead letter is its coordinates.</li>
- * <li>The fingerprint comes from the expression, else from the header of the
- * producer.</li>
+ * <li>The fingerprint comes from the expression, else from the header of the producer;
+ * the version comes from the expression.</li>
  * <li>A record without a usable key is handled by the {@link MissingKeyPolicy}.</li>
  * </ol>
  *
@@ -88,7 +90,9 @@ public final class OperationResolver {
 		this.positions = positions;
 		this.settings = settings;
 		this.expressions = expressions;
-		this.keys = new KeyResolver(expressions.key(), settings.keyHeaders());
+		// The key of a header identifies a message, and the versions are those of an
+		// entity.
+		this.keys = new KeyResolver(expressions.key(), expressions.hasVersion() ? List.of() : settings.keyHeaders());
 		this.scope = scope;
 		this.serialization = serialization;
 		this.notifications = notifications;
@@ -102,6 +106,7 @@ public final class OperationResolver {
 	 * @throws IdempotencyKeyMissingException if the record has no usable key and the
 	 * policy rejects it
 	 * @throws IdempotencyFingerprintException if the fingerprint cannot be computed
+	 * @throws IdempotencyVersionException if the record has no usable version
 	 */
 	public Resolution resolve(ConsumerRecord<?, ?> record, @Nullable Object[] arguments) {
 		return resolve(record, new RecordContext(this.expressions.parameters(), record, arguments));
@@ -116,6 +121,7 @@ public final class OperationResolver {
 	 * @throws IdempotencyKeyMissingException if the record has no usable key and the
 	 * policy rejects it
 	 * @throws IdempotencyFingerprintException if the fingerprint cannot be computed
+	 * @throws IdempotencyVersionException if the record has no usable version
 	 */
 	public Resolution resolve(ConsumerRecord<?, ?> record, @Nullable Object[] arguments, int index) {
 		return resolve(record, new RecordContext(this.expressions.parameters(), record, arguments, index));
@@ -163,12 +169,14 @@ public final class OperationResolver {
 		try {
 			String key = this.keys.resolve(context, record.headers());
 			RecordExpression expression = this.expressions.fingerprint();
+			RecordVersions versions = this.expressions.versions();
 			return operation(record, origin(record), key,
-					(expression != null) ? computeFingerprint(expression.evaluate(context)) : sentFingerprint(record));
+					(expression != null) ? computeFingerprint(expression.evaluate(context)) : sentFingerprint(record),
+					(versions != null) ? versions.of(context, origin(record)) : null);
 		}
 		catch (UnusableKeyException ex) {
 			return (this.settings.onMissingKey() == MissingKeyPolicy.RECORD_COORDINATES)
-					? operation(record, origin(record), this.scope.coordinates(record), null) : null;
+					? operation(record, origin(record), this.scope.coordinates(record), null, null) : null;
 		}
 	}
 
@@ -182,6 +190,7 @@ public final class OperationResolver {
 		}
 		String key;
 		byte[] fingerprint = null;
+		OperationVersion version = null;
 		try {
 			if (this.scope.isDeadLetter()) {
 				key = RecordCoordinates.key(record);
@@ -189,6 +198,7 @@ public final class OperationResolver {
 			else {
 				key = this.keys.resolve(context, record.headers());
 				fingerprint = fingerprint(context, origin);
+				version = version(context, origin);
 			}
 		}
 		catch (UnusableKeyException ex) {
@@ -197,13 +207,15 @@ public final class OperationResolver {
 				return new Resolution(origin, positioned(record, origin), false);
 			}
 		}
-		return new Resolution(origin, (key != null) ? operation(record, origin, key, fingerprint) : null, false);
+		return new Resolution(origin, (key != null) ? operation(record, origin, key, fingerprint, version) : null,
+				false);
 	}
 
 	private IdempotentOperation positioned(ConsumerRecord<?, ?> record, Origin origin) {
 		IdempotencyKey key = IdempotencyKey.of(this.scope.of(record), this.scope.coordinates(record));
 		return new IdempotentOperation(key, this.settings.listener(), origin, this.settings.mode(), null,
-				this.settings.lease(), this.settings.retention(), Objects.requireNonNull(this.positions).of(record));
+				this.settings.lease(), this.settings.retention(), Objects.requireNonNull(this.positions).of(record),
+				null);
 	}
 
 	private Origin origin(ConsumerRecord<?, ?> record) {
@@ -211,9 +223,20 @@ public final class OperationResolver {
 	}
 
 	private IdempotentOperation operation(ConsumerRecord<?, ?> record, Origin origin, String key,
-			byte @Nullable [] fingerprint) {
+			byte @Nullable [] fingerprint, @Nullable OperationVersion version) {
 		return new IdempotentOperation(IdempotencyKey.of(this.scope.of(record), key), this.settings.listener(), origin,
-				this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention());
+				this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention(), null, version);
+	}
+
+	private @Nullable OperationVersion version(RecordContext context, Origin origin) {
+		RecordVersions versions = this.expressions.versions();
+		try {
+			return (versions != null) ? versions.of(context, origin) : null;
+		}
+		catch (IdempotencyVersionException ex) {
+			reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
+			throw ex;
+		}
 	}
 
 	// A condition that fails excludes nothing, because protection is the safer choice.

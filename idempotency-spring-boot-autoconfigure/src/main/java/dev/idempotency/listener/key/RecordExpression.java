@@ -194,6 +194,9 @@ final class RecordExpression {
 		String subject = "The " + attribute + " expression '" + this + "' of @Idempotent on " + listener;
 		types.check(this.expression.getAST(), subject);
 		this.parts.forEach((part) -> types.checkText(part, subject));
+		if (attribute.equals("version")) {
+			types.checkVersion(this.expression.getAST(), subject);
+		}
 		for (int i = 1; i < this.parts.size(); i++) {
 			if (!(this.parts.get(i - 1) instanceof Literal) && !(this.parts.get(i) instanceof Literal)) {
 				logger.warn("The key expression '" + this + "' of @Idempotent on " + listener

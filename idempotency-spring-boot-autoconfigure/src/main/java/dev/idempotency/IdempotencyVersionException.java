@@ -1,0 +1,24 @@
+package dev.idempotency;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Thrown when a record has no usable version. The record is rejected, because it is
+ * unknown whether a higher version of its key has completed.
+ *
+ * @since 0.1.0
+ */
+public final class IdempotencyVersionException extends OperationRejectedException {
+
+	/**
+	 * Create an exception.
+	 * @param message the problem, the record and the remedy
+	 * @param reason the error of the expression, {@code null} if there is none; the cause
+	 * of this exception keeps its type and stack trace but not its message, which may
+	 * quote the payload
+	 */
+	public IdempotencyVersionException(String message, @Nullable RuntimeException reason) {
+		super(message, (reason != null) ? unquoted(reason) : null);
+	}
+
+}

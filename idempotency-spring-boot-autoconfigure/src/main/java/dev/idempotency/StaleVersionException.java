@@ -1,0 +1,15 @@
+package dev.idempotency;
+
+/**
+ * Thrown when a higher version of the key has completed and the listener rejects stale
+ * records.
+ *
+ * @since 0.1.0
+ */
+public final class StaleVersionException extends OperationRejectedException {
+
+	public StaleVersionException(String message) {
+		super(message, null);
+	}
+
+}

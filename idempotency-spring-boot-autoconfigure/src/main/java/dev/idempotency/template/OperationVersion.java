@@ -1,0 +1,24 @@
+package dev.idempotency.template;
+
+import dev.idempotency.StalePolicy;
+
+/**
+ * The version of an operation: it is run only if its version is higher than the one of
+ * its key that completed last.
+ *
+ * @param number the version
+ * @param onStale the reaction if a higher version has completed
+ * @since 0.1.0
+ */
+public record OperationVersion(long number, StalePolicy onStale) {
+
+	/**
+	 * Create a version whose operation is skipped if a higher one has completed.
+	 * @param number the version
+	 * @return the version
+	 */
+	public static OperationVersion of(long number) {
+		return new OperationVersion(number, StalePolicy.SKIP);
+	}
+
+}
