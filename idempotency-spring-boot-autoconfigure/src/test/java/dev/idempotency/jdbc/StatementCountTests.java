@@ -22,6 +22,7 @@ import dev.idempotency.template.ClaimAhead;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.OperationVersion;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.TransactionBoundary;
 import dev.idempotency.test.TestDatabase;
@@ -79,6 +80,29 @@ class StatementCountTests {
 	void duplicateCostsTwoStatementsInTransactionalMode() {
 		run(Mode.TRANSACTIONAL, new TextCodec());
 		assertThat(count(() -> run(Mode.TRANSACTIONAL, new TextCodec()))).isEqualTo(2);
+	}
+
+	@Test
+	void versionOfAKnownKeyCostsOneStatementInTransactionalMode() {
+		int unprotected = count(() -> transactions.executeWithoutResult((status) -> effect()));
+		run(Mode.TRANSACTIONAL, 1);
+		assertThat(count(() -> run(Mode.TRANSACTIONAL, 3))).isEqualTo(unprotected + 1);
+		assertThat(count(() -> run(Mode.TRANSACTIONAL, 3))).isOne();
+		assertThat(count(() -> run(Mode.TRANSACTIONAL, 2))).isOne();
+	}
+
+	@Test
+	void versionOfAKnownKeyCostsTwoStatementsInLeasedMode() {
+		int unprotected = count(this::effect);
+		run(Mode.LEASED, 1);
+		assertThat(count(() -> run(Mode.LEASED, 3))).isEqualTo(unprotected + 2);
+		assertThat(count(() -> run(Mode.LEASED, 3))).isOne();
+		assertThat(count(() -> run(Mode.LEASED, 2))).isOne();
+	}
+
+	private void run(Mode mode, long version) {
+		template.execute(TestDatabase.operation(this.key, mode).withVersion(OperationVersion.of(version)),
+				ResultCodec.none(), this::effect);
 	}
 
 	@Test

@@ -167,6 +167,34 @@ class ContractKitTests {
 
 	@ParameterizedTest
 	@MethodSource
+	void defectOfVersionsIsFound(Supplier<IdempotencyStore> defective, Set<String> by) {
+		defectIsFound(defective, by);
+	}
+
+	static Stream<Arguments> defectOfVersionsIsFound() {
+		String remembered = "completedVersionIsRememberedWhateverBecomesOfAHigherOne";
+		return Stream.of(
+				defect("ignores versions", VersionDefects::ignoresVersions, "lowerVersionIsStaleAndChangesNothing",
+						"higherVersionIsAcquiredAsAFirstAttemptWithALargerFence", "completedVersionsOfAKeyOnlyGrow"),
+				defect("compares versions as fractions", VersionDefects::comparesVersionsAsFractions,
+						"versionsAreWholeNumbersOf64Bits"),
+				defect("compares versions without a sign", VersionDefects::comparesVersionsWithoutASign,
+						"versionsAreWholeNumbersOf64Bits"),
+				defect("treats equal versions as stale", VersionDefects::treatsEqualVersionsAsStale,
+						"equalVersionReturnsTheResult", remembered),
+				defect("loses the result when a higher version is claimed",
+						VersionDefects::losesTheResultWhenAHigherVersionIsClaimed, remembered),
+				defect("forgets the version when a higher one is claimed",
+						VersionDefects::forgetsTheVersionWhenAHigherOneIsClaimed, remembered),
+				defect("treats higher versions as duplicates", VersionDefects::treatsHigherVersionsAsDuplicates,
+						"higherVersionIsAcquiredAsAFirstAttemptWithALargerFence",
+						"versionsOutOfOrderEndWithTheHighest"),
+				defect("compares the content of other versions", VersionDefects::comparesContentOfOtherVersions,
+						"contentIsComparedForAnEqualVersionOnly"));
+	}
+
+	@ParameterizedTest
+	@MethodSource
 	void defectOfBatchesIsFound(Supplier<IdempotencyStore> defective, Set<String> by) {
 		defectIsFound(defective, by);
 	}

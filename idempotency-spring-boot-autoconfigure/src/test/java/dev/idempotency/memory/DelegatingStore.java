@@ -54,7 +54,8 @@ class DelegatingStore implements IdempotencyStore {
 	// The last request that acquired the key, for stores that do not compare tokens.
 	ClaimRequest owner(ClaimRequest claim) {
 		ClaimRequest owner = this.owners.getOrDefault(claim.key(), claim);
-		return new ClaimRequest(claim.key(), owner.token(), claim.fingerprint(), claim.lease(), claim.retention());
+		return new ClaimRequest(claim.key(), owner.token(), claim.fingerprint(), claim.lease(), claim.retention(),
+				claim.version());
 	}
 
 	// For stores that check first and write later.
@@ -64,7 +65,7 @@ class DelegatingStore implements IdempotencyStore {
 	}
 
 	static ClaimRequest with(ClaimRequest claim, Duration lease, Duration retention) {
-		return new ClaimRequest(claim.key(), claim.token(), claim.fingerprint(), lease, retention);
+		return new ClaimRequest(claim.key(), claim.token(), claim.fingerprint(), lease, retention, claim.version());
 	}
 
 	@Override
