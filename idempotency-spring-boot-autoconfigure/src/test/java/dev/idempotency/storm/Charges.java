@@ -41,6 +41,27 @@ final class Charges {
 			.isEqualTo(payments.values().stream().mapToLong(Long::longValue).sum());
 	}
 
+	/**
+	 * Assert that each charge of an account has a higher version than those before it.
+	 * @param highest the highest version of each account
+	 * @param killed the processes that were killed, each of which may have left a version
+	 * for another process to apply again; empty if none may be repeated
+	 */
+	void assertVersionsGrow(Map<String, Long> highest, Set<Long> killed) {
+		Map<String, List<Charge>> accounts = this.charges.stream().collect(Collectors.groupingBy(Charge::payment));
+		assertThat(accounts).hasSameSizeAs(highest.entrySet());
+		accounts.forEach((account, versions) -> {
+			assertThat(versions).extracting(Charge::fence).isSorted();
+			for (int i = 1; i < versions.size(); i++) {
+				Charge before = versions.get(i - 1);
+				Charge next = versions.get(i);
+				assertThat(next.amount()).as(versions.toString())
+					.isGreaterThanOrEqualTo(killed.contains(before.process()) ? before.amount() : before.amount() + 1);
+			}
+			assertThat(versions.get(versions.size() - 1).amount()).isEqualTo(highest.get(account));
+		});
+	}
+
 	// A charge is repeated only when a process is killed between the effect and the
 	// completion. Each of its threads has a limited number of such payments.
 	void assertRepeatedOnlyByKilledProcesses(Set<Long> killed, int openPerProcess, String window) {

@@ -2,6 +2,7 @@ package dev.idempotency.storm;
 
 import java.time.Duration;
 import java.util.Random;
+import java.util.Set;
 
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
@@ -119,15 +120,39 @@ class KillTests {
 		return killRepeatedly(processes, traffic, payments, ROUNDS);
 	}
 
+	@ParameterizedTest
+	@CsvSource({ "VERSION_TRANSACTIONAL, JDBC", "BATCH_VERSION_TRANSACTIONAL, JDBC", "VERSION, JDBC", "VERSION, REDIS",
+			"BATCH_VERSION, REDIS", "VERSION_TRANSACTIONAL, MARIADB", "VERSION, DYNAMO_DB" })
+	@Tag("promise-1")
+	@Tag("promise-3")
+	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
+	void versionsOfAnAccountOnlyGrowDespiteTenKills(Shape shape, Store store) throws Exception {
+		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
+			VersionTraffic traffic = new VersionTraffic(processes.topic(), this.random);
+			Charges charges = kill(processes, traffic, shape.speed() * 300, 10);
+			boolean repeats = shape == Shape.VERSION || shape == Shape.BATCH_VERSION;
+			charges.assertVersionsGrow(traffic.highest(), repeats ? processes.killed() : Set.of());
+			System.out.printf("%s: versions of %d accounts in %d records, killed %d processes%n", processes.name(),
+					traffic.highest().size(), traffic.records(), processes.killed().size());
+		}
+	}
+
 	private Charges killRepeatedly(PaymentProcesses processes, PaymentTraffic traffic, int payments, int rounds)
 			throws Exception {
+		Charges charges = kill(processes, traffic, payments, rounds);
+		System.out.printf("%s: %d payments in %d records, killed %d processes, %d doubled%n", processes.name(),
+				traffic.payments().size(), traffic.records(), processes.killed().size(), charges.doubles());
+		return charges;
+	}
+
+	private Charges kill(PaymentProcesses processes, Traffic traffic, int payments, int rounds) throws Exception {
 		int late = 0;
 		for (int round = 0; round < rounds; round++) {
 			// A loaded machine may observe the lag only after the last record: such a
 			// kill shows nothing, and the round is repeated.
 			do {
 				processes.add();
-				traffic.send(payments, Duration.ZERO);
+				traffic.send(payments);
 				processes.awaitLag((long) (processes.lag() * this.random.nextDouble(0.4, 0.95)));
 				processes.kill();
 			}
@@ -135,10 +160,7 @@ class KillTests {
 			assertThat(processes.lag()).as("records left for the next process").isPositive();
 		}
 		processes.add();
-		Charges charges = processes.end();
-		System.out.printf("%s: %d payments in %d records, killed %d processes, %d doubled%n", processes.name(),
-				traffic.payments().size(), traffic.records(), processes.killed().size(), charges.doubles());
-		return charges;
+		return processes.end();
 	}
 
 }

@@ -24,6 +24,8 @@ import dev.idempotency.OperationRefusedException;
  */
 final class PaymentListeners {
 
+	private static final String VERSION = "#record.value().split(' ')[1]";
+
 	private PaymentListeners() {
 	}
 
@@ -230,6 +232,82 @@ final class PaymentListeners {
 				this.charges.commit(Charge.parse(REFUSED + charge));
 				throw new OperationRefusedException("account closed");
 			}
+		}
+
+	}
+
+	/**
+	 * The listener of {@link Shape#VERSION}.
+	 */
+	static class ByVersion {
+
+		private final ChargeLog charges;
+
+		ByVersion(ChargeLog charges) {
+			this.charges = charges;
+		}
+
+		@Idempotent(key = "#record.key()", version = VERSION, mode = Mode.LEASED)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}")
+		void update(String update) {
+			this.charges.commit(Charge.of(update, IdempotentExecution.current()));
+		}
+
+	}
+
+	/**
+	 * The listener of {@link Shape#VERSION_TRANSACTIONAL}.
+	 */
+	static class TransactionalByVersion {
+
+		private final ChargeLog charges;
+
+		TransactionalByVersion(ChargeLog charges) {
+			this.charges = charges;
+		}
+
+		@Idempotent(key = "#record.key()", version = VERSION, mode = Mode.TRANSACTIONAL)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}")
+		void update(String update) {
+			this.charges.join(Charge.of(update, IdempotentExecution.current()));
+		}
+
+	}
+
+	/**
+	 * The listener of {@link Shape#BATCH_VERSION}.
+	 */
+	static class BatchByVersion {
+
+		private final ChargeLog charges;
+
+		BatchByVersion(ChargeLog charges) {
+			this.charges = charges;
+		}
+
+		@Idempotent(key = "#record.key()", version = VERSION, mode = Mode.LEASED)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}", batch = "true")
+		void update(List<ConsumerRecord<String, String>> updates) {
+			charge(updates, this.charges::commit);
+		}
+
+	}
+
+	/**
+	 * The listener of {@link Shape#BATCH_VERSION_TRANSACTIONAL}.
+	 */
+	static class TransactionalBatchByVersion {
+
+		private final ChargeLog charges;
+
+		TransactionalBatchByVersion(ChargeLog charges) {
+			this.charges = charges;
+		}
+
+		@Idempotent(key = "#record.key()", version = VERSION, mode = Mode.TRANSACTIONAL)
+		@KafkaListener(topics = "${topic}", groupId = "${topic}", batch = "true")
+		void update(List<ConsumerRecord<String, String>> updates) {
+			charge(updates, this.charges::join);
 		}
 
 	}

@@ -20,7 +20,7 @@ import dev.idempotency.test.Kafka;
  * Sends payments, three in ten of them twice. Half of the copies are sent at the same
  * time to another partition, the others later to any partition.
  */
-final class PaymentTraffic {
+final class PaymentTraffic implements Traffic {
 
 	static final int PARTITIONS = 12;
 
@@ -54,6 +54,11 @@ final class PaymentTraffic {
 		this.copies = copies;
 		this.topic = topic;
 		this.random = random;
+	}
+
+	@Override
+	public void send(int count) throws InterruptedException, ExecutionException {
+		send(count, Duration.ZERO);
 	}
 
 	// Spreads the payments evenly over the duration.

@@ -134,6 +134,40 @@ enum Shape {
 	},
 
 	/**
+	 * Versions of accounts in leased mode.
+	 */
+	VERSION(PaymentListeners.ByVersion.class),
+
+	/**
+	 * Versions of accounts in transactional mode.
+	 */
+	VERSION_TRANSACTIONAL(PaymentListeners.TransactionalByVersion.class),
+
+	/**
+	 * Batches of versions of accounts in leased mode.
+	 */
+	BATCH_VERSION(PaymentListeners.BatchByVersion.class) {
+
+		@Override
+		int speed() {
+			return BATCH_SPEED;
+		}
+
+	},
+
+	/**
+	 * Batches of versions of accounts in transactional mode.
+	 */
+	BATCH_VERSION_TRANSACTIONAL(PaymentListeners.TransactionalBatchByVersion.class) {
+
+		@Override
+		int speed() {
+			return BATCH_SPEED;
+		}
+
+	},
+
+	/**
 	 * Single records in leased mode, in a Kafka transaction.
 	 */
 	KAFKA_TRANSACTION(PaymentListeners.KafkaTransaction.class) {
