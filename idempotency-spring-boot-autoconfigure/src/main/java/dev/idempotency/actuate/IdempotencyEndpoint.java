@@ -359,6 +359,7 @@ public final class IdempotencyEndpoint {
 	 * operation for good
 	 * @param fence the fencing token of the last claim
 	 * @param attempt the number of starts of the operation since it last completed
+	 * @param version the version that completed last, if the key has versions
 	 * @param claimedUntil the time at which the claim expires, while it is in progress
 	 * @param createdAt the time of the first claim
 	 * @param completedAt the time of the completion, if there is one and it is known
@@ -372,9 +373,9 @@ public final class IdempotencyEndpoint {
 	 */
 	@JsonInclude(Include.NON_NULL)
 	public record RecordDescriptor(String scope, String key, String state, int fence, int attempt,
-			@Nullable Instant claimedUntil, Instant createdAt, @Nullable Instant completedAt, Instant expiresAt,
-			@Nullable Boolean completionPending, @Nullable ErrorDescriptor error, @Nullable String refusal,
-			@Nullable String result) {
+			@Nullable Long version, @Nullable Instant claimedUntil, Instant createdAt, @Nullable Instant completedAt,
+			Instant expiresAt, @Nullable Boolean completionPending, @Nullable ErrorDescriptor error,
+			@Nullable String refusal, @Nullable String result) {
 
 		private static final String REJECTED = "REJECTED";
 
@@ -385,9 +386,9 @@ public final class IdempotencyEndpoint {
 			boolean pending = unrecorded.stream().anyMatch((completion) -> completion.key().equals(record.key()));
 			Failure failure = record.failure();
 			return new RecordDescriptor(record.key().scope(), record.key().value(),
-					refused ? REJECTED : record.state().name(), record.fence(), record.attempt(), record.claimedUntil(),
-					record.createdAt(), record.completedAt(), record.expiresAt(), pending ? true : null,
-					(failure != null) ? ErrorDescriptor.of(failure, values) : null,
+					refused ? REJECTED : record.state().name(), record.fence(), record.attempt(), record.version(),
+					record.claimedUntil(), record.createdAt(), record.completedAt(), record.expiresAt(),
+					pending ? true : null, (failure != null) ? ErrorDescriptor.of(failure, values) : null,
 					(shown != null) ? shown.refusal() : null, (shown != null) ? text(shown.result()) : null);
 		}
 

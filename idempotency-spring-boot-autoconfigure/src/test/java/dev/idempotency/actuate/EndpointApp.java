@@ -153,6 +153,13 @@ final class EndpointApp implements AutoCloseable {
 		store().fail(claimed(key), FAILURE);
 	}
 
+	void completed(IdempotencyKey key, long version) {
+		ClaimRequest any = TestDatabase.request(key);
+		ClaimRequest request = new ClaimRequest(key, any.token(), null, any.lease(), any.retention(), version);
+		store().claim(request);
+		store().complete(request, null);
+	}
+
 	void completed(IdempotencyKey key) {
 		store().complete(claimed(key), RESULT.getBytes(StandardCharsets.UTF_8));
 	}

@@ -101,6 +101,14 @@ class IdempotencyEndpointTests {
 
 	@ParameterizedTest(autoCloseArguments = false)
 	@MethodSource("apps")
+	void versionThatCompletedLastIsShown(EndpointApp app) {
+		app.completed(this.key, 7);
+		JsonNode record = EndpointApp.json(app.get("/record" + EndpointApp.query(this.key)));
+		assertThat(record.path("version").longValue()).isEqualTo(7);
+	}
+
+	@ParameterizedTest(autoCloseArguments = false)
+	@MethodSource("apps")
 	void stuckKeyIsListed(EndpointApp app) {
 		app.stuck(this.key);
 		assertThat(entry(app, "/stuck").path("claimedUntil").asString()).isNotEmpty();
