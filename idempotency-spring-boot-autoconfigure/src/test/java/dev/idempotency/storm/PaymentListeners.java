@@ -24,6 +24,8 @@ import dev.idempotency.OperationRefusedException;
  */
 final class PaymentListeners {
 
+	private static final String ACCOUNT = "#record.value().split(' ')[0]";
+
 	private static final String VERSION = "#record.value().split(' ')[1]";
 
 	private PaymentListeners() {
@@ -247,7 +249,7 @@ final class PaymentListeners {
 			this.charges = charges;
 		}
 
-		@Idempotent(key = "#record.key()", version = VERSION, mode = Mode.LEASED)
+		@Idempotent(key = ACCOUNT, version = VERSION, mode = Mode.LEASED)
 		@KafkaListener(topics = "${topic}", groupId = "${topic}")
 		void update(String update) {
 			this.charges.commit(Charge.of(update, IdempotentExecution.current()));
@@ -266,7 +268,7 @@ final class PaymentListeners {
 			this.charges = charges;
 		}
 
-		@Idempotent(key = "#record.key()", version = VERSION, mode = Mode.TRANSACTIONAL)
+		@Idempotent(key = ACCOUNT, version = VERSION, mode = Mode.TRANSACTIONAL)
 		@KafkaListener(topics = "${topic}", groupId = "${topic}")
 		void update(String update) {
 			this.charges.join(Charge.of(update, IdempotentExecution.current()));
@@ -285,7 +287,7 @@ final class PaymentListeners {
 			this.charges = charges;
 		}
 
-		@Idempotent(key = "#record.key()", version = VERSION, mode = Mode.LEASED)
+		@Idempotent(key = ACCOUNT, version = VERSION, mode = Mode.LEASED)
 		@KafkaListener(topics = "${topic}", groupId = "${topic}", batch = "true")
 		void update(List<ConsumerRecord<String, String>> updates) {
 			charge(updates, this.charges::commit);
@@ -304,7 +306,7 @@ final class PaymentListeners {
 			this.charges = charges;
 		}
 
-		@Idempotent(key = "#record.key()", version = VERSION, mode = Mode.TRANSACTIONAL)
+		@Idempotent(key = ACCOUNT, version = VERSION, mode = Mode.TRANSACTIONAL)
 		@KafkaListener(topics = "${topic}", groupId = "${topic}", batch = "true")
 		void update(List<ConsumerRecord<String, String>> updates) {
 			charge(updates, this.charges::join);
