@@ -129,9 +129,9 @@ class KillTests {
 	void versionsOfAnAccountOnlyGrowDespiteTenKills(Shape shape, Store store) throws Exception {
 		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
 			VersionTraffic traffic = new VersionTraffic(processes.topic(), this.random);
-			Charges charges = kill(processes, traffic, shape.speed() * 300, 10);
-			boolean repeats = shape == Shape.VERSION || shape == Shape.BATCH_VERSION;
-			charges.assertVersionsGrow(traffic.highest(), repeats ? processes.killed() : Set.of());
+			Charges charges = kill(processes, traffic, shape.speed() * PAYMENTS, 10);
+			boolean leased = shape == Shape.VERSION || shape == Shape.BATCH_VERSION;
+			charges.assertVersionsGrow(traffic.highest(), leased ? processes.killed() : Set.of());
 			System.out.printf("%s: versions of %d accounts in %d records, killed %d processes%n", processes.name(),
 					traffic.highest().size(), traffic.records(), processes.killed().size());
 		}
