@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -18,6 +19,8 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyListener.BlockedRecord;
 
 /**
@@ -55,21 +58,40 @@ final class BlockedRecords {
 	 */
 	void blocked(ConsumerRecord<?, ?> record, @Nullable IdempotencyKey key, OperationBlockedException reason,
 			ListenerSettings settings) {
+		blocked(record, key, reason, settings.name(), settings.listener(), settings.template()::store);
+	}
+
+	/**
+	 * Note that a record is blocked by parked records, on the thread of its consumer.
+	 * @param record the record
+	 * @param name the name of its listener
+	 * @param reason the reason
+	 * @param listener is notified
+	 */
+	void blocked(ConsumerRecord<?, ?> record, String name, OperationBlockedException reason,
+			IdempotencyListener listener) {
+		blocked(record, null, reason, name, listener, null);
+	}
+
+	private void blocked(ConsumerRecord<?, ?> record, @Nullable IdempotencyKey key, OperationBlockedException reason,
+			String name, IdempotencyListener listener, @Nullable Supplier<IdempotencyStore> store) {
 		TopicPartition partition = new TopicPartition(record.topic(), record.partition());
 		Entry known = this.entries.get(partition);
 		if (known == null || known.record.offset() != record.offset()) {
 			end(partition);
-			known = new Entry(new BlockedRecord(settings.name(), record.topic(), record.partition(), record.offset(),
-					Instant.now()), settings, System.nanoTime(), Thread.currentThread());
+			known = new Entry(
+					new BlockedRecord(name, record.topic(), record.partition(), record.offset(), Instant.now()),
+					listener, System.nanoTime(), Thread.currentThread());
 			this.entries.put(partition, known);
-			settings.listener().blocked(known.record);
+			listener.blocked(known.record);
 		}
 		else {
-			logIfDue(known, key, reason);
+			logIfDue(known, key, reason, store);
 		}
 	}
 
-	private void logIfDue(Entry entry, @Nullable IdempotencyKey key, OperationBlockedException reason) {
+	private void logIfDue(Entry entry, @Nullable IdempotencyKey key, OperationBlockedException reason,
+			@Nullable Supplier<IdempotencyStore> store) {
 		long now = System.nanoTime();
 		long interval = this.logInterval.toNanos();
 		Long last = this.logged.get(entry.record.listener());
@@ -81,19 +103,19 @@ final class BlockedRecords {
 				+ Duration.ofNanos(now - entry.since).toSeconds() + " s at topic " + entry.record.topic()
 				+ ", partition " + entry.record.partition() + ", offset " + entry.record.offset()
 				+ ((key != null) ? ", key '" + key.value() + "'" : "") + ": ";
-		if (key == null || !(reason instanceof OperationInProgressException)) {
+		if (key == null || store == null || !(reason instanceof OperationInProgressException)) {
 			logger.warn(message + reason.getMessage());
 			return;
 		}
 		// The consumer must not wait for this call of the store.
-		Thread thread = new Thread(() -> logger.warn(message + owner(entry, key)), "idempotency-blocked-record");
+		Thread thread = new Thread(() -> logger.warn(message + owner(store, key)), "idempotency-blocked-record");
 		thread.setDaemon(true);
 		thread.start();
 	}
 
-	private static String owner(Entry entry, IdempotencyKey key) {
+	private static String owner(Supplier<IdempotencyStore> store, IdempotencyKey key) {
 		try {
-			Optional<IdempotencyRecord> found = entry.settings.template().store().find(key);
+			Optional<IdempotencyRecord> found = store.get().find(key);
 			return found.map(BlockedRecords::describe)
 				.orElse("the store has no record of the key, so that the transaction of its owner is still open");
 		}
@@ -148,7 +170,7 @@ final class BlockedRecords {
 	private void end(TopicPartition partition) {
 		Entry known = this.entries.remove(partition);
 		if (known != null) {
-			known.settings.listener().unblocked(known.record);
+			known.listener.unblocked(known.record);
 		}
 	}
 
@@ -156,11 +178,11 @@ final class BlockedRecords {
 	 * A blocked record.
 	 *
 	 * @param record the record
-	 * @param settings the settings of its listener
+	 * @param listener is notified
 	 * @param since the time since which it is blocked, by {@link System#nanoTime()}
 	 * @param consumer the thread of its consumer
 	 */
-	private record Entry(BlockedRecord record, ListenerSettings settings, long since, Thread consumer) {
+	private record Entry(BlockedRecord record, IdempotencyListener listener, long since, Thread consumer) {
 
 	}
 

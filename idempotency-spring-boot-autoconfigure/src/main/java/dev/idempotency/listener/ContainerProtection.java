@@ -24,6 +24,7 @@ import org.springframework.kafka.config.KafkaListenerEndpoint;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.config.MethodKafkaListenerEndpoint;
 import org.springframework.kafka.config.MultiMethodKafkaListenerEndpoint;
+import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 import org.springframework.kafka.listener.ContainerProperties;
 import org.springframework.kafka.listener.MessageListenerContainer;
@@ -35,6 +36,8 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.ListenerScope;
+import dev.idempotency.listener.parked.Parking;
+import dev.idempotency.store.ParkedRecords;
 
 /**
  * Protects the containers of endpoints that have {@code @Idempotent} methods. Other
@@ -107,6 +110,7 @@ final class ContainerProtection {
 		List<ListenerScope> scopes = new ArrayList<>();
 		List<ListenerScopes.Reader> readers = new ArrayList<>();
 		Map<String, Object> consumer = ContainerInstallations.consumerProperties(container, factory);
+		Parking.@Nullable Settings parking = null;
 		TopicIdentities identities = new TopicIdentities((topic) -> this.topicIds.find(consumer, topic));
 		for (Method candidate : methods(endpoint)) {
 			Idempotent annotation = annotation(candidate, targetClass);
@@ -120,12 +124,23 @@ final class ContainerProtection {
 			ListenerScope mainScope = (main != container) ? mainScopes(endpoint.getMainListenerId()).get(method) : null;
 			boolean deadLetter = main != container && mainScope == null;
 			ListenerShape shape = ListenerShape.of(method, container);
+			boolean parks = this.settings.parks(annotation);
 			String explicit = this.settings.resolve(annotation.scope());
 			ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null,
 					(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
 					container, deadLetter, ListenerSettingsFactory.where(method, targetClass));
 			ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass, shape, scope,
-					new OffsetChoice(container, main == container, identities));
+					new OffsetChoice(container, main == container, identities, parks));
+			if (parks) {
+				parking = parking(parking, listenerSettings, scope,
+						ParkingChecks.check(listenerSettings.name(), method, shape, container, factory,
+								main == container, listenerSettings.template().store()),
+						(AbstractMessageListenerContainer<?, ?>) container, factory, consumer);
+			}
+			else if (main == container) {
+				ParkingChecks.checkNoneLeft(listenerSettings.name(), scope, container,
+						listenerSettings.template().store());
+			}
 			if (mainScope != null) {
 				mainScope.requireKeys(listenerSettings.name(),
 						"it has a retry topic, whose records are processed after later ones");
@@ -154,8 +169,20 @@ final class ContainerProtection {
 		}
 		ListenerChecks.checkNotMixed(methods(endpoint), targetClass);
 		this.listenerScopes.check(readers);
-		this.installations.install((AbstractMessageListenerContainer<?, ?>) container, new ProtectedListeners(
-				targetClass, listeners, scopes, this.acknowledgments.create(container), identities));
+		this.installations.install((AbstractMessageListenerContainer<?, ?>) container,
+				new ProtectedListeners(targetClass, listeners, scopes, this.acknowledgments.create(container),
+						identities, (parking != null) ? new Parking(parking) : null));
+	}
+
+	// The method that receives a record of a class with several methods is not known when
+	// the record is parked.
+	private Parking.Settings parking(Parking.@Nullable Settings other, ListenerSettings listener, ListenerScope scope,
+			ParkedRecords store, AbstractMessageListenerContainer<?, ?> container,
+			KafkaListenerContainerFactory<?> factory, Map<String, Object> consumer) {
+		ConsumerFactory<?, ?> consumers = Objects
+			.requireNonNull(((AbstractKafkaListenerContainerFactory<?, ?, ?>) factory).getConsumerFactory());
+		return (other != null) ? other : new Parking.Settings(listener.name(), scope.explicitName(), store,
+				this.settings.maximumParked(), container, consumers, consumer, listener.listener());
 	}
 
 	// Each group has its own offsets, and may leave out records that another one

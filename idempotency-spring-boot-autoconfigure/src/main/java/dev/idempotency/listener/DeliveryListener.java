@@ -18,7 +18,10 @@ import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListe
 import org.springframework.kafka.listener.adapter.AsyncRepliesAware;
 import org.springframework.kafka.support.Acknowledgment;
 
+import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.listener.error.BlockedRecordHandling;
+import dev.idempotency.listener.parked.Parking;
 
 /**
  * Decorates the message listener of a container and binds each {@link Delivery} to the
@@ -67,6 +70,10 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		if (this instanceof Records && this.listeners.asyncRetries().skip(records.get(0))) {
 			return;
 		}
+		Parking parking = this.listeners.parking();
+		if (parking != null && parkBehind(parking, records.get(0))) {
+			return;
+		}
 		Delivery delivery = new Delivery(this.listeners, records, (this instanceof Records)
 				? this.listeners.asyncRetries().begin(records.get(0), acknowledgment) : acknowledgment);
 		BlockedRecordHandling.beginDelivery(this.transactional);
@@ -77,6 +84,11 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 			delivery.rethrowIfBlocked();
 		}
 		catch (RuntimeException | Error ex) {
+			if (parking != null && delivery.blocked() instanceof OperationInProgressException reason && reason.isOwned()
+					&& parking.park(records.get(0), reason)) {
+				delivery.unblock();
+				return;
+			}
 			// Advice around the method may have replaced the exception.
 			delivery.rethrowIfBlocked();
 			throw ex;
@@ -97,6 +109,46 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		}
 	}
 
+	// The record counts as done then.
+	private boolean parkBehind(Parking parking, ConsumerRecord<?, ?> record) {
+		BlockedRecordHandling.beginDelivery(this.transactional);
+		try {
+			if (!parking.parkBehind(record)) {
+				return false;
+			}
+			LookAhead.skip(record);
+			this.listeners.blockedRecords().passed(List.of(record));
+			return true;
+		}
+		catch (OperationBlockedException ex) {
+			this.listeners.blockedRecords()
+				.blocked(record, parking.settings().name(), ex, parking.settings().listener());
+			BlockedRecordHandling.setBlocked(ex);
+			throw ex;
+		}
+	}
+
+	/**
+	 * Run the delegate for a parked record, on the thread of the worker.
+	 * @param record the record
+	 * @param listener calls the delegate
+	 */
+	final void deliverParked(ConsumerRecord<?, ?> record, Runnable listener) {
+		Delivery delivery = Delivery.ofParked(this.listeners, record);
+		Delivery previous = Delivery.bind(delivery);
+		try {
+			listener.run();
+			delivery.rethrowIfBlocked();
+		}
+		catch (RuntimeException | Error ex) {
+			delivery.rethrowIfBlocked();
+			throw ex;
+		}
+		finally {
+			Delivery.unbind(delivery, previous);
+		}
+	}
+
 	// The container calls it on the thread of each consumer before the first delivery.
 	@Override
 	public void registerSeekCallback(ConsumerSeekCallback callback) {
@@ -111,6 +163,9 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 			this.listeners.asyncRetries().revoked(partitions);
 			this.listeners.identities().revoked(partitions);
 			this.listeners.blockedRecords().revoked(partitions);
+			if (this.listeners.parking() != null) {
+				this.listeners.parking().revoked(partitions);
+			}
 		}
 		super.onPartitionsRevoked(partitions);
 	}
@@ -119,6 +174,9 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 	public void onPartitionsAssigned(Map<TopicPartition, Long> assignments, ConsumerSeekCallback callback) {
 		this.listeners.asyncRetries().assigned();
 		this.listeners.identities().assigned(assignments.keySet());
+		if (this.listeners.parking() != null) {
+			this.listeners.parking().assigned(assignments.keySet());
+		}
 		super.onPartitionsAssigned(assignments, callback);
 	}
 
@@ -128,6 +186,9 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		this.listeners.identities().close();
 		this.listeners.asyncRetries().unregister();
 		this.listeners.blockedRecords().closed();
+		if (this.listeners.parking() != null) {
+			this.listeners.parking().closed();
+		}
 		super.unregisterSeekCallback();
 	}
 
@@ -142,6 +203,14 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 
 		Records(MessageListener<K, V> delegate, ProtectedListeners listeners, boolean transactional) {
 			super(delegate, listeners, transactional);
+			if (listeners.parking() != null) {
+				listeners.parking().deliverTo(this::onParked);
+			}
+		}
+
+		@SuppressWarnings("unchecked")
+		private void onParked(ConsumerRecord<?, ?> record) {
+			deliverParked(record, () -> call((ConsumerRecord<K, V>) record, null, null));
 		}
 
 		// The container calls the method for the type of the innermost delegate.
@@ -163,14 +232,17 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		@Override
 		public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment,
 				@Nullable Consumer<?, ?> consumer) {
-			deliver(List.of(record), acknowledgment, (own) -> {
-				switch (this.delegateType) {
-					case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(record, own, consumer);
-					case ACKNOWLEDGING -> this.delegate.onMessage(record, own);
-					case CONSUMER_AWARE -> this.delegate.onMessage(record, consumer);
-					case SIMPLE -> this.delegate.onMessage(record);
-				}
-			});
+			deliver(List.of(record), acknowledgment, (own) -> call(record, own, consumer));
+		}
+
+		private void call(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment,
+				@Nullable Consumer<?, ?> consumer) {
+			switch (this.delegateType) {
+				case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(record, acknowledgment, consumer);
+				case ACKNOWLEDGING -> this.delegate.onMessage(record, acknowledgment);
+				case CONSUMER_AWARE -> this.delegate.onMessage(record, consumer);
+				case SIMPLE -> this.delegate.onMessage(record);
+			}
 		}
 
 		// The container does not ask the delegate.

@@ -14,6 +14,7 @@ import org.springframework.aop.support.AopUtils;
 
 import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.listener.key.ListenerScope;
+import dev.idempotency.listener.parked.Parking;
 
 /**
  * The {@code @Idempotent} methods of one endpoint.
@@ -32,13 +33,16 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 
 	private final BlockedRecords blockedRecords = new BlockedRecords();
 
+	private final @Nullable Parking parking;
+
 	private final Collection<ListenerScope> scopes;
 
 	private final Map<Method, Optional<ProtectedListener>> resolved = new ConcurrentHashMap<>();
 
 	ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners, Collection<ListenerScope> scopes,
-			ContainerAcknowledgments acknowledgments, TopicIdentities identities) {
+			ContainerAcknowledgments acknowledgments, TopicIdentities identities, @Nullable Parking parking) {
 		this.identities = identities;
+		this.parking = parking;
 		this.scopes = List.copyOf(scopes);
 		this.acknowledgments = acknowledgments;
 		this.targetClass = targetClass;
@@ -59,6 +63,14 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 
 	BlockedRecords blockedRecords() {
 		return this.blockedRecords;
+	}
+
+	/**
+	 * Return what parks the blocked records.
+	 * @return the parking, {@code null} if their partitions are paused
+	 */
+	@Nullable Parking parking() {
+		return this.parking;
 	}
 
 	// The error handler may publish the record to a retry topic. Its copy is then

@@ -57,6 +57,14 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	}
 
 	/**
+	 * Return the error handler of the application.
+	 * @return the error handler, which handles the failures
+	 */
+	CommonErrorHandler delegate() {
+		return this.delegate;
+	}
+
+	/**
 	 * Note whether the record of the current delivery is blocked, before the container
 	 * calls {@link #seeksAfterHandling()} on the same thread.
 	 * @param exception the exception that the listener throws for a blocked record,

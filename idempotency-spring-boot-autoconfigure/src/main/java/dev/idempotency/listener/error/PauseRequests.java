@@ -107,6 +107,15 @@ final class PauseRequests extends AbstractSet<TopicPartition> {
 		this.blocked.remove(partition);
 	}
 
+	/**
+	 * Return whether the application has requested a pause.
+	 * @param partition the partition
+	 * @return whether it is paused for another reason than a blocked record
+	 */
+	boolean isRequested(TopicPartition partition) {
+		return this.requested.contains(partition);
+	}
+
 	@Override
 	public boolean add(TopicPartition partition) {
 		return this.requested.add(partition);

@@ -1,0 +1,135 @@
+package dev.idempotency.listener.parked;
+
+import java.util.Map;
+import java.util.Optional;
+
+import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.header.Headers;
+import org.apache.kafka.common.record.TimestampType;
+import org.apache.kafka.common.serialization.Deserializer;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.BeanUtils;
+import org.springframework.core.log.LogAccessor;
+import org.springframework.kafka.core.ConsumerFactory;
+import org.springframework.kafka.support.serializer.DeserializationException;
+import org.springframework.kafka.support.serializer.SerializationUtils;
+import org.springframework.util.Assert;
+import org.springframework.util.ClassUtils;
+
+import dev.idempotency.store.ParkedRecord;
+
+/**
+ * Deserializes records as the consumers of a container do.
+ */
+final class Deserialization {
+
+	private static final LogAccessor logger = new LogAccessor(LogFactory.getLog(Deserialization.class));
+
+	private final Deserializer<?> keys;
+
+	private final Deserializer<?> values;
+
+	/**
+	 * Create a deserialization.
+	 * @param factory creates the consumers of the container
+	 * @param properties the configuration of the consumers
+	 */
+	Deserialization(ConsumerFactory<?, ?> factory, Map<String, Object> properties) {
+		Deserializer<?> key = factory.getKeyDeserializer();
+		Deserializer<?> value = factory.getValueDeserializer();
+		this.keys = (key != null) ? key : create(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, properties, true);
+		this.values = (value != null) ? value
+				: create(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, properties, false);
+	}
+
+	private static Deserializer<?> create(String name, Map<String, Object> properties, boolean key) {
+		Object type = properties.get(name);
+		Assert.state(type != null, () -> "The property '" + name + "' of the consumer is missing");
+		Class<?> resolved = (type instanceof Class<?> known) ? known
+				: ClassUtils.resolveClassName(type.toString().trim(), ClassUtils.getDefaultClassLoader());
+		Deserializer<?> deserializer = (Deserializer<?>) BeanUtils.instantiateClass(resolved);
+		deserializer.configure(properties, key);
+		return deserializer;
+	}
+
+	/**
+	 * Deserialize a message key.
+	 * @param topic the topic
+	 * @param headers the headers of the record
+	 * @param bytes the bytes of the key, {@code null} if there is none
+	 * @return the key, {@code null} if there is none
+	 */
+	@Nullable Object key(String topic, Headers headers, byte @Nullable [] bytes) {
+		return (bytes != null) ? this.keys.deserialize(topic, headers, bytes) : null;
+	}
+
+	/**
+	 * Deserialize a record.
+	 * @param parked the record
+	 * @return the record, and the error if it cannot be deserialized
+	 */
+	Deserialized deserialize(ParkedRecord parked) {
+		Headers headers = HeaderBytes.read(parked.headers());
+		String topic = parked.partition().topic();
+		DeserializationException failure = null;
+		Object key = null;
+		Object value = null;
+		try {
+			key = key(topic, headers, parked.key());
+		}
+		catch (RuntimeException ex) {
+			failure = failure(headers, parked.key(), true, ex);
+		}
+		try {
+			value = (parked.value() != null) ? this.values.deserialize(topic, headers, parked.value()) : null;
+		}
+		catch (RuntimeException ex) {
+			failure = failure(headers, parked.value(), false, ex);
+		}
+		ConsumerRecord<?, ?> record = new ConsumerRecord<>(topic, parked.partition().partition(), parked.offset(),
+				parked.timestamp(), type(parked.timestampType()), size(parked.key()), size(parked.value()), key, value,
+				headers, Optional.empty());
+		if (failure == null && (key == null || value == null)) {
+			// An ErrorHandlingDeserializer returns null and adds a header.
+			failure = SerializationUtils.getExceptionFromHeader(record,
+					SerializationUtils.KEY_DESERIALIZER_EXCEPTION_HEADER, logger);
+			failure = (failure != null) ? failure : SerializationUtils.getExceptionFromHeader(record,
+					SerializationUtils.VALUE_DESERIALIZER_EXCEPTION_HEADER, logger);
+		}
+		return new Deserialized(record, failure);
+	}
+
+	// With the header, a recoverer publishes the bytes.
+	private static DeserializationException failure(Headers headers, byte @Nullable [] bytes, boolean key,
+			RuntimeException cause) {
+		byte[] data = (bytes != null) ? bytes : new byte[0];
+		SerializationUtils.deserializationException(headers, data, cause, key);
+		return new DeserializationException("The parked record cannot be deserialized", data, key, cause);
+	}
+
+	private static int size(byte @Nullable [] bytes) {
+		return (bytes != null) ? bytes.length : ConsumerRecord.NULL_SIZE;
+	}
+
+	private static TimestampType type(int id) {
+		for (TimestampType type : TimestampType.values()) {
+			if (type.id == id) {
+				return type;
+			}
+		}
+		return TimestampType.NO_TIMESTAMP_TYPE;
+	}
+
+	/**
+	 * A deserialized record.
+	 *
+	 * @param record the record
+	 * @param failure the error, {@code null} if there is none
+	 */
+	record Deserialized(ConsumerRecord<?, ?> record, @Nullable DeserializationException failure) {
+
+	}
+
+}
