@@ -48,9 +48,11 @@ final class PostgresCatalog extends Catalog {
 			  WHERE NOT CASE w.privilege WHEN 'DELETE' THEN has_table_privilege(c.oid, w.privilege)
 			    ELSE has_any_column_privilege(c.oid, w.privilege) END GROUP BY s.nspname, c.relname
 			  UNION ALL
-			  SELECT 3, 0, 'EXECUTE', format('FUNCTION %I.%I', s.nspname, p.proname)
+			  SELECT 3, 0, 'EXECUTE', format('FUNCTION %I.%I(%s)', s.nspname, p.proname, oidvectortypes(p.proargtypes))
 			  FROM s JOIN pg_proc p ON p.pronamespace = s.oid
-			  WHERE p.proname = ANY (:functions) AND NOT has_function_privilege(p.oid, 'EXECUTE'))
+			  JOIN unnest(:functions::text[], :arguments::int[]) AS f(name, arguments)
+			    ON p.proname = f.name AND p.pronargs = f.arguments
+			  WHERE NOT has_function_privilege(p.oid, 'EXECUTE'))
 			SELECT current_user, string_agg(privileges || ' on ' || object, '; ' ORDER BY place, number, object),
 			  string_agg('GRANT ' || privileges || ' ON ' || object || ' TO ' || quote_ident(current_user) || ';', ' '
 			    ORDER BY place, number, object)
@@ -187,7 +189,11 @@ final class PostgresCatalog extends Catalog {
 		Lacking lacking = lacking(connection, PRIVILEGES,
 				name(table).with("objects", "text", objects.toArray())
 					.with("privileges", "text", privileges.toArray())
-					.with("functions", "text", functions.toArray()));
+					.with("functions", "text", functions.toArray())
+					.with("arguments", "int4",
+							functions.stream()
+								.map((function) -> FUNCTIONS.get(function.substring(table.table().length() + 1)))
+								.toArray()));
 		if (lacking != null) {
 			throw new IdempotencyConfigurationException("The database user '" + lacking.user()
 					+ "' lacks privileges that the idempotency store or the outbox needs: " + lacking.privileges()

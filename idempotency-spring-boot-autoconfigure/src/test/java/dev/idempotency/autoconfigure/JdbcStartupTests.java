@@ -54,6 +54,9 @@ import static org.mockito.Mockito.mock;
 @Tag("promise-14")
 class JdbcStartupTests {
 
+	private static final String RESTORE = "idempotency_record_restore(text, uuid, text, text, integer, integer, uuid, "
+			+ "bytea, bigint, bigint, bigint)";
+
 	private static final String LOGIN = Servers.unique("login");
 
 	private static final String TABLE = "idempotency_record";
@@ -124,8 +127,8 @@ class JdbcStartupTests {
 		JdbcSchemaMigration.migrate(owner(), TABLE);
 		this.jdbc
 			.execute("GRANT SELECT, INSERT, DELETE, UPDATE (state, fence, attempt, token, fingerprint, lease_until, "
-					+ "created_at, expires_at, result, error_type, error_message, completed_at) ON idempotency_record TO "
-					+ LOGIN);
+					+ "created_at, expires_at, result, error_type, error_message, completed_at, version, "
+					+ "decided_version) ON idempotency_record TO " + LOGIN);
 		login("idempotency.jdbc.schema=validate").run((context) -> {
 			assertThat(context).hasNotFailed();
 			assertThat(context.getBean(IdempotencyTemplate.class)
@@ -152,18 +155,17 @@ class JdbcStartupTests {
 	void partitionedTableIsRefusedWhenThePrivilegesAreIncomplete() {
 		JdbcSchemaMigration.migrate(owner(), TABLE, Layout.PARTITIONED);
 		this.jdbc.execute("GRANT ALL ON idempotency_record TO " + LOGIN);
-		this.jdbc.execute("REVOKE EXECUTE ON FUNCTION idempotency_record_restore FROM PUBLIC");
+		this.jdbc.execute("REVOKE EXECUTE ON FUNCTION " + RESTORE + " FROM PUBLIC");
 		ApplicationContextRunner partitioned = login("idempotency.jdbc.schema=validate",
 				"idempotency.jdbc.layout=partitioned");
 		String user = "The database user '" + LOGIN
 				+ "' lacks privileges that the idempotency store or the outbox needs: ";
 		assertRefused(partitioned,
-				user + "SELECT on public.idempotency_record_period; "
-						+ "EXECUTE on FUNCTION public.idempotency_record_restore.",
+				user + "SELECT on public.idempotency_record_period; " + "EXECUTE on FUNCTION public." + RESTORE + ".",
 				"Run this as the owner of the table: GRANT SELECT ON public.idempotency_record_period TO " + LOGIN
-						+ "; GRANT EXECUTE ON FUNCTION public.idempotency_record_restore TO " + LOGIN + ";");
+						+ "; GRANT EXECUTE ON FUNCTION public." + RESTORE + " TO " + LOGIN + ";");
 		this.jdbc.execute("GRANT SELECT ON idempotency_record_period TO " + LOGIN);
-		this.jdbc.execute("GRANT EXECUTE ON FUNCTION idempotency_record_restore TO " + LOGIN);
+		this.jdbc.execute("GRANT EXECUTE ON FUNCTION " + RESTORE + " TO " + LOGIN);
 		assertStarts(partitioned);
 	}
 
