@@ -28,6 +28,7 @@ import dev.idempotency.actuate.OffsetsEndpoint;
 import dev.idempotency.actuate.OffsetsEndpointWebExtension;
 import dev.idempotency.actuate.OutboxEndpoint;
 import dev.idempotency.actuate.OutboxEndpointWebExtension;
+import dev.idempotency.actuate.ParkedEndpoint;
 import dev.idempotency.outbox.OutboxAdmin;
 import dev.idempotency.outbox.OutboxNotifier;
 import dev.idempotency.outbox.OutboxRelay;
@@ -75,6 +76,14 @@ public final class IdempotencyActuatorAutoConfiguration {
 		@ConditionalOnMissingBean
 		OffsetsEndpoint idempotencyOffsetsEndpoint(StoreRegistry stores) {
 			return new OffsetsEndpoint(admins(stores));
+		}
+
+		@Bean
+		@ConditionalOnAvailableEndpoint
+		@ConditionalOnBean(IdempotencyTemplate.class)
+		@ConditionalOnMissingBean
+		ParkedEndpoint idempotencyParkedEndpoint(StoreRegistry stores) {
+			return new ParkedEndpoint(admins(stores));
 		}
 
 		@Bean

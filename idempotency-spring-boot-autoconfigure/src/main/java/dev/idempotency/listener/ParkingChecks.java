@@ -97,7 +97,7 @@ final class ParkingChecks {
 		}
 		if (!(factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known)
 				|| known.getConsumerFactory() == null) {
-			return "the consumer factory of its container is unknown";
+			return "its container comes from a factory that does not tell its consumer factory, as that of a retry topic";
 		}
 		String handler = BlockedRecordHandling.applicationHandlerProblem(container);
 		return (handler != null) ? "the error handler of its container " + handler : null;
