@@ -24,11 +24,18 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.core.KafkaTemplate;
 import org.springframework.kafka.listener.DeadLetterPublishingRecoverer;
 import org.springframework.kafka.listener.DefaultErrorHandler;
+import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.kafka.listener.RecordInterceptor;
+import org.springframework.kafka.support.KafkaHeaders;
+import org.springframework.messaging.handler.annotation.Header;
+import org.springframework.messaging.handler.annotation.SendTo;
+import org.springframework.stereotype.Component;
 import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.BlockedPolicy;
@@ -62,12 +69,12 @@ class ParkingTests {
 	void start() {
 		String database = Servers.newDatabase();
 		this.jdbc = Servers.jdbc(database);
-		this.app = TestApp.of(Listeners.class).database(database).with("idempotency.parked.maximum", 3);
-		for (String name : List.of("leased", "transactional", "full", "failing")) {
+		this.app = TestApp.of(Listeners.class, Handlers.class).database(database).with("idempotency.parked.maximum", 3);
+		for (String name : List.of("leased", "transactional", "full", "failing", "replying", "handler")) {
 			this.topics.put(name, Servers.newTopic(name, 1));
 			this.app.with("topic." + name, this.topics.get(name));
 		}
-		Servers.addTopics(1, this.topics.get("failing") + "-dlt");
+		Servers.addTopics(1, this.topics.get("failing") + "-dlt", this.topics.get("replying") + "-replies");
 		this.context = this.app.run();
 	}
 
@@ -208,6 +215,62 @@ class ParkingTests {
 			.containsExactly("restarted-other", "restarted", "restarted-behind", "restarted-later");
 	}
 
+	@Test
+	@Tag("promise-8")
+	void parkedRecordIsInterceptedRepliedAndRestsWhileTheApplicationPausesItsContainer() {
+		String name = "replying";
+		IdempotencyKey held = hold(name, "request");
+		send(name, "a", "request");
+		await().atMost(PATIENCE).untilAsserted(() -> assertThat(parked(name)).isOne());
+		MessageListenerContainer container = this.context.getBean(KafkaListenerEndpointRegistry.class)
+			.getListenerContainer("replying");
+		container.pause();
+		CrashedOwner.endLease(this.jdbc, held);
+		await().during(Duration.ofSeconds(6)).atMost(PATIENCE).until(() -> seen(name).isEmpty());
+		container.resume();
+		awaitDone(name);
+		assertThat(seen(name)).containsExactly("request");
+		assertThat(seen("group")).containsExactly(this.topics.get(name));
+		assertThat(seen("intercepted")).filteredOn("request"::equals).hasSizeGreaterThanOrEqualTo(2);
+		assertThat(Kafka.read(this.topics.get(name) + "-replies")).extracting(ConsumerRecord::value)
+			.containsExactly("reply to request");
+	}
+
+	@Test
+	@Tag("promise-1")
+	void recordOfAClassWithSeveralMethodsIsParked() {
+		String topic = this.topics.get("handler");
+		IdempotencyKey held = hold(topic + "/" + topic + "#text", "handled");
+		send("handler", "a", "handled");
+		send("handler", "b", "next");
+		await().atMost(PATIENCE).untilAsserted(() -> assertThat(seen("handler")).containsExactly("next"));
+		assertThat(parked(topic + "/" + topic)).isOne();
+		CrashedOwner.endLease(this.jdbc, held);
+		await().atMost(PATIENCE).untilAsserted(() -> assertThat(seen("handler")).containsExactly("next", "handled"));
+	}
+
+	@Component
+	@Idempotent(mode = Mode.LEASED, blocked = BlockedPolicy.PARK)
+	@KafkaListener(topics = "${topic.handler}", groupId = "${topic.handler}")
+	static class Handlers {
+
+		private final Listeners listeners;
+
+		Handlers(Listeners listeners) {
+			this.listeners = listeners;
+		}
+
+		@KafkaHandler
+		void text(String value) {
+			this.listeners.seen("handler").add(value);
+		}
+
+		@KafkaHandler
+		void number(Integer value) {
+		}
+
+	}
+
 	@Configuration(proxyBeanMethods = false)
 	static class Listeners {
 
@@ -220,6 +283,23 @@ class ParkingTests {
 		@Bean
 		DefaultErrorHandler errorHandler(KafkaTemplate<?, ?> template) {
 			return new DefaultErrorHandler(new DeadLetterPublishingRecoverer(template), new FixedBackOff(20, 2));
+		}
+
+		@Bean
+		RecordInterceptor<Object, Object> interceptor() {
+			return (record, consumer) -> {
+				seen("intercepted").add(String.valueOf(record.value()));
+				return record;
+			};
+		}
+
+		@Idempotent(scope = "replying", mode = Mode.LEASED, blocked = BlockedPolicy.PARK)
+		@KafkaListener(id = "replying", topics = "${topic.replying}", groupId = "${topic.replying}")
+		@SendTo("${topic.replying}-replies")
+		String replying(String value, @Header(KafkaHeaders.GROUP_ID) String group) {
+			seen("replying").add(value);
+			seen("group").add(group);
+			return "reply to " + value;
 		}
 
 		@Idempotent(scope = "leased", mode = Mode.LEASED, blocked = BlockedPolicy.PARK)
