@@ -12,6 +12,7 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationBlockedException;
@@ -61,7 +62,21 @@ final class BatchPlan<T> {
 			}
 			this.items.add(planned);
 		}
+		checkVersions();
 		representVersions();
+	}
+
+	// Otherwise two items would claim one key.
+	private void checkVersions() {
+		if (this.versioned) {
+			Map<IdempotencyKey, Boolean> known = new HashMap<>();
+			this.items.stream()
+				.filter(Item::isProtected)
+				.forEach((item) -> Assert.isTrue(
+						item.isVersioned() == known.computeIfAbsent(item.operation().key(),
+								(key) -> item.isVersioned()),
+						"The operations of a key must all have a version, or none"));
+		}
 	}
 
 	private void representVersions() {
@@ -69,10 +84,14 @@ final class BatchPlan<T> {
 			return;
 		}
 		Map<IdempotencyKey, Item> highest = new HashMap<>();
-		List<Item> before = this.items.subList(0, this.end).stream().filter(Item::isVersioned).toList();
-		before.forEach((item) -> highest.merge(item.operation().key(), item,
+		// A version behind the end has completed if it was refused in this delivery.
+		List<Item> versions = this.items.stream()
+			.filter((item) -> item.isVersioned()
+					&& (item.index() < this.end || item.claim() instanceof Claim.Completed))
+			.toList();
+		versions.forEach((item) -> highest.merge(item.operation().key(), item,
 				(known, other) -> (other.version() > known.version()) ? other : known));
-		before.forEach((item) -> item.representedBy(Objects.requireNonNull(highest.get(item.operation().key()))));
+		versions.forEach((item) -> item.representedBy(Objects.requireNonNull(highest.get(item.operation().key()))));
 	}
 
 	List<Item> items() {
@@ -295,8 +314,11 @@ final class BatchPlan<T> {
 			if (item.original != null && (item.isCopy() || item.isSuperseded())) {
 				source = item.original;
 				IdempotentResult<T> result = this.results.get(source.index());
-				if (result != null) {
-					result = item.isCopy() ? new IdempotentResult<>(result.result(), true) : IdempotentResult.ofStale();
+				if (item.isSuperseded() && (result != null || source.claim() instanceof Claim.Completed)) {
+					result = IdempotentResult.ofStale();
+				}
+				else if (result != null) {
+					result = new IdempotentResult<>(result.result(), true);
 				}
 				this.results.set(item.index(), result);
 			}

@@ -1,5 +1,9 @@
 package dev.idempotency.template;
 
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -7,6 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import dev.idempotency.Mode;
+import dev.idempotency.OperationRefusedException;
 import dev.idempotency.StaleVersionException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord.State;
@@ -14,8 +19,10 @@ import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchOf.IndexFailure;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.test.TestDatabase;
+import dev.idempotency.test.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 /**
  * Tests for versions of keys in batches, in both modes.
@@ -117,6 +124,56 @@ class VersionBatchTests {
 		assertThat(BatchOf.text(executed)).isEqualTo("- - -");
 		assertThat(batch.runs()).containsExactly("b1 a5");
 		assertThat(BatchOf.text(batch.run("a3 b1 a5"))).isEqualTo("~ b1 a5");
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-8")
+	void versionBeforeARefusedOneIsSkippedAlthoughALaterRunFails(Mode mode) {
+		BatchOf batch = batch(mode);
+		List<String> letters = List.of("a5!", "b1", "a7!");
+		AtomicInteger calls = new AtomicInteger();
+		BatchResult<String> executed = batch.template()
+			.executeAll(batch.items(String.join(" ", letters)), mode, new TextCodec(), TransactionBoundary.DEFAULT,
+					new BatchHandler<String>() {
+
+						@Override
+						public List<@Nullable String> handle(List<Integer> due) throws Exception {
+							int refused = due.indexOf(2);
+							if (calls.getAndIncrement() == 0) {
+								throw new IndexFailure(refused, new OperationRefusedException("closed"));
+							}
+							throw new IndexFailure(0);
+						}
+
+						@Override
+						public int failedAt(Throwable error) {
+							return ((IndexFailure) error).index();
+						}
+
+						@Override
+						public @Nullable OperationRefusedException refusedBy(Throwable error) {
+							return (error.getCause() instanceof OperationRefusedException refusal) ? refusal : null;
+						}
+
+					});
+		if (mode == Mode.TRANSACTIONAL) {
+			assertThat(BatchOf.text(executed)).startsWith("~ - ");
+			assertThat(executed.failedAt()).isOne();
+			assertThat(executed.failure()).isInstanceOf(IndexFailure.class);
+		}
+		else {
+			// The items before the refused one are completed with it.
+			assertThat(executed.results()).doesNotContainNull();
+		}
+		assertThat(batch.record("a").version()).isEqualTo(7);
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	void keyWithAndWithoutAVersionIsAMisuse(Mode mode) {
+		assertThatIllegalArgumentException().isThrownBy(() -> batch(mode).run("a a5"))
+			.withMessage("The operations of a key must all have a version, or none");
 	}
 
 	@ParameterizedTest
