@@ -21,7 +21,8 @@ import org.springframework.util.ClassUtils;
 import dev.idempotency.store.ParkedRecord;
 
 /**
- * Deserializes records as the consumers of a container do.
+ * Deserializes records as the consumers of a container do. A deserializer may be used by
+ * one thread at a time.
  */
 final class Deserialization {
 
@@ -61,7 +62,7 @@ final class Deserialization {
 	 * @param bytes the bytes of the key, {@code null} if there is none
 	 * @return the key, {@code null} if there is none
 	 */
-	@Nullable Object key(String topic, Headers headers, byte @Nullable [] bytes) {
+	synchronized @Nullable Object key(String topic, Headers headers, byte @Nullable [] bytes) {
 		return (bytes != null) ? this.keys.deserialize(topic, headers, bytes) : null;
 	}
 
@@ -70,7 +71,7 @@ final class Deserialization {
 	 * @param parked the record
 	 * @return the record, and the error if it cannot be deserialized
 	 */
-	Deserialized deserialize(ParkedRecord parked) {
+	synchronized Deserialized deserialize(ParkedRecord parked) {
 		Headers headers = HeaderBytes.read(parked.headers());
 		String topic = parked.partition().topic();
 		DeserializationException failure = null;
