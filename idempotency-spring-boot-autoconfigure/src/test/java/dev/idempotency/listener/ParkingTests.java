@@ -17,6 +17,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -52,6 +54,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for parked records.
  */
+@Execution(ExecutionMode.CONCURRENT)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ParkingTests {
 
@@ -70,7 +73,8 @@ class ParkingTests {
 		String database = Servers.newDatabase();
 		this.jdbc = Servers.jdbc(database);
 		this.app = TestApp.of(Listeners.class, Handlers.class).database(database).with("idempotency.parked.maximum", 3);
-		for (String name : List.of("leased", "transactional", "full", "failing", "replying", "handler")) {
+		for (String name : List.of("leased", "transactional", "full", "failing", "replying", "handler", "open",
+				"restarted")) {
 			this.topics.put(name, Servers.newTopic(name, 1));
 			this.app.with("topic." + name, this.topics.get(name));
 		}
@@ -117,7 +121,6 @@ class ParkingTests {
 	@Tag("promise-1")
 	@Tag("promise-2")
 	void blockedRecordIsParkedAndKeepsTheOrderOfItsMessageKeyWhileOthersAreProcessed(String name) {
-		seen(name).clear();
 		IdempotencyKey held = hold(name, "held");
 		send(name, "a", "held");
 		send(name, "b", "other-1");
@@ -141,7 +144,7 @@ class ParkingTests {
 	@Test
 	@Tag("promise-1")
 	void recordWhoseKeyAnOpenTransactionHoldsIsParked() throws SQLException {
-		String name = "transactional";
+		String name = "open";
 		try (Connection open = this.context.getBean(javax.sql.DataSource.class).getConnection()) {
 			open.setAutoCommit(false);
 			CrashedOwner.claim(new JdbcTemplate(new SingleConnectionDataSource(open, true)),
@@ -197,15 +200,16 @@ class ParkingTests {
 	@Test
 	@Tag("promise-1")
 	void nextConsumerProcessesTheParkedRecordsInTheirOrder() {
-		String name = "leased";
+		String name = "restarted";
 		IdempotencyKey held = hold(name, "restarted");
 		send(name, "r", "restarted");
 		send(name, "r", "restarted-behind");
 		await().atMost(PATIENCE).untilAsserted(() -> assertThat(parked(name)).isEqualTo(2));
-		KafkaListenerEndpointRegistry registry = this.context.getBean(KafkaListenerEndpointRegistry.class);
-		registry.stop();
+		MessageListenerContainer container = this.context.getBean(KafkaListenerEndpointRegistry.class)
+			.getListenerContainer(name);
+		container.stop();
 		Kafka.rewind(this.topics.get(name), this.topics.get(name));
-		registry.start();
+		container.start();
 		send(name, "r", "restarted-later");
 		send(name, "s", "restarted-other");
 		await().atMost(PATIENCE).untilAsserted(() -> assertThat(seen(name)).contains("restarted-other"));
@@ -300,6 +304,18 @@ class ParkingTests {
 			seen("replying").add(value);
 			seen("group").add(group);
 			return "reply to " + value;
+		}
+
+		@Idempotent(scope = "open", mode = Mode.TRANSACTIONAL, blocked = BlockedPolicy.PARK)
+		@KafkaListener(topics = "${topic.open}", groupId = "${topic.open}")
+		void open(String value) {
+			seen("open").add(value);
+		}
+
+		@Idempotent(scope = "restarted", mode = Mode.LEASED, blocked = BlockedPolicy.PARK)
+		@KafkaListener(id = "restarted", topics = "${topic.restarted}", groupId = "${topic.restarted}")
+		void restarted(String value) {
+			seen("restarted").add(value);
 		}
 
 		@Idempotent(scope = "leased", mode = Mode.LEASED, blocked = BlockedPolicy.PARK)
