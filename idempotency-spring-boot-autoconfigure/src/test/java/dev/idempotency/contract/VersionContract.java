@@ -294,8 +294,8 @@ interface VersionContract extends StoreContract {
 		}
 	}
 
-	// Each owner knows that nobody else changes the version until it settles its claim. On
-	// a busy machine, the threads may have completed nothing at the end of the time.
+	// An owner knows that no other one changes the version before it settles its claim.
+	// On a busy machine, they may have completed nothing at the end of the time.
 	@Test
 	@Tag("promise-2")
 	@Tag("promise-3")
