@@ -2,6 +2,7 @@ package dev.idempotency.listener;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -56,6 +57,9 @@ final class BatchInvocation implements BatchHandler<Object> {
 	private final boolean deferring;
 
 	private final ListenerSettings settings;
+
+	// The records for which a call of the method has returned.
+	private final BitSet handled = new BitSet();
 
 	private List<Integer> due = List.of();
 
@@ -129,7 +133,18 @@ final class BatchInvocation implements BatchHandler<Object> {
 			throw this.check
 				.failure("topic " + first.topic() + ", partition " + first.partition() + ", offset " + first.offset());
 		}
+		due.forEach(this.handled::set);
 		return (this.returned instanceof List<?> list) ? (List<@Nullable Object>) list : null;
+	}
+
+	/**
+	 * Return whether a call of the method with a record has returned.
+	 * @param index the index of the record
+	 * @return {@code false} if the method was not called with it, or refused a record
+	 * behind it
+	 */
+	boolean hasReturned(int index) {
+		return this.handled.get(index);
 	}
 
 	// Replaces the acknowledgment, and keeps only the records that are due.

@@ -16,6 +16,7 @@ import dev.idempotency.listener.key.OperationResolver.Resolution;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotentResult;
 
 /**
  * A listener method that receives batches.
@@ -75,7 +76,7 @@ record ProtectedBatchListener(ListenerSettings settings, @Nullable Acknowledgmen
 				.executeAll(items, this.settings.mode(), this.settings.codec(), this.settings.boundary(), batch);
 			reportUnprotected(result, withoutKey, System.nanoTime() - start);
 			Object returned = batch.report(result, rejection, transactional);
-			return (result.failure() instanceof NackedException) ? null : withStoredResults(result, returned);
+			return (result.failure() instanceof NackedException) ? null : withStoredResults(result, returned, batch);
 		}
 		finally {
 			delivery.end();
@@ -91,7 +92,8 @@ record ProtectedBatchListener(ListenerSettings settings, @Nullable Acknowledgmen
 		}
 	}
 
-	private @Nullable Object withStoredResults(BatchResult<Object> result, @Nullable Object returned) {
+	private @Nullable Object withStoredResults(BatchResult<Object> result, @Nullable Object returned,
+			BatchInvocation batch) {
 		boolean stored = result.results()
 			.stream()
 			.anyMatch((one) -> one != null && (one.duplicate() || one.stale() || one.refusal() != null));
@@ -99,8 +101,19 @@ record ProtectedBatchListener(ListenerSettings settings, @Nullable Acknowledgmen
 			return returned;
 		}
 		List<@Nullable Object> results = new ArrayList<>();
-		result.results().forEach((one) -> results.add((one != null) ? one.result() : null));
+		for (int i = 0; i < result.results().size(); i++) {
+			IdempotentResult<Object> one = result.results().get(i);
+			if (one != null && isReply(one, batch.hasReturned(i))) {
+				results.add(one.result());
+			}
+		}
 		return results;
+	}
+
+	// For an element that is null, Spring Kafka sends a reply without a value. Only the
+	// method itself may ask for one.
+	private static boolean isReply(IdempotentResult<Object> one, boolean returned) {
+		return one.result() != null || (returned && !one.duplicate() && !one.stale() && one.refusal() == null);
 	}
 
 }

@@ -17,9 +17,11 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.messaging.handler.annotation.SendTo;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.OperationRefusedException;
 import dev.idempotency.listener.BatchApp.Batches;
 import dev.idempotency.test.Kafka;
 import dev.idempotency.test.Servers;
@@ -85,6 +87,24 @@ class BatchReplyTests {
 			.containsExactly("{\"text\":\"old b\"}", "{\"text\":\"old b\"}"));
 	}
 
+	@ParameterizedTest
+	@MethodSource("modes")
+	void recordWithoutAResultHasNoReply(String mode) {
+		BatchApp app = this.apps.get(mode);
+		Servers.addTopics(1, app.name("versions") + "-out");
+		app.send("versions", "a1 c1 b1 a2");
+		app.start("versions");
+		app.awaitDone("versions");
+		app.sendMore("versions", "a1 b1 a3");
+		app.awaitDone("versions");
+		// In leased mode, the method does not run again for the record before the refused
+		// one.
+		List<String> replies = mode.equals("transactional") ? List.of("c1", "a2", "a3") : List.of("a2", "a3");
+		await().untilAsserted(() -> assertThat(Kafka.read(app.name("versions") + "-out"))
+			.extracting(ConsumerRecord::value)
+			.containsExactlyElementsOf(replies.stream().map((value) -> "{\"text\":\"re " + value + "\"}").toList()));
+	}
+
 	record Reply(String text) {
 
 	}
@@ -107,6 +127,17 @@ class BatchReplyTests {
 		@KafkaListener(id = "${prefix}-other", topics = "${prefix}-other", batch = "true")
 		List<Reply> other(List<String> values) {
 			throw new IllegalStateException("nothing is due");
+		}
+
+		@Idempotent(scope = "${prefix}-versions", key = "#payload.substring(0, 1)", version = "#payload.substring(1)")
+		@SendTo("${prefix}-versions-out")
+		@KafkaListener(id = "${prefix}-versions", topics = "${prefix}-versions", batch = "true")
+		List<Reply> versions(List<String> values) {
+			if (values.contains("b1")) {
+				throw new BatchListenerFailedException("refused", new OperationRefusedException("closed"),
+						values.indexOf("b1"));
+			}
+			return values.stream().map((value) -> new Reply("re " + value)).toList();
 		}
 
 	}
