@@ -185,7 +185,16 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 	final List<Claim> askSource(List<ClaimRequest> requests) {
 		List<Claim> answers = requests.stream().map(this.source::lookUp).toList();
 		count(answers);
-		return answers;
+		return IntStream.range(0, requests.size()).mapToObj((i) -> newer(requests.get(i), answers.get(i))).toList();
+	}
+
+	// The version that the source has completed last may be below that of the target.
+	private Claim newer(ClaimRequest request, Claim answer) {
+		if (request.version() == null || !(answer instanceof Claim.Completed)) {
+			return answer;
+		}
+		Claim known = this.target.lookUp(request);
+		return (known instanceof Claim.Stale) ? known : answer;
 	}
 
 	private void count(List<Claim> answers) {
@@ -253,7 +262,7 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 	public Claim lookUp(ClaimRequest request) {
 		Claim answer = this.source.lookUp(request);
 		if (!(answer instanceof Claim.Acquired next)) {
-			return answer;
+			return newer(request, answer);
 		}
 		Claim claim = this.target.lookUp(request);
 		return (claim instanceof Claim.Acquired acquired) ? later(acquired, next) : claim;

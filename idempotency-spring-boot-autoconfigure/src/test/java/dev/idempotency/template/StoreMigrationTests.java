@@ -67,6 +67,17 @@ class StoreMigrationTests {
 		return request;
 	}
 
+	private ClaimRequest request(long version) {
+		ClaimRequest request = request();
+		return new ClaimRequest(request.key(), request.token(), null, request.lease(), request.retention(), version);
+	}
+
+	private ClaimRequest acquire(IdempotencyStore store, long version) {
+		ClaimRequest request = request(version);
+		assertThat(store.claim(request)).isInstanceOf(Claim.Acquired.class);
+		return request;
+	}
+
 	private int fence(IdempotencyStore store, ClaimRequest request) {
 		return ((Claim.Acquired) store.claim(request)).fence();
 	}
@@ -81,6 +92,19 @@ class StoreMigrationTests {
 		}
 		assertThat(this.answers).hasSize(2);
 		assertThat(this.target.find(this.key)).isEmpty();
+	}
+
+	@Test
+	@Tag("promise-3")
+	void versionThatTheSourceHasCompletedIsStaleWhenTheTargetHasCompletedAHigherOne() {
+		this.source.complete(acquire(this.source, 5), new byte[] { 5 });
+		this.migrating.complete(acquire(this.migrating, 7), new byte[] { 7 });
+		for (IdempotencyStore store : List.of(this.migrating, this.dual)) {
+			assertThat(store.claim(request(5))).isEqualTo(new Claim.Stale(7));
+			assertThat(store.lookUp(request(5))).isEqualTo(new Claim.Stale(7));
+			assertThat(store.claim(request(6))).isEqualTo(new Claim.Stale(7));
+			assertThat(store.claim(request(7))).isInstanceOf(Claim.Completed.class);
+		}
 	}
 
 	@Test
