@@ -58,7 +58,8 @@ final class Deserialization {
 	/**
 	 * Deserialize a message key.
 	 * @param topic the topic
-	 * @param headers the headers of the record
+	 * @param headers the headers of the record. An {@code ErrorHandlingDeserializer} adds
+	 * one instead of throwing an exception
 	 * @param bytes the bytes of the key, {@code null} if there is none
 	 * @return the key, {@code null} if there is none
 	 */
@@ -67,47 +68,29 @@ final class Deserialization {
 	}
 
 	/**
-	 * Deserialize a record.
+	 * Deserialize a record. As in the container, an exception of a deserializer does not
+	 * reach the error handler: the record was deserialized when it was delivered, and
+	 * giving it up would lose it.
 	 * @param parked the record
-	 * @return the record, and the error if it cannot be deserialized
+	 * @return the record, and the error that an {@code ErrorHandlingDeserializer} has
+	 * added
 	 */
 	synchronized Deserialized deserialize(ParkedRecord parked) {
 		Headers headers = HeaderBytes.read(parked.headers());
 		String topic = parked.partition().topic();
-		DeserializationException failure = null;
-		Object key = null;
-		Object value = null;
-		try {
-			key = key(topic, headers, parked.key());
-		}
-		catch (RuntimeException ex) {
-			failure = failure(headers, parked.key(), true, ex);
-		}
-		try {
-			value = (parked.value() != null) ? this.values.deserialize(topic, headers, parked.value()) : null;
-		}
-		catch (RuntimeException ex) {
-			failure = failure(headers, parked.value(), false, ex);
-		}
+		Object key = key(topic, headers, parked.key());
+		Object value = (parked.value() != null) ? this.values.deserialize(topic, headers, parked.value()) : null;
 		ConsumerRecord<?, ?> record = new ConsumerRecord<>(topic, parked.partition().partition(), parked.offset(),
 				parked.timestamp(), type(parked.timestampType()), size(parked.key()), size(parked.value()), key, value,
 				headers, Optional.empty());
-		if (failure == null && (key == null || value == null)) {
-			// An ErrorHandlingDeserializer returns null and adds a header.
+		DeserializationException failure = null;
+		if (key == null || value == null) {
 			failure = SerializationUtils.getExceptionFromHeader(record,
 					SerializationUtils.KEY_DESERIALIZER_EXCEPTION_HEADER, logger);
 			failure = (failure != null) ? failure : SerializationUtils.getExceptionFromHeader(record,
 					SerializationUtils.VALUE_DESERIALIZER_EXCEPTION_HEADER, logger);
 		}
 		return new Deserialized(record, failure);
-	}
-
-	// With the header, a recoverer publishes the bytes.
-	private static DeserializationException failure(Headers headers, byte @Nullable [] bytes, boolean key,
-			RuntimeException cause) {
-		byte[] data = (bytes != null) ? bytes : new byte[0];
-		SerializationUtils.deserializationException(headers, data, cause, key);
-		return new DeserializationException("The parked record cannot be deserialized", data, key, cause);
 	}
 
 	private static int size(byte @Nullable [] bytes) {

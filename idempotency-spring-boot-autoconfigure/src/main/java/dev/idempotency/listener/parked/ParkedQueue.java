@@ -73,11 +73,12 @@ final class ParkedQueue {
 	}
 
 	/**
-	 * Add the records that are already parked, unless that was done.
+	 * Add the records that are already parked, unless that was done, or the partition is
+	 * no longer assigned to the consumer.
 	 * @param waiting reads the records, and adds them to this queue
 	 */
 	synchronized void load(Runnable waiting) {
-		if (!this.loaded) {
+		if (!this.loaded && this.active) {
 			waiting.run();
 			this.loaded = true;
 		}
@@ -123,13 +124,17 @@ final class ParkedQueue {
 		return contains(key) && park.getAsBoolean();
 	}
 
+	synchronized boolean contains(UUID id) {
+		return this.ids.contains(id);
+	}
+
 	/**
 	 * Add a record.
 	 * @param entry the record
-	 * @return {@code false} if the queue contains it
+	 * @return {@code false} if the queue contains it, or has ended
 	 */
 	synchronized boolean add(ParkedEntry entry) {
-		if (!this.ids.add(entry.id())) {
+		if (!this.active || !this.ids.add(entry.id())) {
 			return false;
 		}
 		this.keys.computeIfAbsent(entry.key(), (key) -> new ArrayDeque<>()).add(entry);

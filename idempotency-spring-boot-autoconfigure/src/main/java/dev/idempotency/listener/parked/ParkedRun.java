@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -37,7 +38,7 @@ final class ParkedRun {
 
 	private final ParkedRecords store;
 
-	private final Deserialization deserialization;
+	private final Supplier<Deserialization> deserialization;
 
 	private final AbstractMessageListenerContainer<?, ?> container;
 
@@ -50,8 +51,9 @@ final class ParkedRun {
 
 	private @Nullable CommonErrorHandler errorHandler;
 
-	ParkedRun(ParkedRecords store, Deserialization deserialization, AbstractMessageListenerContainer<?, ?> container,
-			Consumer<ConsumerRecord<?, ?>> delivery, ByteConsumers consumers) {
+	ParkedRun(ParkedRecords store, Supplier<Deserialization> deserialization,
+			AbstractMessageListenerContainer<?, ?> container, Consumer<ConsumerRecord<?, ?>> delivery,
+			ByteConsumers consumers) {
 		this.store = store;
 		this.deserialization = deserialization;
 		this.container = container;
@@ -70,7 +72,7 @@ final class ParkedRun {
 		if (parked.isEmpty()) {
 			return Result.done(ParkedOutcome.REMOVED);
 		}
-		Deserialized deserialized = this.deserialization.deserialize(parked.get());
+		Deserialized deserialized = this.deserialization.get().deserialize(parked.get());
 		ConsumerRecord<?, ?> record = deserialized.record();
 		RuntimeException failure = deserialized.failure();
 		if (failure == null) {

@@ -126,20 +126,31 @@ final class ParkedWorker {
 	private void work(ParkedRun run) {
 		try {
 			while (!hasEnded()) {
-				Duration pause = IDLE;
-				for (ParkedQueue queue : this.queues.values()) {
-					Duration wanted = work(queue, run);
-					pause = (wanted.compareTo(pause) < 0) ? wanted : pause;
-				}
-				if (pause.equals(IDLE)) {
-					run.rest();
-					this.listener.idle();
-				}
-				await(pause);
+				await(workOnce(run));
 			}
 		}
 		finally {
 			run.end();
+		}
+	}
+
+	// Without this thread, the records would stay parked until the next start.
+	private Duration workOnce(ParkedRun run) {
+		try {
+			Duration pause = IDLE;
+			for (ParkedQueue queue : this.queues.values()) {
+				Duration wanted = work(queue, run);
+				pause = (wanted.compareTo(pause) < 0) ? wanted : pause;
+			}
+			if (pause.equals(IDLE)) {
+				run.rest();
+				this.listener.idle();
+			}
+			return pause;
+		}
+		catch (Throwable ex) {
+			logger.error("The parked records could not be processed, and are processed later", ex);
+			return REST;
 		}
 	}
 

@@ -17,6 +17,7 @@ import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
+import org.springframework.kafka.support.serializer.SerializationUtils;
 
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.OperationBlockedException;
@@ -101,11 +102,17 @@ public final class Parking {
 	 */
 	public void assigned(Collection<TopicPartition> partitions) {
 		for (TopicPartition partition : partitions) {
+			ParkedQueue previous = this.worker.queue(partition);
+			if (previous != null) {
+				// Another consumer of the container has lost the partition. It
+				// notices that at its next poll only.
+				end(previous, Duration.ZERO);
+			}
 			this.worker.add(
 					new ParkedQueue(partition,
 							new ParkedPartition(this.settings.scope(partition.topic()), partition.topic(),
 									partition.partition())),
-					() -> new ParkedRun(this.settings.store(), deserialization(), this.settings.container(),
+					() -> new ParkedRun(this.settings.store(), this::deserialization, this.settings.container(),
 							(record) -> Objects.requireNonNull(this.delivery).accept(record), this.consumers));
 		}
 	}
@@ -232,6 +239,10 @@ public final class Parking {
 
 	// Returns why the record cannot be parked.
 	private @Nullable String add(ParkedQueue queue, ConsumerRecord<?, ?> record, Object key) {
+		// A redelivered record. The worker may have processed it and deleted its row.
+		if (queue.contains(ParkedRecord.id(queue.partition(), record.offset(), record.timestamp()))) {
+			return null;
+		}
 		if (this.parked.get() >= this.settings.maximum()) {
 			return "there are " + this.parked.get() + " parked records, and 'idempotency.parked.maximum' is "
 					+ this.settings.maximum();
@@ -277,19 +288,31 @@ public final class Parking {
 		}
 	}
 
+	// Without the key, later records of the key would overtake the parked one. It could
+	// be deserialized when the record was parked.
 	private Object key(ParkedQueue queue, Waiting waiting) {
+		Headers headers = HeaderBytes.read(waiting.headers());
 		Object key;
 		try {
-			key = MessageKeys.of(deserialization().key(queue.partition().topic(), HeaderBytes.read(waiting.headers()),
-					waiting.key()));
+			key = MessageKeys.of(deserialization().key(queue.partition().topic(), headers, waiting.key()));
 		}
 		catch (RuntimeException ex) {
-			// No record with this key can be delivered.
-			logger.warn("The message key of a parked record cannot be deserialized: topic " + queue.partition().topic()
-					+ ", partition " + queue.partition().partition() + ", offset " + waiting.offset(), ex);
-			key = MessageKeys.of(waiting.key());
+			throw unknownKey(queue, waiting, ex);
+		}
+		if (key == null && headers.lastHeader(SerializationUtils.KEY_DESERIALIZER_EXCEPTION_HEADER) != null) {
+			throw unknownKey(queue, waiting, null);
 		}
 		return (key != null) ? key : new Object();
+	}
+
+	private RuntimeException unknownKey(ParkedQueue queue, Waiting waiting, @Nullable RuntimeException cause) {
+		String message = "The message key of a parked record cannot be deserialized, so its partition is paused: topic "
+				+ queue.partition().topic() + ", partition " + queue.partition().partition() + ", offset "
+				+ waiting.offset();
+		if (isWarningDue()) {
+			logger.warn(message, cause);
+		}
+		return new IllegalStateException(message, cause);
 	}
 
 	private Deserialization deserialization() {
@@ -301,11 +324,18 @@ public final class Parking {
 		return current;
 	}
 
+	private boolean isWarningDue() {
+		long now = System.nanoTime();
+		if (now - this.warned <= Duration.ofMinutes(1).toNanos()) {
+			return false;
+		}
+		this.warned = now;
+		return true;
+	}
+
 	// The reason may last for many records.
 	private void warn(ConsumerRecord<?, ?> record, String problem) {
-		long now = System.nanoTime();
-		if (now - this.warned > Duration.ofMinutes(1).toNanos()) {
-			this.warned = now;
+		if (isWarningDue()) {
 			logger.warn("A blocked record cannot be parked, so its partition is paused: " + where(record) + ", because "
 					+ problem);
 		}
