@@ -111,6 +111,7 @@ final class ContainerProtection {
 		List<ListenerScopes.Reader> readers = new ArrayList<>();
 		Map<String, Object> consumer = ContainerInstallations.consumerProperties(container, factory);
 		Parking.@Nullable Settings parking = null;
+		boolean allPark = true;
 		TopicIdentities identities = new TopicIdentities((topic) -> this.topicIds.find(consumer, topic));
 		for (Method candidate : methods(endpoint)) {
 			Idempotent annotation = annotation(candidate, targetClass);
@@ -125,6 +126,7 @@ final class ContainerProtection {
 			boolean deadLetter = main != container && mainScope == null;
 			ListenerShape shape = ListenerShape.of(method, container);
 			boolean parks = this.settings.parks(annotation);
+			allPark &= parks;
 			String explicit = this.settings.resolve(annotation.scope());
 			ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null,
 					(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
@@ -168,6 +170,9 @@ final class ContainerProtection {
 			}
 		}
 		ListenerChecks.checkNotMixed(methods(endpoint), targetClass);
+		if (parking != null) {
+			ParkingChecks.checkAllPark(parking, allPark);
+		}
 		this.listenerScopes.check(readers);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container,
 				new ProtectedListeners(targetClass, listeners, scopes, this.acknowledgments.create(container),
@@ -181,8 +186,12 @@ final class ContainerProtection {
 			KafkaListenerContainerFactory<?> factory, Map<String, Object> consumer) {
 		ConsumerFactory<?, ?> consumers = Objects
 			.requireNonNull(((AbstractKafkaListenerContainerFactory<?, ?, ?>) factory).getConsumerFactory());
-		return (other != null) ? other : new Parking.Settings(listener.name(), scope.explicitName(), store,
-				this.settings.maximumParked(), container, consumers, consumer, listener.listener());
+		if (other != null) {
+			ParkingChecks.checkSame(other, scope, store);
+			return other;
+		}
+		return new Parking.Settings(listener.name(), scope.explicitName(), store, this.settings.maximumParked(),
+				container, consumers, consumer, listener.listener());
 	}
 
 	// Each group has its own offsets, and may leave out records that another one

@@ -2,6 +2,7 @@ package dev.idempotency.listener;
 
 import java.lang.reflect.Method;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.Set;
 
 import org.apache.kafka.clients.consumer.Consumer;
@@ -15,6 +16,7 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.listener.key.ListenerScope;
+import dev.idempotency.listener.parked.Parking;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.ParkedRecords;
 import dev.idempotency.store.ParkedRecords.Summary;
@@ -54,13 +56,44 @@ final class ParkingChecks {
 					: "its store is '" + store.name() + "', and only the JDBC store parks records";
 		}
 		if (problem != null || parked == null) {
-			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + listener + " is to park blocked records, but "
-							+ Character.toLowerCase(String.valueOf(problem).charAt(0))
-							+ String.valueOf(problem).substring(1) + ".",
-					"Set 'blocked' of @Idempotent to PAUSE, or remove the cause.");
+			throw refused(listener,
+					Character.toLowerCase(String.valueOf(problem).charAt(0)) + String.valueOf(problem).substring(1));
 		}
 		return parked;
+	}
+
+	/**
+	 * Check the methods of a class, whose records are parked together: the method that
+	 * receives a record is not known when the record is parked.
+	 * @param parking the settings of one method of the class
+	 * @param scope the scope of another one
+	 * @param store the parked records of the store of the other one
+	 * @throws IdempotencyConfigurationException if the parked records of one method would
+	 * not be found after a change of their order
+	 */
+	static void checkSame(Parking.Settings parking, ListenerScope scope, ParkedRecords store) {
+		if (parking.store() != store || !Objects.equals(parking.explicitScope(), scope.explicitName())) {
+			throw refused(parking.name(), "the methods of its class have different scopes or stores");
+		}
+	}
+
+	/**
+	 * Check that the methods of a class have the same policy.
+	 * @param parking the settings of one method of the class
+	 * @param all whether all of its methods park blocked records
+	 * @throws IdempotencyConfigurationException if the records of a method would be
+	 * parked without its policy
+	 */
+	static void checkAllPark(Parking.Settings parking, boolean all) {
+		if (!all) {
+			throw refused(parking.name(), "not all methods of its class do so");
+		}
+	}
+
+	private static IdempotencyConfigurationException refused(String listener, String problem) {
+		return new IdempotencyConfigurationException(
+				"The idempotent listener " + listener + " is to park blocked records, but " + problem + ".",
+				"Set 'blocked' of @Idempotent to PAUSE, or remove the cause.");
 	}
 
 	private static @Nullable String methodProblem(Method method, ListenerShape shape) {

@@ -12,6 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.annotation.Bean;
+import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.annotation.RetryableTopic;
 import org.springframework.kafka.annotation.TopicPartition;
@@ -47,7 +48,9 @@ class ParkingStartupTests {
 					Retried    | its container comes from a factory that does not tell its consumer factory, as that of a retry topic.
 					Assigned   | its partitions are assigned by hand
 					Stopping   | the error handler of its container does not implement 'handleOne'
-					Delegating | the error handler of its container delegates to others""")
+					Delegating | the error handler of its container delegates to others
+					Policies   | not all methods of its class do so
+					Scopes     | the methods of its class have different scopes or stores""")
 	void listenerThatCannotParkIsRefused(String listener, String reason) throws Exception {
 		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner,
 				Class.forName(ParkingStartupTests.class.getName() + "$" + listener));
@@ -198,6 +201,36 @@ class ParkingStartupTests {
 		@Bean
 		static CommonContainerStoppingErrorHandler errorHandler() {
 			return new CommonContainerStoppingErrorHandler();
+		}
+
+	}
+
+	@KafkaListener(topics = "topic", groupId = "group")
+	static class Policies {
+
+		@Idempotent(blocked = BlockedPolicy.PARK)
+		@KafkaHandler
+		void text(String value) {
+		}
+
+		@Idempotent(blocked = BlockedPolicy.PAUSE)
+		@KafkaHandler
+		void number(Integer value) {
+		}
+
+	}
+
+	@KafkaListener(topics = "topic", groupId = "group")
+	static class Scopes {
+
+		@Idempotent(scope = "texts", blocked = BlockedPolicy.PARK)
+		@KafkaHandler
+		void text(String value) {
+		}
+
+		@Idempotent(scope = "numbers", blocked = BlockedPolicy.PARK)
+		@KafkaHandler
+		void number(Integer value) {
 		}
 
 	}
