@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -229,6 +230,11 @@ class ParkingTests {
 		MessageListenerContainer container = this.context.getBean(KafkaListenerEndpointRegistry.class)
 			.getListenerContainer("replying");
 		container.pause();
+		// An attempt that began before the pause may still claim the key.
+		AtomicInteger attempts = new AtomicInteger(-1);
+		await().atMost(PATIENCE)
+			.pollInterval(Duration.ofSeconds(2))
+			.until(() -> attempts.getAndSet(seen("intercepted").size()) == attempts.get());
 		CrashedOwner.endLease(this.jdbc, held);
 		await().during(Duration.ofSeconds(6)).atMost(PATIENCE).until(() -> seen(name).isEmpty());
 		container.resume();
