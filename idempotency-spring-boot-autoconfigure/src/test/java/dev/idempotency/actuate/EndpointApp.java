@@ -29,8 +29,8 @@ import dev.idempotency.outbox.OutboxStore.RelayFailure;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.test.TestApp;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestApp;
+import dev.idempotency.testsupport.TestDatabase;
 
 /**
  * An application whose endpoints are called over HTTP.

@@ -30,9 +30,9 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.ResultCodec;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.UnreliableStore;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

@@ -25,8 +25,8 @@ import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.StoreCircuit;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.UnreliableStore;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

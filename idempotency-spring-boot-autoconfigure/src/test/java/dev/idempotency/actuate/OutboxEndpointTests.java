@@ -19,8 +19,8 @@ import org.springframework.boot.actuate.endpoint.Show;
 import tools.jackson.databind.JsonNode;
 
 import dev.idempotency.actuate.OutboxEndpoint.DeadLetterList;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

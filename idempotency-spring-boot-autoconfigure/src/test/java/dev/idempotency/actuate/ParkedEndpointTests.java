@@ -11,7 +11,7 @@ import tools.jackson.databind.JsonNode;
 import dev.idempotency.store.ParkedPartition;
 import dev.idempotency.store.ParkedRecord;
 import dev.idempotency.store.ParkedRecords;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

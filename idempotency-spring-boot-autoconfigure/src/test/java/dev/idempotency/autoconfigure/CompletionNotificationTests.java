@@ -18,9 +18,9 @@ import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.ResultCodec;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.UnreliableStore;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

@@ -27,7 +27,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import tools.jackson.databind.ObjectMapper;
 import tools.jackson.databind.json.JsonMapper;
 
-import dev.idempotency.test.Contexts;
+import dev.idempotency.testsupport.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

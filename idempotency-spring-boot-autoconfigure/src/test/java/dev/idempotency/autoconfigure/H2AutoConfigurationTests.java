@@ -7,9 +7,9 @@ import dev.idempotency.Mode;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotentOperation;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -13,8 +13,8 @@ import org.springframework.jdbc.core.JdbcTemplate;
 
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -8,7 +8,7 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
 import dev.idempotency.listener.ListenerSettingsFactory;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.test.Contexts;
+import dev.idempotency.testsupport.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

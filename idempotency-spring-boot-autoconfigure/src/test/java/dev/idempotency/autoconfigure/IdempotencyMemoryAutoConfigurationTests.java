@@ -13,8 +13,8 @@ import org.springframework.core.env.SystemEnvironmentPropertySource;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.Logs;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.Logs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

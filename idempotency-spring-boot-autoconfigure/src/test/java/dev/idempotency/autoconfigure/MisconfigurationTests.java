@@ -25,9 +25,9 @@ import org.springframework.transaction.support.DefaultTransactionStatus;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

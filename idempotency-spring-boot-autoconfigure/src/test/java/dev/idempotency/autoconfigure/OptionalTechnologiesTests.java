@@ -33,7 +33,7 @@ import dev.idempotency.slf4j.MdcOperationContext;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.Serialization;
-import dev.idempotency.test.Contexts;
+import dev.idempotency.testsupport.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -26,9 +26,9 @@ import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxStore;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

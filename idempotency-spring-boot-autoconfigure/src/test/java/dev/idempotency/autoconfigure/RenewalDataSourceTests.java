@@ -37,10 +37,10 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.ResultCodec;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

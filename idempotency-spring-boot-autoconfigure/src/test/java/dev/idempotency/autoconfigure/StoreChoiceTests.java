@@ -34,8 +34,8 @@ import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.redis.RedisIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -13,7 +13,7 @@ import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.template.CompletionCache;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.StoreCircuit;
-import dev.idempotency.test.Contexts;
+import dev.idempotency.testsupport.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -20,8 +20,8 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.ExpiredRecords;
 import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;

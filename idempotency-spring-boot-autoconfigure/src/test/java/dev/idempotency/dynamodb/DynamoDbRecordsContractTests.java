@@ -1,7 +1,7 @@
 package dev.idempotency.dynamodb;
 
 import dev.idempotency.contract.IdempotencyRecordsContract;
-import dev.idempotency.test.TestDynamoDb;
+import dev.idempotency.testsupport.TestDynamoDb;
 
 /**
  * The contract of {@link DynamoDbIdempotencyStore} for operators.

@@ -5,7 +5,7 @@ import java.util.Optional;
 
 import dev.idempotency.contract.IdempotencyStoreContract;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.test.TestDynamoDb;
+import dev.idempotency.testsupport.TestDynamoDb;
 
 /**
  * The contract of {@link DynamoDbIdempotencyStore}.

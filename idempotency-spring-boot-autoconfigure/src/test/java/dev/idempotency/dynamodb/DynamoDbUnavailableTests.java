@@ -23,9 +23,9 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.test.DynamoDbServer;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TestDynamoDb;
+import dev.idempotency.testsupport.DynamoDbServer;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TestDynamoDb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

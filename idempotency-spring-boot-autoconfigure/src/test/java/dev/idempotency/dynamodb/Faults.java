@@ -16,7 +16,7 @@ import software.amazon.awssdk.core.interceptor.ExecutionInterceptor;
 import software.amazon.awssdk.http.SdkHttpResponse;
 import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
 
-import dev.idempotency.test.TestDynamoDb;
+import dev.idempotency.testsupport.TestDynamoDb;
 
 /**
  * Replaces answers of the server by errors. The server has processed the requests.

@@ -5,7 +5,7 @@ import java.time.InstantSource;
 
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.test.TestDynamoDb;
+import dev.idempotency.testsupport.TestDynamoDb;
 
 /**
  * Stores of other processes: they share the table and nothing else.

@@ -26,8 +26,8 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TestDynamoDb;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TestDynamoDb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -12,8 +12,8 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore.Completion;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

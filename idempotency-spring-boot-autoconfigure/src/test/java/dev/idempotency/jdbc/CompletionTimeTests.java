@@ -10,7 +10,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

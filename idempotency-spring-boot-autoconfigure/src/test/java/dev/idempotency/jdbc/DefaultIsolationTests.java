@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

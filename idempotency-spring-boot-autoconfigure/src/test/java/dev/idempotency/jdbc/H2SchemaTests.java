@@ -14,8 +14,8 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

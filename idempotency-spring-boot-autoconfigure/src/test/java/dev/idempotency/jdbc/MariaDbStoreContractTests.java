@@ -9,7 +9,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 
 import dev.idempotency.contract.TransactionalIdempotencyStoreContract;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 /**
  * The contract of {@link JdbcIdempotencyStore} on MariaDB with its own driver.

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Tag;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Servers;
 
 /**
  * Tests for instances that start at the same time on an empty database.

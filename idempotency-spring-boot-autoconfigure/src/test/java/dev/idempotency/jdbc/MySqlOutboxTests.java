@@ -32,7 +32,7 @@ import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 import dev.idempotency.outbox.OutboxStore.RelayFailure;
 import dev.idempotency.outbox.TimeOrderedUuid;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

@@ -16,8 +16,8 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.store.Claim;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

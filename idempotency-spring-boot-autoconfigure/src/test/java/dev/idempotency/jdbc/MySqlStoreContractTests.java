@@ -11,8 +11,8 @@ import org.springframework.transaction.PlatformTransactionManager;
 
 import dev.idempotency.contract.TransactionalIdempotencyStoreContract;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
 
 /**
  * The contract of {@link JdbcIdempotencyStore} with the driver of MySQL, on the server

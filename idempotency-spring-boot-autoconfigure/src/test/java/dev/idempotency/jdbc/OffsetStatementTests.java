@@ -31,8 +31,8 @@ import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.OffsetPosition;
 import dev.idempotency.template.OffsetPosition.TopicIdentity;
 import dev.idempotency.template.ResultCodec;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -24,7 +24,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.TimeOrderedUuid;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

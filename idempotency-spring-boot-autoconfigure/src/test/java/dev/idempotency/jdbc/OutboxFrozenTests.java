@@ -26,11 +26,11 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.TimeOrderedUuid;
-import dev.idempotency.test.ForkedApp;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.ForkedApp;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

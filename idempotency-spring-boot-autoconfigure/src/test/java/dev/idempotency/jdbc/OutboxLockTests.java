@@ -31,9 +31,9 @@ import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 import dev.idempotency.outbox.OutboxStore.RelayFailure;
 import dev.idempotency.outbox.TimeOrderedUuid;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

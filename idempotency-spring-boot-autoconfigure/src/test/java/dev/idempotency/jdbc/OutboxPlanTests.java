@@ -18,7 +18,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.jdbc.OutboxSql.Claims;
 import dev.idempotency.outbox.OutboxStore.Status;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

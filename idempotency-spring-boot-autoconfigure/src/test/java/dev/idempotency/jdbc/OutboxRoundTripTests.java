@@ -18,7 +18,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.TimeOrderedUuid;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -39,7 +39,7 @@ import dev.idempotency.outbox.OutboxStore.DeadLetter;
 import dev.idempotency.outbox.OutboxStore.RelayFailure;
 import dev.idempotency.outbox.OutboxStore.Status;
 import dev.idempotency.outbox.TimeOrderedUuid;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

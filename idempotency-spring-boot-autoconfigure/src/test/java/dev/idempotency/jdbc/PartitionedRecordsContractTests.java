@@ -1,7 +1,7 @@
 package dev.idempotency.jdbc;
 
 import dev.idempotency.contract.IdempotencyRecordsContract;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 /**
  * Contract tests for the records of {@link JdbcIdempotencyStore} in a partitioned table.

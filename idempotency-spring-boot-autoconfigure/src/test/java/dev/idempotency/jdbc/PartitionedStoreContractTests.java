@@ -6,7 +6,7 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 
 import dev.idempotency.contract.TransactionalIdempotencyStoreContract;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 /**
  * The contract of {@link JdbcIdempotencyStore} on a partitioned table with a column of

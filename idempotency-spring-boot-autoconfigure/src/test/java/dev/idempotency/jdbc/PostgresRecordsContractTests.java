@@ -1,7 +1,7 @@
 package dev.idempotency.jdbc;
 
 import dev.idempotency.contract.IdempotencyRecordsContract;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 /**
  * The contract of the operator's view of {@link JdbcIdempotencyStore} on PostgreSQL.

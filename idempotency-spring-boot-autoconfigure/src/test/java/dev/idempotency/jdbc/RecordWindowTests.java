@@ -10,7 +10,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyRecords.Overview;
 import dev.idempotency.store.IdempotencyRecords.Page;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -25,8 +25,8 @@ import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.OperationVersion;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.TransactionBoundary;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -16,7 +16,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

@@ -9,7 +9,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
 
-import dev.idempotency.test.Kafka;
+import dev.idempotency.testsupport.Kafka;
 
 /**
  * Waits for the offsets of asynchronous listeners. Spring Kafka 4.1.1 drops a commit that

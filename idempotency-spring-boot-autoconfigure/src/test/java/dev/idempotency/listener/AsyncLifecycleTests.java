@@ -29,11 +29,11 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.UnreliableStore;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

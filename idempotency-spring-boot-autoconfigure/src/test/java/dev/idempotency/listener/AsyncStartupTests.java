@@ -17,8 +17,8 @@ import reactor.core.publisher.Mono;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.Logs;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.Logs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

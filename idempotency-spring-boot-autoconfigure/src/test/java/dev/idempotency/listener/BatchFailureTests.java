@@ -32,8 +32,8 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.listener.BatchApp.Batches;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

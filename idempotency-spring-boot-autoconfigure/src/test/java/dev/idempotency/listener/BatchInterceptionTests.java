@@ -19,7 +19,7 @@ import org.springframework.messaging.handler.annotation.Payload;
 import org.springframework.validation.annotation.Validated;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.test.Kafka;
+import dev.idempotency.testsupport.Kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -23,8 +23,8 @@ import org.springframework.messaging.handler.annotation.SendTo;
 import dev.idempotency.Idempotent;
 import dev.idempotency.OperationRefusedException;
 import dev.idempotency.listener.BatchApp.Batches;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -14,9 +14,9 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.RecordingListener;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -23,7 +23,7 @@ import org.springframework.messaging.MessageHeaders;
 import org.springframework.messaging.handler.annotation.Headers;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.test.Contexts;
+import dev.idempotency.testsupport.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -33,9 +33,9 @@ import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.TransactionBoundary;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.RecordingListener;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -37,8 +37,8 @@ import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -40,8 +40,8 @@ import org.springframework.util.backoff.FixedBackOff;
 import dev.idempotency.Idempotent;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.RecordingListener;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.RecordingListener;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -18,7 +18,7 @@ import org.springframework.test.util.ReflectionTestUtils;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Servers;
 
 /**
  * Decorates the producers of {@link KafkaTransactionTests}: records the state of a key

@@ -14,10 +14,10 @@ import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.RecordingListener;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -18,7 +18,7 @@ import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.test.Kafka;
+import dev.idempotency.testsupport.Kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -3,7 +3,7 @@ package dev.idempotency.listener;
 import java.util.ArrayList;
 import java.util.List;
 
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.TestApp;
 
 /**
  * The way in which {@link CrashingApp} handles its records.

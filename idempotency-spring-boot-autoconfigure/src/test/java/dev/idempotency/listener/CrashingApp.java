@@ -8,7 +8,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.TestApp;
 
 /**
  * A consumer that stops at one point of the handling of its first records, so that its

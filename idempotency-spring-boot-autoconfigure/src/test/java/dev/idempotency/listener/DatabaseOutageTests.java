@@ -14,10 +14,10 @@ import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.test.MariaDbServer;
-import dev.idempotency.test.PostgresServer;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.MariaDbServer;
+import dev.idempotency.testsupport.PostgresServer;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -12,8 +12,8 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
-import dev.idempotency.test.DynamoDbServer;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.DynamoDbServer;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

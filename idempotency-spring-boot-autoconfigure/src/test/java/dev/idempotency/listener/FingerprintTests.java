@@ -22,10 +22,10 @@ import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.test.DeadLetters;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.DeadLetters;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

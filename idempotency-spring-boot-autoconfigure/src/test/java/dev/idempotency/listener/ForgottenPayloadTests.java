@@ -21,7 +21,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
-import dev.idempotency.test.UnreliableStore;
+import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

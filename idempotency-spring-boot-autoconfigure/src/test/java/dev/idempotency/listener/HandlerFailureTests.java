@@ -31,9 +31,9 @@ import org.springframework.util.backoff.FixedBackOff;
 import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-import dev.idempotency.test.Kafka;
+import dev.idempotency.testsupport.Kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -28,9 +28,9 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -29,8 +29,8 @@ import reactor.core.publisher.Mono;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -31,7 +31,7 @@ import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.listener.error.BlockedRecordHandling;
-import dev.idempotency.test.Contexts;
+import dev.idempotency.testsupport.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

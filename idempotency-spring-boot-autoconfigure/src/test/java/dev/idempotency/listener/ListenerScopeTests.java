@@ -30,9 +30,9 @@ import org.springframework.messaging.handler.annotation.Header;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.listener.key.ListenerScope;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -15,9 +15,9 @@ import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -22,8 +22,8 @@ import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -14,7 +14,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.TestApp;
 
 /**
  * A consumer whose handler either returns at once or runs until it has lost its key.

@@ -18,9 +18,9 @@ import org.springframework.stereotype.Component;
 
 import dev.idempotency.By;
 import dev.idempotency.Idempotent;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

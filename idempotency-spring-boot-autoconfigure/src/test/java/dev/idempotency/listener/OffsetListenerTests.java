@@ -41,10 +41,10 @@ import dev.idempotency.store.OffsetMarks.StoredMark;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.RecordingListener;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

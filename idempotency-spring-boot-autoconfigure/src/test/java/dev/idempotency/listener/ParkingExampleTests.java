@@ -22,9 +22,9 @@ import org.springframework.stereotype.Component;
 import dev.idempotency.BlockedPolicy;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

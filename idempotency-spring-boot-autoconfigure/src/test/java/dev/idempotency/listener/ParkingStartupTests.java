@@ -27,7 +27,7 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.ParkedPartition;
 import dev.idempotency.store.ParkedRecord;
 import dev.idempotency.store.ParkedRecords;
-import dev.idempotency.test.Contexts;
+import dev.idempotency.testsupport.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

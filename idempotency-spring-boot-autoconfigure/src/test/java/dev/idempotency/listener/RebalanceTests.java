@@ -17,10 +17,10 @@ import dev.idempotency.listener.RebalanceApp.Instance;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -27,8 +27,8 @@ import org.springframework.kafka.listener.MessageListener;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -14,10 +14,10 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.test.RedisCluster;
-import dev.idempotency.test.RedisProcess;
-import dev.idempotency.test.TestApp;
-import dev.idempotency.test.TestRedis;
+import dev.idempotency.testsupport.RedisCluster;
+import dev.idempotency.testsupport.RedisProcess;
+import dev.idempotency.testsupport.TestApp;
+import dev.idempotency.testsupport.TestRedis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

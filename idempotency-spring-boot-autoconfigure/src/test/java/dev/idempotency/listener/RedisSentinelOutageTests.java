@@ -14,8 +14,8 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
-import dev.idempotency.test.RedisSentinel;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.RedisSentinel;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

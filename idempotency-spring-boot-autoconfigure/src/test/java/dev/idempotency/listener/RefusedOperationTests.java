@@ -41,11 +41,11 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationRefusedException;
 import dev.idempotency.listener.BatchApp.Batches;
 import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.DeadLetters;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.DeadLetters;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

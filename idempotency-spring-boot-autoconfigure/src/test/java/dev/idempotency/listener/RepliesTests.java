@@ -28,11 +28,11 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.test.DeadLetters;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.DeadLetters;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -23,7 +23,7 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.test.Kafka;
+import dev.idempotency.testsupport.Kafka;
 
 /**
  * Listeners with retry topics, whose containers have groups with and without a suffix.

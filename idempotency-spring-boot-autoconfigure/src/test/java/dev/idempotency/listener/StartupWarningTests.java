@@ -19,10 +19,10 @@ import org.springframework.kafka.annotation.TopicPartition;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -34,8 +34,8 @@ import dev.idempotency.Mode;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Logs;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Logs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -22,10 +22,10 @@ import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.support.KafkaUtils;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -15,7 +15,7 @@ import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.OperationContext.OpenContext;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

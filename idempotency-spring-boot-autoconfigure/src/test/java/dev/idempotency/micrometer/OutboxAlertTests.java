@@ -14,8 +14,8 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.outbox.Outbox;
 import dev.idempotency.outbox.OutboxStore;
-import dev.idempotency.test.StoppableKafka;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.StoppableKafka;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -32,8 +32,8 @@ import dev.idempotency.template.IdempotencyListener.ParkedOutcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyListener.StoreOutcome;
 import dev.idempotency.template.StoreCircuit;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -27,9 +27,9 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.jdbc.JdbcOutboxStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

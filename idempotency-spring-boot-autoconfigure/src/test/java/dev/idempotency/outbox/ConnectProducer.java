@@ -19,7 +19,7 @@ import org.apache.kafka.connect.storage.ConverterConfig;
 import org.apache.kafka.connect.storage.ConverterType;
 import org.apache.kafka.connect.storage.HeaderConverter;
 
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Servers;
 
 /**
  * Converts and sends the records of a connector, as a Connect worker does.

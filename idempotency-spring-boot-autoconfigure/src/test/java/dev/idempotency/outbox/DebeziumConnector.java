@@ -17,7 +17,7 @@ import org.apache.kafka.connect.storage.MemoryOffsetBackingStore;
 import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Servers;
 
 /**
  * The connector of {@code docs/outbox-debezium.md}, run in an embedded engine instead of

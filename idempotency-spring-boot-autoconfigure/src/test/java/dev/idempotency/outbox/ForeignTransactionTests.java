@@ -22,9 +22,9 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;

@@ -6,8 +6,8 @@ import org.assertj.core.api.InstanceOfAssertFactories;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

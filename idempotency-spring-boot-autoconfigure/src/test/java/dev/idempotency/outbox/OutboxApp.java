@@ -11,7 +11,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.TestApp;
 
 /**
  * An application with an outbox that records the events of its relay.

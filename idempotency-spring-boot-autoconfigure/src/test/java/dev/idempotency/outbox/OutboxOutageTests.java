@@ -14,9 +14,9 @@ import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.micrometer.Alert;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.StoppableKafka;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.StoppableKafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -26,9 +26,9 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

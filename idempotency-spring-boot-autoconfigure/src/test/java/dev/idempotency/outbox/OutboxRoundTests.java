@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 import dev.idempotency.outbox.OutboxStore.ClaimedRow;
-import dev.idempotency.test.Logs;
+import dev.idempotency.testsupport.Logs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -20,9 +20,9 @@ import org.springframework.kafka.core.ProducerFactory;
 import org.springframework.kafka.support.serializer.JacksonJsonSerializer;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.test.Contexts;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

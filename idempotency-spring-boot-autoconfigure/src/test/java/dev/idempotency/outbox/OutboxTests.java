@@ -32,10 +32,10 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.producer.IdempotencyKeyInterceptor;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

@@ -23,11 +23,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.RecordedProducers;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.StoppableKafka;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.RecordedProducers;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.StoppableKafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

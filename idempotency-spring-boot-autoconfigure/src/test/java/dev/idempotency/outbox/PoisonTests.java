@@ -35,10 +35,10 @@ import dev.idempotency.actuate.OutboxEndpoint;
 import dev.idempotency.actuate.OutboxEndpoint.DeadLetterDescriptor;
 import dev.idempotency.actuate.OutboxEndpoint.MessagesChanged;
 import dev.idempotency.store.IdempotencyRecords.Change;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

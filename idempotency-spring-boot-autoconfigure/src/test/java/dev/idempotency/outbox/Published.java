@@ -15,7 +15,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Servers;
 
 /**
  * A published record, compared byte by byte. Each byte is a character of a text.

@@ -31,10 +31,10 @@ import org.springframework.kafka.core.ProducerFactory;
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxPublisher.FailureKind;
 import dev.idempotency.outbox.OutboxRow;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.RecordedProducers;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.RecordedProducers;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

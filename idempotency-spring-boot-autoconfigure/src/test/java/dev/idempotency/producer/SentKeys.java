@@ -6,7 +6,7 @@ import java.util.List;
 
 import org.apache.kafka.common.header.Headers;
 
-import dev.idempotency.test.Kafka;
+import dev.idempotency.testsupport.Kafka;
 
 /**
  * Reads the idempotency keys of records.

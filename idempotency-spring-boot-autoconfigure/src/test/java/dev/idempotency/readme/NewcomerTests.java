@@ -19,7 +19,7 @@ import org.springframework.boot.SpringBootVersion;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 import dev.idempotency.readme.Readme.Store;
-import dev.idempotency.test.Servers;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -23,8 +23,8 @@ import org.springframework.jdbc.core.JdbcTemplate;
 
 import dev.idempotency.readme.Readme.Store;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

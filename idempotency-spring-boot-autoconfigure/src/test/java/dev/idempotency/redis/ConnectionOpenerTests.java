@@ -5,7 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-import dev.idempotency.test.FailingThreads;
+import dev.idempotency.testsupport.FailingThreads;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -15,9 +15,9 @@ import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyRecords.Overview;
 import dev.idempotency.store.IdempotencyRecords.Page;
 import dev.idempotency.store.IdempotencyRecords.Selection;
-import dev.idempotency.test.RedisProcess;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TestRedis;
+import dev.idempotency.testsupport.RedisProcess;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TestRedis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

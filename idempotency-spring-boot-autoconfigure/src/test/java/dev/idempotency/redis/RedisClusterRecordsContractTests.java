@@ -3,7 +3,7 @@ package dev.idempotency.redis;
 import java.time.Duration;
 
 import dev.idempotency.contract.IdempotencyRecordsContract;
-import dev.idempotency.test.TestRedis;
+import dev.idempotency.testsupport.TestRedis;
 
 /**
  * The contract of {@link RedisIdempotencyStore} for operators on a cluster.

@@ -6,9 +6,9 @@ import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import dev.idempotency.contract.IdempotencyStoreContract;
-import dev.idempotency.test.RedisCluster;
-import dev.idempotency.test.RedisProcess;
-import dev.idempotency.test.TestRedis;
+import dev.idempotency.testsupport.RedisCluster;
+import dev.idempotency.testsupport.RedisProcess;
+import dev.idempotency.testsupport.TestRedis;
 
 /**
  * The contract of {@link RedisIdempotencyStore} on a cluster.

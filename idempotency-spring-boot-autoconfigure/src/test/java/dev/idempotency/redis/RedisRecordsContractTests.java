@@ -3,8 +3,8 @@ package dev.idempotency.redis;
 import java.time.Duration;
 
 import dev.idempotency.contract.IdempotencyRecordsContract;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestRedis;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestRedis;
 
 /**
  * The contract of {@link RedisIdempotencyStore} for operators on one server.

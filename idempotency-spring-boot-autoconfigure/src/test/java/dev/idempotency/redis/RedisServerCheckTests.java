@@ -18,10 +18,10 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.RedisProcess;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TestRedis;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.RedisProcess;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TestRedis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

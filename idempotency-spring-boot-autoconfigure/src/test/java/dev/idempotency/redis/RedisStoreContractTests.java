@@ -3,7 +3,7 @@ package dev.idempotency.redis;
 import java.time.Duration;
 
 import dev.idempotency.contract.IdempotencyStoreContract;
-import dev.idempotency.test.TestRedis;
+import dev.idempotency.testsupport.TestRedis;
 
 /**
  * The contract of {@link RedisIdempotencyStore} on one server.

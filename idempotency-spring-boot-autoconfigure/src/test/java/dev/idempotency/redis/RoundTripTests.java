@@ -18,10 +18,10 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.RedisProcess;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TestRedis;
-import dev.idempotency.test.TextCodec;
+import dev.idempotency.testsupport.RedisProcess;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TestRedis;
+import dev.idempotency.testsupport.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

@@ -10,9 +10,9 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.test.RedisSentinel;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TestRedis;
+import dev.idempotency.testsupport.RedisSentinel;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TestRedis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

@@ -27,9 +27,9 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.test.RedisProcess;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TestRedis;
+import dev.idempotency.testsupport.RedisProcess;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TestRedis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

@@ -12,8 +12,8 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TestRedis;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TestRedis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

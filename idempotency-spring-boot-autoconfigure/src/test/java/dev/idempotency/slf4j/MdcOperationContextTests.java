@@ -20,7 +20,7 @@ import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.IdempotentResult;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.StoreCircuit;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;

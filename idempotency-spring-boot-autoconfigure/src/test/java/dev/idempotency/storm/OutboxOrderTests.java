@@ -29,11 +29,11 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.outbox.Outbox;
 import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxStore;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.StoppableKafka;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.StoppableKafka;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -22,10 +22,10 @@ import org.springframework.jdbc.core.JdbcTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
-import dev.idempotency.test.ForkedApp;
-import dev.idempotency.test.Kafka;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestApp;
+import dev.idempotency.testsupport.ForkedApp;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;

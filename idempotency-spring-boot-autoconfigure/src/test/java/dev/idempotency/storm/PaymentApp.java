@@ -31,7 +31,7 @@ import dev.idempotency.autoconfigure.IdempotencyDynamoDbAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyJdbcAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyKafkaAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyRedisAutoConfiguration;
-import dev.idempotency.test.DynamoDbClients;
+import dev.idempotency.testsupport.DynamoDbClients;
 
 /**
  * A consumer of payments with the minimum of auto-configuration. It stops and starts its

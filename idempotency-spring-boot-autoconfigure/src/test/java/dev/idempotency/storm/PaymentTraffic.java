@@ -14,7 +14,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.errors.TimeoutException;
 
-import dev.idempotency.test.Kafka;
+import dev.idempotency.testsupport.Kafka;
 
 /**
  * Sends payments, three in ten of them twice. Half of the copies are sent at the same

@@ -9,7 +9,7 @@ import java.util.Random;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 
-import dev.idempotency.test.Kafka;
+import dev.idempotency.testsupport.Kafka;
 
 /**
  * Sends versions of accounts, three in ten of them twice, in any order and to any

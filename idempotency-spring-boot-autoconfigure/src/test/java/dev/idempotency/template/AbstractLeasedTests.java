@@ -9,10 +9,10 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.RecordingListener;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
-import dev.idempotency.test.UnreliableStore;
+import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
+import dev.idempotency.testsupport.UnreliableStore;
 
 /**
  * One operation in leased mode whose handler counts its runs, with a store whose calls

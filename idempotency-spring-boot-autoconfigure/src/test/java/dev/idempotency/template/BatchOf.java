@@ -19,11 +19,11 @@ import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.RecordingListener;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
-import dev.idempotency.test.UnreliableStore;
+import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
+import dev.idempotency.testsupport.UnreliableStore;
 
 /**
  * Batches of single letters: each letter is a key. {@code "a b | c"} has two lanes, and

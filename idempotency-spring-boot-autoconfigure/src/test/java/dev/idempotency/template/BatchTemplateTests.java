@@ -32,7 +32,7 @@ import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchOf.IndexFailure;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -221,7 +221,7 @@ class BatchTemplateTests {
 	void resultsAreNotStoredWhenTheirNumberDiffersFromThatOfTheItems(Mode mode) {
 		BatchOf batch = batch(mode);
 		BatchResult<String> executed = batch.template()
-			.executeAll(batch.items("a b"), new dev.idempotency.test.TextCodec(), (due) -> List.of("one"));
+			.executeAll(batch.items("a b"), new dev.idempotency.testsupport.TextCodec(), (due) -> List.of("one"));
 		assertThat(BatchOf.text(executed)).isEqualTo("null null");
 		assertThat(BatchOf.text(batch.run("a b"))).isEqualTo("[null] [null]");
 	}

@@ -20,8 +20,8 @@ import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchOf.IndexFailure;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

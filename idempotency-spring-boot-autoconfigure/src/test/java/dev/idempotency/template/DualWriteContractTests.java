@@ -5,7 +5,7 @@ import java.time.Duration;
 import dev.idempotency.contract.IdempotencyStoreContract;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.test.TestRedis;
+import dev.idempotency.testsupport.TestRedis;
 
 /**
  * The contract of a {@link StoreMigration} that writes Redis and an in-memory store.

@@ -20,10 +20,10 @@ import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.RecordingListener;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
+import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
 
 /**
  * An operation that writes a row of its own, under a key of its own.

@@ -28,11 +28,11 @@ import dev.idempotency.store.IdempotencyRecords.Selection;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.RecordingListener;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
-import dev.idempotency.test.UnreliableStore;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
+import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

@@ -18,7 +18,7 @@ import dev.idempotency.template.IdempotencyListener.Intervention;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyListener.StoreOutcome;
-import dev.idempotency.test.RecordingListener;
+import dev.idempotency.testsupport.RecordingListener;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

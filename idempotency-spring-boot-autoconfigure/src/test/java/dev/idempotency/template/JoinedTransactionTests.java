@@ -18,9 +18,9 @@ import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

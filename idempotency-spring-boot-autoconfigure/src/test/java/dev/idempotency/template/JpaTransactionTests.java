@@ -26,9 +26,9 @@ import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;

@@ -34,9 +34,9 @@ import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentOperation.Handler;
-import dev.idempotency.test.RecordingListener;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.UnreliableStore;
+import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

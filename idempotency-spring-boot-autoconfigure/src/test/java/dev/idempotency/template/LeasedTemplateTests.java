@@ -23,9 +23,9 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
-import dev.idempotency.test.UnreliableStore;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
+import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

@@ -2,7 +2,7 @@ package dev.idempotency.template;
 
 import org.junit.jupiter.api.Tag;
 
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 /**
  * Tests for {@link IdempotencyTemplate} with handlers that use JPA on MariaDB.

@@ -13,7 +13,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;

@@ -18,8 +18,8 @@ import dev.idempotency.template.IdempotencyAdmin.StoredOutcome;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotentOperation.Handler;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

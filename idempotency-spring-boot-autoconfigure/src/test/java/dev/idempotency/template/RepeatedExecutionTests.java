@@ -18,8 +18,8 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

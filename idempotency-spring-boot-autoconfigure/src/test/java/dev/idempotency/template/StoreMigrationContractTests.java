@@ -8,7 +8,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import dev.idempotency.contract.TransactionalIdempotencyStoreContract;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.TransactionalIdempotencyStore;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.TestDatabase;
 
 /**
  * The contract of a {@link StoreMigration} from an in-memory store to a table.

@@ -19,8 +19,8 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.UnreliableStore;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

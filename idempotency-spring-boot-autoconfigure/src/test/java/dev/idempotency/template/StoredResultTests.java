@@ -19,9 +19,9 @@ import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.Logs;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

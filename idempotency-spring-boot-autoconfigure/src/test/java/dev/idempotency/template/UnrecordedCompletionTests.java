@@ -19,8 +19,8 @@ import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
 import dev.idempotency.template.IdempotencyAdmin.UnrecordedCompletion;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
-import dev.idempotency.test.TestDatabase;
-import dev.idempotency.test.TextCodec;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

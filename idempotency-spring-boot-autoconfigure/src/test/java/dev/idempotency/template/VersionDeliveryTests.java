@@ -24,8 +24,8 @@ import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchOf.IndexFailure;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.test.Servers;
-import dev.idempotency.test.TestDatabase;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

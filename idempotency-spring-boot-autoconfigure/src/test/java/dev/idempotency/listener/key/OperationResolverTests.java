@@ -44,7 +44,7 @@ import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.Serialization;
-import dev.idempotency.test.Logs;
+import dev.idempotency.testsupport.Logs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;

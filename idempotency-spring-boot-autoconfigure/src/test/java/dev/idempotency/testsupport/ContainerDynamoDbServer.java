@@ -1,0 +1,65 @@
+package dev.idempotency.testsupport;
+
+import java.net.URI;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.command.WaitContainerResultCallback;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.Wait;
+
+/**
+ * A server in a container, on a port of its own choice so that it keeps its address when
+ * it is started again.
+ */
+final class ContainerDynamoDbServer implements DynamoDbServer {
+
+	private static final int PORT = 8000;
+
+	private final GenericContainer<?> container;
+
+	private final int port = Ports.free();
+
+	ContainerDynamoDbServer() {
+		this.container = new GenericContainer<>(IMAGE).withExposedPorts(PORT)
+			.withCommand("-jar", "DynamoDBLocal.jar", "-sharedDb", "-dbPath", "/home/dynamodblocal",
+					"-disableTelemetry");
+		this.container.setPortBindings(List.of(this.port + ":" + PORT));
+		this.container.waitingFor(Wait.forListeningPort());
+		this.container.start();
+	}
+
+	@Override
+	public URI endpoint() {
+		return URI.create("http://" + this.container.getHost() + ":" + this.port);
+	}
+
+	@Override
+	public void stop() {
+		docker().killContainerCmd(this.container.getContainerId()).exec();
+		docker().waitContainerCmd(this.container.getContainerId())
+			.exec(new WaitContainerResultCallback())
+			.awaitStatusCode(30, TimeUnit.SECONDS);
+	}
+
+	@Override
+	public void start() {
+		docker().startContainerCmd(this.container.getContainerId()).exec();
+	}
+
+	@Override
+	public void freeze() {
+		docker().pauseContainerCmd(this.container.getContainerId()).exec();
+	}
+
+	@Override
+	public void resume() {
+		docker().unpauseContainerCmd(this.container.getContainerId()).exec();
+	}
+
+	private DockerClient docker() {
+		return this.container.getDockerClient();
+	}
+
+}

@@ -1,0 +1,110 @@
+package dev.idempotency.testsupport;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
+import org.springframework.boot.context.annotation.ImportCandidates;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
+import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
+import org.springframework.boot.jackson.autoconfigure.JacksonAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.JdbcTemplateAutoConfiguration;
+import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
+import org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConfiguration;
+import org.springframework.boot.micrometer.metrics.autoconfigure.export.simple.SimpleMetricsExportAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration;
+import org.springframework.core.io.support.SpringFactoriesLoader;
+import org.springframework.core.io.support.SpringFactoriesLoader.FailureHandler;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.function.SingletonSupplier;
+
+/**
+ * Contexts whose listener containers do not start, for tests of their wiring.
+ */
+public final class Contexts {
+
+	private static final Supplier<String> DATABASE = SingletonSupplier.of(() -> Servers.newDatabase());
+
+	private static final List<Class<?>> BOOT = List.of(AopAutoConfiguration.class, DataSourceAutoConfiguration.class,
+			DataSourceTransactionManagerAutoConfiguration.class, JdbcTemplateAutoConfiguration.class,
+			TransactionAutoConfiguration.class, FlywayAutoConfiguration.class, KafkaAutoConfiguration.class,
+			JacksonAutoConfiguration.class, MetricsAutoConfiguration.class, SimpleMetricsExportAutoConfiguration.class);
+
+	private Contexts() {
+	}
+
+	/**
+	 * Create a runner with Boot's auto-configurations and a real database.
+	 * @return the runner
+	 */
+	public static ApplicationContextRunner boot() {
+		return with(BOOT);
+	}
+
+	/**
+	 * Create a runner with Boot's auto-configurations and those of the library.
+	 * @return the runner
+	 */
+	public static ApplicationContextRunner all() {
+		return with(Stream.concat(BOOT.stream(), autoConfigurations()).toList());
+	}
+
+	/**
+	 * Create a runner without some auto-configurations.
+	 * @param classes the auto-configurations that are left out
+	 * @return the runner
+	 */
+	public static ApplicationContextRunner without(Class<?>... classes) {
+		List<Class<?>> left = new ArrayList<>(BOOT);
+		left.addAll(autoConfigurations().toList());
+		left.removeAll(List.of(classes));
+		return with(left);
+	}
+
+	private static ApplicationContextRunner with(List<Class<?>> autoConfigurations) {
+		return new ApplicationContextRunner()
+			.withConfiguration(AutoConfigurations.of(autoConfigurations.toArray(Class<?>[]::new)))
+			.withPropertyValues("spring.datasource.url=" + DATABASE.get(),
+					"spring.datasource.username=" + Servers.postgres().username(),
+					"spring.datasource.password=" + Servers.postgres().password(),
+					"spring.datasource.hikari.minimum-idle=0", "spring.flyway.enabled=false",
+					"spring.kafka.listener.auto-startup=false", "idempotency.cleanup.enabled=false");
+	}
+
+	/**
+	 * Return the auto-configurations of the library, as Boot finds them.
+	 * @return the classes
+	 */
+	public static Stream<Class<?>> autoConfigurations() {
+		return ImportCandidates.load(AutoConfiguration.class, null)
+			.getCandidates()
+			.stream()
+			.filter((name) -> name.startsWith("dev.idempotency."))
+			.map((name) -> ClassUtils.resolveClassName(name, null));
+	}
+
+	/**
+	 * Analyze a failure with the failure analyzers of the library, as Boot finds them.
+	 * @param failure the failure of a start
+	 * @return the description and the action
+	 */
+	public static FailureAnalysis analyze(Throwable failure) {
+		List<FailureAnalyzer> analyzers = SpringFactoriesLoader.forDefaultResourceLocation(null)
+			.load(FailureAnalyzer.class, FailureHandler.handleMessage((message, ex) -> {
+			}));
+		return analyzers.stream()
+			.filter((analyzer) -> analyzer.getClass().getName().startsWith("dev.idempotency."))
+			.flatMap((analyzer) -> Stream.ofNullable(analyzer.analyze(failure)))
+			.findFirst()
+			.orElseThrow(() -> new AssertionError("No analyzer explains it", failure));
+	}
+
+}

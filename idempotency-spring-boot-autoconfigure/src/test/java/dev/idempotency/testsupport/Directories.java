@@ -1,0 +1,74 @@
+package dev.idempotency.testsupport;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+import org.springframework.util.FileSystemUtils;
+
+/**
+ * Temporary directories for the data of servers, deleted at the end of the JVM.
+ */
+final class Directories {
+
+	private Directories() {
+	}
+
+	static Path create(String prefix) {
+		try {
+			return Files.createTempDirectory(prefix);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	/**
+	 * Create a directory in the memory of the machine if there is one, for a server that
+	 * writes to the disk with each request.
+	 * @param prefix the beginning of its name
+	 * @return the directory
+	 */
+	static Path createInMemory(String prefix) {
+		Path memory = Path.of("/dev/shm");
+		if (!Files.isWritable(memory)) {
+			return create(prefix);
+		}
+		try {
+			return Files.createTempDirectory(memory, prefix);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	/**
+	 * Delete a directory when the JVM has ended.
+	 * @param directory the directory
+	 * @param stop stops the server that uses it
+	 */
+	static void deleteAtExit(Path directory, Runnable stop) {
+		Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+			stop.run();
+			delete(directory);
+		}));
+	}
+
+	// The JVM needs fifteen seconds for the files of some hundred databases, and the
+	// build would wait for it. A server that stops may still write for a moment.
+	private static void delete(Path directory) {
+		try {
+			new ProcessBuilder("sh", "-c", "for i in 1 2 3 4 5; do rm -rf \"$0\" && exit; sleep 1; done",
+					directory.toString())
+				.redirectOutput(ProcessBuilder.Redirect.DISCARD)
+				.redirectError(ProcessBuilder.Redirect.DISCARD)
+				.start();
+		}
+		catch (IOException ex) {
+			// A system without these commands.
+			FileSystemUtils.deleteRecursively(directory.toFile());
+		}
+	}
+
+}

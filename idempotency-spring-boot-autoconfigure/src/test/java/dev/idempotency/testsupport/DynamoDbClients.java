@@ -1,0 +1,25 @@
+package dev.idempotency.testsupport;
+
+import java.net.URI;
+
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
+
+/**
+ * The client of an application that uses DynamoDB.
+ */
+@Configuration(proxyBeanMethods = false)
+@ConditionalOnProperty(DynamoDbClients.ENDPOINT)
+public class DynamoDbClients {
+
+	static final String ENDPOINT = "test.dynamodb.endpoint";
+
+	@Bean
+	static DynamoDbClient dynamoDbClient(@Value("${" + ENDPOINT + "}") URI endpoint) {
+		return DynamoDbServer.client(endpoint).build();
+	}
+
+}

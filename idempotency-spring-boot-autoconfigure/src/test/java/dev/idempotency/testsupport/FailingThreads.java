@@ -1,0 +1,31 @@
+package dev.idempotency.testsupport;
+
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Threads of which the first cannot be created, as in a system that has run out of
+ * threads.
+ */
+public final class FailingThreads implements ThreadFactory {
+
+	private final AtomicInteger left;
+
+	public FailingThreads(int failures) {
+		this.left = new AtomicInteger(failures);
+	}
+
+	@Override
+	public Thread newThread(Runnable task) {
+		if (this.left.getAndDecrement() > 0) {
+			// An executor of Java 21 and later does not call Thread.start(). An
+			// OutOfMemoryError would end the whole run of the tests if a test let it
+			// pass.
+			throw new InternalError("unable to create native thread, as it were");
+		}
+		Thread thread = new Thread(task);
+		thread.setDaemon(true);
+		return thread;
+	}
+
+}

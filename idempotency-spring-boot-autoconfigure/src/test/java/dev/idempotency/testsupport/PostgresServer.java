@@ -1,0 +1,45 @@
+package dev.idempotency.testsupport;
+
+import java.util.Map;
+
+import org.testcontainers.DockerClientFactory;
+
+/**
+ * A PostgreSQL server that can be stopped and started again at the same address.
+ */
+public interface PostgresServer {
+
+	String IMAGE = "postgres:17-alpine";
+
+	/**
+	 * The settings of the server. The data need not survive a crash of the machine, and
+	 * vacuuming hundreds of small databases would take more time than the tests.
+	 */
+	Map<String, String> SETTINGS = Map.of("max_connections", "400", "wal_level", "logical", "fsync", "off",
+			"synchronous_commit", "off", "full_page_writes", "off", "wal_init_zero", "off", "autovacuum_naptime", "1h",
+			"shared_buffers", "256MB");
+
+	/**
+	 * Start a server: in a container where Docker answers, from the binaries on Maven
+	 * Central elsewhere. The system property {@code test.servers}, {@code docker} or
+	 * {@code embedded}, decides otherwise.
+	 * @return the server
+	 */
+	static PostgresServer create() {
+		String servers = System.getProperty("test.servers", "auto");
+		boolean docker = servers.equals("docker")
+				|| (servers.equals("auto") && DockerClientFactory.instance().isDockerAvailable());
+		return docker ? new ContainerPostgresServer() : new EmbeddedPostgresServer();
+	}
+
+	String url(String database);
+
+	String username();
+
+	String password();
+
+	void stop();
+
+	void start();
+
+}

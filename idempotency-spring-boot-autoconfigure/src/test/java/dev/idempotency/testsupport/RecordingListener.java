@@ -1,0 +1,99 @@
+package dev.idempotency.testsupport;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.OperationBlockedException;
+import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.StoreCircuit;
+
+/**
+ * Records the events of which it is notified.
+ */
+public final class RecordingListener implements IdempotencyListener {
+
+	private final List<Execution> executions = new CopyOnWriteArrayList<>();
+
+	private final List<String> storeCalls = new CopyOnWriteArrayList<>();
+
+	private final List<String> circuits = new CopyOnWriteArrayList<>();
+
+	private final List<String> completions = new CopyOnWriteArrayList<>();
+
+	private final List<String> interventions = new CopyOnWriteArrayList<>();
+
+	private final List<OperationBlockedException> storeErrors = new CopyOnWriteArrayList<>();
+
+	@Override
+	public void completionFailed(String listener, IdempotencyKey key) {
+		this.completions.add("failed " + key.value());
+	}
+
+	@Override
+	public void completionSettled(String listener, IdempotencyKey key, Settlement settlement) {
+		this.completions.add(settlement + " " + key.value());
+	}
+
+	@Override
+	public void intervened(Intervention intervention, boolean done) {
+		this.interventions.add(intervention + (done ? " done" : " refused"));
+	}
+
+	/**
+	 * Return the pending completions and their outcomes.
+	 * @return the events
+	 */
+	public List<String> completions() {
+		return this.completions;
+	}
+
+	public List<String> interventions() {
+		return this.interventions;
+	}
+
+	@Override
+	public void circuitChanged(String store, StoreCircuit.State state) {
+		this.circuits.add(store + " " + state);
+	}
+
+	public List<String> circuits() {
+		return this.circuits;
+	}
+
+	@Override
+	public void executed(Execution execution) {
+		this.executions.add(execution);
+	}
+
+	@Override
+	public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
+		this.storeCalls.add(store + " " + call
+				+ ((outcome != StoreOutcome.OK) ? " " + outcome.name().toLowerCase(Locale.ROOT) : ""));
+	}
+
+	@Override
+	public void storeFailed(String store, OperationBlockedException error) {
+		this.storeErrors.add(error);
+	}
+
+	public List<OperationBlockedException> storeErrors() {
+		return this.storeErrors;
+	}
+
+	public List<Execution> executions() {
+		return this.executions;
+	}
+
+	public List<Outcome> outcomes() {
+		return this.executions.stream().map(Execution::outcome).toList();
+	}
+
+	public List<String> storeCalls() {
+		return this.storeCalls;
+	}
+
+}

@@ -1,0 +1,198 @@
+package dev.idempotency.testsupport;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.lang.ProcessBuilder.Redirect;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.metadata.storage.Formatter;
+import org.awaitility.Awaitility;
+import org.springframework.util.Assert;
+import org.springframework.util.FileSystemUtils;
+
+import static org.awaitility.Awaitility.await;
+
+/**
+ * A broker in a separate process, which can be killed and restarted with its address and
+ * data any number of times.
+ */
+public final class StoppableKafka implements AutoCloseable {
+
+	private static final Duration READY = Duration.ofSeconds(60);
+
+	private static final int ANSWER = 500;
+
+	private final int port = Ports.free();
+
+	private final Path directory;
+
+	private final Path configuration;
+
+	private Process process;
+
+	private StoppableKafka(Path directory) throws Exception {
+		this.directory = directory;
+		this.configuration = directory.resolve("server.properties");
+		try (Writer writer = Files.newBufferedWriter(this.configuration)) {
+			properties().store(writer, null);
+		}
+		format();
+		launch();
+		Directories.deleteAtExit(directory, this::stop);
+		awaitReady();
+	}
+
+	/**
+	 * Start a broker.
+	 * @return the broker
+	 */
+	public static StoppableKafka create() {
+		try {
+			return new StoppableKafka(Directories.create("idempotency-kafka"));
+		}
+		catch (Exception ex) {
+			throw new IllegalStateException("Kafka did not start", ex);
+		}
+	}
+
+	private Properties properties() {
+		int controller = Ports.free();
+		Properties properties = new Properties();
+		properties.putAll(Servers.BROKER);
+		properties.putAll(Map.of("process.roles", "broker,controller", "node.id", "0", "listeners",
+				"PLAINTEXT://127.0.0.1:" + this.port + ",CONTROLLER://127.0.0.1:" + controller,
+				"controller.listener.names", "CONTROLLER", "controller.quorum.voters", "0@127.0.0.1:" + controller,
+				"log.dirs", data(), "offsets.topic.replication.factor", "1", "log.cleaner.dedupe.buffer.size",
+				"2097152"));
+		// A killed broker can register again when its former session has ended.
+		properties.putAll(Map.of("broker.session.timeout.ms", "2000", "broker.heartbeat.interval.ms", "200"));
+		return properties;
+	}
+
+	private String data() {
+		return this.directory.resolve("data").toString();
+	}
+
+	private void format() throws Exception {
+		new Formatter().setPrintStream(new PrintStream(OutputStream.nullOutputStream()))
+			.setNodeId(0)
+			.setClusterId(Uuid.randomUuid().toString())
+			.addDirectory(data())
+			.setMetadataLogDirectory(data())
+			.setControllerListenerName("CONTROLLER")
+			.run();
+	}
+
+	public String bootstrapServers() {
+		return "127.0.0.1:" + this.port;
+	}
+
+	/**
+	 * Kill the process with SIGKILL, also when it is frozen. The broker does not close
+	 * its sessions and recovers its logs at the next start. Acknowledged records are
+	 * kept.
+	 */
+	public void stop() {
+		this.process.destroyForcibly().onExit().join();
+	}
+
+	/**
+	 * Restart the broker and wait, for about four seconds, until it serves its clients.
+	 */
+	public void start() {
+		Assert.state(!this.process.isAlive(), "Kafka still runs, stop it first");
+		launch();
+		awaitReady();
+	}
+
+	private void launch() {
+		try {
+			List<String> command = new ArrayList<>(List.of(System.getProperty("java.home") + "/bin/java", "-cp",
+					System.getProperty("java.class.path"), "-Dlogback.configurationFile=logback-broker.xml"));
+			command.addAll(TestApp.FORK_OPTIONS);
+			command.addAll(List.of("kafka.Kafka", this.configuration.toString()));
+			this.process = new ProcessBuilder(command).redirectErrorStream(true)
+				.redirectOutput(Redirect.appendTo(this.directory.resolve("log").toFile()))
+				.start();
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+	private void awaitReady() {
+		try (Admin admin = admin()) {
+			await().atMost(READY)
+				.pollInterval(Duration.ofMillis(20))
+				.failFast("Kafka ended, see " + this.directory + "/log", () -> !this.process.isAlive())
+				.ignoreExceptions()
+				.until(() -> serves(admin));
+		}
+	}
+
+	// A broker that is not registered yet is not in the metadata.
+	private static boolean serves(Admin admin) throws Exception {
+		return !admin.describeCluster(new DescribeClusterOptions().timeoutMs(ANSWER)).nodes().get().isEmpty();
+	}
+
+	/**
+	 * Freeze the whole process. Its connections stay open and are not answered.
+	 */
+	public void freeze() {
+		Signals.freeze(this.process.pid());
+	}
+
+	public void resume() {
+		Signals.resume(this.process.pid());
+	}
+
+	public void createTopic(String name, int partitions) {
+		try (Admin admin = admin()) {
+			admin.createTopics(List.of(new NewTopic(name, partitions, (short) 1))).all().get();
+			// The controller knows it before the broker does.
+			TopicPartition first = new TopicPartition(name, 0);
+			Awaitility.await()
+				.ignoreExceptions()
+				.until(() -> admin.listOffsets(Map.of(first, OffsetSpec.latest()))
+					.partitionResult(first)
+					.get() != null);
+		}
+		catch (Exception ex) {
+			throw new IllegalStateException("Topic " + name + " was not created", ex);
+		}
+	}
+
+	private Admin admin() {
+		return Admin.create(Map.of("bootstrap.servers", bootstrapServers(), "reconnect.backoff.max.ms", 100));
+	}
+
+	/**
+	 * Stop the broker and delete its data.
+	 */
+	@Override
+	public void close() {
+		stop();
+		try {
+			FileSystemUtils.deleteRecursively(this.directory);
+		}
+		catch (IOException ex) {
+			throw new UncheckedIOException(ex);
+		}
+	}
+
+}

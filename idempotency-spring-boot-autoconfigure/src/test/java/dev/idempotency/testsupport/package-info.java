@@ -1,0 +1,7 @@
+/**
+ * Real servers and small applications for the tests.
+ */
+@NullMarked
+package dev.idempotency.testsupport;
+
+import org.jspecify.annotations.NullMarked;
