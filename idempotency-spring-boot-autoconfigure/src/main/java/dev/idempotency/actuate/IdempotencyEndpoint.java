@@ -25,6 +25,7 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
@@ -37,6 +38,7 @@ import dev.idempotency.template.IdempotencyAdmin;
 import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
 import dev.idempotency.template.IdempotencyAdmin.StoredOutcome;
 import dev.idempotency.template.IdempotencyAdmin.UnrecordedCompletion;
+import dev.idempotency.template.StoredOutcomeTransformer;
 
 /**
  * {@link Endpoint @Endpoint} that shows the idempotency records of the application and
@@ -125,8 +127,13 @@ public final class IdempotencyEndpoint {
 		if (record == null) {
 			return null;
 		}
-		StoredOutcome outcome = (record.state() == State.COMPLETED) ? admin.outcome(key).orElse(null) : null;
-		return RecordDescriptor.of(record, admin.unrecorded(), values, outcome);
+		try {
+			StoredOutcome outcome = (record.state() == State.COMPLETED) ? admin.outcome(key).orElse(null) : null;
+			return RecordDescriptor.of(record, admin.unrecorded(), values, outcome);
+		}
+		catch (StoredResultUnreadableException ex) {
+			return RecordDescriptor.of(record, admin.unrecorded(), values, null).unreadable();
+		}
 	}
 
 	/**
@@ -370,12 +377,14 @@ public final class IdempotencyEndpoint {
 	 * @param refusal the reason of a refusal, if values may be shown
 	 * @param result the stored result or the body of a refusal, if there is one and
 	 * values may be shown
+	 * @param outcomeUnreadable {@code true} if there is an outcome that the
+	 * {@link StoredOutcomeTransformer} of this instance cannot restore
 	 */
 	@JsonInclude(Include.NON_NULL)
 	public record RecordDescriptor(String scope, String key, String state, int fence, int attempt,
 			@Nullable Long version, @Nullable Instant claimedUntil, Instant createdAt, @Nullable Instant completedAt,
 			Instant expiresAt, @Nullable Boolean completionPending, @Nullable ErrorDescriptor error,
-			@Nullable String refusal, @Nullable String result) {
+			@Nullable String refusal, @Nullable String result, @Nullable Boolean outcomeUnreadable) {
 
 		private static final String REJECTED = "REJECTED";
 
@@ -389,7 +398,13 @@ public final class IdempotencyEndpoint {
 					refused ? REJECTED : record.state().name(), record.fence(), record.attempt(), record.version(),
 					record.claimedUntil(), record.createdAt(), record.completedAt(), record.expiresAt(),
 					pending ? true : null, (failure != null) ? ErrorDescriptor.of(failure, values) : null,
-					(shown != null) ? shown.refusal() : null, (shown != null) ? text(shown.result()) : null);
+					(shown != null) ? shown.refusal() : null, (shown != null) ? text(shown.result()) : null, null);
+		}
+
+		RecordDescriptor unreadable() {
+			return new RecordDescriptor(this.scope, this.key, this.state, this.fence, this.attempt, this.version,
+					this.claimedUntil, this.createdAt, this.completedAt, this.expiresAt, this.completionPending,
+					this.error, this.refusal, this.result, true);
 		}
 
 		private static @Nullable String text(byte @Nullable [] result) {

@@ -12,6 +12,7 @@ import java.util.function.Consumer;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.transaction.PlatformTransactionManager;
 
@@ -33,6 +34,7 @@ import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.OperationContext;
 import dev.idempotency.template.StoreCircuit;
 import dev.idempotency.template.StoreMigration;
+import dev.idempotency.template.StoredOutcomeTransformer;
 
 /**
  * Creates the default store, the stores of {@code idempotency.stores}, and a template for
@@ -157,7 +159,18 @@ final class StoreRegistry {
 						onUnavailable(name) == OnUnavailable.PROCESS, circuit, cache,
 						this.beanFactory.getBeanProvider(IdempotencyListener.class).orderedStream().toList(),
 						this.beanFactory.getBeanProvider(OperationContext.class).orderedStream().toList(),
-						this.properties.result().maximumSize()));
+						this.properties.result().maximumSize(), transformer()));
+	}
+
+	private @Nullable StoredOutcomeTransformer transformer() {
+		try {
+			return this.beanFactory.getBeanProvider(StoredOutcomeTransformer.class).getIfAvailable();
+		}
+		catch (NoUniqueBeanDefinitionException ex) {
+			throw new IdempotencyConfigurationException(
+					"The application declares several StoredOutcomeTransformer beans: " + ex.getBeanNamesFound() + ".",
+					"Declare one that applies to all stores, or annotate one with @Primary.");
+		}
 	}
 
 	private @Nullable PlatformTransactionManager transactionManager(String name, IdempotencyStore store) {

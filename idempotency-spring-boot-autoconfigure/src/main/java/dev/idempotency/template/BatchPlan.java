@@ -37,6 +37,8 @@ final class BatchPlan<T> {
 
 	private final ResultCodec<T> codec;
 
+	private final StoredResults stored;
+
 	private final List<@Nullable IdempotentResult<T>> results;
 
 	private boolean versioned;
@@ -47,8 +49,9 @@ final class BatchPlan<T> {
 
 	private @Nullable Throwable failure;
 
-	BatchPlan(List<BatchItem> items, ResultCodec<T> codec) {
+	BatchPlan(List<BatchItem> items, ResultCodec<T> codec, StoredResults stored) {
 		this.codec = codec;
+		this.stored = stored;
 		this.results = new ArrayList<>(Collections.nCopies(items.size(), null));
 		this.end = items.size();
 		Map<IdempotencyKey, Item> originals = new HashMap<>();
@@ -202,7 +205,7 @@ final class BatchPlan<T> {
 		try {
 			Claim known = item.decide();
 			if (known != null) {
-				this.results.set(item.index(), StoredResults.replay(item.operation(), known, this.codec));
+				this.results.set(item.index(), this.stored.replay(item.operation(), known, this.codec));
 			}
 		}
 		catch (OperationBlockedException ex) {

@@ -22,6 +22,7 @@ import dev.idempotency.IdempotentExecution.Holder;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationRefusedException;
 import dev.idempotency.store.Claim;
+import dev.idempotency.store.Failure;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchPlan.Item;
@@ -85,7 +86,7 @@ final class BatchRun<T> {
 			.toList();
 		Assert.isTrue(operations.stream().allMatch((operation) -> operation.mode() == mode),
 				() -> "All operations of a batch must have the mode of the batch, " + mode);
-		this.plan = new BatchPlan<>(items, codec);
+		this.plan = new BatchPlan<>(items, codec, results);
 		this.mode = mode;
 		this.codec = codec;
 		this.bodyCodec = bodyCodec;
@@ -313,6 +314,10 @@ final class BatchRun<T> {
 
 	byte @Nullable [] writeOrFail(int index, @Nullable T value) {
 		return this.results.writeOrFail(this.plan.item(index).operation(), value, this.codec);
+	}
+
+	Failure failure(Throwable error) {
+		return this.results.failure(error);
 	}
 
 	/**

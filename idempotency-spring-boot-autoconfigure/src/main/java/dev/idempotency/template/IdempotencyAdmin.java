@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyRecords.Change;
@@ -49,14 +50,17 @@ public final class IdempotencyAdmin {
 
 	private final Settlements settlements;
 
+	private final StoredResults results;
+
 	private final IdempotencyListener listener;
 
 	IdempotencyAdmin(String name, IdempotencyStore store, LocalCompletions cache, Settlements settlements,
-			IdempotencyListener listener) {
+			StoredResults results, IdempotencyListener listener) {
 		this.name = name;
 		this.store = store;
 		this.cache = cache;
 		this.settlements = settlements;
+		this.results = results;
 		this.listener = listener;
 	}
 
@@ -88,10 +92,11 @@ public final class IdempotencyAdmin {
 	 * Read the outcome of a completed operation.
 	 * @param key the key
 	 * @return the outcome, empty if the store has none or no {@link #records()}
+	 * @throws StoredResultUnreadableException if it was transformed by a
+	 * {@link StoredOutcomeTransformer} and cannot be restored
 	 */
 	public Optional<StoredOutcome> outcome(IdempotencyKey key) {
-		return records().flatMap((records) -> records.result(key))
-			.map((stored) -> new StoredOutcome(Refusal.reason(stored), Refusal.content(stored)));
+		return records().flatMap((records) -> records.result(key)).map((stored) -> this.results.outcome(key, stored));
 	}
 
 	/**

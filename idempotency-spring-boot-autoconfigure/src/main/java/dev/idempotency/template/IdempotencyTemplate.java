@@ -88,10 +88,10 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.listener = IdempotencyListener.all(settings.listeners());
 		this.contexts = new OperationContexts(settings.contexts());
 		this.cache = new LocalCompletions(settings.cache());
-		this.results = new StoredResults(settings.maximumResultSize());
+		this.results = new StoredResults(settings.maximumResultSize(), settings.transformer());
 		StoreCalls calls = new StoreCalls(this.name, this.listener, settings.circuit(), settings.failOpen());
 		this.leases = new Leases(store, calls, Threads.named("leases"));
-		this.settlements = new Settlements(store, calls, this.cache, this.leases, this.listener,
+		this.settlements = new Settlements(store, calls, this.cache, this.leases, this.results, this.listener,
 				Threads.named("pending"));
 		this.asynchronous = new AsyncSettlements(this.settlements, this.results, Threads.named("settlements"),
 				Threads.named("answers"));
@@ -102,7 +102,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				? new TransactionalProtocol(transactionalStore, calls, this.cache,
 						new Transactions(calls, transactionalStore, manager), this.results)
 				: null;
-		this.admin = new IdempotencyAdmin(this.name, store, this.cache, this.settlements, this.listener);
+		this.admin = new IdempotencyAdmin(this.name, store, this.cache, this.settlements, this.results, this.listener);
 	}
 
 	/**
@@ -273,7 +273,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		try {
 			Claim.Completed known = this.cache.find(operation);
 			if (known != null) {
-				return StoredResults.replay(operation, known, codec);
+				return this.results.replay(operation, known, codec);
 			}
 			return (operation.mode() == Mode.LEASED) ? leased().execute(invocation, codec, boundary, ahead)
 					: transactional().execute(invocation, codec, boundary);
@@ -391,7 +391,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 							+ "outside of the transaction, or after its commit");
 			TransactionCompletions.checkObservable();
 			Claim.Completed known = this.cache.find(operation);
-			return (known != null) ? CompletableFuture.completedFuture(StoredResults.replay(operation, known, codec))
+			return (known != null) ? CompletableFuture.completedFuture(this.results.replay(operation, known, codec))
 					: leased().executeAsync(invocation, codec);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
@@ -540,11 +540,14 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @param listeners the listeners to notify
 	 * @param contexts the contexts to open around operations
 	 * @param maximumResultSize the maximum size of a result that the store holds
+	 * @param transformer changes outcomes before they are stored, {@code null} to store
+	 * them as they are
 	 * @since 0.1.0
 	 */
 	public record Settings(@Nullable String name, @Nullable PlatformTransactionManager transactionManager,
 			boolean failOpen, StoreCircuit circuit, CompletionCache cache, List<IdempotencyListener> listeners,
-			List<OperationContext> contexts, DataSize maximumResultSize) {
+			List<OperationContext> contexts, DataSize maximumResultSize,
+			@Nullable StoredOutcomeTransformer transformer) {
 
 		/**
 		 * The default maximum size of a result. A record with it fits into every store.
@@ -557,8 +560,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		}
 
 		/**
-		 * Create settings for a store without a name of its own and with the default
-		 * maximum size of a result.
+		 * Create settings for a store without a name of its own, with the default maximum
+		 * size of a result, and without a transformer.
 		 * @param transactionManager the manager of the store's database
 		 * @param failOpen whether handlers run unprotected while the store is unavailable
 		 * @param circuit the circuit breaker around the store
@@ -568,7 +571,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		 */
 		public Settings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen, StoreCircuit circuit,
 				CompletionCache cache, List<IdempotencyListener> listeners, List<OperationContext> contexts) {
-			this(null, transactionManager, failOpen, circuit, cache, listeners, contexts, DEFAULT_MAXIMUM_RESULT_SIZE);
+			this(null, transactionManager, failOpen, circuit, cache, listeners, contexts, DEFAULT_MAXIMUM_RESULT_SIZE,
+					null);
 		}
 
 		/**

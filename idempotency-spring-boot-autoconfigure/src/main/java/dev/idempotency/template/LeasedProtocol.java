@@ -62,7 +62,7 @@ final class LeasedProtocol {
 		}
 		Claim.Completed known = transaction.find(invocation.operation());
 		if (known != null) {
-			return StoredResults.replay(invocation.operation(), known, codec);
+			return this.results.replay(invocation.operation(), known, codec);
 		}
 		try {
 			return execute(invocation, codec, transaction, ahead);
@@ -88,7 +88,7 @@ final class LeasedProtocol {
 		Claimed taken = (ahead != null) ? ahead.take(operation) : null;
 		Claimed claimed = (taken != null) ? taken : claim(invocation);
 		if (!(claimed.claim() instanceof Claim.Acquired acquired)) {
-			return StoredResults.replay(operation, claimed.claim(), codec);
+			return this.results.replay(operation, claimed.claim(), codec);
 		}
 		OwnedClaim owned = this.settlements.keep(operation, claimed.request(), acquired, claimed.since());
 		boolean deferred = false;
@@ -123,7 +123,7 @@ final class LeasedProtocol {
 		IdempotentOperation operation = invocation.operation();
 		Claimed claimed = claim(invocation);
 		if (!(claimed.claim() instanceof Claim.Acquired acquired)) {
-			return CompletableFuture.completedFuture(StoredResults.replay(operation, claimed.claim(), codec));
+			return CompletableFuture.completedFuture(this.results.replay(operation, claimed.claim(), codec));
 		}
 		OwnedClaim owned = this.settlements.keep(operation, claimed.request(), acquired, claimed.since());
 		boolean running = false;

@@ -267,8 +267,8 @@ final class OwnedClaim {
 			return new Ending(StoreCall.COMPLETE, result, null);
 		}
 
-		static Ending failed(Throwable error) {
-			return new Ending(StoreCall.FAIL, null, Failure.of(error));
+		static Ending failed(Failure failure) {
+			return new Ending(StoreCall.FAIL, null, failure);
 		}
 
 	}

@@ -24,8 +24,7 @@ import dev.idempotency.template.IdempotentOperation.Handler;
  * template it takes the place of a result: every path of a completion stores and replays
  * it, and no store knows it.
  * <p>
- * Its bytes begin with a mark. A result that begins with the mark by chance is stored
- * behind another mark.
+ * Its bytes begin with an {@link OutcomeMark}.
  *
  * @param reason the reason
  * @param body the body as duplicates read it, {@code null} if there is none
@@ -34,11 +33,7 @@ import dev.idempotency.template.IdempotentOperation.Handler;
  */
 record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @Nullable Throwable cause) {
 
-	private static final byte[] MARK = { 0, 'i', 'd', 'e', 'm', 0 };
-
-	private static final byte REFUSED = 'R';
-
-	private static final byte RESULT = 'V';
+	private static final String NOT_STORED = "The reason of the refusal was not stored";
 
 	/**
 	 * Convert the exception of a handler.
@@ -212,7 +207,7 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 	 * @return the reason, {@code null} if the bytes are a result
 	 */
 	static @Nullable String reason(byte[] stored) {
-		return isMarked(stored, REFUSED) ? Content.of(stored).reason() : null;
+		return OutcomeMark.REFUSED.isOn(stored) ? Content.of(stored).reason() : null;
 	}
 
 	/**
@@ -221,26 +216,24 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 	 * @return the bytes, {@code null} if a refusal has no body
 	 */
 	static byte @Nullable [] content(byte[] stored) {
-		if (isMarked(stored, REFUSED)) {
+		if (OutcomeMark.REFUSED.isOn(stored)) {
 			return Content.of(stored).body();
 		}
-		return isMarked(stored, RESULT) ? Arrays.copyOfRange(stored, MARK.length + 1, stored.length) : stored;
+		return OutcomeMark.RESULT.isOn(stored) ? OutcomeMark.RESULT.remove(stored) : stored;
 	}
 
-	private static boolean isMarked(byte[] stored, byte kind) {
-		return isMarked(stored) && stored.length > MARK.length && stored[MARK.length] == kind;
-	}
-
-	private static boolean isMarked(byte[] stored) {
-		return stored.length >= MARK.length && Arrays.equals(stored, 0, MARK.length, MARK, 0, MARK.length);
+	/**
+	 * Return the bytes of a refusal whose reason and body must not be stored.
+	 * @return the bytes
+	 */
+	static byte[] withoutContent() {
+		return new Refusal(NOT_STORED, null, null, null).write();
 	}
 
 	private byte[] write() {
 		byte[] text = this.reason.getBytes(StandardCharsets.UTF_8);
 		int size = (this.bytes != null) ? this.bytes.length : 0;
-		ByteBuffer buffer = ByteBuffer.allocate(MARK.length + 2 + Integer.BYTES + text.length + size)
-			.put(MARK)
-			.put(REFUSED)
+		ByteBuffer buffer = OutcomeMark.REFUSED.begin(1 + Integer.BYTES + text.length + size)
 			.put((byte) ((this.bytes != null) ? 1 : 0))
 			.putInt(text.length)
 			.put(text);
@@ -276,7 +269,7 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 	private record Content(String reason, byte @Nullable [] body) {
 
 		static Content of(byte[] stored) {
-			ByteBuffer buffer = ByteBuffer.wrap(stored).position(MARK.length + 1);
+			ByteBuffer buffer = ByteBuffer.wrap(stored).position(OutcomeMark.LENGTH);
 			boolean hasBody = buffer.get() == 1;
 			byte[] text = new byte[buffer.getInt()];
 			buffer.get(text);
@@ -305,14 +298,12 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 				return refusal.write();
 			}
 			byte[] bytes = this.codec.write((T) result);
-			return (bytes != null && isMarked(bytes))
-					? ByteBuffer.allocate(MARK.length + 1 + bytes.length).put(MARK).put(RESULT).put(bytes).array()
-					: bytes;
+			return (bytes != null && OutcomeMark.isAmbiguous(bytes)) ? OutcomeMark.RESULT.on(bytes) : bytes;
 		}
 
 		@Override
 		public @Nullable Object read(byte[] stored) {
-			if (isMarked(stored, REFUSED)) {
+			if (OutcomeMark.REFUSED.isOn(stored)) {
 				Content content = Content.of(stored);
 				return new Refusal(content.reason(), (content.body() != null) ? this.codec.read(content.body()) : null,
 						content.body(), null);

@@ -72,6 +72,8 @@ final class Settlements implements AutoCloseable {
 
 	private final Leases leases;
 
+	private final StoredResults results;
+
 	private final IdempotencyListener listener;
 
 	private final Map<UUID, OwnedClaim> pending = new ConcurrentHashMap<>();
@@ -86,12 +88,13 @@ final class Settlements implements AutoCloseable {
 
 	private final PeriodicTask retry;
 
-	Settlements(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, Leases leases,
+	Settlements(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, Leases leases, StoredResults results,
 			IdempotencyListener listener, ThreadFactory threads) {
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
 		this.leases = leases;
+		this.results = results;
 		this.listener = listener;
 		this.retry = new PeriodicTask(this::retryDue, threads);
 		calls.onSuccess(this::callSucceeded);
@@ -202,7 +205,7 @@ final class Settlements implements AutoCloseable {
 	 * another owner has the key
 	 */
 	List<Settlement> fail(Object subject, List<OwnedClaim> claims, Throwable error) {
-		Ending failed = Ending.failed(error);
+		Ending failed = Ending.failed(this.results.failure(error));
 		claims.forEach((claim) -> claim.beginSettling(failed));
 		return settleOrRetry(StoreCall.FAIL, subject, claims);
 	}

@@ -1,5 +1,6 @@
 package dev.idempotency.template;
 
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
@@ -11,6 +12,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.unit.DataSize;
 
+import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.OperationInProgressException;
@@ -19,11 +21,17 @@ import dev.idempotency.StalePolicy;
 import dev.idempotency.StaleVersionException;
 import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.store.Claim;
+import dev.idempotency.store.Failure;
+import dev.idempotency.template.IdempotencyAdmin.StoredOutcome;
 
 /**
  * Writes results for the store and replays them for duplicates. The first results of each
  * listener and class are also read after they are written: a result that cannot be read
  * is reported with the record that it belongs to, not by the first duplicate.
+ * <p>
+ * All outcomes pass through here on their way to and from a store, so this is also the
+ * place of the {@link StoredOutcomeTransformer}. Caches and pending completions hold the
+ * bytes that are stored.
  */
 final class StoredResults {
 
@@ -36,10 +44,13 @@ final class StoredResults {
 
 	private final DataSize maximumSize;
 
+	private final @Nullable StoredOutcomeTransformer transformer;
+
 	private final Map<String, Map<Class<?>, ReadCheck>> listeners = new ConcurrentHashMap<>();
 
-	StoredResults(DataSize maximumSize) {
+	StoredResults(DataSize maximumSize, @Nullable StoredOutcomeTransformer transformer) {
 		this.maximumSize = maximumSize;
+		this.transformer = transformer;
 	}
 
 	/**
@@ -54,7 +65,7 @@ final class StoredResults {
 	 * @throws OperationRejectedException if the key was used for other content, the
 	 * stored result cannot be read, or a stale version is to be rejected
 	 */
-	static <T> IdempotentResult<T> replay(IdempotentOperation operation, Claim claim, ResultCodec<T> codec) {
+	<T> IdempotentResult<T> replay(IdempotentOperation operation, Claim claim, ResultCodec<T> codec) {
 		if (claim instanceof Claim.Completed completed) {
 			return new IdempotentResult<>(read(operation, completed.result(), codec), true);
 		}
@@ -91,20 +102,78 @@ final class StoredResults {
 		return IdempotentResult.ofStale();
 	}
 
-	private static <T> @Nullable T read(IdempotentOperation operation, byte @Nullable [] result, ResultCodec<T> codec) {
+	private <T> @Nullable T read(IdempotentOperation operation, byte @Nullable [] result, ResultCodec<T> codec) {
 		if (result == null) {
 			return null;
 		}
+		byte[] outcome = fromStored(operation.key(), operation, result);
 		try {
-			return codec.read(result);
+			return codec.read(outcome);
 		}
 		catch (RuntimeException | LinkageError | StackOverflowError ex) {
 			throw new StoredResultUnreadableException(
-					"The operation has completed, but its stored result of " + result.length
+					"The operation has completed, but its stored result of " + outcome.length
 							+ " bytes cannot be read as the type that the handler declares: " + operation
 							+ ". Correct the type so that the stored result can be read, and send the record again",
 					ex);
 		}
+	}
+
+	private byte[] fromStored(IdempotencyKey key, Object subject, byte[] stored) {
+		if (!OutcomeMark.TRANSFORMED.isOn(stored)) {
+			return stored;
+		}
+		if (this.transformer == null) {
+			IllegalStateException missing = new IllegalStateException("There is no StoredOutcomeTransformer");
+			throw new StoredResultUnreadableException(
+					"The operation has completed, but its stored outcome was transformed by a StoredOutcomeTransformer, "
+							+ "and this application has none: " + subject
+							+ ". Declare the bean with which the outcome was stored, and send the record again",
+					missing);
+		}
+		try {
+			return this.transformer.fromStored(key, OutcomeMark.TRANSFORMED.remove(stored));
+		}
+		catch (RuntimeException | LinkageError | StackOverflowError ex) {
+			throw new StoredResultUnreadableException(
+					"The operation has completed, but the StoredOutcomeTransformer cannot restore its stored outcome of "
+							+ stored.length + " bytes: " + subject
+							+ ". Correct the transformer, for example add the key that encrypted the outcome, and "
+							+ "send the record again",
+					ex);
+		}
+	}
+
+	/**
+	 * Read a stored outcome for an operator.
+	 * @param key the key of the operation
+	 * @param stored the stored bytes
+	 * @return the outcome
+	 * @throws StoredResultUnreadableException if the transformer cannot restore it
+	 */
+	StoredOutcome outcome(IdempotencyKey key, byte[] stored) {
+		byte[] outcome = fromStored(key, key, stored);
+		return new StoredOutcome(Refusal.reason(outcome), Refusal.content(outcome));
+	}
+
+	/**
+	 * Describe the failure of a handler for the store.
+	 * @param error the exception of the handler
+	 * @return the failure
+	 */
+	Failure failure(Throwable error) {
+		if (this.transformer == null) {
+			return Failure.of(error);
+		}
+		String message = null;
+		try {
+			message = this.transformer.failureMessage(error);
+		}
+		catch (RuntimeException | LinkageError | StackOverflowError ex) {
+			logger.warn("The StoredOutcomeTransformer failed, so the message of a failure is not stored. "
+					+ "Correct the method 'failureMessage'", ex);
+		}
+		return new Failure(error.getClass().getName(), message);
 	}
 
 	/**
@@ -129,8 +198,9 @@ final class StoredResults {
 		}
 		catch (RuntimeException | LinkageError | StackOverflowError ex) {
 			logger.error("The result of " + operation + " cannot be stored, so its duplicates have no result. "
-					+ "Make the result type serializable", ex);
-			return new Written(null, null);
+					+ "Make the result type serializable"
+					+ ((this.transformer != null) ? ", or correct the StoredOutcomeTransformer" : ""), ex);
+			return new Written(withoutContent(result), null);
 		}
 	}
 
@@ -144,7 +214,8 @@ final class StoredResults {
 	 * @throws IdempotencyResultTooLargeException if the result is too large
 	 */
 	<T> byte @Nullable [] writeOrFail(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
-		byte[] bytes = codec.write(result);
+		byte[] outcome = codec.write(result);
+		byte[] bytes = (outcome != null) ? toStored(operation, result, outcome) : null;
 		if (bytes != null && bytes.length > this.maximumSize.toBytes()) {
 			throw new IdempotencyResultTooLargeException("The result of " + operation + " has " + bytes.length
 					+ " bytes, more than 'idempotency.result.maximum-size' (" + this.maximumSize.toBytes()
@@ -156,23 +227,50 @@ final class StoredResults {
 		return bytes;
 	}
 
-	// The bytes are stored in any case: the effect
-	// counts, and a corrected type can read them.
+	private byte @Nullable [] toStored(IdempotentOperation operation, @Nullable Object result, byte[] outcome) {
+		if (this.transformer == null) {
+			return outcome;
+		}
+		byte[] stored;
+		try {
+			// The transformer may change its argument.
+			stored = this.transformer.toStored(operation.key(), outcome.clone());
+		}
+		catch (RuntimeException | LinkageError | StackOverflowError ex) {
+			throw new IllegalStateException("The StoredOutcomeTransformer cannot transform the outcome of " + operation
+					+ ". Correct the transformer", ex);
+		}
+		if (stored == null) {
+			return withoutContent(result);
+		}
+		return Arrays.equals(stored, outcome) ? outcome : OutcomeMark.TRANSFORMED.on(stored);
+	}
+
+	// A refused operation must not look like a processed one.
+	private static byte @Nullable [] withoutContent(@Nullable Object result) {
+		return (result instanceof Refusal) ? Refusal.withoutContent() : null;
+	}
+
+	// The bytes are stored in any case: the effect counts, and a corrected type or
+	// transformer can read them.
 	private <T> void checkReadable(IdempotentOperation operation, T result, byte[] bytes, ResultCodec<T> codec) {
 		ReadCheck check = find(operation.name(), result.getClass());
 		if (check == null || !check.isDue()) {
 			return;
 		}
 		try {
-			codec.read(bytes);
+			codec.read(fromStored(operation.key(), operation, bytes));
 		}
 		catch (RuntimeException | LinkageError | StackOverflowError ex) {
 			if (check.isFirstFailure()) {
+				boolean restored = !(ex instanceof StoredResultUnreadableException);
 				StoredResultUnreadableException unreadable = new StoredResultUnreadableException("The result of "
 						+ operation
 						+ " can be stored but not read back, so duplicates of this and of similar operations are "
-						+ "rejected and passed to the recoverer instead of suppressed. Correct the result type or the "
-						+ "types that it contains, here in " + result.getClass().getName(), ex);
+						+ "rejected and passed to the recoverer instead of suppressed. "
+						+ (restored ? "Correct the result type or the types that it contains, here in "
+								+ result.getClass().getName() : "Correct the StoredOutcomeTransformer"),
+						(restored || ex.getCause() == null) ? ex : ex.getCause());
 				logger.error(unreadable.getMessage(), unreadable.getCause());
 			}
 		}

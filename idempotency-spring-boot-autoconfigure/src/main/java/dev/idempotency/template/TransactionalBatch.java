@@ -403,7 +403,7 @@ final class TransactionalBatch<T> {
 		if (failed.isEmpty()) {
 			return;
 		}
-		Failure failure = Failure.of(error);
+		Failure failure = this.run.failure(error);
 		List<ClaimRequest> claims = failed.stream().map(this::request).toList();
 		List<Settlement> noted = this.calls.settle(StoreCall.FAIL, this.run.subject(failed),
 				() -> this.store.noteFailures(claims, failure));

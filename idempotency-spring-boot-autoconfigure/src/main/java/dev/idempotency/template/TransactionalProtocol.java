@@ -106,7 +106,7 @@ final class TransactionalProtocol implements AutoCloseable {
 				this.cache.add(operation, completed.result());
 			}
 		}
-		return StoredResults.replay(operation, claim, codec);
+		return this.results.replay(operation, claim, codec);
 	}
 
 	private @Nullable Claim insert(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction) {
@@ -200,7 +200,7 @@ final class TransactionalProtocol implements AutoCloseable {
 	}
 
 	private void noteFailure(IdempotentOperation operation, ClaimRequest request, Throwable error, boolean inDoubt) {
-		Failure failure = Failure.of(error);
+		Failure failure = this.results.failure(error);
 		try {
 			Settlement noted = this.calls.settle(StoreCall.FAIL, operation,
 					() -> this.store.noteFailure(request, failure));
@@ -222,7 +222,7 @@ final class TransactionalProtocol implements AutoCloseable {
 		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
 			return;
 		}
-		Failure failure = Failure.of(error);
+		Failure failure = this.results.failure(error);
 		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
 
 			@Override

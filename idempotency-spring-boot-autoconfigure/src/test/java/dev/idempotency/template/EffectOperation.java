@@ -53,7 +53,7 @@ final class EffectOperation {
 		this.jdbc = new JdbcTemplate(database.pool());
 		this.template = new IdempotencyTemplate(database.store(),
 				new Settings(null, manager, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE,
-						List.of(this.listener), List.of(), maximumResultSize));
+						List.of(this.listener), List.of(), maximumResultSize, null));
 	}
 
 	static TestDatabase createDatabase() {

@@ -71,7 +71,8 @@ class ResultSizeTests {
 	private IdempotencyTemplate template(IdempotencyStore store) {
 		return new IdempotencyTemplate(store,
 				new Settings(null, new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED,
-						CompletionCache.NONE, List.of(this.listener), List.of(), DataSize.ofBytes(LARGE.length() - 1)));
+						CompletionCache.NONE, List.of(this.listener), List.of(), DataSize.ofBytes(LARGE.length() - 1),
+						null));
 	}
 
 	private String execute(IdempotencyTemplate template, IdempotentOperation operation, String result) {

@@ -65,7 +65,7 @@ class ThreadShortageTests {
 
 	private Settlements settlements(int failures) {
 		return new Settlements(this.store, this.calls, new LocalCompletions(CompletionCache.NONE), this.leases,
-				this.listener, new FailingThreads(failures));
+				new StoredResults(DataSize.ofKilobytes(1), null), this.listener, new FailingThreads(failures));
 	}
 
 	private OwnedClaim keep(ClaimRequest request) {
@@ -132,7 +132,7 @@ class ThreadShortageTests {
 	void asyncResultIsRecordedOnTheThreadOfTheHandlerWhenNoThreadCanBeStarted() {
 		ThreadFactory threads = new FailingThreads(1);
 		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements,
-				new StoredResults(DataSize.ofKilobytes(1)), threads, new FailingThreads(1))) {
+				new StoredResults(DataSize.ofKilobytes(1), null), threads, new FailingThreads(1))) {
 			CompletableFuture<String> handler = new CompletableFuture<>();
 			CompletableFuture<IdempotentResult<String>> answer = settle(asynchronous, this.first, handler);
 			handler.complete("paid");

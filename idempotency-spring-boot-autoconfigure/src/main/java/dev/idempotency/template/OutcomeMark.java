@@ -1,0 +1,65 @@
+package dev.idempotency.template;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+
+/**
+ * The first bytes of a stored outcome that is not simply a result. A result that begins
+ * with a mark by chance is stored behind another mark.
+ */
+enum OutcomeMark {
+
+	/**
+	 * A refusal.
+	 */
+	REFUSED('R'),
+
+	/**
+	 * A result that begins with a mark.
+	 */
+	RESULT('V'),
+
+	/**
+	 * An outcome that a {@link StoredOutcomeTransformer} has changed.
+	 */
+	TRANSFORMED('T');
+
+	/**
+	 * The number of bytes that a mark takes.
+	 */
+	static final int LENGTH = 7;
+
+	private static final byte[] COMMON = { 0, 'i', 'd', 'e', 'm', 0 };
+
+	private final byte kind;
+
+	OutcomeMark(char kind) {
+		this.kind = (byte) kind;
+	}
+
+	/**
+	 * Whether bytes could be taken for a marked outcome.
+	 * @param bytes the bytes of a result
+	 * @return whether they begin like a mark
+	 */
+	static boolean isAmbiguous(byte[] bytes) {
+		return bytes.length >= COMMON.length && Arrays.equals(bytes, 0, COMMON.length, COMMON, 0, COMMON.length);
+	}
+
+	boolean isOn(byte[] stored) {
+		return isAmbiguous(stored) && stored.length > COMMON.length && stored[COMMON.length] == this.kind;
+	}
+
+	ByteBuffer begin(int length) {
+		return ByteBuffer.allocate(LENGTH + length).put(COMMON).put(this.kind);
+	}
+
+	byte[] on(byte[] content) {
+		return begin(content.length).put(content).array();
+	}
+
+	byte[] remove(byte[] stored) {
+		return Arrays.copyOfRange(stored, LENGTH, stored.length);
+	}
+
+}
