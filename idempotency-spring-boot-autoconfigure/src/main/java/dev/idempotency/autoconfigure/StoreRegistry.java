@@ -168,8 +168,8 @@ final class StoreRegistry {
 		}
 		catch (NoUniqueBeanDefinitionException ex) {
 			throw new IdempotencyConfigurationException(
-					"The application declares several StoredOutcomeTransformer beans: " + ex.getBeanNamesFound() + ".",
-					"Declare one that applies to all stores, or annotate one with @Primary.");
+					"There are several StoredOutcomeTransformer beans: " + ex.getBeanNamesFound() + ".",
+					"Keep one of them, which applies to all stores, or mark one as @Primary.");
 		}
 	}
 

@@ -96,7 +96,9 @@ public final class IdempotencyAdmin {
 	 * {@link StoredOutcomeTransformer} and cannot be restored
 	 */
 	public Optional<StoredOutcome> outcome(IdempotencyKey key) {
-		return records().flatMap((records) -> records.result(key)).map((stored) -> this.results.outcome(key, stored));
+		return records().flatMap((records) -> records.result(key))
+			.map((stored) -> this.results.fromStored(key, stored))
+			.map((outcome) -> new StoredOutcome(Refusal.reason(outcome), Refusal.content(outcome)));
 	}
 
 	/**

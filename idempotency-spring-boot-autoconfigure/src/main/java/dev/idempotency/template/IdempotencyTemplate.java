@@ -91,7 +91,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.results = new StoredResults(settings.maximumResultSize(), settings.transformer());
 		StoreCalls calls = new StoreCalls(this.name, this.listener, settings.circuit(), settings.failOpen());
 		this.leases = new Leases(store, calls, Threads.named("leases"));
-		this.settlements = new Settlements(store, calls, this.cache, this.leases, this.results, this.listener,
+		this.settlements = new Settlements(store, calls, this.cache, this.leases, this.results::failure, this.listener,
 				Threads.named("pending"));
 		this.asynchronous = new AsyncSettlements(this.settlements, this.results, Threads.named("settlements"),
 				Threads.named("answers"));

@@ -15,6 +15,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -27,6 +28,7 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
@@ -72,7 +74,7 @@ final class Settlements implements AutoCloseable {
 
 	private final Leases leases;
 
-	private final StoredResults results;
+	private final Function<Throwable, Failure> failures;
 
 	private final IdempotencyListener listener;
 
@@ -88,13 +90,13 @@ final class Settlements implements AutoCloseable {
 
 	private final PeriodicTask retry;
 
-	Settlements(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, Leases leases, StoredResults results,
-			IdempotencyListener listener, ThreadFactory threads) {
+	Settlements(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, Leases leases,
+			Function<Throwable, Failure> failures, IdempotencyListener listener, ThreadFactory threads) {
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
 		this.leases = leases;
-		this.results = results;
+		this.failures = failures;
 		this.listener = listener;
 		this.retry = new PeriodicTask(this::retryDue, threads);
 		calls.onSuccess(this::callSucceeded);
@@ -205,7 +207,7 @@ final class Settlements implements AutoCloseable {
 	 * another owner has the key
 	 */
 	List<Settlement> fail(Object subject, List<OwnedClaim> claims, Throwable error) {
-		Ending failed = Ending.failed(this.results.failure(error));
+		Ending failed = Ending.failed(this.failures.apply(error));
 		claims.forEach((claim) -> claim.beginSettling(failed));
 		return settleOrRetry(StoreCall.FAIL, subject, claims);
 	}

@@ -22,7 +22,6 @@ import dev.idempotency.StaleVersionException;
 import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.Failure;
-import dev.idempotency.template.IdempotencyAdmin.StoredOutcome;
 
 /**
  * Writes results for the store and replays them for duplicates. The first results of each
@@ -145,15 +144,14 @@ final class StoredResults {
 	}
 
 	/**
-	 * Read a stored outcome for an operator.
+	 * Restore a stored outcome for an operator.
 	 * @param key the key of the operation
 	 * @param stored the stored bytes
-	 * @return the outcome
+	 * @return the bytes of the result or of the refusal
 	 * @throws StoredResultUnreadableException if the transformer cannot restore it
 	 */
-	StoredOutcome outcome(IdempotencyKey key, byte[] stored) {
-		byte[] outcome = fromStored(key, key, stored);
-		return new StoredOutcome(Refusal.reason(outcome), Refusal.content(outcome));
+	byte[] fromStored(IdempotencyKey key, byte[] stored) {
+		return fromStored(key, key, stored);
 	}
 
 	/**

@@ -124,6 +124,18 @@ class IdempotencyEndpointTests {
 		assertThat(record.at("/error/type").asString()).isEqualTo("com.example.CardRefused");
 	}
 
+	@ParameterizedTest(autoCloseArguments = false)
+	@MethodSource("apps")
+	void outcomeThatCannotBeRestoredIsMarked(EndpointApp app) {
+		ClaimRequest request = TestDatabase.request(this.key);
+		database.store().claim(request);
+		database.store().complete(request, new byte[] { 0, 'i', 'd', 'e', 'm', 0, 'T', 1 });
+		JsonNode record = EndpointApp.json(app.get("/record" + EndpointApp.query(this.key)));
+		assertThat(record.path("state").asString()).isEqualTo("COMPLETED");
+		assertThat(record.path("outcomeUnreadable").booleanValue()).isTrue();
+		assertThat(record.has("result")).isFalse();
+	}
+
 	@Test
 	void valuesAreHiddenByDefault() {
 		reader.failed(this.key);

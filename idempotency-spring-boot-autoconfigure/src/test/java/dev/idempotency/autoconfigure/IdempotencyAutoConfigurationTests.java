@@ -19,9 +19,11 @@ import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.StoredOutcomeTransformer;
 import dev.idempotency.testsupport.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link IdempotencyAutoConfiguration}.
@@ -60,6 +62,17 @@ class IdempotencyAutoConfigurationTests {
 		assertThat(analysis.getDescription())
 			.isEqualTo("There are several IdempotencyStore beans: [usersStore, secondStore].");
 		assertThat(analysis.getAction()).startsWith("Keep one of them, mark one as @Primary");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void severalTransformersAreRefused() {
+		FailureAnalysis analysis = failure(this.runner
+			.withBean("first", StoredOutcomeTransformer.class, () -> mock(StoredOutcomeTransformer.class))
+			.withBean("second", StoredOutcomeTransformer.class, () -> mock(StoredOutcomeTransformer.class)));
+		assertThat(analysis.getDescription())
+			.isEqualTo("There are several StoredOutcomeTransformer beans: [first, second].");
+		assertThat(analysis.getAction()).startsWith("Keep one of them");
 	}
 
 	@Test

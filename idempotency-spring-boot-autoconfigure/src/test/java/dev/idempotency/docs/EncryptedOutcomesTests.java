@@ -59,7 +59,8 @@ class EncryptedOutcomesTests {
 			await().untilAsserted(() -> assertThat(Kafka.read("decisions")).extracting(ConsumerRecord::value)
 				.containsExactly("credit for Ada", "none for Bob", "credit for Ada", "none for Bob"));
 		}
-		List<byte[]> stored = Servers.jdbc(database).queryForList("SELECT result FROM idempotency_record", byte[].class);
+		List<byte[]> stored = Servers.jdbc(database)
+			.queryForList("SELECT result FROM idempotency_record", byte[].class);
 		assertThat(stored).hasSize(2).allSatisfy((bytes) -> assertThat(text(bytes)).isNotEmpty());
 		assertThat(stored).extracting(EncryptedOutcomesTests::text)
 			.noneMatch((text) -> text.contains("Ada") || text.contains("Bob"));

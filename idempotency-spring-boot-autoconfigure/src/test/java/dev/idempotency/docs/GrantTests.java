@@ -65,7 +65,10 @@ class GrantTests {
 		// The default since PostgreSQL 15.
 		admin.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC");
 		UnaryOperator<String> renamed = (sql) -> sql.replace("payments", user);
-		this.page.statementsAfter("PostgreSQL, the user of the migrations").stream().map(renamed).forEach(admin::execute);
+		this.page.statementsAfter("PostgreSQL, the user of the migrations")
+			.stream()
+			.map(renamed)
+			.forEach(admin::execute);
 		DriverManagerDataSource migration = new DriverManagerDataSource(database, owner, "secret");
 		JdbcSchemaMigration.migrate(migration, TABLE);
 		JdbcSchemaMigration.migrateOutbox(migration, OUTBOX);

@@ -68,7 +68,8 @@ class MigrationTests {
 			awaitBalance(jdbc, 2);
 			awaitRecords(jdbc, 2);
 			old.consume("2");
-			// The old consumer has not committed yet when the new one receives the record.
+			// The old consumer has not committed yet when the new one receives the
+			// record.
 			CompletableFuture<Void> committed = old.consumeSlowly("3", () -> {
 				send("3");
 				await().until(() -> isWaiting(jdbc));
@@ -110,7 +111,8 @@ class MigrationTests {
 	}
 
 	private static List<String> rows(JdbcTemplate jdbc) {
-		return jdbc.queryForList("SELECT r::text FROM idempotency_record r WHERE state = 'C' ORDER BY key", String.class);
+		return jdbc.queryForList("SELECT r::text FROM idempotency_record r WHERE state = 'C' ORDER BY key",
+				String.class);
 	}
 
 	private static boolean isWaiting(JdbcTemplate jdbc) {
@@ -134,7 +136,8 @@ class MigrationTests {
 	@Test
 	void importedKeyOfMariaDbIsADuplicate() {
 		try (TestDatabase database = TestDatabase.mariaDb()) {
-			database.jdbc().execute("CREATE TABLE processed_message (id varchar(100) PRIMARY KEY, created_at timestamp)");
+			database.jdbc()
+				.execute("CREATE TABLE processed_message (id varchar(100) PRIMARY KEY, created_at timestamp)");
 			database.jdbc()
 				.execute("INSERT INTO processed_message VALUES ('Zahlung-ü', now()), ('old', now() - INTERVAL 8 DAY)");
 			SingleConnectionDataSource session = new SingleConnectionDataSource(database.url(), true);

@@ -1,9 +1,12 @@
 package dev.idempotency.template;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -14,16 +17,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.util.unit.DataSize;
 
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationRefusedException;
 import dev.idempotency.StoredResultUnreadableException;
-import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.Claim;
+import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyAdmin.StoredOutcome;
@@ -185,7 +185,7 @@ class StoredOutcomeTransformerTests {
 
 			@Override
 			public void add(IdempotencyKey key, byte @Nullable [] fingerprint, byte @Nullable [] bytes,
-					java.time.Duration retention) {
+					Duration retention) {
 				this.result = bytes;
 				cached.add(new String(bytes, StandardCharsets.UTF_8));
 			}

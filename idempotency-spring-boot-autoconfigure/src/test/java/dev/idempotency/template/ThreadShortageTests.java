@@ -16,6 +16,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.testsupport.FailingThreads;
@@ -65,7 +66,7 @@ class ThreadShortageTests {
 
 	private Settlements settlements(int failures) {
 		return new Settlements(this.store, this.calls, new LocalCompletions(CompletionCache.NONE), this.leases,
-				new StoredResults(DataSize.ofKilobytes(1), null), this.listener, new FailingThreads(failures));
+				Failure::of, this.listener, new FailingThreads(failures));
 	}
 
 	private OwnedClaim keep(ClaimRequest request) {
