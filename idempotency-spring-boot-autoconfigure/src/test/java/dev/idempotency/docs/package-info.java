@@ -1,0 +1,4 @@
+/**
+ * The examples of the guide pages, as tests.
+ */
+package dev.idempotency.docs;
