@@ -14,7 +14,6 @@ import org.springframework.context.annotation.Configuration;
 import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
 
 import dev.idempotency.dynamodb.DynamoDbIdempotencyStore;
-import dev.idempotency.template.StoreMigration;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for DynamoDB stores and for the checks of
@@ -59,7 +58,7 @@ public final class IdempotencyDynamoDbAutoConfiguration {
 		LifecycleGroup dynamoDbIdempotencyTableCheck(StoreRegistry stores) {
 			List<Lifecycle> checks = new ArrayList<>();
 			stores.templates().forEach((name, template) -> {
-				if (StoreMigration.target(template.store()) instanceof DynamoDbIdempotencyStore store) {
+				if (StoreTarget.of(template.store()) instanceof DynamoDbIdempotencyStore store) {
 					checks.add(store.tableCheck(stores.isTableCreated(name)));
 				}
 			});

@@ -25,7 +25,6 @@ import org.springframework.data.redis.connection.RedisConnectionFactory;
 import dev.idempotency.autoconfigure.IdempotencyProperties.OnEvictionPolicy;
 import dev.idempotency.redis.RedisIdempotencyStore;
 import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.template.StoreMigration;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for Redis stores and for the checks of
@@ -72,7 +71,7 @@ public final class IdempotencyRedisAutoConfiguration {
 			IdempotencyListener listener = IdempotencyListener.all(listeners.orderedStream().toList());
 			List<Lifecycle> checks = new ArrayList<>();
 			stores.templates().forEach((name, template) -> {
-				if (StoreMigration.target(template.store()) instanceof RedisIdempotencyStore store) {
+				if (StoreTarget.of(template.store()) instanceof RedisIdempotencyStore store) {
 					checks.add(store.serverCheck(stores.onEvictionPolicy(name) == OnEvictionPolicy.REFUSE,
 							(evictable) -> listener.evictionChecked(template.name(), evictable)));
 				}

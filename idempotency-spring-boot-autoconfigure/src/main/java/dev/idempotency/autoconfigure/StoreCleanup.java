@@ -11,7 +11,6 @@ import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.store.ExpiredRecords;
 import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.template.StoreMigration;
 
 /**
  * Deletes the expired records of all stores that do not delete them themselves.
@@ -23,7 +22,7 @@ final class StoreCleanup implements SmartLifecycle {
 	StoreCleanup(Map<String, IdempotencyTemplate> templates, CleanupJob.Settings settings,
 			IdempotencyListener listener) {
 		templates.forEach((name, template) -> {
-			if (StoreMigration.target(template.store()) instanceof ExpiredRecords records) {
+			if (StoreTarget.of(template.store()) instanceof ExpiredRecords records) {
 				this.jobs
 					.add(new CleanupJob(name.equals(StoreNames.DEFAULT) ? records : new NamedRecords(name, records),
 							settings, listener));

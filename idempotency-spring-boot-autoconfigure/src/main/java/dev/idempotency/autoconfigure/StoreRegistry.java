@@ -121,7 +121,8 @@ final class StoreRegistry {
 	// The keys of the other store would be unknown without a word.
 	private void checkMigrated(IdempotencyStore defaultStore) {
 		Store store = this.properties.store();
-		if ((store.migrateFrom() != null || store.dualWrite()) && !(defaultStore instanceof StoreMigration)) {
+		if ((store.migrateFrom() != null || store.dualWrite())
+				&& !(StoreTarget.withoutProxies(defaultStore) instanceof StoreMigration)) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.store.migrate-from' or 'idempotency.store.dual-write' is set, but the application "
 							+ "declares its own IdempotencyStore or IdempotencyTemplate bean, to which it does not apply.",
@@ -175,7 +176,7 @@ final class StoreRegistry {
 
 	private @Nullable PlatformTransactionManager transactionManager(String name, IdempotencyStore store) {
 		StoreTransactions transactions = this.beanFactory.getBeanProvider(StoreTransactions.class).getIfAvailable();
-		return (transactions != null) ? transactions.find(StoreMigration.target(store), definition(name)) : null;
+		return (transactions != null) ? transactions.find(StoreTarget.of(store), definition(name)) : null;
 	}
 
 	private StoreCircuits circuits() {

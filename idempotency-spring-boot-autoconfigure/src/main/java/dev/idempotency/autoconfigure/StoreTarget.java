@@ -1,0 +1,40 @@
+package dev.idempotency.autoconfigure;
+
+import org.springframework.aop.framework.AopProxyUtils;
+
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.StoreMigration;
+
+/**
+ * Finds the store behind proxies and migrations, whose class says what it needs: a
+ * transaction manager for its database, or checks of its servers. A store may have a
+ * proxy because of an aspect of the application, or because a test injects faults.
+ */
+final class StoreTarget {
+
+	private StoreTarget() {
+	}
+
+	/**
+	 * Return the store that is written.
+	 * @param store a store, a proxy of a store, or a migration
+	 * @return the store itself; the target of a migration
+	 */
+	static IdempotencyStore of(IdempotencyStore store) {
+		return withoutProxies(StoreMigration.target(withoutProxies(store)));
+	}
+
+	/**
+	 * Return the object behind the proxies of a store.
+	 * @param store a store or a proxy of a store
+	 * @return the store
+	 */
+	static IdempotencyStore withoutProxies(IdempotencyStore store) {
+		IdempotencyStore current = store;
+		while (AopProxyUtils.getSingletonTarget(current) instanceof IdempotencyStore target) {
+			current = target;
+		}
+		return current;
+	}
+
+}

@@ -1,0 +1,103 @@
+package dev.idempotency.test;
+
+import java.util.List;
+import java.util.Map;
+
+import org.apache.kafka.common.utils.Exit;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionMessage;
+import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
+import org.springframework.boot.kafka.autoconfigure.KafkaConnectionDetails;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.ConditionContext;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.core.type.AnnotatedTypeMetadata;
+import org.springframework.kafka.test.EmbeddedKafkaBroker;
+import org.springframework.kafka.test.EmbeddedKafkaKraftBroker;
+
+/**
+ * {@link AutoConfiguration Auto-configuration} for a broker in this JVM, which lives as
+ * long as the context. Topics are created when they are first used, with three
+ * partitions. A broker that the test or the application names takes its place: the
+ * property {@code spring.kafka.bootstrap-servers}, which {@code @EmbeddedKafka} sets too,
+ * or a {@link KafkaConnectionDetails} bean, for example of a container with
+ * {@code @ServiceConnection}.
+ *
+ * @since 0.1.0
+ */
+@AutoConfiguration(before = KafkaAutoConfiguration.class,
+		afterName = "org.springframework.boot.testcontainers.service.connection.ServiceConnectionAutoConfiguration")
+@ConditionalOnClass({ EmbeddedKafkaKraftBroker.class, KafkaAutoConfiguration.class })
+@ConditionalOnMissingBean({ KafkaConnectionDetails.class, EmbeddedKafkaBroker.class })
+@Conditional(EmbeddedKafkaAutoConfiguration.OnMissingServers.class)
+public final class EmbeddedKafkaAutoConfiguration {
+
+	private static final int PARTITIONS = 3;
+
+	private static final Map<String, String> PROPERTIES = Map.of("auto.create.topics.enable", "true", "num.partitions",
+			String.valueOf(PARTITIONS), "group.initial.rebalance.delay.ms", "0", "offsets.topic.num.partitions", "4",
+			"transaction.state.log.num.partitions", "4", "transaction.state.log.replication.factor", "1",
+			"transaction.state.log.min.isr", "1");
+
+	@Bean
+	EmbeddedKafkaBroker idempotencyTestEmbeddedKafka() {
+		// The broker would otherwise set the property of Spring Boot for the whole JVM,
+		// and later tests would use a broker that has stopped.
+		return new Broker().brokerProperties(PROPERTIES).brokerListProperty("idempotency.test.embedded-kafka");
+	}
+
+	@Bean
+	KafkaConnectionDetails idempotencyTestKafkaConnectionDetails(EmbeddedKafkaBroker broker) {
+		return () -> List.of(broker.getBrokersAsString().split(","));
+	}
+
+	/**
+	 * A broker whose files are deleted when it is destroyed, after the listeners have
+	 * stopped. The shutdown hook of its test kit would delete them while listeners run.
+	 */
+	private static final class Broker extends EmbeddedKafkaKraftBroker {
+
+		private Broker() {
+			super(1, PARTITIONS);
+		}
+
+		@Override
+		public void afterPropertiesSet() {
+			Exit.setShutdownHookAdder((name, hook) -> {
+			});
+			try {
+				super.afterPropertiesSet();
+			}
+			finally {
+				Exit.resetShutdownHookAdder();
+			}
+		}
+
+	}
+
+	/**
+	 * Matches if no broker is configured.
+	 */
+	static final class OnMissingServers extends SpringBootCondition {
+
+		private static final String PROPERTY = "spring.kafka.bootstrap-servers";
+
+		@Override
+		public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
+			boolean configured = Binder.get(context.getEnvironment())
+				.bind(PROPERTY, Bindable.listOf(String.class))
+				.isBound();
+			ConditionMessage.Builder message = ConditionMessage.forCondition("Embedded broker");
+			return configured ? ConditionOutcome.noMatch(message.because("'" + PROPERTY + "' names a broker"))
+					: ConditionOutcome.match(message.because("'" + PROPERTY + "' is not set"));
+		}
+
+	}
+
+}

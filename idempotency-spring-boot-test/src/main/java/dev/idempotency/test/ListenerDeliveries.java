@@ -1,0 +1,86 @@
+package dev.idempotency.test;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+import org.assertj.core.api.AssertProvider;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.template.IdempotencyListener.Execution;
+
+/**
+ * The deliveries to an idempotent listener, for the {@code assertThat} of AssertJ.
+ *
+ * @since 0.1.0
+ * @see RecordedDeliveries
+ */
+public final class ListenerDeliveries implements AssertProvider<ListenerDeliveriesAssert> {
+
+	private final String listener;
+
+	private final Predicate<String> names;
+
+	private final Collection<Execution> executions;
+
+	private final KnownKeys keys;
+
+	ListenerDeliveries(String listener, Predicate<String> names, Collection<Execution> executions, KnownKeys keys) {
+		this.listener = listener;
+		this.names = names;
+		this.executions = executions;
+		this.keys = keys;
+	}
+
+	/**
+	 * Return the deliveries of a key so far.
+	 * @param key the key without its scope
+	 * @return the outcomes, in their order
+	 */
+	public List<Execution> of(String key) {
+		return this.executions.stream()
+			.filter((execution) -> this.names.test(execution.listener()))
+			.filter((execution) -> execution.key() != null && execution.key().value().equals(key))
+			.toList();
+	}
+
+	/**
+	 * Return the records of a key in the store. A listener that has finished no delivery
+	 * has no known scope yet; then those of all scopes are returned.
+	 * @param key the key without its scope
+	 * @return the records, one for each scope; none for a scope whose store has forgotten
+	 * the key
+	 */
+	public List<IdempotencyRecord> records(String key) {
+		Set<String> scopes = this.executions.stream()
+			.filter((execution) -> this.names.test(execution.listener()))
+			.flatMap((execution) -> Stream.ofNullable(execution.key()))
+			.map(IdempotencyKey::scope)
+			.collect(Collectors.toSet());
+		return this.keys.find(key)
+			.stream()
+			.filter((known) -> scopes.isEmpty() || scopes.contains(known.scope()))
+			.flatMap((known) -> this.keys.record(known).stream())
+			.toList();
+	}
+
+	Set<String> listeners() {
+		return this.executions.stream().map(Execution::listener).collect(Collectors.toCollection(TreeSet::new));
+	}
+
+	@Override
+	public ListenerDeliveriesAssert assertThat() {
+		return new ListenerDeliveriesAssert(this);
+	}
+
+	@Override
+	public String toString() {
+		return this.listener;
+	}
+
+}

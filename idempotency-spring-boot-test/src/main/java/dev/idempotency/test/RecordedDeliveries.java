@@ -1,0 +1,88 @@
+package dev.idempotency.test;
+
+import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+import org.springframework.util.ClassUtils;
+
+import dev.idempotency.template.IdempotencyListener;
+
+/**
+ * Records what has become of each delivery to the idempotent listeners of a context, from
+ * its start on. Choose a listener and assert about its keys with AssertJ:
+ *
+ * <pre class="code">
+ * assertThat(deliveries.of(LedgerListener.class)).processedOnce("p-1").duplicates("p-1", 1);
+ * </pre>
+ *
+ * A test that assumes nothing about earlier tests uses keys of its own.
+ *
+ * @since 0.1.0
+ */
+public final class RecordedDeliveries implements IdempotencyListener {
+
+	private final Queue<Execution> executions = new ConcurrentLinkedQueue<>();
+
+	private final Set<Parked> parked = ConcurrentHashMap.newKeySet();
+
+	private final KnownKeys keys;
+
+	RecordedDeliveries(KnownKeys keys) {
+		this.keys = keys;
+	}
+
+	/**
+	 * Return the deliveries to the listener methods of a class.
+	 * @param listener the class, or the class of a proxy of it
+	 * @return the deliveries, also those that are still to come
+	 */
+	public ListenerDeliveries of(Class<?> listener) {
+		String prefix = ClassUtils.getShortName(ClassUtils.getUserClass(listener)) + '.';
+		return new ListenerDeliveries(prefix + '*', (name) -> name.startsWith(prefix), this.executions, this.keys);
+	}
+
+	/**
+	 * Return the deliveries to a listener method.
+	 * @param listener the name of the listener as in log lines and meters, such as
+	 * {@code LedgerListener.charge}
+	 * @return the deliveries, also those that are still to come
+	 */
+	public ListenerDeliveries of(String listener) {
+		return new ListenerDeliveries(listener, listener::equals, this.executions, this.keys);
+	}
+
+	/**
+	 * Return all deliveries.
+	 * @return the outcomes of the deliveries, in their order
+	 */
+	public List<Execution> all() {
+		return List.copyOf(this.executions);
+	}
+
+	boolean isParked(String topic, int partition, long offset) {
+		return this.parked.stream()
+			.anyMatch((record) -> record.topic().equals(topic) && record.partition() == partition
+					&& record.offset() == offset);
+	}
+
+	@Override
+	public void executed(Execution execution) {
+		this.executions.add(execution);
+	}
+
+	@Override
+	public void parked(Parked record) {
+		this.parked.add(record);
+	}
+
+	@Override
+	public void unparked(Parked record, ParkedOutcome outcome) {
+		this.parked
+			.removeIf((other) -> other.listener().equals(record.listener()) && other.topic().equals(record.topic())
+					&& other.partition() == record.partition() && other.offset() == record.offset());
+	}
+
+}

@@ -1,0 +1,58 @@
+package dev.idempotency.test.ledger;
+
+import java.math.BigDecimal;
+import java.util.UUID;
+
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.testcontainers.service.connection.ServiceConnection;
+import org.springframework.context.annotation.Import;
+import org.springframework.test.context.bean.override.mockito.MockitoBean;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.junit.jupiter.Container;
+import org.testcontainers.junit.jupiter.Testcontainers;
+import org.testcontainers.kafka.KafkaContainer;
+import org.testcontainers.postgresql.PostgreSQLContainer;
+
+import dev.idempotency.test.DuplicateDeliveries;
+import dev.idempotency.test.IdempotencyTest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * A test with servers in containers. The page {@code docs/testing.md} shows it.
+ */
+@IdempotencyTest
+@Import(Ledger.class)
+@Testcontainers(disabledWithoutDocker = true)
+class ContainerTests {
+
+	@Container
+	@ServiceConnection
+	static KafkaContainer kafka = new KafkaContainer("apache/kafka-native:4.1.0");
+
+	@Container
+	@ServiceConnection
+	static PostgreSQLContainer postgres = new PostgreSQLContainer("postgres:17-alpine");
+
+	@Container
+	@ServiceConnection(name = "redis")
+	static GenericContainer<?> redis = new GenericContainer<>("redis:8-alpine").withExposedPorts(6379);
+
+	@Autowired
+	DuplicateDeliveries duplicates;
+
+	@Autowired
+	Ledger ledger;
+
+	@MockitoBean
+	CardGateway gateway;
+
+	@Test
+	void paymentIsChargedOnceWhenItIsSentAgain() {
+		Payment payment = new Payment(UUID.randomUUID().toString(), "ACC-01", BigDecimal.TEN);
+		this.duplicates.of("payments", payment.id(), payment).sendTwice();
+		assertThat(this.ledger.charges(payment)).isOne();
+	}
+
+}

@@ -1,0 +1,172 @@
+package dev.idempotency.test.ledger;
+
+import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.UUID;
+import java.util.function.Consumer;
+
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.awaitility.core.ConditionTimeoutException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.FieldSource;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.context.annotation.Import;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.support.KafkaHeaders;
+import org.springframework.messaging.support.MessageBuilder;
+import org.springframework.test.context.bean.override.mockito.MockitoBean;
+
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.test.DuplicateDeliveries;
+import dev.idempotency.test.DuplicateDeliveries.Records;
+import dev.idempotency.test.IdempotencyTest;
+import dev.idempotency.test.RecordedDeliveries;
+import dev.idempotency.test.StoreFaults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+/**
+ * Tests for {@link DuplicateDeliveries}. A listener without protection counts what was
+ * delivered.
+ */
+@IdempotencyTest
+@Import({ Ledger.class, EmbeddedDatabase.class })
+class DuplicateDeliveriesTests {
+
+	static final Arguments[] WAYS = { Arguments.of("sendTwice", (Consumer<Records>) Records::sendTwice, 2),
+			Arguments.of("atOnce", (Consumer<Records>) (records) -> records.atOnce(6), 6),
+			Arguments.of("outOfOrder", (Consumer<Records>) Records::outOfOrder, 2),
+			Arguments.of("afterRestart", (Consumer<Records>) Records::afterRestart, 2),
+			Arguments.of("redelivered", (Consumer<Records>) Records::redelivered, 2) };
+
+	@Autowired
+	DuplicateDeliveries duplicates;
+
+	@Autowired
+	RecordedDeliveries deliveries;
+
+	@Autowired
+	StoreFaults faults;
+
+	@Autowired
+	NaiveListener naive;
+
+	@Autowired
+	Ledger ledger;
+
+	@Autowired
+	KafkaListenerEndpointRegistry registry;
+
+	@MockitoBean
+	CardGateway gateway;
+
+	private final Payment payment = payment();
+
+	private static Payment payment() {
+		return new Payment(UUID.randomUUID().toString(), "ACC-01", BigDecimal.TEN);
+	}
+
+	@ParameterizedTest(name = "{0}")
+	@FieldSource("WAYS")
+	void duplicatesHaveEndedInAllListenersWhenTheMethodReturns(String name, Consumer<Records> way, int delivered) {
+		way.accept(this.duplicates.of("payments", this.payment.id(), this.payment));
+		assertThat(this.naive.deliveries(this.payment)).isEqualTo(delivered);
+		assertThat(this.ledger.charges(this.payment)).isOne();
+		assertThat(this.deliveries.of("LedgerListener.charge")).processedOnce(this.payment.id())
+			.duplicates(this.payment.id(), delivered - 1)
+			.isCompleted(this.payment.id());
+	}
+
+	@Test
+	void recordsAreDeliveredInReverseOrderFirst() {
+		Payment second = payment();
+		this.duplicates.of(record(this.payment), record(second)).outOfOrder();
+		assertThat(this.deliveries.all()
+			.stream()
+			.filter((execution) -> execution.listener().startsWith("LedgerListener"))
+			.map((execution) -> execution.key().value() + " " + execution.outcome())
+			.filter((text) -> text.startsWith(this.payment.id()) || text.startsWith(second.id())))
+			.containsExactly(second.id() + " PROCESSED", this.payment.id() + " PROCESSED",
+					this.payment.id() + " DUPLICATE", second.id() + " DUPLICATE");
+	}
+
+	private static ProducerRecord<String, Payment> record(Payment payment) {
+		ProducerRecord<String, Payment> record = new ProducerRecord<>("payments", payment.account(), payment);
+		record.headers().add("Idempotency-Key", payment.id().getBytes(StandardCharsets.UTF_8));
+		return record;
+	}
+
+	@Test
+	void messageIsConverted() {
+		this.duplicates
+			.of(MessageBuilder.withPayload(this.payment)
+				.setHeader(KafkaHeaders.TOPIC, "payments")
+				.setHeader("Idempotency-Key", this.payment.id())
+				.build())
+			.sendTwice();
+		assertThat(this.ledger.charges(this.payment)).isOne();
+		assertThat(this.naive.deliveries(this.payment)).isEqualTo(2);
+	}
+
+	@Test
+	void timeoutSaysWhichListenerHasNotEnded() {
+		try (StoreFaults.Fault outage = this.faults.unavailable()) {
+			DuplicateDeliveries impatient = this.duplicates.within(Duration.ofSeconds(1));
+			assertThatExceptionOfType(ConditionTimeoutException.class)
+				.isThrownBy(() -> impatient.of("payments", this.payment.id(), this.payment).sendTwice())
+				.withMessageContaining("The delivery of the record payments-")
+				.withMessageContaining("its group 'ledger' has committed");
+			assertThat(outage.hits()).isPositive();
+		}
+		// The next test begins when the record has ended.
+		assertThat(this.deliveries.of(LedgerListener.class)).hasOutcome(this.payment.id(), Outcome.PROCESSED, 1);
+	}
+
+	@Test
+	void slowStoreDelaysADelivery() {
+		long start = System.nanoTime();
+		try (StoreFaults.Fault slow = this.faults.slow(Duration.ofMillis(300))) {
+			this.duplicates.of("payments", this.payment.id(), this.payment).send();
+			this.duplicates.awaitEnded();
+			assertThat(slow.hits()).isPositive();
+		}
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(300));
+		assertThat(this.ledger.charges(this.payment)).isOne();
+	}
+
+	@Test
+	void topicWithoutListenerIsRefused() {
+		assertThatIllegalStateException().isThrownBy(() -> this.duplicates.of("nobody", "k", this.payment).sendTwice())
+			.withMessageContaining("No running listener of this context reads the topic 'nobody'");
+	}
+
+	@Test
+	void copiesForASingleThreadAreRefused() {
+		assertThatIllegalStateException().isThrownBy(() -> this.duplicates.of("single", "k", this.payment).atOnce(2))
+			.withMessageContaining("have one thread");
+	}
+
+	@Test
+	void unknownKeyCannotBeForgotten() {
+		assertThatIllegalArgumentException().isThrownBy(() -> this.faults.forget("typo"))
+			.withMessageContaining("no listener of this context has claimed it");
+	}
+
+	@Test
+	void failedAssertionSaysWhatWasSeen() {
+		this.duplicates.of("payments", this.payment.id(), this.payment).sendTwice();
+		String id = this.payment.id();
+		assertThatExceptionOfType(AssertionError.class)
+			.isThrownBy(() -> assertThat(this.deliveries.of(LedgerListener.class)).duplicates(id, 0))
+			.withMessage("Expected no delivery of the key '" + id + "' with the outcome DUPLICATE in the listener "
+					+ "LedgerListener.*, but there is 1.%nSeen: PROCESSED (attempt 1), DUPLICATE. In the store: COMPLETED "
+					+ "in the scope 'ledger/payments' (fence 1, attempt 1).", new Object[0]);
+	}
+
+}

@@ -1,0 +1,101 @@
+package dev.idempotency.test.ledger;
+
+import java.math.BigDecimal;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.context.annotation.Import;
+import org.springframework.test.context.bean.override.mockito.MockitoBean;
+
+import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.test.DuplicateDeliveries;
+import dev.idempotency.test.IdempotencyTest;
+import dev.idempotency.test.ListenerDeliveries;
+import dev.idempotency.test.RecordedDeliveries;
+import dev.idempotency.test.StoreFaults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.BDDMockito.willAnswer;
+import static org.mockito.BDDMockito.willDoNothing;
+import static org.mockito.BDDMockito.willThrow;
+import static org.mockito.Mockito.times;
+import static org.mockito.Mockito.verify;
+
+/**
+ * Tests of a listener in leased mode. The page {@code docs/testing.md} shows them.
+ */
+@IdempotencyTest
+@Import({ Ledger.class, EmbeddedDatabase.class })
+class GatewayListenerTests {
+
+	@Autowired
+	DuplicateDeliveries duplicates;
+
+	@Autowired
+	StoreFaults faults;
+
+	@MockitoBean
+	CardGateway gateway;
+
+	private final Payment payment = new Payment(UUID.randomUUID().toString(), "ACC-01", BigDecimal.TEN);
+
+	private final String key = this.payment.id();
+
+	private ListenerDeliveries listener;
+
+	@Autowired
+	void listener(RecordedDeliveries deliveries) {
+		this.listener = deliveries.of(GatewayListener.class);
+	}
+
+	@Test
+	void gatewayIsCalledAgainAfterAFailure() {
+		willThrow(new IllegalStateException("card reader")).willDoNothing()
+			.given(this.gateway)
+			.charge(this.payment, this.key);
+		this.duplicates.of("card-payments", this.key, this.payment).sendTwice();
+		assertThat(this.listener).failed(this.key, 1).processedOnce(this.key).duplicates(this.key, 1);
+	}
+
+	@Test
+	void gatewayIsCalledOnceWhenTheAnswerToTheCompletionIsLost() {
+		try (StoreFaults.Fault lost = this.faults.loseAnswers(StoreCall.COMPLETE)) {
+			this.duplicates.of("card-payments", this.key, this.payment).send();
+			lost.awaitHit();
+		}
+		this.duplicates.of("card-payments", this.key, this.payment).sendTwice();
+		verify(this.gateway, times(1)).charge(this.payment, this.key);
+	}
+
+	@Test
+	void gatewayGetsTheSameKeyWhenAClaimHasExpired() {
+		CountDownLatch successor = new CountDownLatch(1);
+		willAnswer((call) -> {
+			successor.await();
+			return null;
+		}).willAnswer((call) -> {
+			successor.countDown();
+			return null;
+		}).given(this.gateway).charge(this.payment, this.key);
+		try (StoreFaults.Fault expired = this.faults.expireLeases()) {
+			this.duplicates.of("card-payments", this.key, this.payment).atOnce(3);
+			assertThat(expired.hits()).isGreaterThan(1);
+		}
+		verify(this.gateway, times(2)).charge(this.payment, this.key);
+		assertThat(this.listener).hasOutcome(this.key, Outcome.LOST, 1);
+	}
+
+	@Test
+	void gatewayIsCalledAgainWhenTheStoreHasForgottenTheKey() {
+		willDoNothing().given(this.gateway).charge(this.payment, this.key);
+		this.duplicates.of("card-payments", this.key, this.payment).sendTwice();
+		this.faults.forget(this.key);
+		assertThat(this.listener).isUnknown(this.key);
+		this.duplicates.of("card-payments", this.key, this.payment).sendTwice();
+		verify(this.gateway, times(2)).charge(this.payment, this.key);
+	}
+
+}

@@ -1,0 +1,27 @@
+package dev.idempotency.test.ledger;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.stereotype.Component;
+
+/**
+ * A listener without protection. It shows that a duplicate was delivered.
+ */
+@Component
+class NaiveListener {
+
+	private final Map<String, AtomicInteger> deliveries = new ConcurrentHashMap<>();
+
+	@KafkaListener(topics = "payments", groupId = "naive")
+	void charge(Payment payment) {
+		this.deliveries.computeIfAbsent(payment.id(), (id) -> new AtomicInteger()).incrementAndGet();
+	}
+
+	int deliveries(Payment payment) {
+		return this.deliveries.getOrDefault(payment.id(), new AtomicInteger()).get();
+	}
+
+}

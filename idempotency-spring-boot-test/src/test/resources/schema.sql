@@ -1,0 +1,1 @@
+CREATE TABLE IF NOT EXISTS charge (payment VARCHAR(100), account VARCHAR(100), amount NUMERIC)
