@@ -259,6 +259,9 @@ public final class DuplicateDeliveries implements DisposableBean {
 					() -> "The listeners of the topic '" + topic + "' have one thread, so copies "
 							+ "cannot be delivered at the same time. Set 'spring.kafka.listener.concurrency' or the "
 							+ "'concurrency' of the listener to 2 or more in the test");
+			Assert.state(DuplicateDeliveries.this.progress.awaitSpread(topic, partitions) > 1,
+					() -> "One thread has all partitions of the topic '" + topic + "' in this context, so copies "
+							+ "cannot be delivered at the same time. Stop other members of the consumer group");
 			return partitions;
 		}
 

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -14,6 +15,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
@@ -26,6 +28,7 @@ import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
+import org.awaitility.core.ConditionTimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.beans.factory.ObjectProvider;
@@ -44,6 +47,8 @@ import org.springframework.util.Assert;
 final class ListenerProgress implements DisposableBean {
 
 	private static final int ADMIN_SECONDS = 30;
+
+	private static final Duration REBALANCE = Duration.ofSeconds(5);
 
 	private final ObjectProvider<KafkaListenerEndpointRegistry> registries;
 
@@ -83,7 +88,7 @@ final class ListenerProgress implements DisposableBean {
 	}
 
 	/**
-	 * Return how many threads of one consumer group read a topic.
+	 * Return how many threads of one consumer group may read a topic.
 	 * @param topic the topic
 	 * @return the number of threads of the group with the most
 	 */
@@ -112,6 +117,38 @@ final class ListenerProgress implements DisposableBean {
 				}
 			}
 		});
+	}
+
+	/**
+	 * Wait until the partitions of a topic are spread over the threads of its listeners,
+	 * which takes some time after their start.
+	 * @param topic the topic
+	 * @param partitions the number of its partitions
+	 * @return the largest number of threads of one group that have partitions of the
+	 * topic
+	 */
+	int awaitSpread(String topic, int partitions) {
+		int wanted = Math.min(threads(topic), partitions);
+		try {
+			await(REBALANCE).until(() -> readers(topic) >= wanted);
+		}
+		catch (ConditionTimeoutException ex) {
+			// An assignor may prefer another spread.
+		}
+		return readers(topic);
+	}
+
+	private int readers(String topic) {
+		Map<String, Integer> readers = new HashMap<>();
+		for (MessageListenerContainer listener : listeners(topic)) {
+			Map<String, Collection<TopicPartition>> assignments = listener.getAssignmentsByClientId();
+			int count = (int) ((assignments != null) ? assignments.values().stream()
+					: Stream.<Collection<TopicPartition>>empty())
+				.filter((partitions) -> partitions.stream().anyMatch((partition) -> partition.topic().equals(topic)))
+				.count();
+			readers.merge(group(listener), count, Integer::sum);
+		}
+		return Collections.max(readers.values());
 	}
 
 	/**
