@@ -26,7 +26,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.TimeOrderedUuid;
-import dev.idempotency.testsupport.ForkedApp;
+import dev.idempotency.test.kill.ChildProcess;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
@@ -103,9 +103,9 @@ class OutboxFrozenTests {
 		TestApp app = TestApp.of(FrozenApp.class)
 			.with("idempotency.outbox.enabled", true)
 			.with("spring.datasource.hikari.minimum-idle", 4);
-		try (ForkedApp frozen = app
+		try (ChildProcess frozen = app
 			.database(this.database.url() + "?socketFactory=" + StallingSocketFactory.class.getName())
-			.forkApp()) {
+			.fork()) {
 			frozen.awaitLine(FrozenApp.STARTED);
 			JdbcOutboxStore sender = store(this.database.pool());
 			new TransactionTemplate(new JdbcTransactionManager(this.database.pool()))

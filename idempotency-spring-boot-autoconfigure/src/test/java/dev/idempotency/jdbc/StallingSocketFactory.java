@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 import javax.net.SocketFactory;
 
-import dev.idempotency.testsupport.Signals;
+import dev.idempotency.test.kill.Signals;
 
 /**
  * Sockets of a driver that stop reading in the middle of a large response. They stop the

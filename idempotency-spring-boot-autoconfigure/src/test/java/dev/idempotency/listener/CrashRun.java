@@ -1,13 +1,12 @@
 package dev.idempotency.listener;
 
-import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.ConfigurableApplicationContext;
 
-import dev.idempotency.testsupport.ForkedApp;
+import dev.idempotency.test.kill.ChildProcess;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
@@ -41,13 +40,13 @@ final class CrashRun implements AutoCloseable {
 		this.shape = shape;
 	}
 
-	void killTheFirstProcessAndStartTheSecond() throws IOException {
+	void killTheFirstProcessAndStartTheSecond() {
 		for (String point : this.shape.points()) {
 			Servers.addTopics(1, topic(point));
 			List.of("first", "second", "third").forEach((key) -> Kafka.send(topic(point), key, key));
 		}
 		this.effects.create();
-		try (ForkedApp first = app().with("crash", true).forkApp()) {
+		try (ChildProcess first = app().with("crash", true).fork()) {
 			await().atMost(PATIENCE)
 				.untilAsserted(() -> assertThat(first.lines()).containsAll(this.shape.linesBeforeCrash()));
 		}

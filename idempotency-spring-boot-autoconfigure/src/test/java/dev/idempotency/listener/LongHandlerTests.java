@@ -1,6 +1,5 @@
 package dev.idempotency.listener;
 
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -26,7 +25,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.testsupport.ForkedApp;
+import dev.idempotency.test.kill.ChildProcess;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.Servers;
@@ -53,11 +52,11 @@ class LongHandlerTests {
 	@ParameterizedTest
 	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "MARIADB")
 	@Tag("promise-4")
-	void zombieIsNotifiedAndCountedAndChangesNothing(Store store) throws IOException {
+	void zombieIsNotifiedAndCountedAndChangesNothing(Store store) {
 		String topic = Servers.newTopic("frozen", 1);
 		Kafka.send(topic, "k", "v");
 		String database = store.newDatabase();
-		try (ForkedApp zombie = app(store, database, topic, "owner", topic).forkApp()) {
+		try (ChildProcess zombie = app(store, database, topic, "owner", topic).fork()) {
 			zombie.awaitLine("RUNNING 1");
 			zombie.freeze();
 			try (ConfigurableApplicationContext successor = app(store, database, topic, "successor", topic).run()) {
@@ -81,7 +80,7 @@ class LongHandlerTests {
 	@Tag("promise-4")
 	@Tag("storm")
 	@EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")
-	void zombieIsNotifiedAndCountedAndChangesNothingOnMariaDb() throws IOException {
+	void zombieIsNotifiedAndCountedAndChangesNothingOnMariaDb() {
 		zombieIsNotifiedAndCountedAndChangesNothing(Store.MARIADB);
 	}
 
@@ -90,11 +89,11 @@ class LongHandlerTests {
 	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = { "MARIADB", "DYNAMO_DB" })
 	@Tag("promise-2")
 	@Tag("promise-7")
-	void handlerOfThreeLeasesKeepsItsClaimAndIsTakenOverWithinALeaseAfterItsCrash(Store store) throws IOException {
+	void handlerOfThreeLeasesKeepsItsClaimAndIsTakenOverWithinALeaseAfterItsCrash(Store store) {
 		String topic = Servers.newTopic("long", 1);
 		Kafka.send(topic, "k", "v");
 		String database = store.newDatabase();
-		try (ForkedApp owner = app(store, database, topic, "owner", topic + "-1").forkApp()) {
+		try (ChildProcess owner = app(store, database, topic, "owner", topic + "-1").fork()) {
 			owner.awaitLine("RUNNING 1");
 			try (ConfigurableApplicationContext other = app(store, database, topic, "successor", topic + "-2").run()) {
 				LongListener listener = TestApp.target(other, LongListener.class);
@@ -115,14 +114,14 @@ class LongHandlerTests {
 	@Tag("promise-7")
 	@Tag("storm")
 	@EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")
-	void handlerOfThreeLeasesKeepsItsClaimAndIsTakenOverWithinALeaseAfterItsCrashOnMariaDb() throws IOException {
+	void handlerOfThreeLeasesKeepsItsClaimAndIsTakenOverWithinALeaseAfterItsCrashOnMariaDb() {
 		handlerOfThreeLeasesKeepsItsClaimAndIsTakenOverWithinALeaseAfterItsCrash(Store.MARIADB);
 	}
 
 	// The default lease and Kafka's default session timeout, each divided by fifteen.
 	@Test
 	@Tag("promise-7")
-	void leaseOfACrashedProcessHasExpiredWhenItsPartitionsAreReassigned() throws IOException {
+	void leaseOfACrashedProcessHasExpiredWhenItsPartitionsAreReassigned() {
 		int scale = 15;
 		Duration lease = Binder.get(new StandardEnvironment())
 			.bindOrCreate("idempotency", IdempotencyProperties.class)
@@ -134,11 +133,11 @@ class LongHandlerTests {
 		Kafka.send(topic, "k", "v");
 		String database = Servers.newDatabase();
 		try (Logs logs = Logs.about(topic);
-				ForkedApp owner = app(Store.JDBC, database, topic, "owner", topic)
+				ChildProcess owner = app(Store.JDBC, database, topic, "owner", topic)
 					.with("lease", lease.toMillis() + "ms")
 					.with("spring.kafka.consumer.properties.session.timeout.ms", session)
 					.with("spring.kafka.consumer.properties.heartbeat.interval.ms", session / 15)
-					.forkApp()) {
+					.fork()) {
 			owner.awaitLine("RUNNING 1");
 			try (ConfigurableApplicationContext successor = app(Store.JDBC, database, topic, "successor", topic)
 				.run()) {

@@ -1,6 +1,7 @@
 package dev.idempotency.storm;
 
 import dev.idempotency.IdempotentExecution;
+import dev.idempotency.test.kill.Effect;
 
 /**
  * The effect of a payment.
@@ -23,6 +24,10 @@ record Charge(String payment, long amount, long process, int fence, int attempt)
 		String[] parts = text.split(" ");
 		return new Charge(parts[0], Long.parseLong(parts[1]), Long.parseLong(parts[2]), Integer.parseInt(parts[3]),
 				Integer.parseInt(parts[4]));
+	}
+
+	Effect effect() {
+		return new Effect(this.payment, this.process);
 	}
 
 	@Override

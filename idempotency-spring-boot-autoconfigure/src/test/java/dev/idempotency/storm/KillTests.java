@@ -1,6 +1,5 @@
 package dev.idempotency.storm;
 
-import java.time.Duration;
 import java.util.Random;
 import java.util.Set;
 
@@ -11,7 +10,8 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-import static org.assertj.core.api.Assertions.assertThat;
+import dev.idempotency.test.kill.KillHarness;
+import dev.idempotency.test.kill.KillReport;
 
 /**
  * Tests for a process that is killed repeatedly under load.
@@ -25,20 +25,23 @@ class KillTests {
 
 	private static final int PAYMENTS = 1000;
 
-	private final Random random = new Random();
+	// Repeats a run, as far as processes can be repeated.
+	private final long seed = Long.getLong(KillHarness.SEED_PROPERTY, new Random().nextInt(Integer.MAX_VALUE));
+
+	private final Random random = new Random(this.seed);
 
 	@ParameterizedTest
 	@CsvSource("TRANSACTIONAL, JDBC")
 	@Tag("promise-1")
 	@Tag("promise-5")
 	@Tag("promise-7")
-	void paymentsAreChargedExactlyOnceWhenTheProcessIsKilled(Shape shape, Store store) throws Exception {
-		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
-			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random, shape.recognizesCopies());
-			Charges charges = killRepeatedly(processes, traffic, shape.speed() * PAYMENTS);
-			charges.assertNoneLost(traffic.payments());
-			charges.assertNoneDoubled(traffic.payments());
-		}
+	void paymentsAreChargedExactlyOnceWhenTheProcessIsKilled(Shape shape, Store store) {
+		PaymentProcesses processes = new PaymentProcesses(shape, store);
+		PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random, shape.recognizesCopies());
+		kill(processes, traffic, shape.speed() * PAYMENTS, ROUNDS);
+		Charges charges = new Charges(processes.charges());
+		charges.assertNoneLost(traffic.payments());
+		charges.assertNoneDoubled(traffic.payments());
 	}
 
 	@ParameterizedTest
@@ -46,21 +49,20 @@ class KillTests {
 	@Tag("promise-1")
 	@Tag("promise-6")
 	@Tag("promise-7")
-	void paymentsAreNotLostAndOnlyOpenOnesAreRepeatedWhenTheProcessIsKilled(Shape shape, Store store) throws Exception {
-		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
-			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-			Charges charges = killRepeatedly(processes, traffic, shape.speed() * PAYMENTS);
-			charges.assertNoneLost(traffic.payments());
-			processes.assertRepeatedOnlyByKilledProcesses(charges);
-		}
+	void paymentsAreNotLostAndOnlyOpenOnesAreRepeatedWhenTheProcessIsKilled(Shape shape, Store store) {
+		PaymentProcesses processes = new PaymentProcesses(shape, store);
+		PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
+		KillReport report = kill(processes, traffic, shape.speed() * PAYMENTS, ROUNDS);
+		Charges charges = new Charges(processes.charges());
+		charges.assertNoneLost(traffic.payments());
+		processes.assertRepeatedOnlyByKilledProcesses(charges, report.killed());
 	}
 
 	@ParameterizedTest
 	@CsvSource({ "BATCH_TRANSACTIONAL, JDBC", "TRANSACTIONAL, MARIADB", "BATCH_TRANSACTIONAL, MARIADB", "OFFSET, JDBC",
 			"BATCH_OFFSET, JDBC", "OFFSET, MARIADB" })
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
-	void paymentsOfOtherTransactionalShapesAreChargedExactlyOnceWhenTheProcessIsKilled(Shape shape, Store store)
-			throws Exception {
+	void paymentsOfOtherTransactionalShapesAreChargedExactlyOnceWhenTheProcessIsKilled(Shape shape, Store store) {
 		paymentsAreChargedExactlyOnceWhenTheProcessIsKilled(shape, store);
 	}
 
@@ -68,8 +70,8 @@ class KillTests {
 	@CsvSource({ "RECORD, JDBC", "BATCH, JDBC", "BATCH, REDIS", "ASYNC, JDBC", "KAFKA_TRANSACTION, JDBC",
 			"RECORD, MARIADB", "BATCH, MARIADB", "RECORD, DYNAMO_DB", "BATCH, DYNAMO_DB" })
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
-	void paymentsOfOtherLeasedShapesAreNotLostAndOnlyOpenOnesAreRepeatedWhenTheProcessIsKilled(Shape shape, Store store)
-			throws Exception {
+	void paymentsOfOtherLeasedShapesAreNotLostAndOnlyOpenOnesAreRepeatedWhenTheProcessIsKilled(Shape shape,
+			Store store) {
 		paymentsAreNotLostAndOnlyOpenOnesAreRepeatedWhenTheProcessIsKilled(shape, store);
 	}
 
@@ -78,13 +80,13 @@ class KillTests {
 	@Tag("promise-1")
 	@Tag("promise-6")
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
-	void asynchronousPaymentsWithFailuresAreDrainedDespiteTenKills(Shape shape, Store store) throws Exception {
-		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
-			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-			Charges charges = killRepeatedly(processes, traffic, 300, 10);
-			charges.assertNoneLost(traffic.payments());
-			processes.assertRepeatedOnlyByKilledProcesses(charges);
-		}
+	void asynchronousPaymentsWithFailuresAreDrainedDespiteTenKills(Shape shape, Store store) {
+		PaymentProcesses processes = new PaymentProcesses(shape, store);
+		PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
+		KillReport report = kill(processes, traffic, 300, 10);
+		Charges charges = new Charges(processes.charges());
+		charges.assertNoneLost(traffic.payments());
+		processes.assertRepeatedOnlyByKilledProcesses(charges, report.killed());
 	}
 
 	@ParameterizedTest
@@ -92,13 +94,13 @@ class KillTests {
 	@Tag("promise-1")
 	@Tag("promise-5")
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
-	void refusedPaymentsAreNotChargedAndTheOthersOnceDespiteTenKills(Shape shape, Store store) throws Exception {
-		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
-			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-			Charges charges = killRepeatedly(processes, traffic, 300, 10);
-			charges.assertNoneLost(traffic.payments());
-			charges.assertNoneDoubled(traffic.payments());
-		}
+	void refusedPaymentsAreNotChargedAndTheOthersOnceDespiteTenKills(Shape shape, Store store) {
+		PaymentProcesses processes = new PaymentProcesses(shape, store);
+		PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
+		kill(processes, traffic, 300, 10);
+		Charges charges = new Charges(processes.charges());
+		charges.assertNoneLost(traffic.payments());
+		charges.assertNoneDoubled(traffic.payments());
 	}
 
 	@ParameterizedTest
@@ -106,18 +108,13 @@ class KillTests {
 	@Tag("promise-1")
 	@Tag("promise-3")
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
-	void asynchronousPaymentsWithFailuresAreChargedOnceWithoutKills(Shape shape, Store store) throws Exception {
-		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
-			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-			traffic.send(3000, Duration.ZERO);
-			Charges charges = killRepeatedly(processes, traffic, 0, 0);
-			charges.assertNoneLost(traffic.payments());
-			charges.assertNoneDoubled(traffic.payments());
-		}
-	}
-
-	private Charges killRepeatedly(PaymentProcesses processes, PaymentTraffic traffic, int payments) throws Exception {
-		return killRepeatedly(processes, traffic, payments, ROUNDS);
+	void asynchronousPaymentsWithFailuresAreChargedOnceWithoutKills(Shape shape, Store store) {
+		PaymentProcesses processes = new PaymentProcesses(shape, store);
+		PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
+		kill(processes, traffic, 3000, 0);
+		Charges charges = new Charges(processes.charges());
+		charges.assertNoneLost(traffic.payments());
+		charges.assertNoneDoubled(traffic.payments());
 	}
 
 	@ParameterizedTest
@@ -126,41 +123,32 @@ class KillTests {
 	@Tag("promise-1")
 	@Tag("promise-3")
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
-	void versionsOfAnAccountOnlyGrowDespiteTenKills(Shape shape, Store store) throws Exception {
-		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
-			VersionTraffic traffic = new VersionTraffic(processes.topic(), this.random);
-			Charges charges = kill(processes, traffic, shape.speed() * PAYMENTS, 10);
-			boolean leased = shape == Shape.VERSION || shape == Shape.BATCH_VERSION;
-			charges.assertVersionsGrow(traffic.highest(), leased ? processes.killed() : Set.of());
-			System.out.printf("%s: versions of %d accounts in %d records, killed %d processes%n", processes.name(),
-					traffic.highest().size(), traffic.records(), processes.killed().size());
-		}
+	void versionsOfAnAccountOnlyGrowDespiteTenKills(Shape shape, Store store) {
+		PaymentProcesses processes = new PaymentProcesses(shape, store);
+		VersionTraffic traffic = new VersionTraffic(processes.topic(), this.random);
+		KillReport report = kill(processes, traffic, shape.speed() * PAYMENTS, 10);
+		Charges charges = new Charges(processes.charges());
+		boolean leased = shape == Shape.VERSION || shape == Shape.BATCH_VERSION;
+		charges.assertVersionsGrow(traffic.highest(), leased ? report.killed() : Set.of());
+		System.out.printf("%s: versions of %d accounts in %d records, killed %d processes%n", processes.name(),
+				traffic.highest().size(), traffic.records(), report.killed().size());
 	}
 
-	private Charges killRepeatedly(PaymentProcesses processes, PaymentTraffic traffic, int payments, int rounds)
-			throws Exception {
-		Charges charges = kill(processes, traffic, payments, rounds);
-		System.out.printf("%s: %d payments in %d records, killed %d processes, %d doubled%n", processes.name(),
-				traffic.payments().size(), traffic.records(), processes.killed().size(), charges.doubles());
-		return charges;
-	}
-
-	private Charges kill(PaymentProcesses processes, Traffic traffic, int payments, int rounds) throws Exception {
-		int late = 0;
-		for (int round = 0; round < rounds; round++) {
-			// A loaded machine may observe the lag only after the last record: such a
-			// kill shows nothing, and the round is repeated.
-			do {
-				processes.add();
+	private KillReport kill(PaymentProcesses processes, Traffic traffic, int payments, int rounds) {
+		KillReport report = KillHarness.of(processes.application())
+			.name(processes.name())
+			.seed(this.seed)
+			.traffic((round) -> {
 				traffic.send(payments);
-				processes.awaitLag((long) (processes.lag() * this.random.nextDouble(0.4, 0.95)));
-				processes.kill();
-			}
-			while (processes.lag() == 0 && ++late <= rounds);
-			assertThat(processes.lag()).as("records left for the next process").isPositive();
-		}
-		processes.add();
-		return processes.end();
+				traffic.keys().forEach(round::sent);
+			})
+			.pending(processes::lag)
+			.effects(() -> processes.charges().stream().map(Charge::effect).toList())
+			.kills(rounds)
+			.run();
+		System.out.println(report);
+		report.assertNoneLost();
+		return report;
 	}
 
 }

@@ -1,7 +1,6 @@
 package dev.idempotency.storm;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +19,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-import dev.idempotency.testsupport.ForkedApp;
+import dev.idempotency.test.kill.ChildApplication;
+import dev.idempotency.test.kill.ProcessGroup;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.StoppableKafka;
@@ -50,13 +50,11 @@ class OutboxKillTests {
 
 	private final String topic = Servers.unique("payments-");
 
-	private final List<ForkedApp> running = new ArrayList<>();
-
 	private StoppableKafka kafka;
 
 	private JdbcTemplate jdbc;
 
-	private TestApp app;
+	private ProcessGroup processes;
 
 	@BeforeEach
 	void start() {
@@ -68,7 +66,7 @@ class OutboxKillTests {
 		this.jdbc.execute(LedgerApp.SCHEMA);
 		IntStream.range(0, LedgerTraffic.ACCOUNTS)
 			.forEach((i) -> this.jdbc.update("INSERT INTO account (number) VALUES (?)", "a" + i));
-		this.app = TestApp.of(LedgerApp.class)
+		ChildApplication application = TestApp.of(LedgerApp.class)
 			.database(database)
 			.with("topic", this.topic)
 			.with("idempotency.outbox.enabled", true)
@@ -76,12 +74,15 @@ class OutboxKillTests {
 			.with("spring.kafka.listener.concurrency", 2)
 			.with("spring.kafka.consumer.max-poll-records", 50)
 			.with("spring.kafka.consumer.properties.session.timeout.ms", 3000)
-			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000);
+			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000)
+			.child()
+			.readyWhenOutputContains(LedgerApp.STARTED);
+		this.processes = new ProcessGroup(application, this.random);
 	}
 
 	@AfterEach
 	void stop() {
-		this.running.forEach(ForkedApp::close);
+		this.processes.close();
 		this.kafka.close();
 	}
 
@@ -90,45 +91,28 @@ class OutboxKillTests {
 		int payments;
 		try (LedgerTraffic traffic = new LedgerTraffic(this.kafka.bootstrapServers(), this.topic, this.random)) {
 			for (int round = 0; round < ROUNDS; round++) {
-				while (this.running.size() < PROCESSES) {
-					this.running.add(this.app.forkApp());
+				while (this.processes.running().size() < PROCESSES) {
+					this.processes.start();
 				}
 				awaitMore("charge");
 				awaitMore("statement_line");
 				if (this.random.nextBoolean()) {
 					// All processes have started before the next kill.
-					this.running.forEach((process) -> process.awaitLine(LedgerApp.STARTED));
+					this.processes.awaitReady();
 				}
 				if (round % BROKER_EVERY == 1) {
 					this.kafka.stop();
-					killOne();
+					this.processes.kill();
 					this.kafka.start();
 				}
 				else {
-					killOne();
+					this.processes.kill();
 				}
 			}
 			payments = traffic.end();
 		}
-		this.running.add(this.app.forkApp());
+		this.processes.start();
 		check(payments);
-	}
-
-	private void killOne() {
-		ForkedApp process = one();
-		process.kill();
-		this.running.remove(process);
-	}
-
-	// Selects a process that has started, because killing a starting one proves little.
-	private ForkedApp one() {
-		Awaitility.await().atMost(PATIENCE).until(() -> !started().isEmpty());
-		List<ForkedApp> started = started();
-		return started.get(this.random.nextInt(started.size()));
-	}
-
-	private List<ForkedApp> started() {
-		return this.running.stream().filter((process) -> process.lines().contains(LedgerApp.STARTED)).toList();
 	}
 
 	// Waits for a random number of new rows.

@@ -1,10 +1,8 @@
 package dev.idempotency.storm;
 
-import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -22,7 +20,8 @@ import org.springframework.jdbc.core.JdbcTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
-import dev.idempotency.testsupport.ForkedApp;
+import dev.idempotency.test.kill.ChildApplication;
+import dev.idempotency.test.kill.ProcessGroup;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
@@ -57,32 +56,30 @@ class ParkingKillTests {
 
 	private final JdbcTemplate jdbc = Servers.jdbc(this.database);
 
-	private final List<ForkedApp> running = new ArrayList<>();
-
-	private final Set<Long> killed = new HashSet<>();
-
 	@ParameterizedTest
 	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "AUTO")
 	@Tag("promise-1")
 	@Tag("promise-2")
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
-	void parkedRecordsAreNotLostAndKeepTheOrderOfTheirMessageKeyDespiteKills(Mode mode) throws Exception {
+	void parkedRecordsAreNotLostAndKeepTheOrderOfTheirMessageKeyDespiteKills(Mode mode) {
 		this.jdbc.execute("CREATE TABLE effect (position bigserial, account text, number integer, process bigint)");
-		TestApp app = TestApp.of(ParkingApp.class)
+		ChildApplication application = TestApp.of(ParkingApp.class)
 			.database(this.database)
 			.with("topic", this.topic)
 			.with("idempotency.mode", mode)
 			.with("idempotency.lease", "3s")
 			.with("spring.kafka.listener.concurrency", 2)
 			.with("spring.kafka.consumer.properties.session.timeout.ms", 3000)
-			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000);
-		try {
+			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000)
+			.child()
+			.readyWhenOutputContains(ParkingApp.STARTED);
+		try (ProcessGroup processes = new ProcessGroup(application, this.random)) {
 			for (int i = 0; i < 2; i++) {
-				add(app);
+				processes.start();
 			}
 			int parked = 0;
 			for (int round = 0; round < ROUNDS; round++) {
-				this.running.forEach((process) -> process.awaitLine(ParkingApp.STARTED));
+				processes.awaitReady();
 				send();
 				await().atMost(PATIENCE).pollInterval(Duration.ofMillis(20)).until(() -> parked() > 0);
 				long left = (long) (RECORDS * this.random.nextDouble(0, 0.7));
@@ -90,28 +87,15 @@ class ParkingKillTests {
 					.pollInterval(Duration.ofMillis(20))
 					.until(() -> Kafka.lag(this.topic, this.topic) <= left);
 				parked += parked();
-				kill();
-				add(app);
+				processes.kill();
+				processes.start();
 			}
 			await().atMost(PATIENCE.multipliedBy(2)).untilAsserted(() -> {
 				assertThat(Kafka.lag(this.topic, this.topic)).isZero();
 				assertThat(parked()).isZero();
 			});
-			check(mode, parked);
+			check(mode, parked, processes.killed());
 		}
-		finally {
-			this.running.forEach(ForkedApp::close);
-		}
-	}
-
-	private void add(TestApp app) throws IOException {
-		this.running.add(app.forkApp());
-	}
-
-	private void kill() {
-		ForkedApp process = this.running.remove(this.random.nextInt(this.running.size()));
-		process.kill();
-		this.killed.add(process.pid());
 	}
 
 	private int parked() {
@@ -144,7 +128,7 @@ class ParkingKillTests {
 				key.id(), key.scope(), key.value(), this.random.nextInt(3000, 9000));
 	}
 
-	private void check(Mode mode, int parked) {
+	private void check(Mode mode, int parked, Set<Long> killed) {
 		Map<String, List<Effect>> effects = this.jdbc
 			.query("SELECT account, number, process FROM effect ORDER BY position",
 					(row, index) -> new Effect(row.getString(1), row.getInt(2), row.getLong(3)))
@@ -158,7 +142,7 @@ class ParkingKillTests {
 				Long earlier = processes.put(effect.number(), effect.process());
 				if (earlier != null) {
 					doubled++;
-					assertThat(this.killed).as("the first effect is of a killed process").contains(earlier);
+					assertThat(killed).as("the first effect is of a killed process").contains(earlier);
 				}
 				first.add(effect.number());
 			}
@@ -166,8 +150,8 @@ class ParkingKillTests {
 			assertThat(List.copyOf(first)).isSorted();
 		}
 		System.out.printf("Parking, %s: %d records of %d message keys, killed %d processes with %d parked records, "
-				+ "%d doubled%n", mode, ROUNDS * RECORDS, ACCOUNTS, this.killed.size(), parked, doubled);
-		assertThat(doubled).isLessThanOrEqualTo((mode == Mode.TRANSACTIONAL) ? 0 : 3 * this.killed.size());
+				+ "%d doubled%n", mode, ROUNDS * RECORDS, ACCOUNTS, killed.size(), parked, doubled);
+		assertThat(doubled).isLessThanOrEqualTo((mode == Mode.TRANSACTIONAL) ? 0 : 3 * killed.size());
 	}
 
 	/**

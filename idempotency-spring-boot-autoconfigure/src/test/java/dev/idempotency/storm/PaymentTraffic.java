@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
@@ -125,6 +126,11 @@ final class PaymentTraffic implements Traffic {
 	private void send(ProducerRecord<String, String> record) {
 		this.unconfirmed.add(new Sent(record, Kafka.sendSoon(record)));
 		this.records++;
+	}
+
+	@Override
+	public Set<String> keys() {
+		return this.payments.keySet();
 	}
 
 	// Returns the amounts by payment.

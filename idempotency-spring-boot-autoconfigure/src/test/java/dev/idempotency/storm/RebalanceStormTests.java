@@ -16,7 +16,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
+import dev.idempotency.test.kill.ChildProcess;
+import dev.idempotency.test.kill.ProcessGroup;
+
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for three processes with four threads each that are killed, stopped, restarted
@@ -35,6 +39,8 @@ class RebalanceStormTests {
 			(int) (TIME.toSeconds() * 50_000 / 120));
 
 	private static final int PROCESSES = 3;
+
+	private static final Duration PATIENCE = Duration.ofMinutes(5);
 
 	private final Random random = new Random();
 
@@ -66,9 +72,10 @@ class RebalanceStormTests {
 	}
 
 	private void assertChargedExactlyOnce(Shape shape) throws Exception {
-		try (PaymentProcesses processes = new PaymentProcesses(shape, Store.JDBC, this.random)) {
-			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random, shape.recognizesCopies());
-			Charges charges = storm(processes, traffic);
+		PaymentProcesses payments = new PaymentProcesses(shape, Store.JDBC);
+		PaymentTraffic traffic = new PaymentTraffic(payments.topic(), this.random, shape.recognizesCopies());
+		try (ProcessGroup processes = new ProcessGroup(payments.application(), this.random)) {
+			Charges charges = storm(payments, processes, traffic);
 			charges.assertNoneLost(traffic.payments());
 			charges.assertNoneDoubled(traffic.payments());
 		}
@@ -82,19 +89,20 @@ class RebalanceStormTests {
 	@Tag("promise-6")
 	@Tag("promise-7")
 	void leasedPaymentsAreNotLostAndRepeatedOnlyByKilledProcesses(Shape shape, Store store) throws Exception {
-		try (PaymentProcesses processes = new PaymentProcesses(shape, store, this.random)) {
-			PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-			Charges charges = storm(processes, traffic);
+		PaymentProcesses payments = new PaymentProcesses(shape, store);
+		PaymentTraffic traffic = new PaymentTraffic(payments.topic(), this.random);
+		try (ProcessGroup processes = new ProcessGroup(payments.application(), this.random)) {
+			Charges charges = storm(payments, processes, traffic);
 			charges.assertNoneLost(traffic.payments());
-			processes.assertRepeatedOnlyByKilledProcesses(charges);
+			payments.assertRepeatedOnlyByKilledProcesses(charges, processes.killed());
 		}
 	}
 
-	private Charges storm(PaymentProcesses processes, PaymentTraffic traffic) throws Exception {
+	private Charges storm(PaymentProcesses payments, ProcessGroup processes, PaymentTraffic traffic) throws Exception {
 		for (int process = 0; process < PROCESSES; process++) {
-			processes.add();
+			processes.start();
 		}
-		processes.awaitStart();
+		processes.awaitReady();
 		long start = System.nanoTime();
 		CompletableFuture<Void> sending = CompletableFuture.runAsync(() -> send(traffic));
 		int terminated = 0;
@@ -106,26 +114,42 @@ class RebalanceStormTests {
 					terminated++;
 				}
 				case 3 -> {
-					processes.restartContainers();
+					restartContainers(processes.one());
 					restarted++;
 				}
 				default -> processes.kill();
 			}
 			if (event % 4 != 3) {
-				processes.add();
+				processes.start();
 			}
 		}
 		Duration stormy = Duration.ofNanos(System.nanoTime() - start);
-		Charges charges = processes.end();
+		await().atMost(PATIENCE).untilAsserted(() -> assertThat(payments.lag()).isZero());
+		processes.stop();
+		Charges charges = new Charges(payments.charges());
 		Duration all = Duration.ofNanos(System.nanoTime() - start);
 		System.out.printf(
 				"Storm of %s: %d payments in %d records within %d s, consumed after %d s; killed %d processes, "
 						+ "ended %d, restarted the containers of %d, added %d; %d rebalances; %d doubled%n",
-				processes.name(), traffic.payments().size(), traffic.records(), stormy.toSeconds(), all.toSeconds(),
-				processes.killed().size(), terminated, restarted, processes.added() - PROCESSES, processes.rebalances(),
-				charges.doubles());
+				payments.name(), traffic.payments().size(), traffic.records(), stormy.toSeconds(), all.toSeconds(),
+				processes.killed().size(), terminated, restarted, processes.started().size() - PROCESSES,
+				rebalances(processes), charges.doubles());
 		assertThat(processes.killed()).isNotEmpty();
 		return charges;
+	}
+
+	private static void restartContainers(ChildProcess process) {
+		process.send(PaymentApp.STOP);
+		process.send(PaymentApp.START);
+	}
+
+	private static long rebalances(ProcessGroup processes) {
+		return processes.started()
+			.stream()
+			.flatMap((process) -> process.lines().stream())
+			.filter((line) -> line.startsWith(PaymentApp.GENERATION))
+			.distinct()
+			.count();
 	}
 
 	private static void send(PaymentTraffic traffic) {

@@ -1,5 +1,6 @@
 package dev.idempotency.storm;
 
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 
 /**
@@ -8,5 +9,8 @@ import java.util.concurrent.ExecutionException;
 interface Traffic {
 
 	void send(int count) throws InterruptedException, ExecutionException;
+
+	// The keys of all operations that were sent so far.
+	Set<String> keys();
 
 }

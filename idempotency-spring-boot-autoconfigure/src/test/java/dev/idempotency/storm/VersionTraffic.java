@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 
@@ -51,6 +52,11 @@ final class VersionTraffic implements Traffic {
 			confirmation.get();
 		}
 		this.records += updates.size();
+	}
+
+	@Override
+	public Set<String> keys() {
+		return this.highest.keySet();
 	}
 
 	// Returns the highest version of each account.

@@ -17,6 +17,8 @@ import java.util.Locale;
 
 import org.springframework.core.io.ClassPathResource;
 
+import dev.idempotency.test.kill.Signals;
+
 import static org.awaitility.Awaitility.await;
 
 /**

@@ -18,6 +18,8 @@ import java.util.function.Supplier;
 import org.springframework.util.function.SingletonSupplier;
 import redis.embedded.core.ExecutableProvider;
 
+import dev.idempotency.test.kill.Signals;
+
 import static org.awaitility.Awaitility.await;
 
 /**

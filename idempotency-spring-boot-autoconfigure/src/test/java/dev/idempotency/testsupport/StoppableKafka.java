@@ -25,6 +25,8 @@ import org.awaitility.Awaitility;
 import org.springframework.util.Assert;
 import org.springframework.util.FileSystemUtils;
 
+import dev.idempotency.test.kill.Signals;
+
 import static org.awaitility.Awaitility.await;
 
 /**

@@ -1,7 +1,5 @@
 package dev.idempotency.testsupport;
 
-import java.io.IOException;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +15,9 @@ import org.springframework.boot.logging.LoggingSystem;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Import;
 import org.springframework.test.util.AopTestUtils;
+
+import dev.idempotency.test.kill.ChildApplication;
+import dev.idempotency.test.kill.ChildProcess;
 
 /**
  * A Boot application with all auto-configuration but JPA and Redis, on the shared
@@ -169,27 +170,24 @@ public final class TestApp {
 	}
 
 	/**
-	 * Start the application in a separate process with the {@code main} method of its
-	 * first configuration class.
-	 * @return the process, whose output can be read
-	 * @throws IOException if it cannot be started
+	 * Describe the application as child processes, which run the {@code main} method of
+	 * its first configuration class.
+	 * @return the child application
 	 */
-	public Process fork() throws IOException {
-		List<String> command = new ArrayList<>(List.of(System.getProperty("java.home") + "/bin/java", "-cp",
-				System.getProperty("java.class.path"), "-Dspring.main.web-application-type=none"));
-		command.addAll(FORK_OPTIONS);
-		this.properties.forEach((name, value) -> command.add("-D" + name + "=" + value));
-		command.add(this.configuration[0].getName());
-		return new ProcessBuilder(command).redirectErrorStream(true).start();
+	public ChildApplication child() {
+		ChildApplication child = ChildApplication.main(this.configuration[0])
+			.property("spring.main.web-application-type", "none")
+			.jvmOptions(FORK_OPTIONS.toArray(String[]::new));
+		this.properties.forEach(child::property);
+		return child;
 	}
 
 	/**
-	 * Start the application in a separate process and read its lines.
-	 * @return the process
-	 * @throws IOException if it cannot be started
+	 * Start the application in a separate process.
+	 * @return the process, whose output can be read
 	 */
-	public ForkedApp forkApp() throws IOException {
-		return new ForkedApp(fork());
+	public ChildProcess fork() {
+		return child().start();
 	}
 
 	/**

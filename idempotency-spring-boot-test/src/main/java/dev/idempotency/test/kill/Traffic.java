@@ -1,0 +1,19 @@
+package dev.idempotency.test.kill;
+
+/**
+ * Sends the operations of one round.
+ */
+@FunctionalInterface
+public interface Traffic {
+
+	/**
+	 * Send operations, more than the application can process at once, and return when the
+	 * broker has acknowledged them. The harness calls this in a thread of its own and
+	 * interrupts a process meanwhile or afterwards. A request to a process may therefore
+	 * fail: catch the exception.
+	 * @param round the round, which takes the keys of the operations that were sent
+	 * @throws Exception ends the run
+	 */
+	void send(Round round) throws Exception;
+
+}

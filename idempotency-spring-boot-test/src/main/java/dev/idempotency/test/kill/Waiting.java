@@ -1,0 +1,50 @@
+package dev.idempotency.test.kill;
+
+import java.time.Duration;
+
+/**
+ * Waits for conditions with a time limit.
+ */
+final class Waiting {
+
+	private Waiting() {
+	}
+
+	/**
+	 * Wait until a condition is met.
+	 * @param limit the time limit
+	 * @param interval the time between two checks
+	 * @param condition the condition. An exception ends the wait
+	 * @return whether the condition was met within the limit
+	 */
+	static boolean until(Duration limit, Duration interval, Condition condition) {
+		long end = System.nanoTime() + limit.toNanos();
+		while (!condition.isMet()) {
+			if (System.nanoTime() - end > 0) {
+				return false;
+			}
+			sleep(interval);
+		}
+		return true;
+	}
+
+	static void sleep(Duration time) {
+		try {
+			Thread.sleep(time.toMillis());
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+			throw new IllegalStateException("The thread of the kill harness was interrupted", ex);
+		}
+	}
+
+	/**
+	 * A condition.
+	 */
+	interface Condition {
+
+		boolean isMet();
+
+	}
+
+}
