@@ -17,7 +17,8 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 class QuotedMessagesTests {
 
-	private static final Pattern MESSAGES = Pattern.compile("^```text\\n(.*?)^```$", Pattern.MULTILINE | Pattern.DOTALL);
+	private static final Pattern MESSAGES = Pattern.compile("^```text\\n(.*?)^```$",
+			Pattern.MULTILINE | Pattern.DOTALL);
 
 	// Each message of a block begins at the beginning of a line and has … for its values.
 	private static final Pattern END = Pattern.compile("\\n(?! )|…");
