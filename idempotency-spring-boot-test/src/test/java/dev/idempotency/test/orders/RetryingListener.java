@@ -17,7 +17,7 @@ class RetryingListener {
 
 	private final AtomicInteger handled = new AtomicInteger();
 
-	@RetryableTopic(attempts = "4", backOff = @BackOff(delay = 50), numPartitions = "2")
+	@RetryableTopic(attempts = "4", backOff = @BackOff(delay = 200), numPartitions = "2")
 	@KafkaListener(topics = "orders", groupId = "retrying")
 	@Idempotent
 	void handle(String order) {
