@@ -45,6 +45,9 @@ import dev.idempotency.test.ListenerProgress.SentRecord;
  * up. A blocked record has not ended. Whether retry topics are empty cannot be seen if
  * the template is transactional, so they are not waited for.
  * <p>
+ * {@link Records#afterRestart()} and {@link Records#redelivered()} stop listeners, so
+ * tests that share a context must not run concurrently with them.
+ * <p>
  * If the deliveries do not end within the timeout, 30 seconds by default, the method
  * throws a {@link org.awaitility.core.ConditionTimeoutException} that names the record,
  * the listener and the last outcomes.
