@@ -163,7 +163,7 @@ class KeyExamplesTests {
 			// The business logic.
 		}
 
-		@Idempotent(key = "#record.key() + '@' + #measuredAt")
+		@Idempotent(key = "#record.key() + '@' + #measuredAt", fingerprint = "{#measuredAt, #value}")
 		@KafkaListener(topics = "readings", groupId = "guide")
 		void reading(String value, @Header("measured-at") String measuredAt) {
 			// The business logic.
