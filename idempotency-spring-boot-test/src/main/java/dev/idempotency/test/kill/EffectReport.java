@@ -171,14 +171,17 @@ public final class EffectReport {
 	}
 
 	private String causes(List<Effect> effects) {
-		if (effects.stream().anyMatch((effect) -> effect.process() == null)) {
+		if (effects.stream().allMatch((effect) -> effect.process() == null)) {
 			return "";
 		}
-		return effects.stream().map((effect) -> {
-			List<Interruption> interruptions = interruptions(effect.process());
-			return effect.process() + (interruptions.isEmpty() ? ""
-					: interruptions.stream().map(Interruption::summary).collect(Collectors.joining(", ", " (", ")")));
-		}).collect(Collectors.joining(", ", " of the processes ", ""));
+		return effects.stream().map(this::cause).collect(Collectors.joining(", ", " of the processes ", ""));
+	}
+
+	private String cause(Effect effect) {
+		List<Interruption> interruptions = interruptions(effect.process());
+		String process = (effect.process() != null) ? effect.process().toString() : "unknown";
+		return process + (interruptions.isEmpty() ? ""
+				: interruptions.stream().map(Interruption::summary).collect(Collectors.joining(", ", " (", ")")));
 	}
 
 }

@@ -1,48 +1,37 @@
 package dev.idempotency.test.kill;
 
-import java.time.Duration;
 import java.util.Random;
 
 /**
- * The moment of an interruption, in terms of the pending work: either some time after the
- * first work has become pending, or when a part of the work is done after all has been
- * sent.
+ * The moment of an interruption: when a random part of the pending work of the round is
+ * done, either while operations are still being sent or after that. A moment at which the
+ * work does not progress, because the processes start or wait for partitions, would show
+ * little.
  */
 final class Moment {
 
-	private static final int MAX_DELAY_MILLIS = 1500;
+	private static final double LEAST_LEFT = 0.4;
+
+	private static final double MOST_LEFT = 0.95;
 
 	private final boolean whileSending;
 
-	private final Duration delay;
-
-	private final double fraction;
-
-	private long first;
+	private final double left;
 
 	private long peak;
 
-	private Moment(boolean whileSending, Duration delay, double fraction) {
+	private Moment(boolean whileSending, double left) {
 		this.whileSending = whileSending;
-		this.delay = delay;
-		this.fraction = fraction;
+		this.left = left;
 	}
 
 	static Moment random(Random random) {
-		return new Moment(random.nextBoolean(), Duration.ofMillis(random.nextInt(MAX_DELAY_MILLIS)),
-				random.nextDouble(0.4, 0.95));
+		return new Moment(random.nextBoolean(), random.nextDouble(LEAST_LEFT, MOST_LEFT));
 	}
 
 	boolean hasCome(boolean sent, long pending) {
 		this.peak = Math.max(this.peak, pending);
-		if (pending <= 0) {
-			return false;
-		}
-		if (this.first == 0) {
-			this.first = System.nanoTime();
-		}
-		return this.whileSending ? System.nanoTime() - this.first >= this.delay.toNanos()
-				: sent && pending <= this.peak * this.fraction;
+		return (sent || this.whileSending) && pending > 0 && pending <= this.peak * this.left;
 	}
 
 }

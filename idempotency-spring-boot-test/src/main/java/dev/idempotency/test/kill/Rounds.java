@@ -55,8 +55,8 @@ final class Rounds {
 		for (Kind kind : plan) {
 			while (!interrupt(kind)) {
 				if (++late > plan.size()) {
-					throw failure("%d of %d rounds found no work to interrupt. Send more operations in each round, so "
-							+ "that processing them takes some seconds".formatted(late, this.number));
+					throw failure(late + " of " + this.number + " rounds found no work to interrupt. Send more "
+							+ "operations in each round, so that processing them takes some seconds");
 				}
 			}
 		}

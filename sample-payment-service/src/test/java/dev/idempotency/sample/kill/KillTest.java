@@ -1,0 +1,197 @@
+package dev.idempotency.sample.kill;
+
+import java.io.IOException;
+import java.io.Reader;
+import java.math.BigDecimal;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Properties;
+
+import javax.sql.DataSource;
+
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+
+import dev.idempotency.test.kill.ChildApplication;
+import dev.idempotency.test.kill.ChildProcess;
+import dev.idempotency.test.kill.ConsumerLag;
+import dev.idempotency.test.kill.EffectQuery;
+import dev.idempotency.test.kill.KillHarness;
+import dev.idempotency.test.kill.KillReport;
+import dev.idempotency.test.kill.PendingQuery;
+import dev.idempotency.test.kill.Round;
+
+/**
+ * Kills the payment service at random moments under traffic, on servers that outlive it,
+ * and checks that each payment is charged once, and that its event has come through the
+ * outbox and is on the statement of its account once. The card gateway also charges each
+ * payment once, but a kill between a call and the completion of its key repeats the call.
+ * The script {@code kill-test.sh} runs this program.
+ */
+final class KillTest {
+
+	private static final Path JAR = Path.of("target/sample-payment-service.jar");
+
+	private static final int PAYMENTS = 2000;
+
+	// The concurrency of the listeners in application.yml.
+	private static final int THREADS = 3;
+
+	private static final Duration FREEZE = Duration.ofSeconds(15);
+
+	private final String bootstrapServers;
+
+	private final DataSource database;
+
+	private final ChildApplication service;
+
+	private KillTest(Path servers, List<String> arguments) throws IOException {
+		Properties addresses = new Properties();
+		try (Reader file = Files.newBufferedReader(servers)) {
+			addresses.load(file);
+		}
+		this.bootstrapServers = addresses.getProperty("spring.kafka.bootstrap-servers");
+		this.database = new DriverManagerDataSource(addresses.getProperty("spring.datasource.url"));
+		this.service = ChildApplication.jar(JAR)
+			.property("spring.config.additional-location", "file:" + servers)
+			.property("sample.gateway.lease", "5s")
+			.property("idempotency.lease", "5s")
+			.arguments(arguments.toArray(String[]::new))
+			.readyWhenHttpOk("/actuator/health");
+	}
+
+	/**
+	 * Run the test.
+	 * @param args {@code --redis} for the keys of the gateway in Redis. The environment
+	 * variables {@code ROUNDS} and {@code FREEZES} set the number of kills and freezes
+	 * @throws Exception if the test cannot be run
+	 */
+	public static void main(String[] args) throws Exception {
+		boolean redis = List.of(args).equals(List.of("--redis"));
+		if (args.length > 0 && !redis) {
+			System.err.println("Usage: kill-test.sh [--redis]");
+			System.exit(2);
+		}
+		try {
+			run(redis ? List.of("--spring.profiles.active=redis") : List.of());
+		}
+		catch (AssertionError | IllegalStateException | IllegalArgumentException ex) {
+			System.err.println(ex.getMessage());
+			System.exit(1);
+		}
+	}
+
+	private static void run(List<String> arguments) throws Exception {
+		Path file = Files.createTempDirectory("kill-test").resolve("servers.properties");
+		ChildApplication servers = ChildApplication.jar(JAR)
+			.name("servers")
+			.arguments("servers", "--sample.servers.file=" + file)
+			.arguments(arguments.toArray(String[]::new))
+			.readyWhen((process) -> Files.exists(file));
+		System.out.println("Starting the servers");
+		ChildProcess process = servers.start().awaitReady();
+		try {
+			new KillTest(file, arguments).killRepeatedly(environment("ROUNDS", 10), environment("FREEZES", 0));
+		}
+		finally {
+			// PostgreSQL and Redis are processes of the servers, which stop them.
+			process.terminate();
+			process.awaitEnd();
+		}
+	}
+
+	private static int environment(String name, int byDefault) {
+		String value = System.getenv(name);
+		return (value != null) ? Integer.parseInt(value) : byDefault;
+	}
+
+	private void killRepeatedly(int kills, int freezes) {
+		try (ConsumerLag ledger = lag("ledger", "payments");
+				ConsumerLag unprotected = lag("ledger-unprotected", "payments");
+				ConsumerLag gateway = lag("gateway", "payments");
+				ConsumerLag statement = lag("statement", "payment-charged")) {
+			KillReport report = KillHarness.of(this.service)
+				.instances((freezes > 0) ? 2 : 1)
+				.kills(kills)
+				.freezes(freezes, FREEZE)
+				.traffic(this::orderPayments)
+				// The service stores payments before it sends them.
+				.expected(() -> new JdbcTemplate(this.database).queryForList("select id from payment", String.class))
+				.pending(PendingQuery.sum(count("payment where not sent"), ledger, unprotected, gateway,
+						count("idempotency_outbox where published_at is null and set_aside_at is null"), statement))
+				.effects("charges", effects("payment_id from ledger_entry where ledger = 'ledger' order by id"))
+				.effects("statement lines", effects("payment_id from statement_line order by id"))
+				.effects("gateway charges", effects("idempotency_key from gateway_charge"))
+				.effects("gateway calls", effects("idempotency_key from gateway_call order by id"))
+				.effects("charges without protection",
+						effects("payment_id from ledger_entry where ledger = 'ledger-unprotected' order by id"))
+				.run();
+			System.out.println(report);
+			check(report);
+		}
+	}
+
+	private ConsumerLag lag(String group, String topic) {
+		return new ConsumerLag(this.bootstrapServers, group, topic);
+	}
+
+	private PendingQuery count(String rows) {
+		return PendingQuery.sql(this.database, "select count(*) from " + rows);
+	}
+
+	private EffectQuery effects(String query) {
+		return EffectQuery.sql(this.database, "select " + query);
+	}
+
+	private void orderPayments(Round round) throws InterruptedException {
+		URI uri = round.process().uri("/api/payments");
+		HttpRequest order = HttpRequest.newBuilder(uri)
+			.timeout(Duration.ofSeconds(60))
+			.header("Content-Type", "application/json")
+			.POST(BodyPublishers.ofString("{\"count\":" + PAYMENTS + ",\"duplicateRate\":0.5}"))
+			.build();
+		try {
+			HttpClient.newHttpClient().send(order, BodyHandlers.discarding());
+		}
+		catch (IOException ex) {
+			// The service was killed meanwhile. It sends stored payments when it restarts.
+		}
+	}
+
+	private void check(KillReport report) {
+		for (String once : List.of("charges", "statement lines", "gateway charges")) {
+			report.effects(once).assertNoneLost();
+			report.effects(once).assertNoneDoubled();
+		}
+		report.effects("gateway calls").assertNoneLost();
+		report.effects("gateway calls").assertDoubledAtMost(THREADS);
+		report.effects("charges without protection").assertNoneLost();
+		// Amounts, dead letters, and the order of the events of each account.
+		BigDecimal requested = number("sum(amount) from payment");
+		same("charged amount", requested, number("sum(amount) from ledger_entry where ledger = 'ledger'"));
+		same("debited amount", requested, number("sum(-balance) from account where ledger = 'ledger'"));
+		same("amount of the statements", requested, number("sum(amount) from account_statement"));
+		same("number of events out of order", BigDecimal.ZERO, number("sum(out_of_order) from account_statement"));
+		same("number of dead letters", BigDecimal.ZERO,
+				number("count(*) from idempotency_outbox where set_aside_at is not null"));
+		System.out.println("Passed: each of " + report.sent().size() + " payments was charged once");
+	}
+
+	private BigDecimal number(String query) {
+		return new JdbcTemplate(this.database).queryForObject("select " + query, BigDecimal.class);
+	}
+
+	private static void same(String what, BigDecimal expected, BigDecimal actual) {
+		if (expected.compareTo(actual) != 0) {
+			throw new AssertionError("The " + what + " is " + actual + " instead of " + expected);
+		}
+	}
+
+}
