@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.Test;
@@ -33,6 +34,8 @@ class MonitoringFilesTests {
 	private static final Pattern LABEL = Pattern.compile("\\{\\{\\s*(?:\\$labels\\.)?(\\w+)\\s*}}");
 
 	private static final Pattern VARIABLE = Pattern.compile("label_values\\((\\w+), (\\w+)\\)");
+
+	private static final Pattern METER = Pattern.compile("^\\| `(idempotency\\.[\\w.]+)` \\|", Pattern.MULTILINE);
 
 	private static final Pattern ROW = Pattern.compile("^\\| `(\\w+)` \\|", Pattern.MULTILINE);
 
@@ -80,6 +83,20 @@ class MonitoringFilesTests {
 	void everyMeterIsOnTheDashboard() throws IOException {
 		String dashboard = dashboard().toString();
 		assertThat(METERS.names()).isNotEmpty().allMatch(dashboard::contains);
+	}
+
+	@Test
+	void everyMeterHasARowInTheTableAndEveryRowAMeter() throws IOException {
+		Set<String> rows = METER.matcher(Files.readString(FILES.resolve("README.md")))
+			.results()
+			.map((row) -> row.group(1).replace('.', '_'))
+			.collect(Collectors.toSet());
+		assertThat(METERS.names()).map((name) -> name.replaceAll("_(seconds|total|max|sum|count|seconds_.*)$", ""))
+			.map((name) -> name.replaceAll("_seconds$", ""))
+			.allMatch(rows::contains);
+		// Only a store that moves keys publishes the answers.
+		assertThat(rows).filteredOn((row) -> !row.equals("idempotency_migration_answers"))
+			.allMatch((row) -> METERS.names().stream().anyMatch((name) -> name.startsWith(row)));
 	}
 
 	@Test

@@ -2,9 +2,11 @@ package dev.idempotency.readme;
 
 import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -17,11 +19,13 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.springframework.boot.SpringBootVersion;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.test.util.TestSocketUtils;
 
 import dev.idempotency.readme.Readme.Store;
 import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for a separate Maven project with only the dependency, the properties and the
@@ -156,10 +160,9 @@ class NewcomerTests {
 				Servers.postgres().username(), "spring.datasource.password", Servers.postgres().password()));
 		runWhile(() -> {
 			payment.sendTwice();
-			payment.awaitConsumption("ledger", "gateway");
+			payment.awaitConsumption("ledger");
 		});
 		assertThat(payment.charged(jdbc)).isEqualTo(Payment.AMOUNT);
-		assertThat(payment.calls(gatewayFile())).isEqualTo(1);
 	}
 
 	@Test
@@ -171,6 +174,40 @@ class NewcomerTests {
 			payment.awaitConsumption("gateway");
 		});
 		assertThat(payment.calls(gatewayFile())).isEqualTo(1);
+	}
+
+	@Test
+	void gettingStartedChargesAPaymentThatIsSentTwiceOnce() throws Exception {
+		for (Map.Entry<String, String> file : GettingStarted.files().entrySet()) {
+			Path path = this.project.resolve(file.getKey());
+			Files.createDirectories(path.getParent());
+			Files.writeString(path, file.getValue());
+		}
+		int port = TestSocketUtils.findAvailableTcpPort();
+		ProcessBuilder service = command("mvn", "-B", "-Dmaven.repo.local=" + REPOSITORY, "spring-boot:test-run");
+		service.environment().put("SERVER_PORT", String.valueOf(port));
+		Process maven = service.start();
+		try {
+			await().atMost(Duration.ofMinutes(3)).until(() -> !maven.isAlive() || log().contains("Started"));
+			for (GettingStarted.Command command : GettingStarted.commands()) {
+				String line = command.line().replace("localhost:8080", "localhost:" + port);
+				await().untilAsserted(() -> assertThat(output(line)).isEqualTo(command.output()));
+			}
+			assertThat(log()).contains(GettingStarted.log());
+		}
+		finally {
+			maven.descendants().forEach(ProcessHandle::destroy);
+			maven.destroy();
+			maven.waitFor();
+			System.out.println(log());
+		}
+	}
+
+	private String output(String line) throws Exception {
+		Process process = new ProcessBuilder("bash", "-c", line).start();
+		String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+		process.waitFor();
+		return output;
 	}
 
 	private Path gatewayFile() {
@@ -185,7 +222,7 @@ class NewcomerTests {
 			Files.writeString(sources.resolve(source.getKey() + ".java"), source.getValue());
 		}
 		List<String> properties = new ArrayList<>();
-		Readme.properties(addresses).forEach((name, value) -> properties.add(name + "=" + value));
+		Readme.properties(store, addresses).forEach((name, value) -> properties.add(name + "=" + value));
 		properties.add("spring.kafka.bootstrap-servers=" + Servers.kafka().getBrokersAsString());
 		properties.add("gateway.file=" + gatewayFile());
 		Files.write(
@@ -209,10 +246,13 @@ class NewcomerTests {
 	}
 
 	private Process start(String... command) throws IOException {
+		return command(command).start();
+	}
+
+	private ProcessBuilder command(String... command) {
 		return new ProcessBuilder(command).directory(this.project.toFile())
 			.redirectErrorStream(true)
-			.redirectOutput(Redirect.appendTo(this.project.resolve("log").toFile()))
-			.start();
+			.redirectOutput(Redirect.appendTo(this.project.resolve("log").toFile()));
 	}
 
 	private String log() throws IOException {

@@ -40,8 +40,7 @@ record Payment(String id) {
 	}
 
 	void sendTwice() {
-		String json = "{\"tenant\":\"t\",\"paymentId\":\"%1$s\",\"account\":\"%1$s\",\"amount\":%2$d}"
-			.formatted(this.id, AMOUNT);
+		String json = "{\"paymentId\":\"%1$s\",\"account\":\"%1$s\",\"amount\":%2$d}".formatted(this.id, AMOUNT);
 		Kafka.send(Readme.TOPIC, this.id, json);
 		Kafka.send(Readme.TOPIC, this.id, json);
 	}

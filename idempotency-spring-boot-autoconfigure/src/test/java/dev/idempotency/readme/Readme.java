@@ -1,17 +1,12 @@
 package dev.idempotency.readme;
 
-import java.io.IOException;
-import java.io.StringReader;
-import java.nio.file.Files;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.Properties;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import java.util.stream.Collectors;
+
+import org.springframework.beans.factory.config.YamlPropertiesFactoryBean;
+import org.springframework.core.io.ByteArrayResource;
 
 /**
  * The snippets of {@code README.md} with the application code that they require.
@@ -20,51 +15,20 @@ final class Readme {
 
 	static final String TOPIC = "payments";
 
-	private static final Path FILE = Path.of("../README.md");
-
-	private static final Pattern BLOCK = Pattern.compile("^ *```(\\w+)\\n(.*?)^ *```$",
-			Pattern.MULTILINE | Pattern.DOTALL);
-
-	// The fields that the snippets expect in the application.
-	private static final String LISTENERS = """
-			package com.example;
-
-			import dev.idempotency.Idempotent;
-			import dev.idempotency.IdempotentExecution;
-			import dev.idempotency.Mode;
-			import org.springframework.kafka.annotation.KafkaListener;
-			import org.springframework.stereotype.Component;
-
-			@Component
-			class PaymentListeners {
-
-			%s
-			%s
-			}
-			""";
-
-	private static final String JDBC = """
-				@org.springframework.beans.factory.annotation.Autowired
-				private org.springframework.jdbc.core.JdbcTemplate jdbc;
-			""";
-
-	private static final String GATEWAY = """
-				@org.springframework.beans.factory.annotation.Autowired
-				private Gateway gateway;
-			""";
+	private static final Markdown DOCUMENT = Markdown.read(Path.of("../README.md"));
 
 	private static final Map<String, String> APPLICATION = Map.of("PaymentCommand", """
 			package com.example;
 
-			public record PaymentCommand(String tenant, String paymentId, String account, int amount) {
+			public record PaymentCommand(String paymentId, String account, int amount) {
 			}
-			""", "Gateway", """
+			""", "CardGateway", """
 			package com.example;
 
 			import java.nio.file.*;
 
 			@org.springframework.stereotype.Component
-			class Gateway {
+			class CardGateway {
 
 				@org.springframework.beans.factory.annotation.Value("${gateway.file}")
 				private Path file;
@@ -100,81 +64,77 @@ final class Readme {
 	}
 
 	/**
-	 * Return the code blocks of a language in their order.
-	 * @param language the language
-	 * @return the blocks
-	 */
-	static List<String> blocks(String language) {
-		Matcher block = BLOCK.matcher(read());
-		List<String> blocks = new ArrayList<>();
-		while (block.find()) {
-			if (block.group(1).equals(language)) {
-				blocks.add(block.group(2).stripIndent());
-			}
-		}
-		return blocks;
-	}
-
-	private static String read() {
-		try {
-			return Files.readString(FILE);
-		}
-		catch (IOException ex) {
-			throw new IllegalStateException(ex);
-		}
-	}
-
-	/**
-	 * Return the properties with replaced server addresses.
+	 * Return the properties of an example with replaced server addresses.
+	 * @param store the store of the example
 	 * @param addresses the addresses by the names of their properties
 	 * @return the properties
 	 */
-	static Map<String, String> properties(Map<String, String> addresses) {
-		Properties properties = new Properties();
-		try {
-			properties.load(new StringReader(String.join("\n", blocks("properties"))));
-		}
-		catch (IOException ex) {
-			throw new IllegalStateException(ex);
-		}
-		Map<String, String> all = new LinkedHashMap<>();
-		properties.stringPropertyNames().forEach((name) -> all.put(name, properties.getProperty(name)));
-		all.putAll(addresses);
-		return all;
+	static Map<String, Object> properties(Store store, Map<String, String> addresses) {
+		YamlPropertiesFactoryBean yaml = new YamlPropertiesFactoryBean();
+		yaml.setResources(new ByteArrayResource(block(store, "yaml").getBytes(StandardCharsets.UTF_8)));
+		Map<String, Object> properties = new LinkedHashMap<>();
+		yaml.getObject().forEach((name, value) -> properties.put((String) name, value));
+		properties.putAll(addresses);
+		return properties;
 	}
 
 	/**
-	 * Return the source files of an application.
-	 * @param store its store
+	 * Return the source files of an application with the listener of an example.
+	 * @param store the store of the example
 	 * @return the contents by the names of their classes
 	 */
 	static Map<String, String> sources(Store store) {
-		String listeners = blocks("java").stream()
-			.filter((listener) -> store == Store.JDBC || !listener.contains("jdbc."))
-			.collect(Collectors.joining("\n"));
 		Map<String, String> sources = new LinkedHashMap<>(APPLICATION);
-		sources.put("PaymentListeners",
-				LISTENERS.formatted((store == Store.JDBC) ? JDBC + GATEWAY : GATEWAY, listeners));
+		sources.put(store.listener, block(store, "java"));
 		return sources;
 	}
 
 	/**
-	 * Return the dependency on the starter.
+	 * Return the dependency on the starter of a store.
 	 * @param store the store
 	 * @return the XML
 	 */
 	static String dependency(Store store) {
-		String dependency = blocks("xml").get(0);
-		return (store == Store.JDBC) ? dependency
-				: dependency.replace("idempotency-spring-boot-starter<", "idempotency-spring-boot-starter-redis<");
+		return block(Store.JDBC, "xml").replace("idempotency-spring-boot-starter<", store.starter + "<");
+	}
+
+	private static String block(Store store, String language) {
+		return DOCUMENT.section(store.heading)
+			.blocks(language)
+			.stream()
+			.findFirst()
+			.map(Markdown.Block::content)
+			.orElseThrow();
 	}
 
 	/**
-	 * The stores.
+	 * The examples.
 	 */
 	enum Store {
 
-		JDBC, REDIS
+		JDBC("The effect is in a database: JDBC", "LedgerListener", "idempotency-spring-boot-starter"),
+
+		REDIS("The effect is elsewhere: Redis", "GatewayListener", "idempotency-spring-boot-starter-redis");
+
+		private final String heading;
+
+		private final String listener;
+
+		private final String starter;
+
+		Store(String heading, String listener, String starter) {
+			this.heading = heading;
+			this.listener = listener;
+			this.starter = starter;
+		}
+
+		/**
+		 * Return the name of the class of the listener.
+		 * @return the simple name
+		 */
+		String listener() {
+			return this.listener;
+		}
 
 	}
 
