@@ -40,6 +40,8 @@ public final class ChildApplication {
 
 	private boolean http;
 
+	private boolean terminateAtExit;
+
 	private Duration startTimeout = Duration.ofMinutes(2);
 
 	private Path outputDirectory = defaultOutputDirectory();
@@ -182,6 +184,16 @@ public final class ChildApplication {
 	}
 
 	/**
+	 * End a process with SIGTERM instead of SIGKILL when this JVM ends, and kill it after
+	 * 20 seconds. For servers with child processes of their own, which they must stop.
+	 * @return this
+	 */
+	public ChildApplication terminateAtExit() {
+		this.terminateAtExit = true;
+		return this;
+	}
+
+	/**
 	 * Set the directory of the files with the output of the processes, by default
 	 * {@code target/kill-harness} or {@code build/kill-harness} if {@code target} or
 	 * {@code build} exists, else {@code kill-harness} in the temporary directory.
@@ -216,7 +228,7 @@ public final class ChildApplication {
 				.redirectOutput(Redirect.to(output.toFile()));
 			builder.environment().putAll(this.environment);
 			Process process = builder.start();
-			Orphans.prevent(process);
+			Orphans.prevent(process, this.terminateAtExit);
 			return new ChildProcess(process, this.name, output, port, this.readiness, this.startTimeout);
 		}
 		catch (IOException ex) {

@@ -1,26 +1,23 @@
 package dev.idempotency.sample.kill;
 
 import java.io.IOException;
-import java.io.Reader;
 import java.math.BigDecimal;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Properties;
 
 import javax.sql.DataSource;
 
+import org.springframework.boot.logging.LogLevel;
+import org.springframework.boot.logging.LoggingSystem;
 import org.springframework.jdbc.core.JdbcTemplate;
-import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 import dev.idempotency.test.kill.ChildApplication;
-import dev.idempotency.test.kill.ChildProcess;
 import dev.idempotency.test.kill.ConsumerLag;
 import dev.idempotency.test.kill.EffectQuery;
 import dev.idempotency.test.kill.KillHarness;
@@ -46,21 +43,17 @@ final class KillTest {
 
 	private static final Duration FREEZE = Duration.ofSeconds(15);
 
-	private final String bootstrapServers;
+	private final ServersProcess servers;
 
 	private final DataSource database;
 
 	private final ChildApplication service;
 
-	private KillTest(Path servers, List<String> arguments) throws IOException {
-		Properties addresses = new Properties();
-		try (Reader file = Files.newBufferedReader(servers)) {
-			addresses.load(file);
-		}
-		this.bootstrapServers = addresses.getProperty("spring.kafka.bootstrap-servers");
-		this.database = new DriverManagerDataSource(addresses.getProperty("spring.datasource.url"));
+	private KillTest(ServersProcess servers, List<String> arguments) {
+		this.servers = servers;
+		this.database = servers.database();
 		this.service = ChildApplication.jar(JAR)
-			.property("spring.config.additional-location", "file:" + servers)
+			.property("spring.config.additional-location", "file:" + servers.addresses())
 			.property("sample.gateway.lease", "5s")
 			.property("idempotency.lease", "5s")
 			.arguments(arguments.toArray(String[]::new))
@@ -71,14 +64,16 @@ final class KillTest {
 	 * Run the test.
 	 * @param args {@code --redis} for the keys of the gateway in Redis. The environment
 	 * variables {@code ROUNDS} and {@code FREEZES} set the number of kills and freezes
-	 * @throws Exception if the test cannot be run
+	 * @throws IOException if the servers cannot be started
 	 */
-	public static void main(String[] args) throws Exception {
+	public static void main(String[] args) throws IOException {
 		boolean redis = List.of(args).equals(List.of("--redis"));
 		if (args.length > 0 && !redis) {
 			System.err.println("Usage: kill-test.sh [--redis]");
 			System.exit(2);
 		}
+		LoggingSystem.get(KillTest.class.getClassLoader())
+			.setLogLevel(LoggingSystem.ROOT_LOGGER_NAME, LogLevel.ERROR);
 		try {
 			run(redis ? List.of("--spring.profiles.active=redis") : List.of());
 		}
@@ -88,22 +83,11 @@ final class KillTest {
 		}
 	}
 
-	private static void run(List<String> arguments) throws Exception {
-		Path file = Files.createTempDirectory("kill-test").resolve("servers.properties");
-		ChildApplication servers = ChildApplication.jar(JAR)
-			.name("servers")
-			.arguments("servers", "--sample.servers.file=" + file)
-			.arguments(arguments.toArray(String[]::new))
-			.readyWhen((process) -> Files.exists(file));
+	private static void run(List<String> arguments) throws IOException {
 		System.out.println("Starting the servers");
-		ChildProcess process = servers.start().awaitReady();
-		try {
-			new KillTest(file, arguments).killRepeatedly(environment("ROUNDS", 10), environment("FREEZES", 0));
-		}
-		finally {
-			// PostgreSQL and Redis are processes of the servers, which stop them.
-			process.terminate();
-			process.awaitEnd();
+		ChildApplication sample = ChildApplication.jar(JAR).arguments(arguments.toArray(String[]::new));
+		try (ServersProcess servers = ServersProcess.start(sample)) {
+			new KillTest(servers, arguments).killRepeatedly(environment("ROUNDS", 10), environment("FREEZES", 0));
 		}
 	}
 
@@ -139,7 +123,7 @@ final class KillTest {
 	}
 
 	private ConsumerLag lag(String group, String topic) {
-		return new ConsumerLag(this.bootstrapServers, group, topic);
+		return new ConsumerLag(this.servers.bootstrapServers(), group, topic);
 	}
 
 	private PendingQuery count(String rows) {

@@ -1,0 +1,97 @@
+package dev.idempotency.sample.kill;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.Future;
+
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+
+import dev.idempotency.sample.SamplePaymentApplication;
+import dev.idempotency.test.kill.ChildApplication;
+import dev.idempotency.test.kill.ConsumerLag;
+import dev.idempotency.test.kill.EffectQuery;
+import dev.idempotency.test.kill.KillHarness;
+import dev.idempotency.test.kill.KillReport;
+import dev.idempotency.test.kill.Round;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * The example of {@code docs/kill-tests.md}: kills the payment service under traffic and
+ * counts the charges of its ledger. {@code -Dtest.kill.rounds=5} enables it.
+ */
+class LedgerKillTests {
+
+	private static final int ROUNDS = Integer.getInteger("test.kill.rounds", 5);
+
+	@Test
+	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Takes some minutes")
+	void eachPaymentIsChargedOnceWhenProcessesAreKilledAndFrozen() throws Exception {
+		try (ServersProcess servers = ServersProcess.start(ChildApplication.main(SamplePaymentApplication.class));
+				KafkaProducer<String, String> producer = new KafkaProducer<>(
+						Map.of("bootstrap.servers", servers.bootstrapServers()), new StringSerializer(),
+						new StringSerializer());
+				ConsumerLag lag = new ConsumerLag(servers.bootstrapServers(), "ledger", "payments")) {
+			ChildApplication service = ChildApplication.main(SamplePaymentApplication.class)
+				.property("spring.config.additional-location", "file:" + servers.addresses())
+				.property("idempotency.lease", "5s")
+				.readyWhenHttpOk("/actuator/health");
+			KillReport report = KillHarness.of(service)
+				.instances(2)
+				.traffic((round) -> sendPayments(producer, round))
+				.pending(lag)
+				.effects(EffectQuery.sql(servers.database(),
+						"select payment_id from ledger_entry where ledger = 'ledger' order by id"))
+				.kills(ROUNDS)
+				.freezes(1, Duration.ofSeconds(15))
+				.run();
+			System.out.println(report);
+			report.assertNoneLost();
+			report.assertNoneDoubled();
+		}
+	}
+
+	private static void sendPayments(KafkaProducer<String, String> producer, Round round) throws Exception {
+		// The first process creates the topic.
+		round.process();
+		Map<String, Future<?>> acknowledgments = new LinkedHashMap<>();
+		for (int i = 0; i < 2000; i++) {
+			String payment = UUID.randomUUID().toString();
+			ProducerRecord<String, String> record = new ProducerRecord<>("payments",
+					"{\"paymentId\":\"%s\",\"account\":\"ACC-01\",\"amount\":1.00}".formatted(payment));
+			record.headers().add("Idempotency-Key", payment.getBytes(StandardCharsets.UTF_8));
+			// Three in ten are sent twice.
+			if (round.random().nextInt(10) < 3) {
+				producer.send(record);
+			}
+			acknowledgments.put(payment, producer.send(record));
+		}
+		for (Map.Entry<String, Future<?>> payment : acknowledgments.entrySet()) {
+			payment.getValue().get();
+			round.sent(payment.getKey());
+		}
+	}
+
+	@Test
+	void documentationShowsThisCode() throws IOException {
+		String code = Files
+			.readString(Path.of("src/test/java/dev/idempotency/sample/kill/LedgerKillTests.java"))
+			.replaceAll("\\s+", " ");
+		String page = Files.readString(Path.of("../docs/kill-tests.md"));
+		String shown = page.substring(page.indexOf("```java") + 7);
+		for (String method : shown.substring(0, shown.indexOf("```")).split("\n\n")) {
+			assertThat(code).contains(method.trim().replaceAll("\\s+", " "));
+		}
+	}
+
+}
