@@ -19,8 +19,8 @@ final class Orphans {
 
 	private static final String KILL = "kill -KILL \"$1\"";
 
-	private static final String TERMINATE = "kill -TERM \"$1\"; i=0; "
-			+ "while [ $i -lt " + GRACE_SECONDS + " ] && kill -0 \"$1\"; do sleep 1; i=$((i + 1)); done; ";
+	private static final String TERMINATE = "kill -TERM \"$1\"; i=0; " + "while [ $i -lt " + GRACE_SECONDS
+			+ " ] && kill -0 \"$1\"; do sleep 1; i=$((i + 1)); done; ";
 
 	private static final Map<Process, Boolean> CHILDREN = new ConcurrentHashMap<>();
 

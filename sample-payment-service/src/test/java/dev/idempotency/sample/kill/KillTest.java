@@ -72,8 +72,7 @@ final class KillTest {
 			System.err.println("Usage: kill-test.sh [--redis]");
 			System.exit(2);
 		}
-		LoggingSystem.get(KillTest.class.getClassLoader())
-			.setLogLevel(LoggingSystem.ROOT_LOGGER_NAME, LogLevel.ERROR);
+		LoggingSystem.get(KillTest.class.getClassLoader()).setLogLevel(LoggingSystem.ROOT_LOGGER_NAME, LogLevel.ERROR);
 		try {
 			run(redis ? List.of("--spring.profiles.active=redis") : List.of());
 		}
@@ -145,7 +144,8 @@ final class KillTest {
 			HttpClient.newHttpClient().send(order, BodyHandlers.discarding());
 		}
 		catch (IOException ex) {
-			// The service was killed meanwhile. It sends stored payments when it restarts.
+			// The service was killed meanwhile. It sends stored payments when it
+			// restarts.
 		}
 	}
 

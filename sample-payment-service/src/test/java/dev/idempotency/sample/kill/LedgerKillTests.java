@@ -84,8 +84,7 @@ class LedgerKillTests {
 
 	@Test
 	void documentationShowsThisCode() throws IOException {
-		String code = Files
-			.readString(Path.of("src/test/java/dev/idempotency/sample/kill/LedgerKillTests.java"))
+		String code = Files.readString(Path.of("src/test/java/dev/idempotency/sample/kill/LedgerKillTests.java"))
 			.replaceAll("\\s+", " ");
 		String page = Files.readString(Path.of("../docs/kill-tests.md"));
 		String shown = page.substring(page.indexOf("```java") + 7);

@@ -34,13 +34,14 @@ final class ServersProcess implements AutoCloseable {
 
 	static ServersProcess start(ChildApplication sample) throws IOException {
 		Path file = Files.createTempDirectory("kill-test").resolve("servers.properties");
-		return new ServersProcess(file, sample.name("servers")
-			.arguments("servers", "--sample.servers.file=" + file)
-			.readyWhen((process) -> Files.exists(file))
-			// PostgreSQL and Redis are processes of the servers, which stop them.
-			.terminateAtExit()
-			.start()
-			.awaitReady());
+		return new ServersProcess(file,
+				sample.name("servers")
+					.arguments("servers", "--sample.servers.file=" + file)
+					.readyWhen((process) -> Files.exists(file))
+					// PostgreSQL and Redis are processes of the servers, which stop them.
+					.terminateAtExit()
+					.start()
+					.awaitReady());
 	}
 
 	String bootstrapServers() {
