@@ -3,7 +3,9 @@ package dev.idempotency.jdbc;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 import javax.sql.DataSource;
@@ -385,6 +387,11 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return this.records.find(key);
+	}
+
+	@Override
+	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+		return this.records.findAll(keys);
 	}
 
 	@Override

@@ -9,10 +9,13 @@ import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
@@ -50,6 +53,20 @@ final class JdbcRecords implements IdempotencyRecords {
 	Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return this.executor.autonomous(this.timeout,
 				(connection) -> first(connection, Name.FIND, key, (row) -> read(key, row)));
+	}
+
+	Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+		Map<UUID, IdempotencyKey> ids = new LinkedHashMap<>();
+		keys.forEach((key) -> ids.put(key.id(), key));
+		if (ids.isEmpty()) {
+			return Map.of();
+		}
+		Parameters parameters = Parameters.none().with("id", "uuid", ids.keySet().toArray());
+		List<IdempotencyRecord> found = this.executor.autonomous(this.timeout,
+				(connection) -> this.sql.get(Name.FIND_ALL)
+					.query(connection, parameters,
+							(row) -> read(Objects.requireNonNull(ids.get(this.types.uuid(row, "id"))), row)));
+		return found.stream().collect(Collectors.toMap(IdempotencyRecord::key, (record) -> record));
 	}
 
 	@Override

@@ -319,6 +319,8 @@ final class MySqlRecordSql {
 					.confirmedBy(this.sql
 						.statement("SELECT 1 FROM %s WHERE id = :id AND state = 'F'".formatted(this.table))));
 		this.sql.add(Name.EVICT, limited(("DELETE FROM %1$s WHERE " + RecordSql.EVICTABLE).formatted(this.table, NOW)));
+		this.sql.add(Name.FIND_ALL, this.sql
+			.statement("SELECT " + RecordSql.RECORD + " FROM " + IDS.formatted("") + BY_ID.formatted(this.table)));
 		this.sql.add(Name.EVICT_ALL, EVICT_ALL.formatted(this.table, IDS.formatted(""), this.locking));
 	}
 

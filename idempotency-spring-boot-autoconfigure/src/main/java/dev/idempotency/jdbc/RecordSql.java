@@ -21,6 +21,12 @@ final class RecordSql {
 			  decided_version
 			FROM %1$s WHERE id = :id""";
 
+	static final String RECORD = """
+			id, state, fence, attempt, lease_until, created_at, expires_at, completed_at, error_type, error_message,
+			  decided_version""";
+
+	private static final String FIND_ALL = "SELECT " + RECORD + " FROM %1$s WHERE id = ANY(CAST(:id AS uuid ARRAY))";
+
 	private static final String RELEASE = """
 			UPDATE %1$s SET state = 'F', lease_until = NULL,
 			  attempt = CASE WHEN state = 'P' THEN attempt - 1 ELSE attempt END
@@ -93,6 +99,7 @@ final class RecordSql {
 	RecordSql(Object table, String now, String key, String text, ValueTypes types) {
 		this.types = types;
 		add(Name.FIND, FIND.formatted(table));
+		add(Name.FIND_ALL, FIND_ALL.formatted(table));
 		add(Name.RELEASE, RELEASE.formatted(table));
 		add(Name.STORE_RESULT, "UPDATE %1$s SET result = :result WHERE id = :id".formatted(table));
 		add(Name.BOUND, BOUND.formatted(table));
@@ -324,6 +331,12 @@ final class RecordSql {
 		 * expires_at, completed_at, error_type, error_message.
 		 */
 		FIND,
+
+		/**
+		 * Reads several records. Parameter {@code id}, the ids. Columns: id and those of
+		 * {@link #FIND}.
+		 */
+		FIND_ALL,
 
 		/**
 		 * Deletes a batch of expired records. Parameters: {@code patience}, the time in

@@ -12,12 +12,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.AbstractKafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerEndpoint;
@@ -59,6 +63,8 @@ final class ContainerProtection {
 
 	private final TopicIds topicIds;
 
+	private final ListenerTopics topics;
+
 	private final Set<String> logged = ConcurrentHashMap.newKeySet();
 
 	private final Set<Method> methods = ConcurrentHashMap.newKeySet();
@@ -69,7 +75,8 @@ final class ContainerProtection {
 
 	ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
 			TopicRetentions retentions, ListenerScopes listenerScopes, ManualAcknowledgments acknowledgments,
-			TopicIds topicIds) {
+			TopicIds topicIds, ListenerTopics topics) {
+		this.topics = topics;
 		this.topicIds = topicIds;
 		this.acknowledgments = acknowledgments;
 		this.settings = settings;
@@ -174,9 +181,28 @@ final class ContainerProtection {
 			ParkingChecks.checkAllPark(parking, allPark);
 		}
 		this.listenerScopes.check(readers);
-		this.installations.install((AbstractMessageListenerContainer<?, ?>) container,
-				new ProtectedListeners(targetClass, listeners, scopes, this.acknowledgments.create(container),
-						identities, (parking != null) ? new Parking(parking) : null));
+		ProtectedListeners protectedListeners = new ProtectedListeners(targetClass, listeners, scopes,
+				this.acknowledgments.create(container), identities, (parking != null) ? new Parking(parking) : null);
+		this.installations.install((AbstractMessageListenerContainer<?, ?>) container, protectedListeners);
+		if (main == container) {
+			this.topics.add(
+					new ListenerTopics.Source(String.valueOf(endpoint.getId()), listeners.values(), container,
+							protectedListeners, consumerFactory(factory), consumer,
+							hasErrorHandler(endpoint, targetClass), (topic) -> this.topicIds.find(consumer, topic)),
+					registry);
+		}
+	}
+
+	private static @Nullable ConsumerFactory<?, ?> consumerFactory(KafkaListenerContainerFactory<?> factory) {
+		return (factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known) ? known.getConsumerFactory()
+				: null;
+	}
+
+	private static boolean hasErrorHandler(MethodKafkaListenerEndpoint<?, ?> endpoint, Class<?> targetClass) {
+		return Stream.concat(methods(endpoint).stream(), Stream.of(targetClass))
+			.flatMap((element) -> MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY)
+				.stream(KafkaListener.class))
+			.anyMatch((annotation) -> StringUtils.hasText(annotation.getString("errorHandler")));
 	}
 
 	// The method that receives a record of a class with several methods is not known when

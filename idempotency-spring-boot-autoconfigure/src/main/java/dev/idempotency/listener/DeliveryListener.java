@@ -149,6 +149,15 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		}
 	}
 
+	/**
+	 * Pass a record to the delegate outside of a delivery, so that it converts and
+	 * filters the record.
+	 * @param record the record
+	 * @param acknowledgment receives the acknowledgments of the delegate
+	 * @param consumer the consumer that has read the record
+	 */
+	abstract void probe(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, Consumer<?, ?> consumer);
+
 	// The container calls it on the thread of each consumer before the first delivery.
 	@Override
 	public void registerSeekCallback(ConsumerSeekCallback callback) {
@@ -213,6 +222,12 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 			deliverParked(record, () -> call((ConsumerRecord<K, V>) record, null, null));
 		}
 
+		@Override
+		@SuppressWarnings("unchecked")
+		void probe(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, Consumer<?, ?> consumer) {
+			call((ConsumerRecord<K, V>) record, acknowledgment, consumer);
+		}
+
 		// The container calls the method for the type of the innermost delegate.
 		@Override
 		public void onMessage(ConsumerRecord<K, V> record) {
@@ -267,6 +282,22 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		}
 
 		@Override
+		@SuppressWarnings("unchecked")
+		void probe(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, Consumer<?, ?> consumer) {
+			call(List.of((ConsumerRecord<K, V>) record), acknowledgment, consumer);
+		}
+
+		private void call(List<ConsumerRecord<K, V>> records, @Nullable Acknowledgment acknowledgment,
+				@Nullable Consumer<?, ?> consumer) {
+			switch (this.delegateType) {
+				case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(records, acknowledgment, consumer);
+				case ACKNOWLEDGING -> this.delegate.onMessage(records, acknowledgment);
+				case CONSUMER_AWARE -> this.delegate.onMessage(records, consumer);
+				case SIMPLE -> this.delegate.onMessage(records);
+			}
+		}
+
+		@Override
 		public boolean wantsPollResult() {
 			return this.delegate.wantsPollResult();
 		}
@@ -298,14 +329,7 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		@Override
 		public void onMessage(List<ConsumerRecord<K, V>> records, @Nullable Acknowledgment acknowledgment,
 				@Nullable Consumer<?, ?> consumer) {
-			deliver(records, acknowledgment, (own) -> {
-				switch (this.delegateType) {
-					case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(records, own, consumer);
-					case ACKNOWLEDGING -> this.delegate.onMessage(records, own);
-					case CONSUMER_AWARE -> this.delegate.onMessage(records, consumer);
-					case SIMPLE -> this.delegate.onMessage(records);
-				}
-			});
+			deliver(records, acknowledgment, (own) -> call(records, own, consumer));
 		}
 
 	}

@@ -63,6 +63,10 @@ final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 	private @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
 		Delivery delivery = Delivery.current();
 		if (delivery == null) {
+			KeyProbe probe = KeyProbe.current();
+			if (probe != null) {
+				return probe.reached(invocation);
+			}
 			warnIfUnprotected(invocation);
 			return invocation.proceed();
 		}

@@ -19,6 +19,7 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.core.KafkaAdmin;
 
 import dev.idempotency.listener.error.BlockedRecordHandling;
+import dev.idempotency.reconcile.Reconciliation;
 
 /**
  * Registers the beans that protect idempotent Kafka listeners. Requires a
@@ -78,6 +79,16 @@ public final class IdempotentListenerConfiguration {
 	}
 
 	@Bean
+	ListenerTopics idempotentListenerTopics() {
+		return new ListenerTopics();
+	}
+
+	@Bean
+	Reconciliation idempotencyReconciliation(ListenerTopics topics) {
+		return new Reconciliation(topics::listeners);
+	}
+
+	@Bean
 	ListenerScopes idempotentListenerScopes() {
 		return new ListenerScopes();
 	}
@@ -91,8 +102,8 @@ public final class IdempotentListenerConfiguration {
 	@Lazy
 	ContainerProtection idempotentContainerProtection(ListenerSettingsFactory settings,
 			ContainerInstallations installations, TopicRetentions retentions, ListenerScopes scopes,
-			ManualAcknowledgments acknowledgments, TopicIds topicIds) {
-		return new ContainerProtection(settings, installations, retentions, scopes, acknowledgments, topicIds);
+			ManualAcknowledgments acknowledgments, TopicIds topicIds, ListenerTopics topics) {
+		return new ContainerProtection(settings, installations, retentions, scopes, acknowledgments, topicIds, topics);
 	}
 
 	@Bean

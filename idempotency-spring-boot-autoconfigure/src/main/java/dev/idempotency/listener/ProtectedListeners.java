@@ -120,6 +120,12 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 	interface ProtectedListener {
 
 		/**
+		 * Return the settings of the method.
+		 * @return the settings
+		 */
+		ListenerSettings settings();
+
+		/**
 		 * Run the method for the records of a delivery that are due.
 		 * @param invocation the invocation of the method
 		 * @param delivery the current delivery

@@ -83,7 +83,12 @@ final class TopicIds implements DisposableBean {
 		return this.clients.computeIfAbsent(configuration(consumer), Admin::create);
 	}
 
-	private static Map<String, Object> configuration(Map<String, Object> consumer) {
+	/**
+	 * Return the configuration of a client with the connection of a consumer.
+	 * @param consumer the configuration of the consumer
+	 * @return the configuration
+	 */
+	static Map<String, Object> configuration(Map<String, Object> consumer) {
 		Map<String, Object> configuration = new HashMap<>(consumer);
 		configuration.keySet().retainAll(AdminClientConfig.configNames());
 		configuration.remove(AdminClientConfig.CLIENT_ID_CONFIG);

@@ -1,7 +1,10 @@
 package dev.idempotency.redis;
 
 import java.time.Duration;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -172,6 +175,20 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return Optional.ofNullable(Replies.record(key, this.connections.run(this.scripts.find(key))));
+	}
+
+	@Override
+	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+		List<IdempotencyKey> distinct = keys.stream().distinct().toList();
+		List<byte[]> replies = this.connections.runAll(distinct.stream().map(this.scripts::find).toList());
+		Map<IdempotencyKey, IdempotencyRecord> records = new HashMap<>();
+		for (int i = 0; i < distinct.size(); i++) {
+			IdempotencyRecord record = Replies.record(distinct.get(i), replies.get(i));
+			if (record != null) {
+				records.put(record.key(), record);
+			}
+		}
+		return records;
 	}
 
 	@Override

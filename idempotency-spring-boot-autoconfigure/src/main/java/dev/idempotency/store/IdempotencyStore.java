@@ -1,7 +1,10 @@
 package dev.idempotency.store;
 
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 import org.jspecify.annotations.Nullable;
@@ -271,6 +274,18 @@ public interface IdempotencyStore {
 	 * @return the record, empty if there is none
 	 */
 	Optional<IdempotencyRecord> find(IdempotencyKey key);
+
+	/**
+	 * Look up the records of several keys, each as {@link #find} does, in one round trip
+	 * if the store can.
+	 * @param keys the keys
+	 * @return the records by their keys, without the keys that have none
+	 */
+	default Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+		Map<IdempotencyKey, IdempotencyRecord> records = new HashMap<>();
+		keys.forEach((key) -> find(key).ifPresent((record) -> records.put(key, record)));
+		return records;
+	}
 
 	/**
 	 * Return access to the records for operators.

@@ -16,6 +16,7 @@ import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.StoredResultUnreadableException;
+import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyRecords.Change;
@@ -99,6 +100,29 @@ public final class IdempotencyAdmin {
 		return records().flatMap((records) -> records.result(key))
 			.map((stored) -> this.results.fromStored(key, stored))
 			.map((outcome) -> new StoredOutcome(Refusal.reason(outcome), Refusal.content(outcome)));
+	}
+
+	/**
+	 * Examine a completed operation as a claim would, without claiming its key.
+	 * @param operation the operation
+	 * @return the answer that a delivery would get
+	 */
+	public Examination examine(IdempotentOperation operation) {
+		Claim answer = this.store.lookUp(operation.newRequest());
+		if (answer instanceof Claim.Completed completed) {
+			return isRefused(operation.key(), completed.result()) ? Examination.REFUSED : Examination.COMPLETED;
+		}
+		return (answer instanceof Claim.Mismatch) ? Examination.OTHER_CONTENT
+				: (answer instanceof Claim.Stale) ? Examination.STALE : Examination.NOT_COMPLETED;
+	}
+
+	private boolean isRefused(IdempotencyKey key, byte @Nullable [] stored) {
+		try {
+			return stored != null && Refusal.reason(this.results.fromStored(key, stored)) != null;
+		}
+		catch (StoredResultUnreadableException ex) {
+			return false;
+		}
 	}
 
 	/**
@@ -380,6 +404,38 @@ public final class IdempotencyAdmin {
 	 * @since 0.1.0
 	 */
 	public record UnrecordedCompletion(String listener, IdempotencyKey key, Duration age) {
+
+	}
+
+	/**
+	 * The answer to the next delivery of an operation.
+	 */
+	public enum Examination {
+
+		/**
+		 * The operation has completed.
+		 */
+		COMPLETED,
+
+		/**
+		 * The handler has refused the operation for good.
+		 */
+		REFUSED,
+
+		/**
+		 * A higher version of the key has completed.
+		 */
+		STALE,
+
+		/**
+		 * The key stands for other content, so the record is rejected.
+		 */
+		OTHER_CONTENT,
+
+		/**
+		 * The operation has not completed.
+		 */
+		NOT_COMPLETED
 
 	}
 

@@ -2,7 +2,9 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -415,6 +417,13 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
 		return this.target.find(key).or(() -> this.source.find(key));
+	}
+
+	@Override
+	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+		Map<IdempotencyKey, IdempotencyRecord> records = new HashMap<>(this.source.findAll(keys));
+		records.putAll(this.target.findAll(keys));
+		return records;
 	}
 
 	/**

@@ -1,5 +1,7 @@
 package dev.idempotency.contract;
 
+import java.util.List;
+
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -9,6 +11,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -43,6 +46,21 @@ interface LookUpContract extends StoreContract {
 		letPass(retention());
 		Claim answer = lookUp(owner.key(), null);
 		assertThat(answer).isEqualTo(Requests.acquire(store(), Requests.request(owner.key())));
+	}
+
+	@Test
+	default void recordsOfSeveralKeysAreFoundTogether() {
+		ClaimRequest completed = Requests.request(Requests.newKey());
+		Requests.acquire(store(), completed);
+		store().complete(completed, new byte[] { 1 });
+		ClaimRequest failed = Requests.request(Requests.newKey());
+		Requests.acquire(store(), failed);
+		store().fail(failed, new Failure("type", "message"));
+		IdempotencyKey absent = Requests.newKey();
+		assertThat(store().findAll(List.of(completed.key(), absent, failed.key(), completed.key())))
+			.containsOnlyKeys(completed.key(), failed.key())
+			.allSatisfy((key, record) -> assertThat(store().find(key)).contains(record));
+		assertThat(store().findAll(List.of())).isEmpty();
 	}
 
 	@Test

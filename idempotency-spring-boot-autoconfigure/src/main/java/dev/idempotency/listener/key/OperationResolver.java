@@ -55,7 +55,7 @@ public final class OperationResolver {
 
 	private final @Nullable OffsetPositions positions;
 
-	private final RateLimitedWarnings warnings = new RateLimitedWarnings();
+	private final @Nullable RateLimitedWarnings warnings;
 
 	/**
 	 * Create a resolver for a listener method.
@@ -86,8 +86,15 @@ public final class OperationResolver {
 	public OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
 			@Nullable Serialization serialization, IdempotencyListener notifications, By by,
 			@Nullable OffsetPositions positions) {
+		this(settings, expressions, scope, serialization, notifications, by, positions, new RateLimitedWarnings());
+	}
+
+	private OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
+			@Nullable Serialization serialization, IdempotencyListener notifications, By by,
+			@Nullable OffsetPositions positions, @Nullable RateLimitedWarnings warnings) {
 		this.by = by;
 		this.positions = positions;
+		this.warnings = warnings;
 		this.settings = settings;
 		this.expressions = expressions;
 		// The key of a header identifies a message, and the versions are those of an
@@ -96,6 +103,17 @@ public final class OperationResolver {
 		this.scope = scope;
 		this.serialization = serialization;
 		this.notifications = notifications;
+	}
+
+	/**
+	 * Return a resolver that resolves the same records to the same operations, but
+	 * reports nothing: neither log lines nor notifications.
+	 * @param silentPositions supplies the positions of the records
+	 * @return the resolver, for records that are read outside of a delivery
+	 */
+	public OperationResolver silent(OffsetPositions silentPositions) {
+		return new OperationResolver(this.settings, this.expressions, this.scope, this.serialization,
+				IdempotencyListener.all(List.of()), this.by, silentPositions, null);
 	}
 
 	/**
@@ -211,6 +229,12 @@ public final class OperationResolver {
 				false);
 	}
 
+	private void warn(String reason, String message, @Nullable Throwable cause) {
+		if (this.warnings != null) {
+			this.warnings.warn(reason, message, cause);
+		}
+	}
+
 	private IdempotentOperation positioned(ConsumerRecord<?, ?> record, Origin origin) {
 		IdempotencyKey key = IdempotencyKey.of(this.scope.of(record), this.scope.coordinates(record));
 		return new IdempotentOperation(key, this.settings.listener(), origin, this.settings.mode(), null,
@@ -249,8 +273,8 @@ public final class OperationResolver {
 			return Boolean.FALSE.equals(condition.evaluate(context));
 		}
 		catch (EvaluationException ex) {
-			this.warnings.warn("condition", "The condition '" + condition + "' failed, so the record is protected ("
-					+ origin + "). Correct the expression", ex);
+			warn("condition", "The condition '" + condition + "' failed, so the record is protected (" + origin
+					+ "). Correct the expression", ex);
 			return false;
 		}
 	}
@@ -272,12 +296,12 @@ public final class OperationResolver {
 						problem.getCause());
 			}
 			case PROCESS -> {
-				this.warnings.warn(reason, description + "The record is processed without protection: neither a "
+				warn(reason, description + "The record is processed without protection: neither a "
 						+ "redelivery nor a copy is recognized. " + action, problem.getCause());
 				return null;
 			}
 			case OFFSET -> {
-				this.warnings.warn(reason,
+				warn(reason,
 						description + "Its offset is compared with that of the last processed record "
 								+ "of its partition: a redelivery is recognized, but a copy that is sent again is not. "
 								+ action + ", or set 'by' of @Idempotent to OFFSET if no record is sent twice",
@@ -285,7 +309,7 @@ public final class OperationResolver {
 				return null;
 			}
 			default -> {
-				this.warnings.warn(reason, description + "Its coordinates are used as the key: a redelivery is "
+				warn(reason, description + "Its coordinates are used as the key: a redelivery is "
 						+ "recognized, but a copy that is sent again is not. " + action, problem.getCause());
 				return this.scope.coordinates(record);
 			}

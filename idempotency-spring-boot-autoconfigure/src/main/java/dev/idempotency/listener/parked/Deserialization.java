@@ -23,8 +23,10 @@ import dev.idempotency.store.ParkedRecord;
 /**
  * Deserializes records as the consumers of a container do. A deserializer may be used by
  * one thread at a time.
+ *
+ * @since 0.1.0
  */
-final class Deserialization {
+public final class Deserialization {
 
 	private static final LogAccessor logger = new LogAccessor(LogFactory.getLog(Deserialization.class));
 
@@ -37,7 +39,7 @@ final class Deserialization {
 	 * @param factory creates the consumers of the container
 	 * @param properties the configuration of the consumers
 	 */
-	Deserialization(ConsumerFactory<?, ?> factory, Map<String, Object> properties) {
+	public Deserialization(ConsumerFactory<?, ?> factory, Map<String, Object> properties) {
 		Deserializer<?> key = factory.getKeyDeserializer();
 		Deserializer<?> value = factory.getValueDeserializer();
 		this.keys = (key != null) ? key : create(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, properties, true);
@@ -68,21 +70,34 @@ final class Deserialization {
 	}
 
 	/**
-	 * Deserialize a record. As in the container, an exception of a deserializer does not
-	 * reach the error handler: the record was deserialized when it was delivered, and
-	 * giving it up would lose it.
+	 * Deserialize a parked record.
 	 * @param parked the record
 	 * @return the record, and the error that an {@code ErrorHandlingDeserializer} has
 	 * added
 	 */
-	synchronized Deserialized deserialize(ParkedRecord parked) {
-		Headers headers = HeaderBytes.read(parked.headers());
-		String topic = parked.partition().topic();
-		Object key = key(topic, headers, parked.key());
-		Object value = (parked.value() != null) ? this.values.deserialize(topic, headers, parked.value()) : null;
-		ConsumerRecord<?, ?> record = new ConsumerRecord<>(topic, parked.partition().partition(), parked.offset(),
-				parked.timestamp(), type(parked.timestampType()), size(parked.key()), size(parked.value()), key, value,
-				headers, Optional.empty());
+	Deserialized deserialize(ParkedRecord parked) {
+		return deserialize(
+				new ConsumerRecord<>(parked.partition().topic(), parked.partition().partition(), parked.offset(),
+						parked.timestamp(), type(parked.timestampType()), size(parked.key()), size(parked.value()),
+						parked.key(), parked.value(), HeaderBytes.read(parked.headers()), Optional.empty()));
+	}
+
+	/**
+	 * Deserialize a record. As in the container, an exception of a deserializer is thrown
+	 * and does not reach the error handler: a parked record was deserialized when it was
+	 * delivered, and giving it up would lose it.
+	 * @param bytes the record as the broker holds it
+	 * @return the record, and the error that an {@code ErrorHandlingDeserializer} has
+	 * added
+	 */
+	public synchronized Deserialized deserialize(ConsumerRecord<byte[], byte[]> bytes) {
+		Headers headers = bytes.headers();
+		String topic = bytes.topic();
+		Object key = key(topic, headers, bytes.key());
+		Object value = (bytes.value() != null) ? this.values.deserialize(topic, headers, bytes.value()) : null;
+		ConsumerRecord<?, ?> record = new ConsumerRecord<>(topic, bytes.partition(), bytes.offset(), bytes.timestamp(),
+				bytes.timestampType(), bytes.serializedKeySize(), bytes.serializedValueSize(), key, value, headers,
+				bytes.leaderEpoch());
 		DeserializationException failure = null;
 		if (key == null || value == null) {
 			failure = SerializationUtils.getExceptionFromHeader(record,
@@ -112,7 +127,7 @@ final class Deserialization {
 	 * @param record the record
 	 * @param failure the error, {@code null} if there is none
 	 */
-	record Deserialized(ConsumerRecord<?, ?> record, @Nullable DeserializationException failure) {
+	public record Deserialized(ConsumerRecord<?, ?> record, @Nullable DeserializationException failure) {
 
 	}
 

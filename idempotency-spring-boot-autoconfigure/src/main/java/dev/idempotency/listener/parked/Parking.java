@@ -363,7 +363,7 @@ public final class Parking {
 		 * @param topic the topic
 		 * @return the scope
 		 */
-		String scope(String topic) {
+		public String scope(String topic) {
 			return (this.explicitScope != null) ? this.explicitScope : this.container.getGroupId() + "/" + topic;
 		}
 

@@ -1,0 +1,179 @@
+package dev.idempotency.reconcile;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.UUID;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.reconcile.TopicRecord.Target;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.OffsetMark;
+import dev.idempotency.store.ParkedPartition;
+import dev.idempotency.store.ParkedRecord;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.OffsetPosition;
+
+/**
+ * Compares records with the store. It only reads.
+ */
+final class Comparison {
+
+	// The clocks of the store and of this process may differ.
+	private static final Duration CLOCK_DIFFERENCE = Duration.ofSeconds(10);
+
+	private final ReconciliationRequest request;
+
+	// Every offset of the range below a mark has completed, and a mark is never lowered
+	// by a listener.
+	private final Map<UUID, OptionalLong> marks = new HashMap<>();
+
+	Comparison(ReconciliationRequest request) {
+		this.request = request;
+	}
+
+	/**
+	 * Compare records.
+	 * @param records the records
+	 * @return the status of each, in their order
+	 */
+	List<ReconciliationFinding> compare(List<TopicRecord> records) {
+		Map<IdempotencyTemplate, Set<IdempotencyKey>> keys = new HashMap<>();
+		for (TopicRecord record : records) {
+			Target target = record.target();
+			if (target != null && target.operation().position() == null) {
+				keys.computeIfAbsent(target.template(), (template) -> new LinkedHashSet<>())
+					.add(target.operation().key());
+			}
+		}
+		Map<IdempotencyTemplate, Map<IdempotencyKey, IdempotencyRecord>> found = new HashMap<>();
+		keys.forEach((template, wanted) -> found.put(template, template.store().findAll(wanted)));
+		List<ReconciliationFinding> findings = new ArrayList<>(records.size());
+		for (TopicRecord record : records) {
+			Target target = record.target();
+			findings.add((target != null)
+					? compare(record, target,
+							found.getOrDefault(target.template(), Map.of()).get(target.operation().key()))
+					: withoutOperation(record));
+		}
+		return findings;
+	}
+
+	private static ReconciliationFinding withoutOperation(TopicRecord record) {
+		ReconciliationStatus status = !record.consumed() ? ReconciliationStatus.NOT_CONSUMED
+				: (record.problem() != null) ? ReconciliationStatus.UNRESOLVABLE : ReconciliationStatus.UNPROTECTED;
+		return record.finding(status, record.problem());
+	}
+
+	private ReconciliationFinding compare(TopicRecord record, Target target, @Nullable IdempotencyRecord found) {
+		OffsetPosition position = target.operation().position();
+		if (position != null) {
+			return isBelowMark(target, position) ? record.finding(ReconciliationStatus.COMPLETED, null)
+					: absent(record, target);
+		}
+		if (found == null) {
+			return absent(record, target);
+		}
+		Long version = (target.operation().version() != null) ? target.operation().version().number() : null;
+		if (version != null) {
+			Long completed = found.version();
+			if (completed != null && completed > version) {
+				return record.finding(ReconciliationStatus.STALE, "version " + completed + " has completed");
+			}
+			if (completed != null && completed.equals(version)) {
+				return completed(record, target);
+			}
+			if (found.state() == State.COMPLETED) {
+				// A lower version has completed, or one without a number.
+				return absent(record, target);
+			}
+		}
+		return switch (found.state()) {
+			case COMPLETED -> completed(record, target);
+			case IN_PROGRESS -> isParked(record, target) ? record.finding(ReconciliationStatus.PARKED, null)
+					: inProgress(record, found);
+			case FAILED -> failed(record, target, found);
+		};
+	}
+
+	private ReconciliationFinding completed(TopicRecord record, Target target) {
+		if (!this.request.examine()) {
+			return record.finding(ReconciliationStatus.COMPLETED, null);
+		}
+		return record.finding(switch (target.template().admin().examine(target.operation())) {
+			case REFUSED -> ReconciliationStatus.REFUSED;
+			case STALE -> ReconciliationStatus.STALE;
+			case OTHER_CONTENT -> ReconciliationStatus.REJECTED;
+			// The record has changed in the meantime.
+			case COMPLETED, NOT_COMPLETED -> ReconciliationStatus.COMPLETED;
+		}, null);
+	}
+
+	private ReconciliationFinding inProgress(TopicRecord record, IdempotencyRecord found) {
+		Instant now = Instant.now();
+		Instant until = found.claimedUntil();
+		if (until != null && until.plus(CLOCK_DIFFERENCE).isBefore(now)) {
+			return record.finding(ReconciliationStatus.STUCK, "the lease expired at " + until);
+		}
+		boolean old = found.createdAt().plus(this.request.stuckAfter()).isBefore(now);
+		return record.finding(old ? ReconciliationStatus.STUCK : ReconciliationStatus.IN_PROGRESS,
+				"first claimed at " + found.createdAt() + ", attempt " + found.attempt());
+	}
+
+	private static ReconciliationFinding failed(TopicRecord record, Target target, IdempotencyRecord found) {
+		if (isParked(record, target)) {
+			return record.finding(ReconciliationStatus.PARKED, null);
+		}
+		if (!record.consumed()) {
+			return record.finding(ReconciliationStatus.NOT_CONSUMED, null);
+		}
+		return record.finding(ReconciliationStatus.FAILED, "attempt " + found.attempt() + ", "
+				+ ((found.failure() != null) ? found.failure().type() : "the claim was released"));
+	}
+
+	private static ReconciliationFinding absent(TopicRecord record, Target target) {
+		if (isParked(record, target)) {
+			return record.finding(ReconciliationStatus.PARKED, null);
+		}
+		if (!record.consumed()) {
+			return record.finding(ReconciliationStatus.NOT_CONSUMED, null);
+		}
+		Duration retention = target.operation().retention();
+		boolean remembered = target.operation().position() != null
+				|| Duration.between(Instant.ofEpochMilli(record.timestamp()), Instant.now()).compareTo(retention) < 0;
+		return remembered ? record.finding(ReconciliationStatus.MISSING, null)
+				: record.finding(ReconciliationStatus.EXPIRED, "the record is older than the retention " + retention);
+	}
+
+	private static boolean isParked(TopicRecord record, Target target) {
+		ParkedPartition partition = target.parked();
+		return partition != null && target.template()
+			.store()
+			.parkedRecords()
+			.flatMap((parked) -> parked.find(ParkedRecord.id(partition, record.offset(), record.timestamp())))
+			.isPresent();
+	}
+
+	private boolean isBelowMark(Target target, OffsetPosition position) {
+		OffsetMark own = new OffsetMark(target.operation().key().scope(), position.topic(), position.identity().get(),
+				position.partition(), position.offset());
+		OptionalLong mark = Objects.requireNonNull(this.marks.computeIfAbsent(own.id(),
+				(id) -> target.template()
+					.admin()
+					.offsetMarks()
+					.map((marks) -> marks.find(own))
+					.orElse(OptionalLong.empty())));
+		return mark.isPresent() && mark.getAsLong() >= position.offset();
+	}
+
+}

@@ -1,0 +1,127 @@
+package dev.idempotency.reconcile;
+
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.util.Assert;
+
+/**
+ * Compares the records of a listener's topics with the store, one run at a time. A run
+ * reads only: it consumes nothing, commits no offset and changes no record of the store.
+ * <p>
+ * The comparison is not atomic. Records may be consumed and keys may change while it
+ * runs, so a finding describes the time at which its key was looked up.
+ *
+ * @since 0.1.0
+ */
+public final class Reconciliation implements AutoCloseable {
+
+	/**
+	 * The number of findings that a report contains.
+	 */
+	public static final int REPORTED = 1000;
+
+	private final Supplier<List<? extends ReconcilableListener>> listeners;
+
+	private final AtomicReference<@Nullable ReconciliationRun> current = new AtomicReference<>();
+
+	/**
+	 * Create a reconciliation.
+	 * @param listeners supplies the listeners of the application
+	 */
+	public Reconciliation(Supplier<List<? extends ReconcilableListener>> listeners) {
+		this.listeners = listeners;
+	}
+
+	/**
+	 * Return the listeners whose topics can be compared with the store.
+	 * @return the listeners
+	 */
+	public List<? extends ReconcilableListener> listeners() {
+		return this.listeners.get();
+	}
+
+	/**
+	 * Start a run on a thread of its own.
+	 * @param request its parameters
+	 * @return its first report
+	 * @throws IllegalArgumentException if there is no such listener, topic or partition
+	 * @throws IllegalStateException if another run is in progress
+	 */
+	public ReconciliationReport start(ReconciliationRequest request) {
+		ReconciliationRun run = begin(request, (finding) -> {
+		}, (report) -> {
+		});
+		Thread thread = new Thread(run, "idempotency-reconciliation");
+		thread.setDaemon(true);
+		thread.start();
+		return run.report();
+	}
+
+	/**
+	 * Run on the thread of the caller.
+	 * @param request its parameters
+	 * @param findings receives each listed record
+	 * @param progress receives a report every few seconds
+	 * @return the result
+	 * @throws IllegalArgumentException if there is no such listener, topic or partition
+	 * @throws IllegalStateException if another run is in progress
+	 */
+	public ReconciliationReport run(ReconciliationRequest request, Consumer<ReconciliationFinding> findings,
+			Consumer<ReconciliationReport> progress) {
+		ReconciliationRun run = begin(request, findings, progress);
+		run.run();
+		return run.report();
+	}
+
+	private ReconciliationRun begin(ReconciliationRequest request, Consumer<ReconciliationFinding> findings,
+			Consumer<ReconciliationReport> progress) {
+		ReconciliationRun run = new ReconciliationRun(find(request.listener()), request, findings, progress);
+		ReconciliationRun previous = this.current.get();
+		if ((previous != null && previous.isRunning()) || !this.current.compareAndSet(previous, run)) {
+			throw new IllegalStateException("A reconciliation is running. Wait until it has ended, or cancel it");
+		}
+		return run;
+	}
+
+	private ReconcilableListener find(String name) {
+		List<? extends ReconcilableListener> matches = listeners().stream()
+			.filter((listener) -> listener.id().equals(name) || listener.names().contains(name))
+			.toList();
+		Assert.isTrue(matches.size() <= 1, () -> "Several listeners have the name '" + name + "'. Use one of the ids "
+				+ matches.stream().map(ReconcilableListener::id).toList());
+		Assert.isTrue(!matches.isEmpty(), () -> "There is no idempotent listener '" + name + "'. Use one of "
+				+ listeners().stream().map((listener) -> listener.id() + " " + listener.names()).toList());
+		return matches.get(0);
+	}
+
+	/**
+	 * Return the report of the current or last run.
+	 * @return the report, {@code null} if there was no run
+	 */
+	public @Nullable ReconciliationReport report() {
+		ReconciliationRun run = this.current.get();
+		return (run != null) ? run.report() : null;
+	}
+
+	/**
+	 * Cancel the run in progress. It ends within a few seconds.
+	 * @return whether a run was in progress
+	 */
+	public boolean cancel() {
+		ReconciliationRun run = this.current.get();
+		return run != null && run.cancel();
+	}
+
+	/**
+	 * Cancel the run in progress, because the application stops.
+	 */
+	@Override
+	public void close() {
+		cancel();
+	}
+
+}

@@ -1,0 +1,25 @@
+package dev.idempotency.reconcile;
+
+import java.time.Instant;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyKey;
+
+/**
+ * A record that a reconciliation lists, without its payload.
+ *
+ * @param topic the topic
+ * @param partition the partition
+ * @param offset the offset
+ * @param timestamp the timestamp of the record
+ * @param status the status
+ * @param key the key, {@code null} if the record has none or it cannot be resolved
+ * @param detail an explanation without values of the payload, {@code null} if the status
+ * says it all
+ * @since 0.1.0
+ */
+public record ReconciliationFinding(String topic, int partition, long offset, Instant timestamp,
+		ReconciliationStatus status, @Nullable IdempotencyKey key, @Nullable String detail) {
+
+}

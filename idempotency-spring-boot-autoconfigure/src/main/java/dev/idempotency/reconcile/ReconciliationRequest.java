@@ -1,0 +1,81 @@
+package dev.idempotency.reconcile;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Set;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.util.Assert;
+
+/**
+ * The parameters of a reconciliation.
+ *
+ * @param listener the id of the listener's container, or the name of a listener method as
+ * in its log line at the start of the application
+ * @param topic the topic, {@code null} for all topics of the listener
+ * @param partition the partition, {@code null} for all
+ * @param from the timestamp of the first record, {@code null} to begin with the oldest
+ * record or with {@code fromOffset}
+ * @param fromOffset the offset at which each partition begins, {@code null} to begin with
+ * the oldest record or with {@code from}
+ * @param to the timestamp of the first record that is left out, {@code null} to end with
+ * the newest record at the beginning of the run
+ * @param limit the largest number of records to read, at least 1
+ * @param timeout the longest duration of the run, at least 1 ms
+ * @param stuckAfter the time since the first claim after which an operation in progress
+ * is {@link ReconciliationStatus#STUCK stuck}
+ * @param examine whether completed keys are compared with the content of their record and
+ * searched for refusals, which costs one call of the store for each
+ * @param listed the statuses to list besides the {@link ReconciliationStatus#isFinding()
+ * findings}
+ * @since 0.1.0
+ */
+public record ReconciliationRequest(String listener, @Nullable String topic, @Nullable Integer partition,
+		@Nullable Instant from, @Nullable Long fromOffset, @Nullable Instant to, long limit, Duration timeout,
+		Duration stuckAfter, boolean examine, Set<ReconciliationStatus> listed) {
+
+	/**
+	 * The default of {@code limit}.
+	 */
+	public static final long DEFAULT_LIMIT = 1_000_000;
+
+	/**
+	 * The default of {@code timeout}.
+	 */
+	public static final Duration DEFAULT_TIMEOUT = Duration.ofMinutes(30);
+
+	/**
+	 * The default of {@code stuckAfter}.
+	 */
+	public static final Duration DEFAULT_STUCK_AFTER = Duration.ofMinutes(10);
+
+	public ReconciliationRequest {
+		Assert.hasText(listener, "'listener' is missing. Name a listener");
+		Assert.isTrue(from == null || fromOffset == null, "'from' and an offset are given. Name one of them");
+		Assert.isTrue(fromOffset == null || fromOffset >= 0,
+				() -> "The offset is " + fromOffset + ". Set it to 0 or more");
+		Assert.isTrue(partition == null || partition >= 0,
+				() -> "'partition' is " + partition + ". Set it to 0 or more");
+		Assert.isTrue(from == null || to == null || from.isBefore(to),
+				() -> "'from' (" + from + ") must be before 'to' (" + to + ")");
+		Assert.isTrue(limit >= 1, () -> "'limit' is " + limit + ". Set it to 1 or more");
+		Assert.isTrue(timeout.toMillis() >= 1, () -> "'timeout' is " + timeout + ". Set it to 1ms or more");
+		Assert.isTrue(!stuckAfter.isNegative(), () -> "'stuck-after' is " + stuckAfter + ". Set it to 0 or more");
+		listed = Set.copyOf(listed);
+	}
+
+	/**
+	 * Create a request with the default limits.
+	 * @param listener the id or the name of the listener
+	 * @return the request for all records of its topics
+	 */
+	public static ReconciliationRequest of(String listener) {
+		return new ReconciliationRequest(listener, null, null, null, null, null, DEFAULT_LIMIT, DEFAULT_TIMEOUT,
+				DEFAULT_STUCK_AFTER, true, Set.of());
+	}
+
+	boolean lists(ReconciliationStatus status) {
+		return status.isFinding() || this.listed.contains(status);
+	}
+
+}
