@@ -65,7 +65,8 @@ class ArchitectureTests {
 							ROOT + ".jdbc..", ROOT + ".redis..", ROOT + ".dynamodb..", ROOT + ".memory.."))),
 
 			noClasses().that()
-				.resideInAnyPackage(ROOT, ROOT + ".store", ROOT + ".template", ROOT + ".outbox", ROOT + ".cleanup")
+				.resideInAnyPackage(ROOT, ROOT + ".store", ROOT + ".template", ROOT + ".outbox", ROOT + ".cleanup",
+						ROOT + ".reconcile")
 				.should()
 				.dependOnClassesThat()
 				.resideInAnyPackage("org.springframework.boot..", "org.springframework.kafka..",

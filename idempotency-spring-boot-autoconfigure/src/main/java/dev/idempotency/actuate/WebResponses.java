@@ -48,7 +48,7 @@ final class WebResponses {
 		}
 	}
 
-	private static WebEndpointResponse<Problem> problem(@Nullable String sentence, int status) {
+	static WebEndpointResponse<Problem> problem(@Nullable String sentence, int status) {
 		return new WebEndpointResponse<>(new Problem(String.valueOf(sentence)), status);
 	}
 

@@ -29,10 +29,13 @@ import dev.idempotency.actuate.OffsetsEndpointWebExtension;
 import dev.idempotency.actuate.OutboxEndpoint;
 import dev.idempotency.actuate.OutboxEndpointWebExtension;
 import dev.idempotency.actuate.ParkedEndpoint;
+import dev.idempotency.actuate.ReconciliationEndpoint;
+import dev.idempotency.actuate.ReconciliationEndpointWebExtension;
 import dev.idempotency.outbox.OutboxAdmin;
 import dev.idempotency.outbox.OutboxNotifier;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.reconcile.Reconciliation;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyAdmin;
 import dev.idempotency.template.IdempotencyListener;
@@ -44,7 +47,8 @@ import dev.idempotency.template.IdempotencyTemplate;
  *
  * @since 0.1.0
  */
-@AutoConfiguration(after = { IdempotencyAutoConfiguration.class, IdempotencyOutboxAutoConfiguration.class })
+@AutoConfiguration(after = { IdempotencyAutoConfiguration.class, IdempotencyKafkaAutoConfiguration.class,
+		IdempotencyOutboxAutoConfiguration.class })
 @ConditionalOnIdempotency
 public final class IdempotencyActuatorAutoConfiguration {
 
@@ -84,6 +88,23 @@ public final class IdempotencyActuatorAutoConfiguration {
 		@ConditionalOnMissingBean
 		ParkedEndpoint idempotencyParkedEndpoint(StoreRegistry stores) {
 			return new ParkedEndpoint(admins(stores));
+		}
+
+		@Bean
+		@ConditionalOnAvailableEndpoint
+		@ConditionalOnBean({ IdempotencyTemplate.class, Reconciliation.class })
+		@ConditionalOnMissingBean
+		ReconciliationEndpoint idempotencyReconciliationEndpoint(Reconciliation reconciliation) {
+			return new ReconciliationEndpoint(reconciliation);
+		}
+
+		@Bean
+		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
+		@ConditionalOnBean({ IdempotencyTemplate.class, ReconciliationEndpoint.class })
+		@ConditionalOnMissingBean
+		ReconciliationEndpointWebExtension idempotencyReconciliationEndpointWebExtension(
+				ReconciliationEndpoint endpoint) {
+			return new ReconciliationEndpointWebExtension(endpoint);
 		}
 
 		@Bean

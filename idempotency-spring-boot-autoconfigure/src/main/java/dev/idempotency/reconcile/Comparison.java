@@ -30,7 +30,7 @@ import dev.idempotency.template.OffsetPosition;
 final class Comparison {
 
 	// The clocks of the store and of this process may differ.
-	private static final Duration CLOCK_DIFFERENCE = Duration.ofSeconds(10);
+	private static final Duration CLOCK_DIFFERENCE = Duration.ofSeconds(2);
 
 	private final ReconciliationRequest request;
 

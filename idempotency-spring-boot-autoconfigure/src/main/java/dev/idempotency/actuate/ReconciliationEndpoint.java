@@ -1,0 +1,217 @@
+package dev.idempotency.actuate;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonInclude.Include;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
+import org.springframework.util.Assert;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.reconcile.ReconcilableListener;
+import dev.idempotency.reconcile.Reconciliation;
+import dev.idempotency.reconcile.ReconciliationCsv;
+import dev.idempotency.reconcile.ReconciliationFinding;
+import dev.idempotency.reconcile.ReconciliationReport;
+import dev.idempotency.reconcile.ReconciliationReport.State;
+import dev.idempotency.reconcile.ReconciliationRequest;
+import dev.idempotency.reconcile.ReconciliationStatus;
+
+/**
+ * {@link Endpoint @Endpoint} that compares the records of a listener's topics with the
+ * store. Read operations are allowed by default; starting and cancelling a run only with
+ * {@code management.endpoint.idempotencyreconciliation.access} set to
+ * {@code unrestricted}. A run belongs to the instance that has started it.
+ *
+ * @since 0.1.0
+ */
+@Endpoint(id = "idempotencyreconciliation", defaultAccess = Access.READ_ONLY)
+public final class ReconciliationEndpoint {
+
+	private static final int LIMIT = 100;
+
+	private final Reconciliation reconciliation;
+
+	/**
+	 * Create an endpoint.
+	 * @param reconciliation compares the records
+	 */
+	public ReconciliationEndpoint(Reconciliation reconciliation) {
+		this.reconciliation = reconciliation;
+	}
+
+	/**
+	 * Show the listeners and the current or last run.
+	 * @param limit the largest number of listed records, 0 to 1000, 100 by default
+	 * @return the description
+	 */
+	@ReadOperation
+	public ReconciliationDescriptor overview(@Nullable Integer limit) {
+		int size = (limit != null) ? limit : LIMIT;
+		Assert.isTrue(size >= 0 && size <= Reconciliation.REPORTED,
+				() -> "'limit' is " + size + ". Set it to a value from 0 to " + Reconciliation.REPORTED);
+		ReconciliationReport report = this.reconciliation.report();
+		return new ReconciliationDescriptor(
+				this.reconciliation.listeners().stream().map(ListenerDescriptor::of).toList(),
+				(report != null) ? RunDescriptor.of(report, size) : null);
+	}
+
+	/**
+	 * Return the listed records of the current or last run, up to
+	 * {@value Reconciliation#REPORTED}, as comma-separated values.
+	 * @param view {@code findings}
+	 * @return the records, {@code null} if there was no run
+	 */
+	@ReadOperation(produces = "text/csv")
+	public @Nullable String export(@Selector String view) {
+		ReconciliationReport report = this.reconciliation.report();
+		if (report == null || !view.equals("findings")) {
+			return null;
+		}
+		return report.findings()
+			.stream()
+			.map(ReconciliationCsv::line)
+			.collect(Collectors.joining("", ReconciliationCsv.HEADER, ""));
+	}
+
+	/**
+	 * Start a run. The parameters are those of {@link ReconciliationRequest}.
+	 * @param listener the id or the name of the listener
+	 * @param topic the topic, by default all topics of the listener
+	 * @param partition the partition, by default all
+	 * @param from the timestamp of the first record
+	 * @param fromOffset the offset at which each partition begins
+	 * @param to the timestamp of the first record that is left out
+	 * @param limit the largest number of records to read
+	 * @param timeout the longest duration of the run
+	 * @param stuckAfter the time after which an operation in progress is stuck
+	 * @param examine whether completed keys are compared with their content
+	 * @param list the statuses to list besides the findings
+	 * @return the run
+	 */
+	@WriteOperation
+	public RunDescriptor start(String listener, @Nullable String topic, @Nullable Integer partition,
+			@Nullable OffsetDateTime from, @Nullable Long fromOffset, @Nullable OffsetDateTime to, @Nullable Long limit,
+			@Nullable Duration timeout, @Nullable Duration stuckAfter, @Nullable Boolean examine,
+			@Nullable Set<ReconciliationStatus> list) {
+		ReconciliationRequest request = new ReconciliationRequest(listener, topic, partition,
+				(from != null) ? from.toInstant() : null, fromOffset, (to != null) ? to.toInstant() : null,
+				(limit != null) ? limit : ReconciliationRequest.DEFAULT_LIMIT,
+				Objects.requireNonNullElse(timeout, ReconciliationRequest.DEFAULT_TIMEOUT),
+				Objects.requireNonNullElse(stuckAfter, ReconciliationRequest.DEFAULT_STUCK_AFTER),
+				!Boolean.FALSE.equals(examine), Objects.requireNonNullElse(list, Set.of()));
+		return RunDescriptor.of(this.reconciliation.start(request), LIMIT);
+	}
+
+	/**
+	 * Cancel the run in progress. It ends within a few seconds.
+	 * @return whether a run was in progress
+	 */
+	@DeleteOperation
+	public CancelDescriptor cancel() {
+		return new CancelDescriptor(this.reconciliation.cancel());
+	}
+
+	/**
+	 * Description of the reconciliation.
+	 *
+	 * @param listeners the listeners whose topics can be compared with the store
+	 * @param run the current or last run, if there was one
+	 */
+	@JsonInclude(Include.NON_NULL)
+	public record ReconciliationDescriptor(List<ListenerDescriptor> listeners, @Nullable RunDescriptor run) {
+
+	}
+
+	/**
+	 * Description of a listener.
+	 *
+	 * @param id the id of its container
+	 * @param names the names of its methods
+	 * @param topics its topics, or the pattern of their names
+	 */
+	public record ListenerDescriptor(String id, Collection<String> names, List<String> topics) {
+
+		static ListenerDescriptor of(ReconcilableListener listener) {
+			return new ListenerDescriptor(listener.id(), listener.names(), listener.topics());
+		}
+
+	}
+
+	/**
+	 * Description of a run.
+	 *
+	 * @param listener the listener that was named
+	 * @param state the state
+	 * @param startedAt the time of its beginning
+	 * @param duration its duration so far
+	 * @param total the number of offsets in the range
+	 * @param read the number of records that were compared
+	 * @param findings the number of records whose effect may be missing
+	 * @param counts the number of records of each status
+	 * @param listed the number of listed records
+	 * @param records the first of them
+	 * @param error the reason why the run ended early, if it did
+	 */
+	@JsonInclude(Include.NON_NULL)
+	public record RunDescriptor(String listener, State state, Instant startedAt, Duration duration, long total,
+			long read, long findings, Map<ReconciliationStatus, Long> counts, long listed,
+			List<FindingDescriptor> records, @Nullable String error) {
+
+		static RunDescriptor of(ReconciliationReport report, int limit) {
+			return new RunDescriptor(report.listener(), report.state(), report.startedAt(), report.duration(),
+					report.total(), report.read(), report.findingCount(), report.counts(), report.listed(),
+					report.findings().stream().limit(limit).map(FindingDescriptor::of).toList(), report.error());
+		}
+
+	}
+
+	/**
+	 * Description of a listed record.
+	 *
+	 * @param topic the topic
+	 * @param partition the partition
+	 * @param offset the offset
+	 * @param timestamp the timestamp
+	 * @param status the status
+	 * @param scope the scope, if the key is known
+	 * @param key the key, if it is known
+	 * @param detail an explanation, if there is one
+	 */
+	@JsonInclude(Include.NON_NULL)
+	public record FindingDescriptor(String topic, int partition, long offset, Instant timestamp,
+			ReconciliationStatus status, @Nullable String scope, @Nullable String key, @Nullable String detail) {
+
+		static FindingDescriptor of(ReconciliationFinding finding) {
+			IdempotencyKey key = finding.key();
+			return new FindingDescriptor(finding.topic(), finding.partition(), finding.offset(), finding.timestamp(),
+					finding.status(), (key != null) ? key.scope() : null, (key != null) ? key.value() : null,
+					finding.detail());
+		}
+
+	}
+
+	/**
+	 * Description of the outcome of a cancellation.
+	 *
+	 * @param cancelled whether a run was in progress
+	 */
+	public record CancelDescriptor(boolean cancelled) {
+
+	}
+
+}

@@ -1,0 +1,47 @@
+package dev.idempotency.reconcile;
+
+import java.util.Arrays;
+import java.util.Objects;
+import java.util.stream.Collectors;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyKey;
+
+/**
+ * Writes listed records as comma-separated values (RFC 4180), one line for each.
+ *
+ * @since 0.1.0
+ */
+public final class ReconciliationCsv {
+
+	/**
+	 * The first line, with the names of the columns.
+	 */
+	public static final String HEADER = "topic,partition,offset,timestamp,status,scope,key,detail\r\n";
+
+	private ReconciliationCsv() {
+	}
+
+	/**
+	 * Write a record.
+	 * @param finding the record
+	 * @return its line, with its end
+	 */
+	public static String line(ReconciliationFinding finding) {
+		IdempotencyKey key = finding.key();
+		return line(finding.topic(), finding.partition(), finding.offset(), finding.timestamp(), finding.status(),
+				(key != null) ? key.scope() : null, (key != null) ? key.value() : null, finding.detail());
+	}
+
+	private static String line(@Nullable Object... values) {
+		return Arrays.stream(values).map(ReconciliationCsv::field).collect(Collectors.joining(",", "", "\r\n"));
+	}
+
+	private static String field(@Nullable Object value) {
+		String text = Objects.toString(value, "");
+		boolean plain = text.chars().noneMatch((c) -> c == '"' || c == ',' || c == '\r' || c == '\n');
+		return plain ? text : '"' + text.replace("\"", "\"\"") + '"';
+	}
+
+}
