@@ -72,7 +72,18 @@ final class EndpointApp implements AutoCloseable {
 	 * @return the application
 	 */
 	static EndpointApp withOutbox(TestDatabase database, String... properties) {
-		TestApp app = TestApp.of().with("idempotency.outbox.enabled", true).with("idempotency.outbox.relay", "none");
+		return withOutbox(database, TestApp.of(), properties);
+	}
+
+	/**
+	 * Start an application with an outbox and without a relay.
+	 * @param database the database of its records
+	 * @param app the application
+	 * @param properties the properties of the endpoints
+	 * @return the application
+	 */
+	static EndpointApp withOutbox(TestDatabase database, TestApp app, String... properties) {
+		app.with("idempotency.outbox.enabled", true).with("idempotency.outbox.relay", "none");
 		return start(database, app, properties);
 	}
 
@@ -83,6 +94,7 @@ final class EndpointApp implements AutoCloseable {
 			app.with("management.endpoint.idempotency." + parts[0], parts[1]);
 			app.with("management.endpoint.idempotencyoutbox." + parts[0], parts[1]);
 			app.with("management.endpoint.idempotencyoffsets." + parts[0], parts[1]);
+			app.with("management.endpoint.idempotencyreconciliation." + parts[0], parts[1]);
 		}
 		return new EndpointApp(app.run(), database);
 	}

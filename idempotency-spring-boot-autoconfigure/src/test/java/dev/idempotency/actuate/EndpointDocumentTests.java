@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.regex.MatchResult;
@@ -12,12 +13,20 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.kafka.annotation.KafkaListener;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Idempotent;
+import dev.idempotency.reconcile.Reconciliation;
+import dev.idempotency.reconcile.ReconciliationReport.State;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestApp;
 import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -45,7 +54,8 @@ class EndpointDocumentTests {
 	@Test
 	void answersEqualThoseOfTheDocument() throws IOException {
 		String document = Files.readString(DOCUMENT);
-		try (EndpointApp app = EndpointApp.withOutbox(database, "access=unrestricted")) {
+		try (EndpointApp app = EndpointApp.withOutbox(database,
+				TestApp.of(Ledger.class).with("spring.kafka.listener.auto-startup", false), "access=unrestricted")) {
 			prepare(app);
 			String run = BLOCK.matcher(document).replaceAll((block) -> Matcher.quoteReplacement(run(app, block)));
 			if (System.getProperty("test.write-docs") != null) {
@@ -64,10 +74,16 @@ class EndpointDocumentTests {
 			.collect(Collectors.joining("\n"));
 		assertThat(URL.matcher(commands).results().map((url) -> url.group(1).replaceAll("\\?.*", "")).distinct())
 			.containsExactlyInAnyOrder("", "/record", "/stuck", "/failed", "/release", "/evict", "/evict-all", "outbox",
-					"outbox/set-aside", "outbox/retry", "outbox/discard");
+					"outbox/set-aside", "outbox/retry", "outbox/discard", "reconciliation", "reconciliation/findings");
 	}
 
 	private static void prepare(EndpointApp app) {
+		Servers.addTopics(1, Ledger.TOPIC);
+		List.of("payment/6", "payment/7", "payment/8", "payment/9")
+			.forEach((key) -> Kafka.send(Ledger.TOPIC, key, "card 4711"));
+		Kafka.commit(Ledger.GROUP, Ledger.TOPIC, 3);
+		app.completed(IdempotencyKey.of("ledger", "payment/6"));
+		app.failed(IdempotencyKey.of("ledger", "payment/7"));
 		app.completed(IdempotencyKey.of("ledger", "payment/1"));
 		app.failed(IdempotencyKey.of("ledger", "payment/2"));
 		app.failed(IdempotencyKey.of("ledger", "payment/2"));
@@ -88,11 +104,23 @@ class EndpointDocumentTests {
 		assertThat(url.find()).as(command).isTrue();
 		Matcher data = DATA.matcher(command);
 		HttpResponse<String> answer = data.find() ? app.post(url.group(1), data.group(1)) : app.get(url.group(1));
+		awaitReconciliation(app);
+		answer = answer.body().contains("\"run\"") ? app.get(url.group(1)) : answer;
 		return "```console\n$ " + command + "\n" + masked(answer.body()) + "\n```";
+	}
+
+	private static void awaitReconciliation(EndpointApp app) {
+		Reconciliation reconciliation = app.context().getBean(Reconciliation.class);
+		Awaitility.await()
+			.atMost(Duration.ofSeconds(30))
+			.until(() -> reconciliation.report() == null || reconciliation.report().state() != State.RUNNING);
 	}
 
 	// Replaces the values that differ between runs.
 	private static String masked(String json) {
+		if (!json.startsWith("{")) {
+			return json.strip().replace("\r", "").replaceAll("\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z", "<time>");
+		}
 		return folded(JsonMapper.shared()
 			.readTree(json.replaceAll("\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z", "<time>")
 				.replaceAll("<time>_[0-9a-f-]{36}", "<position>")
@@ -123,6 +151,19 @@ class EndpointDocumentTests {
 			room = part.contains("\n") ? 0 : (fits ? room : WIDTH - indent.length()) - part.length() - 1;
 		}
 		return text.toString();
+	}
+
+	static class Ledger {
+
+		static final String TOPIC = "ledger-payments";
+
+		static final String GROUP = "ledger-service";
+
+		@Idempotent(scope = "ledger")
+		@KafkaListener(id = "ledger", idIsGroup = false, topics = TOPIC, groupId = GROUP)
+		void charge(String payment) {
+		}
+
 	}
 
 }

@@ -11,11 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.ExecutionException;
 
-import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.consumer.OffsetAndMetadata;
-import org.apache.kafka.common.TopicPartition;
 import org.assertj.core.groups.Tuple;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -81,7 +77,8 @@ class ReconciliationTests {
 			assertThat(listed.get(5).detail()).contains("no usable idempotency key", "offset 9").doesNotContain("4711");
 			// Nothing was consumed or changed, and nothing runs a method.
 			assertThat(Kafka.committed(topic, topic, 0)).isEqualTo(CONSUMED);
-			assertThat(TestApp.target(context, ReconciledApp.Ledger.class).calls).containsExactly("1", "4711", "refuse");
+			assertThat(TestApp.target(context, ReconciledApp.Ledger.class).calls).containsExactly("1", "4711",
+					"refuse");
 			assertThat(reconciliation.run(part(0L, start), listed::add, (progress) -> {
 			}).counts()).isEqualTo(Map.of(ReconciliationStatus.COMPLETED, 2L));
 			assertThatIllegalArgumentException()
@@ -109,27 +106,28 @@ class ReconciliationTests {
 		}
 		Path csv = folder.resolve("findings.csv");
 		TestApp command = app("jdbc", topic, database).with("idempotency.reconciliation.listener", "ledger");
-		try (ForkedApp process = command.with("idempotency.reconciliation.output", csv).forkApp()) {
+		try (ForkedApp process = command.with("idempotency.reconciliation.output", csv).forkApp();
+				ForkedApp complete = command.with("idempotency.reconciliation.output", folder.resolve("none.csv"))
+					.with("idempotency.reconciliation.from-offset", 11)
+					.forkApp();
+				ForkedApp unknown = app("jdbc", topic, database).with("idempotency.reconciliation.listener", "mail")
+					.forkApp();
+				ForkedApp broken = app("unknown", topic, database).with("idempotency.reconciliation.listener", "ledger")
+					.forkApp()) {
 			assertThat(process.awaitEnd()).as(() -> String.join("\n", process.lines())).isOne();
 			assertThat(process.lines()).anyMatch((line) -> line.startsWith("DONE: 11 of at most 11 records"))
 				.anyMatch((line) -> line.matches(" *MISSING +2 .*"))
 				.noneMatch((line) -> line.contains("charging") || line.contains("runner"));
+			assertThat(complete.awaitEnd()).isZero();
+			assertThat(unknown.awaitEnd()).isEqualTo(2);
+			assertThat(unknown.lines()).anyMatch((line) -> line.contains("no idempotent listener 'mail'"));
+			assertThat(broken.awaitEnd()).isEqualTo(2);
 		}
 		assertThat(Files.readAllLines(csv)).hasSize(7)
 			.contains(ReconciliationCsv.HEADER.strip())
 			.anyMatch((line) -> line.startsWith(topic + ",0,5,")
 					&& line.endsWith(",MISSING," + topic + "/" + topic + ",lost,"));
 		assertThat(Kafka.committed(topic, topic, 0)).isEqualTo(CONSUMED);
-		try (ForkedApp process = command.with("idempotency.reconciliation.from-offset", 11).forkApp();
-				ForkedApp unknown = app("jdbc", topic, database).with("idempotency.reconciliation.listener", "mail")
-					.forkApp();
-				ForkedApp broken = app("unknown", topic, database).with("idempotency.reconciliation.listener", "ledger")
-					.forkApp()) {
-			assertThat(process.awaitEnd()).isZero();
-			assertThat(unknown.awaitEnd()).isEqualTo(2);
-			assertThat(unknown.lines()).anyMatch((line) -> line.contains("no idempotent listener 'mail'"));
-			assertThat(broken.awaitEnd()).isEqualTo(2);
-		}
 	}
 
 	private static TestApp app(String type, String topic, String database) {
@@ -160,22 +158,11 @@ class ReconciliationTests {
 		IdempotencyStore store = context.getBean(IdempotencyStore.class);
 		claim(store, IdempotencyKey.of(topic + "/" + topic, "running"), Duration.ofMinutes(5));
 		claim(store, IdempotencyKey.of(topic + "/" + topic, "stuck"), Duration.ofMillis(1));
-		commit(topic);
+		Kafka.commit(topic, topic, CONSUMED);
 	}
 
 	private static void claim(IdempotencyStore store, IdempotencyKey key, Duration lease) {
 		store.claim(new ClaimRequest(key, UUID.randomUUID(), null, lease, Duration.ofHours(1)));
-	}
-
-	private static void commit(String topic) {
-		try (Admin admin = Admin.create(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString()))) {
-			await().ignoreExceptionsInstanceOf(ExecutionException.class)
-				.until(() -> admin
-					.alterConsumerGroupOffsets(topic,
-							Map.of(new TopicPartition(topic, 0), new OffsetAndMetadata(CONSUMED)))
-					.all()
-					.get() == null);
-		}
 	}
 
 }

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.stream.Collectors;
@@ -21,6 +22,7 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -152,15 +154,38 @@ public final class Kafka {
 	}
 
 	/**
+	 * Return the id of a topic.
+	 * @param topic the topic
+	 * @return the id
+	 */
+	public static UUID topicId(String topic) {
+		Uuid id = get(
+				ADMIN.obtain().describeTopics(List.of(topic)).allTopicNames().toCompletionStage().toCompletableFuture())
+			.get(topic)
+			.topicId();
+		return new UUID(id.getMostSignificantBits(), id.getLeastSignificantBits());
+	}
+
+	/**
 	 * Make a group that has no members read partition 0 of a topic again.
 	 * @param group the group
 	 * @param topic the topic
 	 */
 	public static void rewind(String group, String topic) {
+		commit(group, topic, 0);
+	}
+
+	/**
+	 * Commit an offset of partition 0 of a topic for a group that has no members.
+	 * @param group the group
+	 * @param topic the topic
+	 * @param offset the offset
+	 */
+	public static void commit(String group, String topic, long offset) {
 		Awaitility.await()
 			.ignoreExceptions()
 			.until(() -> get(ADMIN.obtain()
-				.alterConsumerGroupOffsets(group, Map.of(new TopicPartition(topic, 0), new OffsetAndMetadata(0)))
+				.alterConsumerGroupOffsets(group, Map.of(new TopicPartition(topic, 0), new OffsetAndMetadata(offset)))
 				.all()
 				.toCompletionStage()
 				.toCompletableFuture()) == null);

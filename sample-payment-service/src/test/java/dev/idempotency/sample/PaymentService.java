@@ -54,6 +54,20 @@ class PaymentService {
 		});
 	}
 
+	/**
+	 * Compare the records of a listener with its store.
+	 * @param listener the listener
+	 * @return the report
+	 */
+	JsonNode reconcile(String listener) {
+		String endpoint = "/actuator/idempotencyreconciliation";
+		this.http.post().uri(endpoint).body(Map.of("listener", listener)).retrieve().toBodilessEntity();
+		return Awaitility.await()
+			.atMost(Duration.ofSeconds(60))
+			.until(() -> this.http.get().uri(endpoint).retrieve().body(JsonNode.class).path("run"),
+					(run) -> !run.path("state").asString().equals("RUNNING"));
+	}
+
 	JsonNode reconciliation() {
 		return this.http.get().uri("/api/reconciliation").retrieve().body(JsonNode.class);
 	}

@@ -1,5 +1,8 @@
 package dev.idempotency.sample;
 
+import java.time.Duration;
+import java.util.UUID;
+
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -9,7 +12,13 @@ import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
 import org.springframework.boot.test.web.server.LocalServerPort;
 import org.springframework.context.ApplicationContext;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.jdbc.core.simple.JdbcClient;
 import tools.jackson.databind.JsonNode;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyRecords.Change;
+import dev.idempotency.store.IdempotencyStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -24,6 +33,12 @@ class SamplePaymentApplicationTests {
 
 	@Autowired
 	private ApplicationContext context;
+
+	@Autowired
+	private IdempotencyStore store;
+
+	@Autowired
+	private JdbcClient jdbc;
 
 	private PaymentService service;
 
@@ -53,6 +68,28 @@ class SamplePaymentApplicationTests {
 			.isEqualByComparingTo(after.at("/amountRequested").decimalValue());
 		assertThat(after.at("/unprotected/amountCharged").decimalValue())
 			.isGreaterThan(after.at("/amountRequested").decimalValue());
+	}
+
+	@Test
+	void reconciliationFindsThePaymentWhoseKeyIsGone() {
+		this.service.order(20, 0);
+		this.service.awaitConsumption();
+		assertThat(this.service.reconcile("LedgerListener.charge").path("findings").longValue()).isZero();
+		String payment = this.jdbc.sql("select payment_id from ledger_entry where ledger = 'ledger' limit 1")
+			.query(String.class)
+			.single();
+		IdempotencyKey key = IdempotencyKey.of("ledger/payments", payment);
+		assertThat(this.store.records().orElseThrow().evict(key, false)).isEqualTo(Change.DONE);
+		JsonNode run = this.service.reconcile("LedgerListener.charge");
+		assertThat(run.path("state").asString()).isEqualTo("DONE");
+		assertThat(run.path("records")).hasSize(1);
+		assertThat(run.at("/records/0/status").asString()).isEqualTo("MISSING");
+		assertThat(run.at("/records/0/key").asString()).isEqualTo(payment);
+		// The key of the transaction that charged it, for the other tests.
+		ClaimRequest request = new ClaimRequest(key, UUID.randomUUID(), null, Duration.ofMinutes(1),
+				Duration.ofDays(7));
+		this.store.claim(request);
+		this.store.complete(request, null);
 	}
 
 	@Test
