@@ -55,6 +55,8 @@ import dev.idempotency.template.OffsetPosition.TopicIdentity;
  */
 final class ListenerRange implements TopicRange {
 
+	private static final String UNREADABLE = "the record cannot be deserialized";
+
 	private static final int RECORDS = 500;
 
 	private static final Duration POLL = Duration.ofSeconds(1);
@@ -237,9 +239,16 @@ final class ListenerRange implements TopicRange {
 	}
 
 	private TopicRecord resolve(ConsumerRecord<byte[], byte[]> bytes) {
-		Deserialized deserialized = this.deserialization.deserialize(bytes);
+		Deserialized deserialized;
+		try {
+			deserialized = this.deserialization.deserialize(bytes);
+		}
+		catch (RuntimeException ex) {
+			// The message may quote the content.
+			return record(bytes, null, UNREADABLE);
+		}
 		if (deserialized.failure() != null) {
-			return record(bytes, null, "the record cannot be deserialized");
+			return record(bytes, null, UNREADABLE);
 		}
 		Answer answer = this.probe.resolve(deserialized.record(), this.source.listener(), this.consumer);
 		Target target = (answer.template() != null && answer.operation() != null)
