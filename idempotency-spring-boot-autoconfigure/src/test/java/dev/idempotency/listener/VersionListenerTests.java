@@ -24,6 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.kafka.autoconfigure.ConcurrentKafkaListenerContainerFactoryConfigurer;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.kafka.annotation.BackOff;
@@ -204,7 +205,8 @@ class VersionListenerTests {
 	@Tag("promise-12")
 	void versionThatCannotBeComparedIsRefusedAtTheStart(String listener, String message) throws Exception {
 		Class<?> type = Class.forName(getClass().getName() + "$" + listener);
-		assertThat(ListenerStartupTests.refusal(Contexts.all(), type).getDescription()).contains(message, listener);
+		ApplicationContextRunner contexts = Contexts.all().withPropertyValues("spring.kafka.listener.ack-mode=manual");
+		assertThat(ListenerStartupTests.refusal(contexts, type).getDescription()).contains(message, listener);
 	}
 
 	static class WithoutKey {
@@ -249,8 +251,7 @@ class VersionListenerTests {
 	static class ManualBatch {
 
 		@Idempotent(key = "#record.key()", version = "#record.offset()")
-		@KafkaListener(topics = "topic", groupId = "group", batch = "true", properties = "enable.auto.commit=false",
-				ackMode = "MANUAL")
+		@KafkaListener(topics = "topic", groupId = "group", batch = "true", properties = "enable.auto.commit=false")
 		void listen(List<String> values, Acknowledgment acknowledgment) {
 		}
 

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIf;
 import org.springframework.kafka.test.EmbeddedKafkaKraftBroker;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -63,6 +65,7 @@ class ShareGroupTests {
 	}
 
 	@Test
+	@EnabledIf("consumersCanRenew")
 	void renewalHoldsARecordWithoutCountingButItsConsumerGetsNoOther() throws Exception {
 		try (KafkaShareConsumer<String, String> holder = consumer();
 				KafkaShareConsumer<String, String> other = consumer()) {
@@ -71,7 +74,7 @@ class ShareGroupTests {
 			send("free");
 			long end = System.nanoTime() + LOCK.multipliedBy(2 * DELIVERIES).toNanos();
 			while (System.nanoTime() < end) {
-				holder.acknowledge(blocked, AcknowledgeType.RENEW);
+				holder.acknowledge(blocked, AcknowledgeType.valueOf("RENEW"));
 				holder.commitSync();
 				// The next poll returns the record at once, and no other.
 				blocked = poll(holder);
@@ -133,6 +136,11 @@ class ShareGroupTests {
 		try (KafkaShareConsumer<String, String> consumer = consumer()) {
 			assertThat(poll(consumer).value()).as("the record after the lost one").isEqualTo("next");
 		}
+	}
+
+	/** Kafka 4.1, the version of Spring Boot 4.0, does not have this type. */
+	static boolean consumersCanRenew() {
+		return Stream.of(AcknowledgeType.values()).anyMatch((type) -> type.name().equals("RENEW"));
 	}
 
 	private KafkaShareConsumer<String, String> consumer() throws Exception {
