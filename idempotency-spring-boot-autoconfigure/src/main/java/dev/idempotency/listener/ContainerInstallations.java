@@ -78,6 +78,19 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		this.installations.put(container, installation);
 	}
 
+	/**
+	 * Protect a container that has no listener yet. Its error handler is decorated now,
+	 * its listener when its first consumer starts: that consumer is restarted before it
+	 * polls.
+	 * @param container the container
+	 * @param listeners the protected functions
+	 */
+	void installBeforeListener(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners) {
+		Installation installation = new Installation(listeners, Kind.of(container));
+		this.blockedRecords.install(container, listeners);
+		this.installations.put(container, installation);
+	}
+
 	private void decorate(AbstractMessageListenerContainer<?, ?> container, Installation installation) {
 		Object listener = listener(container);
 		if (!(listener instanceof DeliveryListener<?>)) {
@@ -117,9 +130,11 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		}
 		decorate(container, installation);
 		decorate(consumer, installation);
-		logger.info("The listener, the error handler or the after-rollback processor of the container '"
-				+ container.getListenerId() + "' was replaced after its registration. Its consumer is restarted, "
-				+ "because a blocked record would be lost otherwise");
+		if (installation.kind().complete()) {
+			logger.info("The listener, the error handler or the after-rollback processor of the container '"
+					+ container.getListenerId() + "' was replaced after its registration. Its consumer is restarted, "
+					+ "because a blocked record would be lost otherwise");
+		}
 		consumer.stop(() -> run("idempotency-restart", () -> restart(container, consumer)));
 	}
 
@@ -257,15 +272,18 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 	/**
 	 * The properties of a container that must not change after its registration.
 	 *
+	 * @param complete whether it had a listener
 	 * @param batch whether its listener receives batches
 	 * @param transactional whether it has a Kafka transaction
 	 * @param manual whether its listener acknowledges records
 	 * @param group its consumer group
 	 */
-	private record Kind(boolean batch, boolean transactional, boolean manual, @Nullable String group) {
+	private record Kind(boolean complete, boolean batch, boolean transactional, boolean manual,
+			@Nullable String group) {
 
 		static Kind of(AbstractMessageListenerContainer<?, ?> container) {
-			return new Kind(listener(container) instanceof BatchMessageListener<?, ?>,
+			Object listener = ListenerShape.listener(container);
+			return new Kind(listener != null, listener instanceof BatchMessageListener<?, ?>,
 					container.getContainerProperties().getKafkaAwareTransactionManager() != null,
 					ListenerShape.isManual(container.getContainerProperties().getAckMode()), container.getGroupId());
 		}

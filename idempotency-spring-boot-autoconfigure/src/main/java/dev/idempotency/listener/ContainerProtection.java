@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
@@ -36,6 +37,7 @@ import org.springframework.kafka.support.TopicPartitionOffset;
 import org.springframework.util.StringUtils;
 
 import dev.idempotency.By;
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
@@ -139,7 +141,7 @@ final class ContainerProtection {
 					(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
 					container, deadLetter, ListenerSettingsFactory.where(method, targetClass));
 			ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass, shape, scope,
-					new OffsetChoice(container, main == container, identities, parks));
+					new OffsetChoice(container, main == container, identities, parks, false));
 			if (parks) {
 				parking = parking(parking, listenerSettings, scope,
 						ParkingChecks.check(listenerSettings.name(), method, shape, container, factory,
@@ -203,6 +205,45 @@ final class ContainerProtection {
 			.flatMap((element) -> MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY)
 				.stream(KafkaListener.class))
 			.anyMatch((annotation) -> StringUtils.hasText(annotation.getString("errorHandler")));
+	}
+
+	/**
+	 * Protect the container of a function. Its listener is set later.
+	 * @param container the container
+	 * @param function the function
+	 * @throws IdempotencyConfigurationException if the function cannot be protected
+	 */
+	void protect(AbstractMessageListenerContainer<?, ?> container, IdempotentFunction function) {
+		ListenerChecks.check(function, container);
+		Idempotent annotation = function.annotation();
+		if (this.settings.parks(annotation)) {
+			throw new IdempotencyConfigurationException("The idempotent function " + function.name()
+					+ " is to park blocked records, which is not supported " + "for functions of Spring Cloud Stream.",
+					"Set 'blocked' of its @Idempotent to PAUSE.");
+		}
+		ListenerShape shape = ListenerShape.of(function.method(), container);
+		String explicit = this.settings.resolve(annotation.scope());
+		ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null, null, container,
+				container, false, function.name());
+		TopicIdentities identities = new TopicIdentities(ContainerProtection::noTopicId);
+		ListenerSettings listenerSettings = this.settings.create(annotation, function.method(), function.targetClass(),
+				function.name(), function.result(), shape, scope,
+				new OffsetChoice(container, true, identities, false, true));
+		logRegistration(container, scope, listenerSettings, annotation.by());
+		this.listenerScopes
+			.check(List.of(new ListenerScopes.Reader(function.name(), scope, container, () -> container)));
+		warn(function.method(), scope, listenerSettings);
+		this.listenerScopes.add(scope, listenerSettings.template());
+		this.retentions.add(listenerSettings.name(), container.getContainerProperties(), listenerSettings.retention());
+		this.installations.installBeforeListener(container,
+				new ProtectedListeners(function.targetClass(),
+						Map.of(function.method(), shape.protect(listenerSettings)), List.of(scope),
+						this.acknowledgments.create(container), identities, null));
+	}
+
+	// The offsets of functions are never compared.
+	private static UUID noTopicId(String topic) {
+		throw new IllegalStateException("The id of the topic " + topic + " is not known");
 	}
 
 	// The method that receives a record of a class with several methods is not known when

@@ -18,6 +18,7 @@ import org.springframework.aop.Pointcut;
 import org.springframework.aop.support.AbstractPointcutAdvisor;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.context.annotation.Bean;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotatedElementUtils;
@@ -71,9 +72,19 @@ final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 			return invocation.proceed();
 		}
 		ProtectedListener listener = delivery.listener(invocation.getMethod());
-		if (listener == null) {
-			return invocation.proceed();
-		}
+		return (listener != null) ? invoke(listener, invocation, delivery) : invocation.proceed();
+	}
+
+	/**
+	 * Run a protected method.
+	 * @param listener its protection
+	 * @param invocation the invocation of the method
+	 * @param delivery the current delivery
+	 * @return the result
+	 * @throws Throwable if the method fails, or its record must be redelivered
+	 */
+	static @Nullable Object invoke(ProtectedListener listener, MethodInvocation invocation, Delivery delivery)
+			throws Throwable {
 		delivery.unblock();
 		try {
 			return listener.invoke(invocation, delivery);
@@ -204,7 +215,8 @@ final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 			if (hasAnnotation(specific, Idempotent.class)) {
 				this.marked.add(specific);
 			}
-			return true;
+			// The annotation of a bean method applies to the function that it returns.
+			return !hasAnnotation(specific, Bean.class);
 		}
 
 	}

@@ -108,8 +108,9 @@ public final class IdempotentListenerConfiguration {
 
 	@Bean
 	ListenerStartupCheck idempotentListenerStartupCheck(IdempotentAdvisor advisor,
-			ObjectProvider<KafkaListenerEndpointRegistry> registry, ObjectProvider<ContainerProtection> protection) {
-		return new ListenerStartupCheck(advisor, registry, protection);
+			ObjectProvider<KafkaListenerEndpointRegistry> registry, ObjectProvider<ContainerProtection> protection,
+			ObjectProvider<FunctionProtection> functions) {
+		return new ListenerStartupCheck(advisor, registry, protection, functions);
 	}
 
 	/**

@@ -71,6 +71,23 @@ final class ListenerChecks {
 		}
 	}
 
+	/**
+	 * Check a function that a container of Spring Cloud Stream calls.
+	 * @param function the function
+	 * @param container its container
+	 */
+	static void check(IdempotentFunction function, MessageListenerContainer container) {
+		String where = function.name();
+		fail(containerProblem(container), where);
+		fail(kafkaTransactionProblem(ListenerShape.of(function.method(), container), container), where);
+		if (ListenerShape.isManual(container.getContainerProperties().getAckMode())) {
+			fail(new Problem(
+					"it is a function whose binding has the ack mode " + container.getContainerProperties().getAckMode()
+							+ ", in which the function itself would acknowledge its records",
+					"Remove 'ack-mode' from the consumer properties of the binding."), where);
+		}
+	}
+
 	private static void fail(@Nullable Problem problem, String where) {
 		if (problem != null) {
 			throw new IdempotencyConfigurationException(

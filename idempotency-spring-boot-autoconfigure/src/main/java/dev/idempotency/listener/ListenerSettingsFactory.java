@@ -91,7 +91,12 @@ public final class ListenerSettingsFactory {
 
 	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass, ListenerShape shape,
 			ListenerScope scope, OffsetChoice offsets) {
-		String name = where(method, targetClass);
+		return create(annotation, method, targetClass, where(method, targetClass),
+				shape.resultType(method, targetClass), shape, scope, offsets);
+	}
+
+	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass, String name,
+			@Nullable Type result, ListenerShape shape, ListenerScope scope, OffsetChoice offsets) {
 		TransactionAttribute transaction = this.transactions.getTransactionAttribute(method, targetClass);
 		Mode requested = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
 		ListenerStore store = this.stores.apply(resolve(annotation.store()), name);
@@ -112,7 +117,6 @@ public final class ListenerSettingsFactory {
 		if (expressions.hasFingerprint()) {
 			requireSerialization("declares a fingerprint", name);
 		}
-		Type result = shape.resultType(method, targetClass);
 		MissingKeyPolicy onMissingKey = offsets.choose(annotation, onMissingKey(annotation, expressions),
 				new OffsetChoice.Listener(name, method, targetClass, shape, mode, scope, result != null),
 				store.template()::offsetProblem);

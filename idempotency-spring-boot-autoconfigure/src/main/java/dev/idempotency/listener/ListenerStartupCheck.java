@@ -21,10 +21,13 @@ final class ListenerStartupCheck implements SmartLifecycle {
 
 	private final ObjectProvider<ContainerProtection> protection;
 
+	private final ObjectProvider<FunctionProtection> functions;
+
 	private volatile boolean running;
 
 	ListenerStartupCheck(IdempotentAdvisor advisor, ObjectProvider<KafkaListenerEndpointRegistry> registry,
-			ObjectProvider<ContainerProtection> protection) {
+			ObjectProvider<ContainerProtection> protection, ObjectProvider<FunctionProtection> functions) {
+		this.functions = functions;
 		this.advisor = advisor;
 		this.registry = registry;
 		this.protection = protection;
@@ -38,8 +41,9 @@ final class ListenerStartupCheck implements SmartLifecycle {
 		}
 		this.registry.ifAvailable(ListenerRegistryPostProcessor::check);
 		ContainerProtection containers = this.protection.getObject();
+		boolean checksFunctions = this.functions.getIfAvailable() != null;
 		for (Method method : this.advisor.markedMethods()) {
-			if (!containers.isProtected(method)) {
+			if (!containers.isProtected(method) && !(checksFunctions && FunctionProtection.isFunction(method))) {
 				logger.warn("@Idempotent has no effect on "
 						+ ListenerSettingsFactory.where(method, method.getDeclaringClass())
 						+ " unless a Kafka listener is registered for it later. Put it on a @KafkaListener method");

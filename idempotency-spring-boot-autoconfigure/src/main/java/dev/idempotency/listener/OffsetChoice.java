@@ -29,8 +29,10 @@ import dev.idempotency.listener.key.OffsetPositions;
  * @param main whether it is that of the main endpoint, not of a retry topic
  * @param identities the identities of its topics
  * @param parks whether blocked records are parked
+ * @param function whether the listener is a function of Spring Cloud Stream
  */
-record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdentities identities, boolean parks) {
+record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdentities identities, boolean parks,
+		boolean function) {
 
 	private static final Log logger = LogFactory.getLog(OffsetChoice.class);
 
@@ -100,6 +102,9 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 	}
 
 	private @Nullable String orderProblem(Listener listener) {
+		if (this.function) {
+			return "it is a function of Spring Cloud Stream";
+		}
 		if (listener.shape().async() != null) {
 			return "its method is asynchronous, so that a later record may complete first";
 		}

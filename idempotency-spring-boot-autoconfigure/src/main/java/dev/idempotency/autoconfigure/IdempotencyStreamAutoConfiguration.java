@@ -1,0 +1,23 @@
+package dev.idempotency.autoconfigure;
+
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.cloud.stream.binder.kafka.KafkaMessageChannelBinder;
+import org.springframework.context.annotation.Import;
+
+import dev.idempotency.listener.IdempotentFunctionConfiguration;
+import dev.idempotency.stream.IdempotentStreamConfiguration;
+
+/**
+ * {@link AutoConfiguration Auto-configuration} for idempotent functions of Spring Cloud
+ * Stream that read Kafka.
+ *
+ * @since 0.1.0
+ */
+@AutoConfiguration(after = IdempotencyKafkaAutoConfiguration.class)
+@ConditionalOnClass(KafkaMessageChannelBinder.class)
+@ConditionalOnIdempotency
+@Import({ IdempotentFunctionConfiguration.class, IdempotentStreamConfiguration.class })
+public final class IdempotencyStreamAutoConfiguration {
+
+}

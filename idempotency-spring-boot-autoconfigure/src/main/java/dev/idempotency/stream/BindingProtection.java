@@ -1,0 +1,182 @@
+package dev.idempotency.stream;
+
+import java.lang.reflect.Field;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.cloud.stream.binder.Binder;
+import org.springframework.cloud.stream.binder.DefaultBinderFactory;
+import org.springframework.cloud.stream.binder.ExtendedConsumerProperties;
+import org.springframework.cloud.stream.binder.kafka.KafkaMessageChannelBinder;
+import org.springframework.cloud.stream.binder.kafka.properties.KafkaConsumerProperties;
+import org.springframework.cloud.stream.function.BindableFunctionProxyFactory;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.core.retry.RetryTemplate;
+import org.springframework.integration.kafka.inbound.KafkaMessageDrivenChannelAdapter;
+import org.springframework.integration.support.context.NamedComponent;
+import org.springframework.kafka.listener.AbstractMessageListenerContainer;
+import org.springframework.util.ReflectionUtils;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.listener.FunctionProtection;
+import dev.idempotency.listener.IdempotentFunction;
+
+/**
+ * Protects the bindings of idempotent functions. The binder creates the containers
+ * itself, in an application context of its own, so the customizers of each Kafka binder
+ * are decorated as soon as that context exists.
+ */
+final class BindingProtection implements DefaultBinderFactory.Listener {
+
+	private static final String AUTO_COMMIT = "enable.auto.commit";
+
+	private static final @Nullable Field RETRY_TEMPLATE = ReflectionUtils
+		.findField(KafkaMessageDrivenChannelAdapter.class, "retryTemplate", RetryTemplate.class);
+
+	private final ObjectProvider<FunctionProtection> functions;
+
+	private final ListableBeanFactory beanFactory;
+
+	private final Set<String> protectedBindings = ConcurrentHashMap.newKeySet();
+
+	private volatile @Nullable IdempotencyConfigurationException failure;
+
+	BindingProtection(ObjectProvider<FunctionProtection> functions, ListableBeanFactory beanFactory) {
+		this.functions = functions;
+		this.beanFactory = beanFactory;
+	}
+
+	@Override
+	public void afterBinderContextInitialized(String name, ConfigurableApplicationContext context) {
+		for (Binder<?, ?, ?> binder : context.getBeansOfType(Binder.class).values()) {
+			if (binder instanceof KafkaMessageChannelBinder kafka) {
+				// The application may share its customizers with the context.
+				BindingCustomizers customizers = context.getBeanFactory().createBean(BindingCustomizers.class);
+				kafka.setContainerCustomizer(customizers.protectingContainers(this));
+				kafka.setConsumerEndpointCustomizer(customizers.protectingEndpoints(this));
+			}
+		}
+	}
+
+	/**
+	 * Protect the container of a binding, if its function is idempotent.
+	 * @param container the container
+	 * @param group the consumer group
+	 * @param properties the properties of the consumer
+	 */
+	void protect(AbstractMessageListenerContainer<?, ?> container, String group,
+			ExtendedConsumerProperties<KafkaConsumerProperties> properties) {
+		String binding = properties.getBindingName();
+		try {
+			IdempotentFunction function = function(binding);
+			if (function != null) {
+				check(function, binding, group, properties);
+				this.functions.getObject().protect(container, function);
+				this.protectedBindings.add(binding);
+			}
+		}
+		catch (IdempotencyConfigurationException ex) {
+			// The binding service would log it and retry.
+			this.failure = ex;
+			throw ex;
+		}
+	}
+
+	private static void check(IdempotentFunction function, String binding, String group,
+			ExtendedConsumerProperties<KafkaConsumerProperties> properties) {
+		String prefix = "spring.cloud.stream.bindings." + binding;
+		if (properties.isBatchMode()) {
+			throw refusal(function, binding, "delivers batches, but an idempotent function receives single records",
+					"Remove '" + prefix + ".consumer.batch-mode', or receive the batches with @KafkaListener.");
+		}
+		if (group.startsWith("anonymous.")) {
+			throw refusal(function, binding,
+					"has no consumer group, so that its keys would be forgotten with each start",
+					"Set '" + prefix + ".group'.");
+		}
+		if (Boolean.parseBoolean(properties.getExtension().getConfiguration().get(AUTO_COMMIT))) {
+			throw refusal(function, binding, "commits offsets by itself, also those of blocked records",
+					"Remove '" + AUTO_COMMIT + "' from the configuration of the consumer.");
+		}
+		if (RETRY_TEMPLATE == null) {
+			throw refusal(function, binding,
+					"belongs to a version of Spring Integration whose retries cannot be decorated",
+					"Use Spring Integration 7.0 or 7.1.");
+		}
+	}
+
+	/**
+	 * Make the retries of a protected binding leave out blocked records.
+	 * @param adapter the channel adapter of the binding
+	 */
+	void protectRetries(KafkaMessageDrivenChannelAdapter<?, ?> adapter) {
+		String binding = (adapter.getOutputChannel() instanceof NamedComponent channel) ? channel.getComponentName()
+				: null;
+		if (binding != null && this.protectedBindings.contains(binding)) {
+			Field field = Objects.requireNonNull(RETRY_TEMPLATE);
+			ReflectionUtils.makeAccessible(field);
+			RetryTemplate template = (RetryTemplate) ReflectionUtils.getField(field, adapter);
+			if (template != null) {
+				adapter.setRetryTemplate(new BlockedAwareRetryTemplate(template));
+			}
+		}
+	}
+
+	/**
+	 * Verify a binding of a Kafka binder that was created.
+	 * @param binding the name of the binding
+	 */
+	void verify(String binding) {
+		IdempotentFunction function = this.protectedBindings.contains(binding) ? null : function(binding);
+		if (function != null) {
+			this.failure = refusal(function, binding,
+					"has a binder whose customizers were replaced after the start of the binder",
+					"Declare the ListenerContainerCustomizer and the ConsumerEndpointCustomizer as beans instead of "
+							+ "setting them in a BinderCustomizer.");
+			throw this.failure;
+		}
+	}
+
+	/**
+	 * Throw the exception of a binding that could not be protected.
+	 */
+	void rethrowFailure() {
+		IdempotencyConfigurationException ex = this.failure;
+		if (ex != null) {
+			throw ex;
+		}
+	}
+
+	private @Nullable IdempotentFunction function(String binding) {
+		FunctionProtection protection = this.functions.getObject();
+		List<IdempotentFunction> found = this.beanFactory.getBeansOfType(BindableFunctionProxyFactory.class)
+			.values()
+			.stream()
+			.filter((factory) -> factory.getInputs().contains(binding))
+			.flatMap((factory) -> Stream.of(factory.getFunctionDefinition().split("[|,]")))
+			.map((name) -> protection.find(name.trim()))
+			.filter(Objects::nonNull)
+			.map(Objects::requireNonNull)
+			.toList();
+		if (found.size() > 1) {
+			throw refusal(found.get(0), binding,
+					"composes it with the idempotent function " + found.get(1).name()
+							+ ", and a key that one has processed would be a duplicate for the other",
+					"Compose one idempotent function at most, and send its result to a topic for the other.");
+		}
+		return found.isEmpty() ? null : found.get(0);
+	}
+
+	private static IdempotencyConfigurationException refusal(IdempotentFunction function, String binding, String reason,
+			String action) {
+		return new IdempotencyConfigurationException("The idempotent function " + function.name()
+				+ " cannot be protected: its binding " + binding + " " + reason + ".", action);
+	}
+
+}
