@@ -12,6 +12,10 @@ import java.lang.annotation.Target;
  * annotation applies to every listener method of the class. It can be used as a
  * meta-annotation.
  * <p>
+ * With the Kafka binder of Spring Cloud Stream, it also marks functions: on the bean
+ * method of a {@code Function} or {@code Consumer}, or on a class that implements one.
+ * The function must receive single records and must not be reactive.
+ * <p>
  * For a duplicate, the stored result of the method is replayed; a duplicate of a
  * {@code void} method is skipped. In both cases the record is acknowledged.
  * <p>

@@ -83,6 +83,19 @@ class ArchitectureTests {
 				.notDependOnEachOther(),
 
 			noClasses().that()
+				.resideOutsideOfPackages(ROOT + ".stream..", ROOT + ".autoconfigure..")
+				.should()
+				.dependOnClassesThat()
+				.resideInAnyPackage(ROOT + ".stream..", "org.springframework.cloud..",
+						"org.springframework.integration.."),
+
+			classes().that()
+				.resideInAPackage(ROOT + ".stream..")
+				.should()
+				.onlyDependOnClassesThat(JavaClass.Predicates.resideOutsideOfPackage(ROOT + "..")
+					.or(JavaClass.Predicates.resideInAnyPackage(ROOT, ROOT + ".listener", ROOT + ".stream.."))),
+
+			noClasses().that()
 				.resideOutsideOfPackage(ROOT + ".autoconfigure..")
 				.should()
 				.dependOnClassesThat()

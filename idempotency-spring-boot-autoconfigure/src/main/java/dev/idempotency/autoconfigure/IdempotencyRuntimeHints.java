@@ -34,6 +34,8 @@ final class IdempotencyRuntimeHints implements RuntimeHintsRegistrar {
 		accessible(hints, classLoader, CONSUMER, "pausedForAsyncAcks");
 		accessible(hints, classLoader, "org.springframework.kafka.listener.AbstractMessageListenerContainer",
 				"pauseRequestedPartitions");
+		accessible(hints, classLoader, "org.springframework.integration.kafka.inbound.KafkaMessageDrivenChannelAdapter",
+				"retryTemplate");
 	}
 
 	private static void accessible(RuntimeHints hints, @Nullable ClassLoader classLoader, String type, String name) {

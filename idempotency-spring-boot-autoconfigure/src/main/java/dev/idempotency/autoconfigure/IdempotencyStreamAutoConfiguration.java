@@ -2,7 +2,6 @@ package dev.idempotency.autoconfigure;
 
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
-import org.springframework.cloud.stream.binder.kafka.KafkaMessageChannelBinder;
 import org.springframework.context.annotation.Import;
 
 import dev.idempotency.listener.IdempotentFunctionConfiguration;
@@ -15,7 +14,7 @@ import dev.idempotency.stream.IdempotentStreamConfiguration;
  * @since 0.1.0
  */
 @AutoConfiguration(after = IdempotencyKafkaAutoConfiguration.class)
-@ConditionalOnClass(KafkaMessageChannelBinder.class)
+@ConditionalOnClass(name = "org.springframework.cloud.stream.binder.kafka.KafkaMessageChannelBinder")
 @ConditionalOnIdempotency
 @Import({ IdempotentFunctionConfiguration.class, IdempotentStreamConfiguration.class })
 public final class IdempotencyStreamAutoConfiguration {

@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -26,8 +27,6 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyListener;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -44,11 +43,15 @@ class FunctionTests {
 
 	@BeforeAll
 	static void start() {
-		app = StreamApp.start(Functions.class, StreamApp.bindings(
-				"consume", "reply", "once", "failing", "rejecting", "component", "prefix|composed"),
+		StreamApp.createTopic("once", 2);
+		app = StreamApp.start(Functions.class,
+				StreamApp.bindings("consume", "reply", "once", "failing", "rejecting", "component", "charge",
+						"prefix|composed"),
 				"spring.cloud.stream.bindings.reply-out-0.destination=reply-out",
+				"spring.cloud.stream.bindings.charge-out-0.destination=receipts",
 				"spring.cloud.stream.bindings.prefixcomposed-out-0.destination=prefixcomposed-out",
-				"spring.cloud.stream.bindings.once-in-0.consumer.max-attempts=1");
+				"spring.cloud.stream.bindings.once-in-0.consumer.max-attempts=1",
+				"spring.cloud.stream.bindings.once-in-0.consumer.concurrency=2");
 	}
 
 	@AfterAll
@@ -105,16 +108,14 @@ class FunctionTests {
 	@ValueSource(strings = { "consume", "once" })
 	void blockedRecordIsNeitherRetriedNorDeadLettered(String function) {
 		String id = id();
-		ClaimRequest owner = app.claim("test/" + function, id);
+		app.claim("test/" + function, id);
 		StreamApp.send(function, id, json(id));
-		await().until(() -> app.context()
-			.getBean(BlockedCounter.class)
-			.blocked.contains(id));
+		await().until(() -> app.bean(Events.class).blockedKeys.contains(id));
 		assertThat(calls(function, id)).isEmpty();
-		app.bean(IdempotencyStore.class).release(owner);
 		await().until(() -> !calls(function, id).isEmpty());
+		awaitRead(function);
 		assertThat(calls(function, id)).hasSize(1);
-		assertThat(StreamApp.read("error." + function + ".test", 1, Duration.ofMillis(500))).isEmpty();
+		assertThat(StreamApp.read("error." + function + ".test", 1, Duration.ofMillis(300))).isEmpty();
 	}
 
 	@Test
@@ -134,6 +135,7 @@ class FunctionTests {
 		StreamApp.send("rejecting", null, json(id));
 		assertThat(StreamApp.read("error.rejecting.test", 1)).containsExactly(json(id));
 		assertThat(calls("rejecting", id)).isEmpty();
+		assertThat(app.bean(Events.class).missing).hasValue(1);
 	}
 
 	@Test
@@ -143,6 +145,17 @@ class FunctionTests {
 		StreamApp.send("component", id, json(id));
 		awaitRead("component");
 		assertThat(calls("component", id)).hasSize(1);
+	}
+
+	@Test
+	void functionOfTheDocumentationChargesOnce() {
+		JdbcTemplate jdbc = app.bean(JdbcTemplate.class);
+		jdbc.execute("CREATE TABLE charge (payment_id VARCHAR(20), amount NUMERIC(10, 2))");
+		String payment = "{\"paymentId\":\"p-1\",\"amount\":12.50}";
+		StreamApp.send("charge", null, payment);
+		StreamApp.send("charge", null, payment);
+		assertThat(StreamApp.read("receipts", 2)).hasSize(2).allMatch((receipt) -> receipt.contains("p-1"));
+		assertThat(jdbc.queryForObject("SELECT count(*) FROM charge", Integer.class)).isEqualTo(1);
 	}
 
 	@Test
@@ -164,7 +177,7 @@ class FunctionTests {
 
 	@Configuration(proxyBeanMethods = false)
 	@EnableAutoConfiguration
-	@Import({ Component.class, BlockedCounter.class })
+	@Import({ ChargeFunctions.class, Component.class, Events.class })
 	static class Functions {
 
 		@Bean
@@ -236,16 +249,23 @@ class FunctionTests {
 	}
 
 	/**
-	 * Notes the keys of blocked records.
+	 * Notes the keys of blocked records, and counts records without a key.
 	 */
-	static class BlockedCounter implements IdempotencyListener {
+	static class Events implements IdempotencyListener {
 
-		private final List<String> blocked = new CopyOnWriteArrayList<>();
+		private final List<String> blockedKeys = new CopyOnWriteArrayList<>();
+
+		private final AtomicInteger missing = new AtomicInteger();
+
+		@Override
+		public void keyMissing(String listener, MissingKeyPolicy policy) {
+			this.missing.incrementAndGet();
+		}
 
 		@Override
 		public void executed(Execution execution) {
 			if (execution.outcome() == Outcome.IN_PROGRESS && execution.key() != null) {
-				this.blocked.add(execution.key().value());
+				this.blockedKeys.add(execution.key().value());
 			}
 		}
 

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 
+import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -56,6 +57,10 @@ final class StreamApp implements AutoCloseable {
 		return BROKER.obtain().getBrokersAsString();
 	}
 
+	static void createTopic(String name, int partitions) {
+		BROKER.obtain().addTopics(new NewTopic(name, partitions, (short) 1));
+	}
+
 	/**
 	 * Start an application with a database of its own.
 	 * @param configuration its configuration
@@ -65,8 +70,7 @@ final class StreamApp implements AutoCloseable {
 	 */
 	static StreamApp start(Class<?> configuration, List<String> bindings, String... properties) {
 		List<String> all = new ArrayList<>(List.of("spring.datasource.url=jdbc:h2:mem:" + UUID.randomUUID(),
-				"spring.cloud.stream.kafka.binder.brokers=" + brokers(),
-				"spring.kafka.bootstrap-servers=" + brokers(),
+				"spring.cloud.stream.kafka.binder.brokers=" + brokers(), "spring.kafka.bootstrap-servers=" + brokers(),
 				"spring.cloud.stream.kafka.default.consumer.start-offset=earliest",
 				"spring.cloud.stream.default.consumer.back-off-initial-interval=50", "spring.main.banner-mode=off",
 				"spring.jmx.enabled=false", "idempotency.store.type=jdbc"));
@@ -78,8 +82,8 @@ final class StreamApp implements AutoCloseable {
 	}
 
 	/**
-	 * Bind each function to the topic of its name, in the group 'test', with a dead-letter
-	 * topic.
+	 * Bind each function to the topic of its name, in the group 'test', with a
+	 * dead-letter topic.
 	 * @param functions the definitions of the functions
 	 * @return the properties
 	 */
@@ -104,16 +108,13 @@ final class StreamApp implements AutoCloseable {
 	}
 
 	/**
-	 * Claim a key for an owner that does not complete it.
+	 * Claim a key for an owner that does not complete it within its lease of two seconds.
 	 * @param scope the scope
 	 * @param key the key
-	 * @return the claim
 	 */
-	ClaimRequest claim(String scope, String key) {
-		ClaimRequest request = new ClaimRequest(IdempotencyKey.of(scope, key), UUID.randomUUID(), null,
-				Duration.ofMinutes(5), Duration.ofDays(1));
-		bean(IdempotencyStore.class).claim(request);
-		return request;
+	void claim(String scope, String key) {
+		bean(IdempotencyStore.class).claim(new ClaimRequest(IdempotencyKey.of(scope, key), UUID.randomUUID(), null,
+				Duration.ofSeconds(2), Duration.ofDays(1)));
 	}
 
 	static void send(String topic, String key, String value) {

@@ -1,0 +1,226 @@
+package dev.idempotency.stream;
+
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.cloud.stream.binder.BinderCustomizer;
+import org.springframework.cloud.stream.binder.ExtendedConsumerProperties;
+import org.springframework.cloud.stream.binder.kafka.KafkaMessageChannelBinder;
+import org.springframework.cloud.stream.binder.kafka.properties.KafkaConsumerProperties;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.NestedExceptionUtils;
+import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
+import org.springframework.kafka.listener.AbstractMessageListenerContainer;
+import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
+import org.springframework.kafka.listener.ContainerProperties;
+import org.springframework.kafka.listener.ContainerProperties.AckMode;
+import org.springframework.messaging.Message;
+import reactor.core.publisher.Flux;
+
+import dev.idempotency.BlockedPolicy;
+import dev.idempotency.By;
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.Idempotent;
+import dev.idempotency.listener.FunctionProtection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+/**
+ * Tests for functions that cannot be protected.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class FunctionStartupTests {
+
+	private static StreamApp app;
+
+	private final ExtendedConsumerProperties<KafkaConsumerProperties> properties = new ExtendedConsumerProperties<>(
+			new KafkaConsumerProperties());
+
+	@BeforeAll
+	static void start(CapturedOutput output) {
+		app = StreamApp.start(Functions.class, StreamApp.bindings("valid"), "logging.level.dev.idempotency=WARN");
+		assertThat(output).contains("@Idempotent has no effect on the functions [asynchronous, byOffset, first, "
+				+ "message, parking, reactive, second, supplier]");
+	}
+
+	@AfterAll
+	static void stop() {
+		app.close();
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', textBlock = """
+			reactive     | its type contains Flux, so that it does not process a record on the thread of the consumer
+			asynchronous | its type contains CompletableFuture
+			message      | it returns a Message
+			supplier     | it is neither a java.util.function.Function nor a java.util.function.Consumer
+			""")
+	void functionOfAnotherKindIsRefused(String function, String reason) {
+		assertThat(refusal(() -> app.bean(FunctionProtection.class).find(function)))
+			.hasMessageStartingWith("The idempotent function " + function + " cannot be protected: " + reason);
+	}
+
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', textBlock = """
+			parking  | is to park blocked records
+			byOffset | it is a function of Spring Cloud Stream
+			""")
+	void attributeThatIsNotSupportedIsRefused(String function, String reason) {
+		FunctionProtection protection = app.bean(FunctionProtection.class);
+		assertThat(refusal(() -> protection.protect(container(), protection.find(function))))
+			.hasMessageContaining(reason);
+	}
+
+	@Test
+	void batchesAreRefused() {
+		this.properties.setBatchMode(true);
+		assertThat(refusal("test"))
+			.hasMessage("The idempotent function valid cannot be protected: its binding valid-in-0 delivers batches, "
+					+ "but an idempotent function receives single records.")
+			.extracting(IdempotencyConfigurationException::action)
+			.isEqualTo("Remove 'spring.cloud.stream.bindings.valid-in-0.consumer.batch-mode', or receive the batches "
+					+ "with @KafkaListener.");
+	}
+
+	@Test
+	void bindingWithoutAGroupIsRefused() {
+		assertThat(refusal("anonymous.5f")).hasMessageContaining("its binding valid-in-0 has no consumer group");
+	}
+
+	@Test
+	void autoCommitIsRefused() {
+		this.properties.getExtension().getConfiguration().put("enable.auto.commit", "true");
+		assertThat(refusal("test")).hasMessageContaining("its binding valid-in-0 commits offsets by itself");
+	}
+
+	@Test
+	void manualAcknowledgmentIsRefused() {
+		AbstractMessageListenerContainer<?, ?> container = container();
+		container.getContainerProperties().setAckMode(AckMode.MANUAL);
+		FunctionProtection protection = app.bean(FunctionProtection.class);
+		assertThat(refusal(() -> protection.protect(container, protection.find("valid"))))
+			.hasMessageContaining("it is a function whose binding has the ack mode MANUAL");
+	}
+
+	@Test
+	void applicationWithAFunctionThatCannotBeProtectedDoesNotStart() {
+		assertThat(refusal(() -> StreamApp.start(Functions.class, StreamApp.bindings("first|second")).close()))
+			.hasMessageContaining("composes it with the idempotent function second");
+	}
+
+	@Test
+	void customizerThatReplacesTheProtectionIsRefused() {
+		assertThat(refusal(() -> StreamApp.start(Replaced.class, StreamApp.bindings("valid")).close()))
+			.hasMessageContaining("has a binder whose customizers were replaced");
+	}
+
+	private IdempotencyConfigurationException refusal(String group) {
+		this.properties.populateBindingName("valid-in-0");
+		return refusal(() -> new BindingProtection(app.context().getBeanProvider(FunctionProtection.class),
+				app.context().getBeanFactory())
+			.protect(container(), group, this.properties));
+	}
+
+	private static IdempotencyConfigurationException refusal(ThrowingCallable start) {
+		Throwable thrown = catchThrowable(start);
+		assertThat(thrown).as("refusal").isNotNull();
+		Throwable cause = NestedExceptionUtils.getMostSpecificCause(thrown);
+		assertThat(cause).isInstanceOf(IdempotencyConfigurationException.class);
+		return (IdempotencyConfigurationException) cause;
+	}
+
+	private static AbstractMessageListenerContainer<?, ?> container() {
+		ContainerProperties properties = new ContainerProperties("valid");
+		properties.setGroupId("test");
+		return new ConcurrentMessageListenerContainer<>(new DefaultKafkaConsumerFactory<>(Map.of()), properties);
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Functions {
+
+		@Bean
+		@Idempotent
+		Consumer<String> valid() {
+			return (text) -> {
+			};
+		}
+
+		@Bean
+		@Idempotent
+		Consumer<Flux<String>> reactive() {
+			return Flux::subscribe;
+		}
+
+		@Bean
+		@Idempotent
+		Function<String, CompletableFuture<String>> asynchronous() {
+			return CompletableFuture::completedFuture;
+		}
+
+		@Bean
+		@Idempotent
+		Function<Message<String>, Message<String>> message() {
+			return (message) -> message;
+		}
+
+		@Bean
+		@Idempotent(blocked = BlockedPolicy.PARK)
+		Consumer<String> parking() {
+			return valid();
+		}
+
+		@Bean
+		@Idempotent(by = By.OFFSET)
+		Consumer<String> byOffset() {
+			return valid();
+		}
+
+		@Bean
+		@Idempotent
+		Function<String, String> first() {
+			return (text) -> text;
+		}
+
+		@Bean
+		@Idempotent
+		Function<String, String> second() {
+			return (text) -> text;
+		}
+
+		@Bean
+		@Idempotent
+		Supplier<String> supplier() {
+			return () -> "";
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Replaced extends Functions {
+
+		@Bean
+		BinderCustomizer binderCustomizer() {
+			return (binder, name) -> ((KafkaMessageChannelBinder) binder)
+				.setContainerCustomizer((container, destination, group) -> {
+				});
+		}
+
+	}
+
+}
