@@ -25,7 +25,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.reconcile.ReconciliationReport.State;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.testsupport.ForkedApp;
+import dev.idempotency.test.kill.ChildProcess;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
@@ -106,14 +106,15 @@ class ReconciliationTests {
 		}
 		Path csv = folder.resolve("findings.csv");
 		TestApp command = app("jdbc", topic, database).with("idempotency.reconciliation.listener", "ledger");
-		try (ForkedApp process = command.with("idempotency.reconciliation.output", csv).forkApp();
-				ForkedApp complete = command.with("idempotency.reconciliation.output", folder.resolve("none.csv"))
+		try (ChildProcess process = command.with("idempotency.reconciliation.output", csv).fork();
+				ChildProcess complete = command.with("idempotency.reconciliation.output", folder.resolve("none.csv"))
 					.with("idempotency.reconciliation.from-offset", 11)
-					.forkApp();
-				ForkedApp unknown = app("jdbc", topic, database).with("idempotency.reconciliation.listener", "mail")
-					.forkApp();
-				ForkedApp broken = app("unknown", topic, database).with("idempotency.reconciliation.listener", "ledger")
-					.forkApp()) {
+					.fork();
+				ChildProcess unknown = app("jdbc", topic, database).with("idempotency.reconciliation.listener", "mail")
+					.fork();
+				ChildProcess broken = app("unknown", topic, database)
+					.with("idempotency.reconciliation.listener", "ledger")
+					.fork()) {
 			assertThat(process.awaitEnd()).as(() -> String.join("\n", process.lines())).isOne();
 			assertThat(process.lines()).anyMatch((line) -> line.startsWith("DONE: 11 of at most 11 records"))
 				.anyMatch((line) -> line.matches(" *MISSING +2 .*"))
