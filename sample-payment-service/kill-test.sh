@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Kills the payment service at random moments under traffic and counts charges, statement lines and calls of the card
 # gateway. With --redis, the keys of the gateway are in Redis. ROUNDS sets the number of kills (10), FREEZES the number
-# of freezes (0). The program is the class KillTest in src/test; it uses the kill harness of the test module.
+# of freezes (0). The program is the class KillRun in src/test; it uses the kill harness of the test module.
 set -euo pipefail
 cd "$(dirname "$0")"
 readonly JAR=target/sample-payment-service.jar
@@ -11,5 +11,5 @@ if [[ ! -f "$JAR" || ! -d "${CLASSES%%,*}" || ! -d "${CLASSES##*,}" ]]; then
 	exit 1
 fi
 # The launcher adds the classes to those of the jar.
-exec java -cp "$JAR" -Dloader.path="$CLASSES" -Dloader.main=dev.idempotency.sample.kill.KillTest \
+exec java -cp "$JAR" -Dloader.path="$CLASSES" -Dloader.main=dev.idempotency.sample.kill.KillRun \
 	-XX:TieredStopAtLevel=1 org.springframework.boot.loader.launch.PropertiesLauncher "$@"

@@ -109,22 +109,22 @@ public final class EffectReport {
 	 * Assert that each effect before the last one of its operation is one of a process
 	 * that was killed or frozen, and that such a process repeated a limited number of
 	 * effects. Needs a query that returns the processes.
-	 * @param perProcess the number of effects that a process may repeat, the number of
-	 * its consumer threads for listeners of single records
+	 * @param perInterruption the number of effects that a process may repeat for each
+	 * time that it was killed or frozen, the number of its consumer threads for listeners
+	 * of single records
 	 * @throws AssertionError if a process that was not interrupted has repeated an
 	 * effect, or a process more than the limit
 	 */
-	public void assertDoubledOnlyByInterruptedProcesses(int perProcess) {
+	public void assertDoubledOnlyByInterruptedProcesses(int perInterruption) {
 		Map<@Nullable Long, Integer> repeated = new LinkedHashMap<>();
 		this.doubled.values()
 			.forEach((ofOne) -> ofOne.subList(0, ofOne.size() - 1)
 				.forEach((effect) -> repeated.merge(effect.process(), 1, Integer::sum)));
 		repeated.forEach((process, effects) -> {
-			check(process != null, "The query of the effects does not return the processes");
-			check(interruptions(process).stream().anyMatch(Interruption::leavesOpen), "process " + process
-					+ " was not killed or frozen, and " + effects + " of its effects were repeated");
-			check(effects <= perProcess, effects + " effects of process " + process + " were repeated, and at most "
-					+ perProcess + " may be open");
+			check(process != null, "the query of the effects does not return the processes");
+			long open = perInterruption * interruptions(process).stream().filter(Interruption::leavesOpen).count();
+			check(effects <= open, effects + " effects of process " + process + " were repeated, and its interruptions "
+					+ "explain at most " + open);
 		});
 	}
 

@@ -32,7 +32,7 @@ import dev.idempotency.test.kill.Round;
  * payment once, but a kill between a call and the completion of its key repeats the call.
  * The script {@code kill-test.sh} runs this program.
  */
-final class KillTest {
+public final class KillRun {
 
 	private static final Path JAR = Path.of("target/sample-payment-service.jar");
 
@@ -49,7 +49,7 @@ final class KillTest {
 
 	private final ChildApplication service;
 
-	private KillTest(ServersProcess servers, List<String> arguments) {
+	private KillRun(ServersProcess servers, List<String> arguments) {
 		this.servers = servers;
 		this.database = servers.database();
 		this.service = ChildApplication.jar(JAR)
@@ -72,7 +72,7 @@ final class KillTest {
 			System.err.println("Usage: kill-test.sh [--redis]");
 			System.exit(2);
 		}
-		LoggingSystem.get(KillTest.class.getClassLoader()).setLogLevel(LoggingSystem.ROOT_LOGGER_NAME, LogLevel.ERROR);
+		LoggingSystem.get(KillRun.class.getClassLoader()).setLogLevel(LoggingSystem.ROOT_LOGGER_NAME, LogLevel.ERROR);
 		try {
 			run(redis ? List.of("--spring.profiles.active=redis") : List.of());
 		}
@@ -86,7 +86,7 @@ final class KillTest {
 		System.out.println("Starting the servers");
 		ChildApplication sample = ChildApplication.jar(JAR).arguments(arguments.toArray(String[]::new));
 		try (ServersProcess servers = ServersProcess.start(sample)) {
-			new KillTest(servers, arguments).killRepeatedly(environment("ROUNDS", 10), environment("FREEZES", 0));
+			new KillRun(servers, arguments).killRepeatedly(environment("ROUNDS", 10), environment("FREEZES", 0));
 		}
 	}
 
