@@ -21,13 +21,24 @@ final class IdempotencyRuntimeHints implements RuntimeHintsRegistrar {
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
 		hints.resources().registerPattern("dev/idempotency/jdbc/*/*.sql");
 		invocable(hints, classLoader, "org.springframework.orm.jpa.JpaTransactionManager", "getDataSource");
+		invocable(hints, classLoader, "io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException",
+				"getStatus");
 		invocable(hints, classLoader, "org.springframework.kafka.listener.adapter.AbstractFilteringMessageListener",
 				"getRecordFilterStrategy");
 		invocable(hints, classLoader, CONSUMER, "callbackForAsyncFailure");
 		invocable(hints, classLoader, CONSUMER, "removeOffsetsInBatch");
-		// The consumer creates it by its class.
+		// The start looks for methods that the application overrides. The types of the
+		// application's beans are registered by Spring.
+		queryable(hints, classLoader, "org.springframework.kafka.listener.DefaultErrorHandler");
+		queryable(hints, classLoader, "org.springframework.kafka.listener.CommonContainerStoppingErrorHandler");
+		queryable(hints, classLoader, "org.springframework.kafka.listener.CommonLoggingErrorHandler");
+		queryable(hints, classLoader, "org.springframework.kafka.listener.CommonErrorHandler");
+		queryable(hints, classLoader, "org.springframework.kafka.listener.adapter.RecordFilterStrategy");
+		// Kafka's clients create these by their classes.
 		hints.reflection()
 			.registerTypeIfPresent(classLoader, "dev.idempotency.listener.PolledRecordsInterceptor",
+					MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS)
+			.registerTypeIfPresent(classLoader, "dev.idempotency.producer.IdempotencyKeyInterceptor",
 					MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS);
 		accessible(hints, classLoader, CONSUMER, "offsetsInThisBatch");
 		accessible(hints, classLoader, CONSUMER, "consumerPaused");
@@ -43,6 +54,14 @@ final class IdempotencyRuntimeHints implements RuntimeHintsRegistrar {
 				? ReflectionUtils.findField(ClassUtils.resolveClassName(type, classLoader), name) : null;
 		if (field != null) {
 			hints.reflection().registerField(field);
+		}
+	}
+
+	private static void queryable(RuntimeHints hints, @Nullable ClassLoader classLoader, String type) {
+		Class<?> known = ClassUtils.isPresent(type, classLoader) ? ClassUtils.resolveClassName(type, classLoader)
+				: null;
+		for (Class<?> level = known; level != null && level != Object.class; level = level.getSuperclass()) {
+			hints.reflection().registerType(level);
 		}
 	}
 

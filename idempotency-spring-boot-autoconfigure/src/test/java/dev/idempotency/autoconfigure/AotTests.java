@@ -1,11 +1,18 @@
 package dev.idempotency.autoconfigure;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aot.generate.ClassNameGenerator;
@@ -19,7 +26,10 @@ import org.springframework.context.aot.ApplicationContextAotGenerator;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.javapoet.ClassName;
 import org.springframework.kafka.annotation.KafkaListener;
-import org.springframework.orm.jpa.JpaTransactionManager;
+import org.springframework.kafka.listener.CommonContainerStoppingErrorHandler;
+import org.springframework.kafka.listener.CommonLoggingErrorHandler;
+import org.springframework.kafka.listener.DefaultErrorHandler;
+import org.springframework.kafka.listener.adapter.RecordFilterStrategy;
 
 import dev.idempotency.Idempotent;
 
@@ -30,6 +40,11 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @Isolated("Spring keeps classes that it generates during the test for the whole JVM")
 class AotTests {
+
+	private static final String CONSUMER = "org.springframework.kafka.listener.KafkaMessageListenerContainer$ListenerConsumer";
+
+	private static final Pattern LOOK_UP = Pattern
+		.compile("ReflectionUtils\\s*\\.find(?:Method|Field)\\([^\";]*\"(\\w+)\"");
 
 	private final RuntimeHints hints = new RuntimeHints();
 
@@ -50,10 +65,52 @@ class AotTests {
 		assertThat(RuntimeHintsPredicates.resource().forResource(script)).accepts(this.hints);
 	}
 
+	@ParameterizedTest
+	@CsvSource({ "org.springframework.orm.jpa.JpaTransactionManager, getDataSource",
+			"org.springframework.kafka.listener.adapter.AbstractFilteringMessageListener, getRecordFilterStrategy",
+			CONSUMER + ", callbackForAsyncFailure", CONSUMER + ", removeOffsetsInBatch" })
+	void hintsContainMethodsThatAreCalledByName(Class<?> type, String name) {
+		assertThat(type.getDeclaredMethods()).filteredOn((method) -> method.getName().equals(name))
+			.isNotEmpty()
+			.allSatisfy((method) -> assertThat(RuntimeHintsPredicates.reflection().onMethodInvocation(method))
+				.accepts(this.hints));
+	}
+
+	@ParameterizedTest
+	@CsvSource({ CONSUMER + ", offsetsInThisBatch", CONSUMER + ", consumerPaused", CONSUMER + ", pausedForAsyncAcks",
+			"org.springframework.kafka.listener.AbstractMessageListenerContainer, pauseRequestedPartitions" })
+	void hintsContainFieldsThatAreReadByName(Class<?> type, String name) throws NoSuchFieldException {
+		assertThat(RuntimeHintsPredicates.reflection().onFieldAccess(type.getDeclaredField(name))).accepts(this.hints);
+	}
+
+	@ParameterizedTest
+	@ValueSource(classes = { DefaultErrorHandler.class, CommonContainerStoppingErrorHandler.class,
+			CommonLoggingErrorHandler.class, RecordFilterStrategy.class })
+	void hintsContainTypesWhoseMethodsAreQueried(Class<?> type) {
+		for (Class<?> level = type; level != null && level != Object.class; level = level.getSuperclass()) {
+			assertThat(RuntimeHintsPredicates.reflection().onType(level)).as(level.getName()).accepts(this.hints);
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "dev.idempotency.listener.PolledRecordsInterceptor",
+			"dev.idempotency.producer.IdempotencyKeyInterceptor" })
+	void hintsContainTheConstructorsThatKafkaCalls(Class<?> type) throws NoSuchMethodException {
+		assertThat(RuntimeHintsPredicates.reflection().onConstructorInvocation(type.getConstructor()))
+			.accepts(this.hints);
+	}
+
 	@Test
-	void hintsContainMethodsThatAreCalledByName() throws NoSuchMethodException {
-		assertThat(RuntimeHintsPredicates.reflection()
-			.onMethodInvocation(JpaTransactionManager.class.getMethod("getDataSource"))).accepts(this.hints);
+	void testsCoverEveryNameThatTheSourcesLookUp() throws IOException {
+		Set<String> names = new TreeSet<>();
+		try (Stream<Path> sources = Files.walk(Path.of("src/main/java"))) {
+			for (Path source : sources.filter((file) -> file.toString().endsWith(".java")).toList()) {
+				LOOK_UP.matcher(Files.readString(source)).results().forEach((look) -> names.add(look.group(1)));
+			}
+		}
+		assertThat(names).containsExactly("callbackForAsyncFailure", "consumerPaused", "filterBatch", "getDataSource",
+				"getRecordFilterStrategy", "getStatus", "handleOne", "offsetsInThisBatch", "pausedForAsyncAcks",
+				"removeOffsetsInBatch");
 	}
 
 	// Spring Kafka registers the parameter and return types of listeners.

@@ -11,7 +11,9 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import org.jspecify.annotations.NullMarked;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import tools.jackson.databind.JsonNode;
@@ -88,16 +90,47 @@ class AutoConfigurationsTests {
 		assertThat(property.has("defaultValue")).as(name).isEqualTo(!WITHOUT_DEFAULT.contains(name));
 	}
 
+	@ParameterizedTest
+	@CsvSource({ "idempotency.jdbc.data-source, javax.sql.DataSource",
+			"idempotency.jdbc.transaction-manager, org.springframework.transaction.PlatformTransactionManager",
+			"idempotency.redis.connection-factory, org.springframework.data.redis.connection.RedisConnectionFactory",
+			"idempotency.dynamodb.client, software.amazon.awssdk.services.dynamodb.DynamoDbClient",
+			"idempotency.outbox.kafka-template, org.springframework.kafka.core.KafkaTemplate" })
+	void propertyWithTheNameOfABeanOffersTheBeansOfItsType(String name, Class<?> type) throws IOException {
+		assertThat(named("properties", name)).hasSize(1);
+		assertThat(named("hints", name)).singleElement().satisfies((hint) -> {
+			JsonNode provider = hint.path("providers").path(0);
+			assertThat(provider.path("name").asString()).isEqualTo("spring-bean-reference");
+			assertThat(provider.path("parameters").path("target").asString()).isEqualTo(type.getName());
+		});
+	}
+
+	@Test
+	void hintsBelongToProperties() throws IOException {
+		assertThat(metadata("hints")).isNotEmpty()
+			.allSatisfy((hint) -> assertThat(named("properties", hint.path("name").asString())).hasSize(1));
+	}
+
+	@Test
+	void metadataContainsTheSwitchOfTheHealthIndicator() throws IOException {
+		assertThat(named("properties", "management.health.idempotency.enabled")).singleElement()
+			.satisfies((property) -> assertThat(property.path("defaultValue").asBoolean()).isTrue());
+	}
+
 	static List<JsonNode> properties() throws IOException {
+		return metadata("properties").stream()
+			.filter((property) -> property.path("name").asString().startsWith("idempotency."))
+			.toList();
+	}
+
+	private static List<JsonNode> named(String group, String name) throws IOException {
+		return metadata(group).stream().filter((entry) -> entry.path("name").asString().equals(name)).toList();
+	}
+
+	private static List<JsonNode> metadata(String group) throws IOException {
 		try (InputStream metadata = IdempotencyProperties.class
 			.getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
-			return JsonMapper.builder()
-				.build()
-				.readTree(metadata)
-				.path("properties")
-				.valueStream()
-				.filter((property) -> property.path("name").asString().startsWith("idempotency."))
-				.toList();
+			return JsonMapper.builder().build().readTree(metadata).path(group).valueStream().toList();
 		}
 	}
 
