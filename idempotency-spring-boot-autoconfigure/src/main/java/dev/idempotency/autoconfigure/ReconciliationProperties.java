@@ -16,30 +16,32 @@ import dev.idempotency.reconcile.ReconciliationStatus;
  * Properties of the reconciliation from the command line. With {@code listener}, the
  * application compares the records of that listener with the store and exits.
  *
+ * @param list Statuses of records to list besides the findings.
  * @param listener Id of the container or name of the method of the listener to reconcile.
  * When set, the application starts no listener and no web server, compares the records of
  * the listener's topics with the store, and exits.
+ * @param to Timestamp of the first record that is left out. By default, the records that
+ * exist when the run begins are read.
  * @param topic Topic to read. By default, all topics of the listener.
  * @param partition Partition to read. By default, all partitions.
  * @param from Timestamp of the first record. By default, the oldest record.
  * @param fromOffset Offset at which each partition begins.
- * @param to Timestamp of the first record that is left out. By default, the records that
- * exist when the run begins are read.
  * @param limit Maximum number of records to read.
  * @param timeout Maximum duration of the run.
  * @param stuckAfter Time since its first claim after which an operation in progress is
  * stuck.
  * @param examine Whether completed keys are compared with the content of their record,
  * with one call of the store for each.
- * @param list Statuses of records to list besides the findings.
  * @param output File to which the listed records are written as comma-separated values.
  */
 @ConfigurationProperties("idempotency.reconciliation")
-record ReconciliationProperties(@Nullable String listener, @Nullable String topic, @Nullable Integer partition,
-		@Nullable Instant from, @Nullable Long fromOffset, @Nullable Instant to, @DefaultValue("1000000") long limit,
-		@DefaultValue("30m") Duration timeout, @DefaultValue("10m") Duration stuckAfter,
-		@DefaultValue("true") boolean examine, @DefaultValue Set<ReconciliationStatus> list, @Nullable Path output) {
+record ReconciliationProperties(@DefaultValue Set<ReconciliationStatus> list, @Nullable String listener,
+		@Nullable Instant to, @Nullable String topic, @Nullable Integer partition, @Nullable Instant from,
+		@Nullable Long fromOffset, @DefaultValue("1000000") long limit, @DefaultValue("30m") Duration timeout,
+		@DefaultValue("10m") Duration stuckAfter, @DefaultValue("true") boolean examine, @Nullable Path output) {
 
+	// The annotation processor takes the first description whose name begins with that of
+	// the property, so the shorter names come first.
 	static final String PREFIX = "idempotency.reconciliation";
 
 	ReconciliationRequest request() {

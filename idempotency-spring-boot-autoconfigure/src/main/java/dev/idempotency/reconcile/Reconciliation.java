@@ -57,8 +57,9 @@ public final class Reconciliation implements AutoCloseable {
 		});
 		Thread thread = new Thread(run, "idempotency-reconciliation");
 		thread.setDaemon(true);
+		ReconciliationReport first = run.report();
 		thread.start();
-		return run.report();
+		return first;
 	}
 
 	/**

@@ -31,6 +31,9 @@ class AutoConfigurationsTests {
 
 	private static final Set<String> WITHOUT_DEFAULT = Set.of("idempotency.dynamodb.client",
 			"idempotency.jdbc.data-source", "idempotency.jdbc.transaction-manager", "idempotency.outbox.kafka-template",
+			"idempotency.reconciliation.from", "idempotency.reconciliation.from-offset",
+			"idempotency.reconciliation.listener", "idempotency.reconciliation.output",
+			"idempotency.reconciliation.partition", "idempotency.reconciliation.to", "idempotency.reconciliation.topic",
 			"idempotency.redis.connection-factory", "idempotency.store.migrate-from", "idempotency.store.type",
 			"idempotency.stores");
 

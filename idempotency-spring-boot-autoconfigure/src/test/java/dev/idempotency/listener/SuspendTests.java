@@ -26,6 +26,9 @@ import org.springframework.kafka.core.ProducerFactory;
 import org.springframework.kafka.support.KafkaHeaders;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.reconcile.Reconciliation;
+import dev.idempotency.reconcile.ReconciliationRequest;
+import dev.idempotency.reconcile.ReconciliationStatus;
 import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.DeadLetters;
 import dev.idempotency.testsupport.Kafka;
@@ -108,6 +111,13 @@ class SuspendTests {
 		assertConsumed("delayed", 0);
 		assertThat(this.listeners.runs("delayed")).containsExactly("order");
 		assertThat(state("delayed", "order/" + topic)).isEqualTo("C");
+		// A reconciliation resolves the same keys, and does not run the function.
+		assertThat(this.context.getBean(Reconciliation.class)
+			.run(ReconciliationRequest.of("SuspendListeners.delayed"), (finding) -> {
+			}, (progress) -> {
+			})
+			.counts()).isEqualTo(Map.of(ReconciliationStatus.COMPLETED, 2L));
+		assertThat(this.listeners.runs("delayed")).containsExactly("order");
 	}
 
 	@Test
