@@ -1,12 +1,14 @@
 package dev.idempotency.autoconfigure;
 
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.observation.ObservationFilter;
 import io.micrometer.observation.ObservationRegistry;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClass;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -66,6 +68,14 @@ public final class IdempotencyMicrometerAutoConfiguration {
 		@ConditionalOnMissingBean
 		ObservationTags idempotencyObservationTags(ObservationRegistry registry) {
 			return new ObservationTags(registry);
+		}
+
+		// Only for Spring Boot 4.0, whose Micrometer requires the same tags in all meters
+		// of one name. The class is new in Spring Kafka 4.1.
+		@Bean
+		@ConditionalOnMissingClass("org.springframework.kafka.listener.ShareConsumerRecordRecoverer")
+		ObservationFilter idempotencyObservationDefaults() {
+			return ObservationTags.defaults();
 		}
 
 		@Bean

@@ -6,14 +6,18 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 import io.lettuce.core.AbstractRedisClient;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.resource.Delay;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.data.redis.autoconfigure.ClientResourcesBuilderCustomizer;
+import org.springframework.boot.data.redis.autoconfigure.LettuceClientOptionsBuilderCustomizer;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -100,6 +104,46 @@ public final class IdempotencyRedisAutoConfiguration {
 		ClientResourcesBuilderCustomizer idempotencyRedisReconnection() {
 			return (builder) -> builder
 				.reconnectDelay(Delay.exponential(Duration.ZERO, MAX_DELAY, 2, TimeUnit.MILLISECONDS));
+		}
+
+	}
+
+	/**
+	 * Lets the client of a cluster look for the new master after a failover. Lettuce 7
+	 * does so by default. Lettuce 6, the version of Spring Boot 4.0, would send commands
+	 * to the lost master until it is back.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass({ RedisConnectionFactory.class, AbstractRedisClient.class,
+			LettuceClientOptionsBuilderCustomizer.class })
+	@ConditionalOnStoreType(RedisStoreFactory.TYPE)
+	@ConditionalOnBooleanProperty(name = "spring.data.redis.lettuce.cluster.refresh.adaptive", matchIfMissing = true)
+	static class Topology {
+
+		// Applied first, so that customizers of the application can override it.
+		@Bean
+		@Order(Ordered.HIGHEST_PRECEDENCE)
+		LettuceClientOptionsBuilderCustomizer idempotencyRedisTopology() {
+			return (builder) -> {
+				if (builder instanceof ClusterClientOptions.Builder cluster) {
+					refresh(cluster);
+				}
+			};
+		}
+
+		private static void refresh(ClusterClientOptions.Builder builder) {
+			ClusterTopologyRefreshOptions known = builder.build().getTopologyRefreshOptions();
+			if (!known.getAdaptiveRefreshTriggers().isEmpty()) {
+				return;
+			}
+			ClusterTopologyRefreshOptions.Builder refresh = ClusterTopologyRefreshOptions.builder()
+				.enableAllAdaptiveRefreshTriggers()
+				.closeStaleConnections(known.isCloseStaleConnections())
+				.dynamicRefreshSources(known.useDynamicRefreshSources());
+			if (known.isPeriodicRefreshEnabled()) {
+				refresh.enablePeriodicRefresh(known.getRefreshPeriod());
+			}
+			builder.topologyRefreshOptions(refresh.build());
 		}
 
 	}

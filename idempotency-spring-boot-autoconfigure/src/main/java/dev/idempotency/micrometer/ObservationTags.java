@@ -2,7 +2,9 @@ package dev.idempotency.micrometer;
 
 import java.util.Locale;
 
+import io.micrometer.common.KeyValue;
 import io.micrometer.observation.Observation;
+import io.micrometer.observation.ObservationFilter;
 import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +33,10 @@ public final class ObservationTags implements OperationContext, IdempotencyListe
 
 	private static final String ATTEMPT = "idempotency.attempt";
 
+	private static final String LISTENER = "spring.kafka.listener";
+
+	private static final String NONE = "none";
+
 	private final ObservationRegistry registry;
 
 	public ObservationTags(ObservationRegistry registry) {
@@ -41,6 +47,29 @@ public final class ObservationTags implements OperationContext, IdempotencyListe
 	public @Nullable OpenContext begin(IdempotentOperation operation) {
 		Observation current = current();
 		return (current != null) ? new Tagged(current, operation.key().scope()) : null;
+	}
+
+	/**
+	 * Return a filter that gives outcome and scope the value {@code none} in observations
+	 * of listeners that do not have them. All meters of one name then have the same tags.
+	 * Before version 1.17, Micrometer's registry for Prometheus drops meters with other
+	 * tags than the first one of their name.
+	 * @return the filter
+	 */
+	public static ObservationFilter defaults() {
+		return (context) -> {
+			if (LISTENER.equals(context.getName())) {
+				addDefault(context, OUTCOME);
+				addDefault(context, SCOPE);
+			}
+			return context;
+		};
+	}
+
+	private static void addDefault(Observation.Context context, String tag) {
+		if (context.getLowCardinalityKeyValue(tag) == null) {
+			context.addLowCardinalityKeyValue(KeyValue.of(tag, NONE));
+		}
 	}
 
 	// A record without a key has no operation, so begin() is not called for it.

@@ -2,6 +2,9 @@ package dev.idempotency.autoconfigure;
 
 import java.time.Duration;
 
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions.RefreshTrigger;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -13,6 +16,7 @@ import org.mockito.Mockito;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.data.redis.autoconfigure.ClientResourcesBuilderCustomizer;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
+import org.springframework.boot.data.redis.autoconfigure.LettuceClientOptionsBuilderCustomizer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
@@ -232,7 +236,33 @@ class IdempotencyRedisAutoConfigurationTests {
 	@Test
 	void reconnectDelayIsUnchangedWhenTheLibraryIsDisabled() {
 		this.runner.withPropertyValues("idempotency.enabled=false")
-			.run((context) -> assertThat(context).doesNotHaveBean(ClientResourcesBuilderCustomizer.class));
+			.run((context) -> assertThat(context).doesNotHaveBean(ClientResourcesBuilderCustomizer.class)
+				.doesNotHaveBean(LettuceClientOptionsBuilderCustomizer.class));
+	}
+
+	@Test
+	@Tag("promise-11")
+	void clientOfAClusterFollowsAFailover() {
+		this.runner
+			.withPropertyValues("spring.data.redis.cluster.nodes=127.0.0.1:1",
+					"spring.data.redis.lettuce.cluster.refresh.period=30s")
+			.run((context) -> {
+				ClusterTopologyRefreshOptions refresh = context.getBean(LettuceConnectionFactory.class)
+					.getClientConfiguration()
+					.getClientOptions()
+					.map(ClusterClientOptions.class::cast)
+					.map(ClusterClientOptions::getTopologyRefreshOptions)
+					.orElseThrow();
+				assertThat(refresh.getAdaptiveRefreshTriggers()).containsExactlyInAnyOrder(RefreshTrigger.values());
+				assertThat(refresh.isPeriodicRefreshEnabled()).isTrue();
+				assertThat(refresh.getRefreshPeriod()).isEqualTo(Duration.ofSeconds(30));
+			});
+	}
+
+	@Test
+	void topologyRefreshOfTheApplicationIsUsed() {
+		this.runner.withPropertyValues("spring.data.redis.lettuce.cluster.refresh.adaptive=false")
+			.run((context) -> assertThat(context).doesNotHaveBean(LettuceClientOptionsBuilderCustomizer.class));
 	}
 
 	static class TransactionalListener {

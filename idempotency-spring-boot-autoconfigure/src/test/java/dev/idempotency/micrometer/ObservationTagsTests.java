@@ -50,6 +50,25 @@ class ObservationTagsTests {
 	}
 
 	@Test
+	void defaultsGiveAllObservationsOfListenersTheSameTags() {
+		this.registry.observationConfig().observationFilter(ObservationTags.defaults());
+		Observation.createNotStarted("spring.kafka.listener", () -> this.context, this.registry).observe(() -> {
+		});
+		assertThat(this.context.getLowCardinalityKeyValues()).containsExactlyInAnyOrder(
+				KeyValue.of("idempotency.outcome", "none"), KeyValue.of("idempotency.scope", "none"));
+		this.context.addLowCardinalityKeyValue(KeyValue.of("idempotency.outcome", "processed"));
+		assertThat(ObservationTags.defaults().map(this.context).getLowCardinalityKeyValue("idempotency.outcome"))
+			.isEqualTo(KeyValue.of("idempotency.outcome", "processed"));
+	}
+
+	@Test
+	void defaultsDoNotChangeOtherObservations() {
+		this.registry.observationConfig().observationFilter(ObservationTags.defaults());
+		assertThat(tagged(() -> {
+		})).isEmpty();
+	}
+
+	@Test
 	void outcomeScopeAndAttemptAreTagged() {
 		assertThat(tagged(() -> {
 			OpenContext scope = this.tags.begin(OPERATION);

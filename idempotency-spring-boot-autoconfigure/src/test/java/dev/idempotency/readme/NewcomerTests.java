@@ -1,39 +1,45 @@
 package dev.idempotency.readme;
 
+import java.io.File;
 import java.io.IOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.ResourceLock;
+import org.postgresql.util.DriverInfo;
 import org.springframework.boot.SpringBootVersion;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.test.util.TestSocketUtils;
+import org.springframework.util.FileSystemUtils;
 
 import dev.idempotency.readme.Readme.Store;
 import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 /**
- * Tests for a separate Maven project with only the dependency, the properties and the
- * listeners of the README. They take half a minute for each store and use the artifacts
- * that {@code mvn package} has built.
+ * Tests for separate projects with only the dependency, the properties and the listeners
+ * of the README. They use the artifacts that a release deploys, which takes minutes to
+ * build, and then half a minute for each project.
  */
 @EnabledIfSystemProperty(named = "test.newcomer", matches = ".*")
 @ResourceLock(Readme.TOPIC)
+@Timeout(value = 20, unit = TimeUnit.MINUTES)
 class NewcomerTests {
 
 	private static final String POM = """
@@ -47,12 +53,25 @@ class NewcomerTests {
 					<maven.compiler.parameters>true</maven.compiler.parameters>
 					<project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
 				</properties>
+				<repositories>
+					<repository>
+						<id>published</id>
+						<url>%3$s</url>
+					</repository>
+				</repositories>
 				<dependencyManagement>
 					<dependencies>
 						<dependency>
 							<groupId>org.springframework.boot</groupId>
 							<artifactId>spring-boot-dependencies</artifactId>
 							<version>%1$s</version>
+							<type>pom</type>
+							<scope>import</scope>
+						</dependency>
+						<dependency>
+							<groupId>dev.idempotency</groupId>
+							<artifactId>idempotency-bom</artifactId>
+							<version>%4$s</version>
 							<type>pom</type>
 							<scope>import</scope>
 						</dependency>
@@ -105,7 +124,133 @@ class NewcomerTests {
 			</dependency>
 			""";
 
-	private static final String VERSION = "0.1.0-SNAPSHOT";
+	private static final String TEST_TOOLS = """
+			<dependency>
+				<groupId>com.h2database</groupId>
+				<artifactId>h2</artifactId>
+				<scope>runtime</scope>
+			</dependency>
+			<dependency>
+				<groupId>org.springframework.boot</groupId>
+				<artifactId>spring-boot-starter-kafka-test</artifactId>
+				<scope>test</scope>
+				<exclusions>
+					<exclusion>
+						<groupId>org.apache.kafka</groupId>
+						<artifactId>kafka-streams-test-utils</artifactId>
+					</exclusion>
+				</exclusions>
+			</dependency>
+			<dependency>
+				<groupId>dev.idempotency</groupId>
+				<artifactId>idempotency-spring-boot-test</artifactId>
+				<scope>test</scope>
+			</dependency>
+			<dependency>
+				<groupId>net.jqwik</groupId>
+				<artifactId>jqwik</artifactId>
+				<version>1.9.3</version>
+				<scope>test</scope>
+			</dependency>
+			""";
+
+	private static final String LISTENER_TESTS = """
+			package com.example;
+
+			import java.time.Duration;
+
+			import org.junit.jupiter.api.Test;
+			import org.springframework.beans.factory.annotation.Autowired;
+			import org.springframework.boot.test.context.SpringBootTest;
+			import org.springframework.jdbc.core.JdbcTemplate;
+			import org.springframework.kafka.core.KafkaTemplate;
+			import org.springframework.kafka.test.context.EmbeddedKafka;
+
+			import static org.assertj.core.api.Assertions.assertThat;
+			import static org.awaitility.Awaitility.await;
+
+			@SpringBootTest
+			@EmbeddedKafka(topics = "payments", partitions = 1, bootstrapServersProperty = "spring.kafka.bootstrap-servers")
+			class PaymentListenersTests {
+
+				private static final String JSON = "{\"paymentId\":\"%1$s\",\"account\":\"%1$s\",\"amount\":7}";
+
+				@Autowired
+				private KafkaTemplate<Object, Object> kafka;
+
+				@Autowired
+				private JdbcTemplate jdbc;
+
+				@Test
+				void paymentIsChargedOnce() {
+					this.jdbc.execute("CREATE TABLE account (id varchar(10) PRIMARY KEY, balance int)");
+					this.jdbc.update("INSERT INTO account VALUES ('a', 100), ('b', 100)");
+					for (String payment : new String[] { "a", "a", "b" }) {
+						this.kafka.send("payments", payment, JSON.formatted(payment));
+					}
+					await().atMost(Duration.ofMinutes(1)).until(() -> balance("b") == 93);
+					assertThat(balance("a")).isEqualTo(93);
+				}
+
+				private int balance(String account) {
+					return this.jdbc.queryForObject("SELECT balance FROM account WHERE id = ?", Integer.class, account);
+				}
+
+			}
+			""";
+
+	private static final String STORE_TESTS = """
+			package com.example;
+
+			import java.time.Duration;
+
+			import dev.idempotency.contract.IdempotencyStoreContract;
+			import dev.idempotency.memory.InMemoryIdempotencyStore;
+
+			class StoreTests extends IdempotencyStoreContract {
+
+				private static final InMemoryIdempotencyStore store = new InMemoryIdempotencyStore();
+
+				@Override
+				public InMemoryIdempotencyStore store() {
+					return store;
+				}
+
+				@Override
+				public Duration lease() {
+					return Duration.ofMillis(200);
+				}
+
+				@Override
+				public Duration retention() {
+					return Duration.ofMillis(400);
+				}
+
+			}
+			""";
+
+	private static final String GRADLE = """
+			apply plugin: 'java'
+
+			repositories {
+				maven { url '%1$s' }
+				maven { url '%2$s' }
+			}
+
+			dependencies {
+				compile 'dev.idempotency:idempotency-spring-boot-starter:%3$s'
+				runtime 'org.postgresql:postgresql:%4$s'
+			}
+
+			// Gradle 4 knows no newer version than 12.
+			compileJava.options.compilerArgs.addAll(['-source', '17', '-target', '17', '-parameters'])
+
+			task writeClasspath {
+				doLast {
+					file('classpath').text = sourceSets.main.runtimeClasspath.asPath
+				}
+			}
+			""";
 
 	// Not in a temporary directory, where JUnit would log a warning for each link.
 	private static final Path REPOSITORY = Path.of("target/newcomer-repository").toAbsolutePath();
@@ -113,19 +258,16 @@ class NewcomerTests {
 	@TempDir
 	private Path project;
 
+	private static Publication publication;
+
 	@BeforeAll
-	static void install() throws IOException {
+	static void publish() throws Exception {
+		publication = Publication.first();
 		Path known = Path.of(System.getProperty("user.home"), ".m2", "repository");
 		// A directory for the artifacts of the library, and links for all others.
+		FileSystemUtils.deleteRecursively(REPOSITORY.resolve("dev/idempotency"));
 		link(known, REPOSITORY, "dev");
 		link(known.resolve("dev"), REPOSITORY.resolve("dev"), "idempotency");
-		install("idempotency-parent", Path.of(".."));
-		for (String module : List.of("idempotency-spring-boot-autoconfigure", "idempotency-spring-boot-starter",
-				"idempotency-spring-boot-starter-redis")) {
-			Path jar = install(module, Path.of("..", module)).resolve(module + "-" + VERSION + ".jar");
-			Files.copy(Path.of("..", module, "target").resolve(jar.getFileName()), jar,
-					StandardCopyOption.REPLACE_EXISTING);
-		}
 	}
 
 	private static void link(Path from, Path to, String except) throws IOException {
@@ -143,37 +285,55 @@ class NewcomerTests {
 		}
 	}
 
-	private static Path install(String artifact, Path module) throws IOException {
-		Path folder = Files.createDirectories(REPOSITORY.resolve("dev/idempotency").resolve(artifact).resolve(VERSION));
-		Files.copy(module.resolve(".flattened-pom.xml"), folder.resolve(artifact + "-" + VERSION + ".pom"),
-				StandardCopyOption.REPLACE_EXISTING);
-		return folder;
-	}
-
 	@Test
 	void projectWithADatabaseProcessesARecordOnce() throws Exception {
 		String database = Servers.newDatabase();
-		JdbcTemplate jdbc = Servers.jdbc(database);
-		Payment payment = Payment.create();
-		payment.createAccount(jdbc);
-		build(Store.JDBC, Map.of("spring.datasource.url", database, "spring.datasource.username",
-				Servers.postgres().username(), "spring.datasource.password", Servers.postgres().password()));
-		runWhile(() -> {
-			payment.sendTwice();
-			payment.awaitConsumption("ledger");
-		});
-		assertThat(payment.charged(jdbc)).isEqualTo(Payment.AMOUNT);
+		write(Store.JDBC, addresses(database));
+		packageWithMaven(dependency(Store.JDBC) + DRIVER);
+		recordIsProcessedOnce(database, "-jar", "target/newcomer.jar");
 	}
 
 	@Test
 	void projectWithOnlyRedisProcessesARecordOnce() throws Exception {
+		write(Store.REDIS, Map.of("spring.data.redis.url", Payment.redis()));
+		packageWithMaven(dependency(Store.REDIS));
 		Payment payment = Payment.create();
-		build(Store.REDIS, Map.of("spring.data.redis.url", Payment.redis()));
 		runWhile(() -> {
 			payment.sendTwice();
 			payment.awaitConsumption("gateway");
-		});
+		}, "-jar", "target/newcomer.jar");
 		assertThat(payment.calls(gatewayFile())).isEqualTo(1);
+	}
+
+	@Test
+	void projectTestsItsListenerAndItsStore() throws Exception {
+		write(Store.JDBC, Map.of("spring.datasource.url", "jdbc:h2:mem:newcomer;DB_CLOSE_DELAY=-1",
+				"spring.datasource.username", "sa"));
+		Path tests = Files.createDirectories(this.project.resolve("src/test/java/com/example"));
+		Files.writeString(tests.resolve("PaymentListenersTests.java"), LISTENER_TESTS);
+		Files.writeString(tests.resolve("StoreTests.java"), STORE_TESTS);
+		packageWithMaven(dependency(Store.JDBC) + TEST_TOOLS);
+		assertThat(Files.readString(this.project.resolve("target/surefire-reports/com.example.StoreTests.txt")))
+			.contains("Failures: 0, Errors: 0, Skipped: 0");
+		assertThat(
+				Files.readString(this.project.resolve("target/surefire-reports/com.example.PaymentListenersTests.txt")))
+			.contains("Tests run: 1, Failures: 0, Errors: 0, Skipped: 0");
+	}
+
+	@Test
+	void gradleProjectWithADatabaseProcessesARecordOnce() throws Exception {
+		assumeTrue(isInstalled("gradle"), "Gradle is not installed");
+		String database = Servers.newDatabase();
+		write(Store.JDBC, addresses(database));
+		Files.writeString(this.project.resolve("settings.gradle"), "rootProject.name = 'newcomer'\n");
+		// Maven's repository stands for Maven Central, to which Gradle needs no access.
+		Files.writeString(this.project.resolve("build.gradle"),
+				GRADLE.formatted(publication.repository().toUri(),
+						Path.of(System.getProperty("user.home"), ".m2", "repository").toUri(), Publication.VERSION,
+						DriverInfo.DRIVER_VERSION));
+		run("gradle", "--no-daemon", "--offline", "-q", "classes", "writeClasspath");
+		recordIsProcessedOnce(database, "-cp", Files.readString(this.project.resolve("classpath")),
+				"com.example.Application");
 	}
 
 	@Test
@@ -181,10 +341,13 @@ class NewcomerTests {
 		for (Map.Entry<String, String> file : GettingStarted.files().entrySet()) {
 			Path path = this.project.resolve(file.getKey());
 			Files.createDirectories(path.getParent());
-			Files.writeString(path, file.getValue());
+			// The published version stands for the one that a reader installs.
+			Files.writeString(path, file.getValue().replace("0.1.0-SNAPSHOT", Publication.VERSION));
 		}
+		installPublication();
 		int port = TestSocketUtils.findAvailableTcpPort();
-		ProcessBuilder service = command("mvn", "-B", "-Dmaven.repo.local=" + REPOSITORY, "spring-boot:test-run");
+		ProcessBuilder service = command(
+				List.of("mvn", "-B", "-Dmaven.repo.local=" + REPOSITORY, "spring-boot:test-run"));
 		service.environment().put("SERVER_PORT", String.valueOf(port));
 		Process maven = service.start();
 		try {
@@ -203,6 +366,10 @@ class NewcomerTests {
 		}
 	}
 
+	private static void installPublication() throws IOException {
+		FileSystemUtils.copyRecursively(publication.artifacts(), REPOSITORY.resolve("dev/idempotency"));
+	}
+
 	private String output(String line) throws Exception {
 		Process process = new ProcessBuilder("bash", "-c", line).start();
 		String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
@@ -210,13 +377,26 @@ class NewcomerTests {
 		return output;
 	}
 
+	private static boolean isInstalled(String program) {
+		return Stream.of(System.getenv("PATH").split(File.pathSeparator))
+			.anyMatch((folder) -> Files.isExecutable(Path.of(folder, program)));
+	}
+
+	private static Map<String, String> addresses(String database) {
+		return Map.of("spring.datasource.url", database, "spring.datasource.username", Servers.postgres().username(),
+				"spring.datasource.password", Servers.postgres().password());
+	}
+
+	// The BOM has the version.
+	private static String dependency(Store store) {
+		return Readme.dependency(store).replaceAll("\\s*<version>.*</version>", "");
+	}
+
 	private Path gatewayFile() {
 		return this.project.resolve("gateway");
 	}
 
-	private void build(Store store, Map<String, String> addresses) throws Exception {
-		String dependencies = Readme.dependency(store) + ((store == Store.JDBC) ? DRIVER : "");
-		Files.writeString(this.project.resolve("pom.xml"), POM.formatted(SpringBootVersion.getVersion(), dependencies));
+	private void write(Store store, Map<String, String> addresses) throws Exception {
 		Path sources = Files.createDirectories(this.project.resolve("src/main/java/com/example"));
 		for (Map.Entry<String, String> source : Readme.sources(store).entrySet()) {
 			Files.writeString(sources.resolve(source.getKey() + ".java"), source.getValue());
@@ -228,13 +408,34 @@ class NewcomerTests {
 		Files.write(
 				Files.createDirectories(this.project.resolve("src/main/resources")).resolve("application.properties"),
 				properties);
-		Process maven = start("mvn", "-B", "-q", "-o", "-Dmaven.repo.local=" + REPOSITORY, "package");
-		assertThat(maven.waitFor()).as(log()).isZero();
 	}
 
-	private void runWhile(Runnable work) throws Exception {
-		Process application = start(System.getProperty("java.home") + "/bin/java", "-XX:TieredStopAtLevel=1", "-jar",
-				"target/newcomer.jar");
+	private void packageWithMaven(String dependencies) throws Exception {
+		Files.writeString(this.project.resolve("pom.xml"), POM.formatted(SpringBootVersion.getVersion(), dependencies,
+				publication.repository().toUri(), Publication.VERSION));
+		run("mvn", "-B", "-q", "-Dmaven.repo.local=" + REPOSITORY, "package");
+	}
+
+	private void run(String... command) throws Exception {
+		Publication.run(this.project, this.project.resolve("log"), command);
+	}
+
+	private void recordIsProcessedOnce(String database, String... application) throws Exception {
+		JdbcTemplate jdbc = Servers.jdbc(database);
+		Payment payment = Payment.create();
+		payment.createAccount(jdbc);
+		runWhile(() -> {
+			payment.sendTwice();
+			payment.awaitConsumption("ledger");
+		}, application);
+		assertThat(payment.charged(jdbc)).isEqualTo(Payment.AMOUNT);
+	}
+
+	private void runWhile(Runnable work, String... arguments) throws Exception {
+		List<String> command = new ArrayList<>(
+				List.of(System.getProperty("java.home") + "/bin/java", "-XX:TieredStopAtLevel=1"));
+		command.addAll(List.of(arguments));
+		Process application = command(command).start();
 		try {
 			work.run();
 		}
@@ -245,11 +446,7 @@ class NewcomerTests {
 		}
 	}
 
-	private Process start(String... command) throws IOException {
-		return command(command).start();
-	}
-
-	private ProcessBuilder command(String... command) {
+	private ProcessBuilder command(List<String> command) {
 		return new ProcessBuilder(command).directory(this.project.toFile())
 			.redirectErrorStream(true)
 			.redirectOutput(Redirect.appendTo(this.project.resolve("log").toFile()));

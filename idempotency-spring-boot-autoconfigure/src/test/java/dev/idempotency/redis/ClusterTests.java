@@ -5,11 +5,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import dev.idempotency.store.Claim;
@@ -37,8 +40,18 @@ class ClusterTests {
 	@BeforeAll
 	static void startCluster() {
 		cluster = new RedisCluster();
-		factory = TestRedis.started(new LettuceConnectionFactory(new RedisClusterConfiguration(
-				cluster.nodes().stream().map((node) -> node.host() + ":" + node.port()).toList())));
+		// As in Lettuce 7, so that the test also runs with Lettuce 6.
+		LettuceClientConfiguration client = LettuceClientConfiguration.builder()
+			.clientOptions(ClusterClientOptions.builder()
+				.topologyRefreshOptions(
+						ClusterTopologyRefreshOptions.builder().enableAllAdaptiveRefreshTriggers().build())
+				.build())
+			.build();
+		factory = TestRedis.started(
+				new LettuceConnectionFactory(
+						new RedisClusterConfiguration(
+								cluster.nodes().stream().map((node) -> node.host() + ":" + node.port()).toList()),
+						client));
 		TestRedis.awaitContact(TestRedis.store(factory, 0));
 	}
 
