@@ -45,9 +45,10 @@ public final class Reconciliation implements AutoCloseable {
 	}
 
 	/**
-	 * Start a run on a thread of its own.
-	 * @param request its parameters
-	 * @return its first report
+	 * Start a run on a thread of its own. The run can be followed with {@link #report()}
+	 * and ended with {@link #cancel()}.
+	 * @param request the parameters of the run
+	 * @return the first report of the run
 	 * @throws IllegalArgumentException if there is no such listener, topic or partition
 	 * @throws IllegalStateException if another run is in progress
 	 */
@@ -63,10 +64,13 @@ public final class Reconciliation implements AutoCloseable {
 	}
 
 	/**
-	 * Run on the thread of the caller.
-	 * @param request its parameters
-	 * @param findings receives each listed record
-	 * @param progress receives a report every few seconds
+	 * Run on the thread of the caller. An unavailable broker or store throws no
+	 * exception: the result then has the state {@link ReconciliationReport.State#FAILED}
+	 * and the reason. A run that reached its limit or was cancelled has a state of its
+	 * own.
+	 * @param request the parameters of the run
+	 * @param findings receives each listed record, on the thread of the caller
+	 * @param progress receives a report every few seconds, on the thread of the caller
 	 * @return the result
 	 * @throws IllegalArgumentException if there is no such listener, topic or partition
 	 * @throws IllegalStateException if another run is in progress

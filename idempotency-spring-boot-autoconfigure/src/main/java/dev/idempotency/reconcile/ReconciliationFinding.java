@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 
 /**
- * A record that a reconciliation lists, without its payload.
+ * A record of a topic that a reconciliation lists, without its payload: one whose status
+ * {@link ReconciliationStatus#isFinding() needs attention} or was requested.
  *
  * @param topic the topic
  * @param partition the partition
@@ -16,7 +17,7 @@ import dev.idempotency.IdempotencyKey;
  * @param status the status
  * @param key the key, {@code null} if the record has none or it cannot be resolved
  * @param detail an explanation without values of the payload, {@code null} if the status
- * says it all
+ * needs none
  * @since 0.1.0
  */
 public record ReconciliationFinding(String topic, int partition, long offset, Instant timestamp,

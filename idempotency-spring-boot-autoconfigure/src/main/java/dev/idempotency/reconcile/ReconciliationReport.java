@@ -18,10 +18,10 @@ import org.jspecify.annotations.Nullable;
  * records
  * @param read the number of records that were read and compared
  * @param counts the number of records of each status that occurs
- * @param findings the first listed records
+ * @param findings the first listed records, {@value Reconciliation#REPORTED} at most
  * @param listed the number of all listed records
- * @param error the reason in a sentence why the run ended early, {@code null} if it did
- * not
+ * @param error a sentence with the reason why the run ended early, {@code null} if it did
+ * not end early
  * @since 0.1.0
  */
 public record ReconciliationReport(String listener, State state, Instant startedAt, Duration duration, long total,
@@ -29,7 +29,7 @@ public record ReconciliationReport(String listener, State state, Instant started
 		@Nullable String error) {
 
 	/**
-	 * The number of records whose effect may be missing.
+	 * Return the number of records whose effect may be missing.
 	 * @return the number of findings
 	 */
 	public long findingCount() {
@@ -56,8 +56,8 @@ public record ReconciliationReport(String listener, State state, Instant started
 		DONE,
 
 		/**
-		 * The run ended at its limit or its timeout. The records behind were not
-		 * compared.
+		 * The run ended at its limit or its timeout. The later records of the range were
+		 * not compared.
 		 */
 		INCOMPLETE,
 

@@ -1,8 +1,8 @@
 package dev.idempotency.reconcile;
 
 /**
- * The state of a record, as the store and the committed offset of its consumer group show
- * it.
+ * The status of a record of a topic, determined by the store and by the committed offset
+ * of the consumer group.
  *
  * @since 0.1.0
  */
@@ -85,7 +85,7 @@ public enum ReconciliationStatus {
 	}
 
 	/**
-	 * Whether the effect of a record with this status may be missing.
+	 * Return whether the effect of a record with this status may be missing.
 	 * @return whether an operator should look at the record
 	 */
 	public boolean isFinding() {

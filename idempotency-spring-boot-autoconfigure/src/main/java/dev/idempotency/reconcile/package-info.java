@@ -1,6 +1,6 @@
 /**
- * Reconciliation: compares the records of a topic with the store, without changing
- * either.
+ * Reconciliation, which compares the records of a topic with the store and changes
+ * neither.
  */
 @NullMarked
 package dev.idempotency.reconcile;

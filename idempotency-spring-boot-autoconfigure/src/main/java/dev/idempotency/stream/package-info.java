@@ -1,5 +1,5 @@
 /**
- * Idempotent functions of Spring Cloud Stream that read Kafka.
+ * Protection of the functions that the Kafka binder of Spring Cloud Stream calls.
  */
 @NullMarked
 package dev.idempotency.stream;

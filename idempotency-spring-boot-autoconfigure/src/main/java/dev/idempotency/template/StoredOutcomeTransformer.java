@@ -6,12 +6,12 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.StoredResultUnreadableException;
 
 /**
- * Changes the parts of an outcome before a store keeps them, for example because they
- * contain personal data: encrypts them, or drops them. An application declares one bean
- * of this type, which applies to all stores, to listeners and to the
- * {@link IdempotencyTemplate}.
+ * Transforms outcomes before they are stored, and restores them before they are replayed.
+ * An application encrypts or drops outcomes with it, for example because they contain
+ * personal data. It declares one bean of this type, which applies to all stores, to
+ * listeners and to the {@link IdempotencyTemplate}.
  * <p>
- * The parts are the result of a handler, the reason and the body of a refusal, and the
+ * An outcome is the result of a handler, the reason and the body of a refusal, or the
  * message of a failure. Not included are keys and scopes, the payloads of parked records
  * and of the outbox, and log lines.
  * <p>

@@ -42,8 +42,10 @@ import dev.idempotency.test.ListenerProgress.SentRecord;
  * have ended in each running listener of the topic: each of its consumer groups has
  * committed an offset behind the records, and none of them is in a retry topic or parked.
  * A delivery has ended when it was processed, was a duplicate, or failed and was given
- * up. A blocked record has not ended. Whether retry topics are empty cannot be seen if
- * the template is transactional, so they are not waited for.
+ * up. A blocked record has not ended. If the template is transactional, the markers of
+ * its transactions hide whether retry topics are empty, so the method does not wait for
+ * them. Listeners are the containers of {@code @KafkaListener} methods; those of Spring
+ * Cloud Stream are not known.
  * <p>
  * {@link Records#afterRestart()} and {@link Records#redelivered()} stop listeners, so
  * tests that share a context must not run concurrently with them.

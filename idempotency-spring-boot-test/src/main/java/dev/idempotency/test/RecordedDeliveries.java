@@ -11,8 +11,8 @@ import org.springframework.util.ClassUtils;
 import dev.idempotency.template.IdempotencyListener;
 
 /**
- * Records what has become of each delivery to the idempotent listeners of a context, from
- * its start on. Choose a listener and assert about its keys with AssertJ:
+ * Records the outcome of each delivery to the idempotent listeners of a context, from the
+ * start of the context on. Choose a listener and assert about its keys with AssertJ:
  *
  * <pre class="code">
  * assertThat(deliveries.of(LedgerListener.class)).processedOnce("p-1").duplicates("p-1", 1);

@@ -1,6 +1,6 @@
 /**
  * Tools for the tests of applications with idempotent listeners: a test slice, repeated
- * deliveries, assertions about what has happened, and faults of the store.
+ * deliveries, assertions about their outcomes, and faults of the store.
  */
 @NullMarked
 package dev.idempotency.test;

@@ -18,6 +18,8 @@ import java.util.regex.Pattern;
  * class with the class path of this JVM. Each call of {@link #start()} starts another
  * process. Processes never outlive this JVM, even if it is killed (on Windows only if it
  * ends regularly).
+ *
+ * @since 0.1.0
  */
 public final class ChildApplication {
 

@@ -16,6 +16,8 @@ import dev.idempotency.test.kill.ChildApplication.Readiness;
 /**
  * A process of a {@link ChildApplication}. Its standard output and its standard error are
  * in one file.
+ *
+ * @since 0.1.0
  */
 public final class ChildProcess implements AutoCloseable {
 
@@ -70,6 +72,7 @@ public final class ChildProcess implements AutoCloseable {
 	/**
 	 * Return the lines of the output so far.
 	 * @return the lines. The last one may be incomplete
+	 * @throws UncheckedIOException if the file cannot be read
 	 */
 	public List<String> lines() {
 		try {
@@ -166,6 +169,8 @@ public final class ChildProcess implements AutoCloseable {
 	/**
 	 * Send a line to the standard input of the process.
 	 * @param line the line
+	 * @throws UncheckedIOException if the process does not accept it, for example because
+	 * it has ended
 	 */
 	public void send(String line) {
 		try {
@@ -179,6 +184,8 @@ public final class ChildProcess implements AutoCloseable {
 	/**
 	 * Kill the process with SIGKILL, also when it is frozen, and wait until it has ended.
 	 * It runs no shutdown hook and closes no session.
+	 * @throws IllegalStateException if it has not ended within
+	 * {@link ChildApplication#startTimeout(Duration)}
 	 */
 	public void kill() {
 		this.endRequested = true;
@@ -245,7 +252,7 @@ public final class ChildProcess implements AutoCloseable {
 		return this.process.isAlive();
 	}
 
-	// A process that nobody has killed or terminated must not have ended.
+	// A process that was neither killed nor terminated must not have ended.
 	void checkAlive() {
 		if (!this.endRequested && !this.process.isAlive()) {
 			throw ended();

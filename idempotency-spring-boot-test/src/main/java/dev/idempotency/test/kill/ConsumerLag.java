@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * The lag of a topic that is written by transactions may never become 0, because their
  * markers have offsets, too. Use a query of the effects instead.
+ *
+ * @since 0.1.0
  */
 public final class ConsumerLag implements PendingQuery, AutoCloseable {
 

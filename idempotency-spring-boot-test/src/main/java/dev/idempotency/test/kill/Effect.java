@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
  * @param key the key of the operation
  * @param process the identifier of the process that caused the effect, {@code null} if it
  * is not known
+ * @since 0.1.0
  */
 public record Effect(String key, @Nullable Long process) {
 

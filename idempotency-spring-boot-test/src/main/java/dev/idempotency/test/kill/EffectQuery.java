@@ -11,6 +11,8 @@ import javax.sql.DataSource;
 
 /**
  * Reads the effects of all operations.
+ *
+ * @since 0.1.0
  */
 @FunctionalInterface
 public interface EffectQuery {

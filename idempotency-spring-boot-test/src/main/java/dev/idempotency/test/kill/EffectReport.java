@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The effects of one kind, compared with the operations that were sent.
+ *
+ * @since 0.1.0
  */
 public final class EffectReport {
 

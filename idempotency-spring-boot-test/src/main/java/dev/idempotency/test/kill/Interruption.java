@@ -13,6 +13,7 @@ import java.util.Locale;
  * @param inFlight whether work was pending or being sent at that moment. An interruption
  * without it shows nothing, and its round is repeated
  * @param at the time since the start of the run
+ * @since 0.1.0
  */
 public record Interruption(int round, Kind kind, long process, long pending, boolean inFlight, Duration at) {
 

@@ -44,6 +44,8 @@ import dev.idempotency.test.kill.Interruption.Kind;
  * A run shows that defects exist, not that there are none. The seed determines the order
  * of the interruptions, their moments in terms of pending work, and
  * {@link Round#random()}. It does not determine the scheduling of threads and processes.
+ *
+ * @since 0.1.0
  */
 public final class KillHarness {
 
@@ -107,7 +109,7 @@ public final class KillHarness {
 
 	/**
 	 * Set the number of processes that run at a time.
-	 * @param instances the number, 1 by default
+	 * @param instances the number, at least 1; 1 by default
 	 * @return this
 	 */
 	public KillHarness instances(int instances) {
@@ -236,8 +238,8 @@ public final class KillHarness {
 	 * Run all rounds. Without interruptions, the run has one round, in which the traffic
 	 * is processed undisturbed.
 	 * @return the report
-	 * @throws IllegalStateException if the description is incomplete, a process ends by
-	 * itself or does not start, or too many interruptions came too late
+	 * @throws IllegalStateException if a required setting is missing, a process ends by
+	 * itself or does not start, or more interruptions came too late than were planned
 	 * @throws AssertionError if work is still pending when the time limit is over
 	 */
 	public KillReport run() {

@@ -13,7 +13,10 @@ import java.util.stream.Collectors;
 import dev.idempotency.test.kill.Interruption.Kind;
 
 /**
- * The result of a run of the {@link KillHarness}. {@link #toString()} is for people.
+ * The result of a run of the {@link KillHarness}. {@link #toString()} is a summary for
+ * the output of a test.
+ *
+ * @since 0.1.0
  */
 public final class KillReport {
 

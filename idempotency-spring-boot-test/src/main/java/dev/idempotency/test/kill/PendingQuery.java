@@ -9,6 +9,8 @@ import javax.sql.DataSource;
 /**
  * Counts the pending work of the application: records that a consumer group has not
  * consumed ({@link ConsumerLag}), rows of an outbox that are not published.
+ *
+ * @since 0.1.0
  */
 @FunctionalInterface
 public interface PendingQuery {

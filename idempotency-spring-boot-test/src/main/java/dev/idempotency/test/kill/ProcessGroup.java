@@ -13,6 +13,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
  * The methods that interrupt a process choose one at random among those that are ready,
  * because killing a process that has not started shows little. They wait until one is
  * ready.
+ *
+ * @since 0.1.0
  */
 public final class ProcessGroup implements AutoCloseable {
 

@@ -5,6 +5,8 @@ import java.util.Random;
 
 /**
  * One round of a {@link KillHarness}: some traffic and one interruption.
+ *
+ * @since 0.1.0
  */
 public final class Round {
 

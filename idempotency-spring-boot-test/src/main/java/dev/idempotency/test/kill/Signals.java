@@ -8,6 +8,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * Freezes, resumes and terminates processes by signals of POSIX. Works on Linux and
  * macOS.
+ *
+ * @since 0.1.0
  */
 public final class Signals {
 

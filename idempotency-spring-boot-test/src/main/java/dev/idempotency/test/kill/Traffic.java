@@ -2,6 +2,8 @@ package dev.idempotency.test.kill;
 
 /**
  * Sends the operations of one round.
+ *
+ * @since 0.1.0
  */
 @FunctionalInterface
 public interface Traffic {
@@ -11,8 +13,8 @@ public interface Traffic {
 	 * broker has acknowledged them. The harness calls this in a thread of its own and
 	 * interrupts a process meanwhile or afterwards. A request to a process may therefore
 	 * fail: catch the exception.
-	 * @param round the round, which takes the keys of the operations that were sent
-	 * @throws Exception ends the run
+	 * @param round the round, which records the keys of the operations that were sent
+	 * @throws Exception if the operations cannot be sent, which ends the run
 	 */
 	void send(Round round) throws Exception;
 
