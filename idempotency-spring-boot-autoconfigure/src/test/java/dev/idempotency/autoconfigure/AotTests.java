@@ -110,7 +110,7 @@ class AotTests {
 		}
 		assertThat(names).containsExactly("callbackForAsyncFailure", "consumerPaused", "filterBatch", "getDataSource",
 				"getRecordFilterStrategy", "getStatus", "handleOne", "offsetsInThisBatch", "pausedForAsyncAcks",
-				"removeOffsetsInBatch");
+				"removeOffsetsInBatch", "retryTemplate");
 	}
 
 	// Spring Kafka registers the parameter and return types of listeners.

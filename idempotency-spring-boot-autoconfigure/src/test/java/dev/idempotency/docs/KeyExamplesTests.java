@@ -41,7 +41,7 @@ import static org.awaitility.Awaitility.await;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class KeyExamplesTests {
 
-	private static final List<String> TOPICS = List.of("orders", "shipments", "invoices", "readings", "reminders",
+	private static final List<String> TOPICS = List.of("orders", "consignments", "invoices", "readings", "reminders",
 			"notices");
 
 	private ConfigurableApplicationContext context;
@@ -55,9 +55,9 @@ class KeyExamplesTests {
 		send("orders", "a-1", "{\"tenant\":\"a\",\"orderId\":7,\"lines\":[1]}", Map.of());
 		send("orders", "a-1", "{\"tenant\":\"a\",\"orderId\":7,\"lines\":[2]}", Map.of());
 		send("orders", "b-1", "{\"tenant\":\"b\",\"orderId\":7,\"lines\":[1]}", Map.of());
-		send("shipments", "s-1", "packed", Map.of());
-		send("shipments", "s-1", "sent", Map.of());
-		send("shipments", "s-1", "sent", Map.of());
+		send("consignments", "s-1", "packed", Map.of());
+		send("consignments", "s-1", "sent", Map.of());
+		send("consignments", "s-1", "sent", Map.of());
 		send("invoices", null, "i", Map.of("ce_source", "/billing", "ce_id", "1"));
 		send("invoices", null, "i", Map.of("ce_source", "/billing", "ce_id", "1"));
 		send("invoices", null, "i", Map.of("Idempotency-Key", "k", "ce_source", "/billing", "ce_id", "1"));
@@ -104,7 +104,7 @@ class KeyExamplesTests {
 
 	@Test
 	void keyOfAStepHasTheStep() {
-		assertThat(keys("shipments")).containsExactly("s-1/packed", "s-1/sent");
+		assertThat(keys("consignments")).containsExactly("s-1/packed", "s-1/sent");
 	}
 
 	@Test
@@ -151,7 +151,7 @@ class KeyExamplesTests {
 
 		// One operation for each step of a shipment.
 		@Idempotent(key = "#record.key() + '/' + #status")
-		@KafkaListener(topics = "shipments", groupId = "guide")
+		@KafkaListener(topics = "consignments", groupId = "guide")
 		void shipment(String status) {
 			// The business logic.
 		}

@@ -44,7 +44,7 @@ class TransactionExampleTests {
 
 	@BeforeAll
 	static void start() {
-		Servers.addTopics(1, "bookings");
+		Servers.addTopics(1, "reservations");
 		String database = Servers.newDatabase();
 		jdbc = Servers.jdbc(database);
 		jdbc.execute("CREATE TABLE booking (id text, seats integer CHECK (seats > 0))");
@@ -76,13 +76,13 @@ class TransactionExampleTests {
 		await().untilAsserted(() -> assertThat(count("SELECT total FROM seat_count")).isEqualTo(5));
 		assertThat(jdbc.queryForList("SELECT id FROM booking", String.class)).containsExactly("1", "3");
 		assertThat(jdbc.queryForList("SELECT id FROM audit", String.class)).containsExactly("1", "2", "2", "3");
-		assertThat(jdbc.queryForList("SELECT key || state::text FROM idempotency_record WHERE scope = 'seats/bookings'",
-				String.class))
+		assertThat(jdbc.queryForList(
+				"SELECT key || state::text FROM idempotency_record WHERE scope = 'seats/reservations'", String.class))
 			.containsExactlyInAnyOrder("1C", "2F", "3C");
 	}
 
 	private static void send(String id, String seats) {
-		ProducerRecord<String, String> record = new ProducerRecord<>("bookings", 0, null, id + ":" + seats);
+		ProducerRecord<String, String> record = new ProducerRecord<>("reservations", 0, null, id + ":" + seats);
 		record.headers().add(Kafka.KEY_HEADER, id.getBytes());
 		Kafka.send(record);
 	}
@@ -125,7 +125,7 @@ class TransactionExampleTests {
 			this.audit = audit;
 		}
 
-		@KafkaListener(topics = "bookings", groupId = "seats")
+		@KafkaListener(topics = "reservations", groupId = "seats")
 		@Idempotent
 		void book(String booking) {
 			String id = booking.split(":")[0];
