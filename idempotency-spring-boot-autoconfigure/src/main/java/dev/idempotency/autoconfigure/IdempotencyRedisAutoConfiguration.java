@@ -120,6 +120,10 @@ public final class IdempotencyRedisAutoConfiguration {
 	@ConditionalOnBooleanProperty(name = "spring.data.redis.lettuce.cluster.refresh.adaptive", matchIfMissing = true)
 	static class Topology {
 
+		// That of Lettuce 7. With the 30 seconds of Lettuce 6, a failover that follows
+		// another refresh would be noticed late.
+		private static final Duration MIN_INTERVAL = Duration.ofSeconds(5);
+
 		// Applied first, so that customizers of the application can override it.
 		@Bean
 		@Order(Ordered.HIGHEST_PRECEDENCE)
@@ -138,6 +142,7 @@ public final class IdempotencyRedisAutoConfiguration {
 			}
 			ClusterTopologyRefreshOptions.Builder refresh = ClusterTopologyRefreshOptions.builder()
 				.enableAllAdaptiveRefreshTriggers()
+				.adaptiveRefreshTriggersTimeout(MIN_INTERVAL)
 				.closeStaleConnections(known.isCloseStaleConnections())
 				.dynamicRefreshSources(known.useDynamicRefreshSources());
 			if (known.isPeriodicRefreshEnabled()) {

@@ -68,7 +68,7 @@ class ListenerTagsTests {
 				.containsExactly("duplicate null " + this.app.name(name));
 			assertThat(observations.of(this.app.name(name), "fails")).containsExactly("failed 1 " + this.app.name(name),
 					"processed 2 " + this.app.name(name));
-			assertThat(observations.of(this.app.name(name), "-")).containsExactly("unprotected null null");
+			assertThat(observations.of(this.app.name(name), "-")).containsExactly("unprotected null none");
 		});
 		assertThat(observations.others).isEmpty();
 	}
@@ -181,9 +181,10 @@ class ListenerTagsTests {
 			Map<String, String> tags = delivery.getAllKeyValues()
 				.stream()
 				.collect(Collectors.toMap(KeyValue::getKey, KeyValue::getValue));
+			// Without a scope, the tag has a value with Spring Boot 4.0 only.
+			String scope = tags.getOrDefault("idempotency.scope", "none");
 			this.stopped.add(List.of(delivery.getRecord().topic(), String.valueOf(delivery.getRecord().value()),
-					tags.get("idempotency.outcome") + " " + tags.get("idempotency.attempt") + " "
-							+ tags.get("idempotency.scope")));
+					tags.get("idempotency.outcome") + " " + tags.get("idempotency.attempt") + " " + scope));
 		}
 
 	}

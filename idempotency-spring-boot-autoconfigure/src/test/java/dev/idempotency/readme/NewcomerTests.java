@@ -173,7 +173,7 @@ class NewcomerTests {
 			@EmbeddedKafka(topics = "payments", partitions = 1, bootstrapServersProperty = "spring.kafka.bootstrap-servers")
 			class PaymentListenersTests {
 
-				private static final String JSON = "{\"paymentId\":\"%1$s\",\"account\":\"%1$s\",\"amount\":7}";
+				private static final String JSON = "{'paymentId':'%1$s','account':'%1$s','amount':7}".replace('\\'', '"');
 
 				@Autowired
 				private KafkaTemplate<Object, Object> kafka;
@@ -261,8 +261,9 @@ class NewcomerTests {
 	private static Publication publication;
 
 	@BeforeAll
+	@Timeout(value = 20, unit = TimeUnit.MINUTES)
 	static void publish() throws Exception {
-		publication = Publication.first();
+		publication = Publication.given();
 		Path known = Path.of(System.getProperty("user.home"), ".m2", "repository");
 		// A directory for the artifacts of the library, and links for all others.
 		FileSystemUtils.deleteRecursively(REPOSITORY.resolve("dev/idempotency"));
@@ -308,7 +309,7 @@ class NewcomerTests {
 	@Test
 	void projectTestsItsListenerAndItsStore() throws Exception {
 		write(Store.JDBC, Map.of("spring.datasource.url", "jdbc:h2:mem:newcomer;DB_CLOSE_DELAY=-1",
-				"spring.datasource.username", "sa"));
+				"spring.datasource.username", "sa", "logging.level.root", "warn"));
 		Path tests = Files.createDirectories(this.project.resolve("src/test/java/com/example"));
 		Files.writeString(tests.resolve("PaymentListenersTests.java"), LISTENER_TESTS);
 		Files.writeString(tests.resolve("StoreTests.java"), STORE_TESTS);
@@ -329,7 +330,7 @@ class NewcomerTests {
 		// Maven's repository stands for Maven Central, to which Gradle needs no access.
 		Files.writeString(this.project.resolve("build.gradle"),
 				GRADLE.formatted(publication.repository().toUri(),
-						Path.of(System.getProperty("user.home"), ".m2", "repository").toUri(), Publication.VERSION,
+						Path.of(System.getProperty("user.home"), ".m2", "repository").toUri(), publication.version(),
 						DriverInfo.DRIVER_VERSION));
 		run("gradle", "--no-daemon", "--offline", "-q", "classes", "writeClasspath");
 		recordIsProcessedOnce(database, "-cp", Files.readString(this.project.resolve("classpath")),
@@ -342,7 +343,7 @@ class NewcomerTests {
 			Path path = this.project.resolve(file.getKey());
 			Files.createDirectories(path.getParent());
 			// The published version stands for the one that a reader installs.
-			Files.writeString(path, file.getValue().replace("0.1.0-SNAPSHOT", Publication.VERSION));
+			Files.writeString(path, file.getValue().replace("0.1.0-SNAPSHOT", publication.version()));
 		}
 		installPublication();
 		int port = TestSocketUtils.findAvailableTcpPort();
@@ -412,7 +413,7 @@ class NewcomerTests {
 
 	private void packageWithMaven(String dependencies) throws Exception {
 		Files.writeString(this.project.resolve("pom.xml"), POM.formatted(SpringBootVersion.getVersion(), dependencies,
-				publication.repository().toUri(), Publication.VERSION));
+				publication.repository().toUri(), publication.version()));
 		run("mvn", "-B", "-q", "-Dmaven.repo.local=" + REPOSITORY, "package");
 	}
 

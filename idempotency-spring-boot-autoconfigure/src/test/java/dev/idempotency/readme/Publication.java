@@ -25,11 +25,13 @@ import static org.awaitility.Awaitility.await;
  * Maven builds a copy of the sources, so that the folders of the current build do not
  * change.
  *
- * @param folder the folder of the repository, the public key and the log
+ * @param folder the folder of the public key and the log
+ * @param repository the folder of the repository
+ * @param version the version of the artifacts
  */
-record Publication(Path folder) {
+record Publication(Path folder, Path repository, String version) {
 
-	static final String VERSION = "0.1.0";
+	private static final String VERSION = "0.1.0";
 
 	static final List<String> MODULES = List.of("idempotency-bom", "idempotency-spring-boot-autoconfigure",
 			"idempotency-spring-boot-starter", "idempotency-spring-boot-starter-redis", "idempotency-spring-boot-test");
@@ -37,6 +39,23 @@ record Publication(Path folder) {
 	private static final Set<String> SKIPPED = Set.of(".git", ".idea", "target", "node_modules");
 
 	private static @Nullable Publication first;
+
+	/**
+	 * Return the publication in the folder that the property {@code test.repository}
+	 * names, otherwise that of this build.
+	 * @return the publication
+	 */
+	static Publication given() throws Exception {
+		String repository = System.getProperty("test.repository");
+		if (repository == null) {
+			return first();
+		}
+		Path folder = Path.of(repository);
+		try (Stream<Path> versions = Files.list(folder.resolve("dev/idempotency/idempotency-bom"))) {
+			String version = versions.filter(Files::isDirectory).findFirst().orElseThrow().getFileName().toString();
+			return new Publication(folder, folder, version);
+		}
+	}
 
 	/**
 	 * Return the publication that all tests of this JVM share.
@@ -61,7 +80,7 @@ record Publication(Path folder) {
 		FileSystemUtils.deleteRecursively(folder);
 		Path sources = Files.createDirectories(folder.resolve("sources"));
 		copy(Path.of("..").toAbsolutePath().normalize(), sources);
-		Publication publication = new Publication(folder);
+		Publication publication = new Publication(folder, folder.resolve("repository"), VERSION);
 		publication.deploy(sources);
 		return publication;
 	}
@@ -98,8 +117,8 @@ record Publication(Path folder) {
 					"--export");
 			// Checked by the current build.
 			run(sources, "mvn", "-B", "-Prelease", "-Dmaven.test.skip", "-Dcheckstyle.skip", "-Dspring-javaformat.skip",
-					"-Drevision=" + VERSION, "-Dgpg.homedir=" + keys,
-					"-DaltDeploymentRepository=local::" + repository().toUri(), "deploy");
+					"-Drevision=" + this.version, "-Dgpg.homedir=" + keys,
+					"-DaltDeploymentRepository=local::" + this.repository.toUri(), "deploy");
 		}
 		finally {
 			run(sources, "gpgconf", "--homedir", keys.toString(), "--kill", "all");
@@ -111,10 +130,6 @@ record Publication(Path folder) {
 		}
 	}
 
-	Path repository() {
-		return this.folder.resolve("repository");
-	}
-
 	/**
 	 * Return the file with the public key.
 	 * @return the file
@@ -124,7 +139,7 @@ record Publication(Path folder) {
 	}
 
 	Path artifacts() {
-		return repository().resolve("dev/idempotency");
+		return this.repository.resolve("dev/idempotency");
 	}
 
 	/**
@@ -134,7 +149,7 @@ record Publication(Path folder) {
 	 * @return the file
 	 */
 	Path file(String module, String suffix) {
-		return artifacts().resolve(module).resolve(VERSION).resolve(module + "-" + VERSION + suffix);
+		return artifacts().resolve(module).resolve(this.version).resolve(module + "-" + this.version + suffix);
 	}
 
 	/**
@@ -142,9 +157,9 @@ record Publication(Path folder) {
 	 * @return the paths relative to the repository
 	 */
 	List<String> reproducible() {
-		try (Stream<Path> files = Files.walk(repository())) {
+		try (Stream<Path> files = Files.walk(this.repository)) {
 			return files.filter(Files::isRegularFile)
-				.map((file) -> repository().relativize(file).toString())
+				.map((file) -> this.repository.relativize(file).toString())
 				.filter((file) -> !file.contains(".asc") && !file.contains("maven-metadata"))
 				.sorted()
 				.toList();

@@ -43,8 +43,10 @@ class ClusterTests {
 		// As in Lettuce 7, so that the test also runs with Lettuce 6.
 		LettuceClientConfiguration client = LettuceClientConfiguration.builder()
 			.clientOptions(ClusterClientOptions.builder()
-				.topologyRefreshOptions(
-						ClusterTopologyRefreshOptions.builder().enableAllAdaptiveRefreshTriggers().build())
+				.topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
+					.enableAllAdaptiveRefreshTriggers()
+					.adaptiveRefreshTriggersTimeout(Duration.ofSeconds(5))
+					.build())
 				.build())
 			.build();
 		factory = TestRedis.started(
