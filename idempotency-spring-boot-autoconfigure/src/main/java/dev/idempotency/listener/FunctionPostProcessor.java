@@ -2,6 +2,7 @@ package dev.idempotency.listener;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -29,7 +30,8 @@ final class FunctionPostProcessor implements BeanPostProcessor {
 
 	private final ConfigurableListableBeanFactory beanFactory;
 
-	private final Set<String> names = ConcurrentHashMap.newKeySet();
+	// By the name of the bean.
+	private final Map<String, Class<?>> advised = new ConcurrentHashMap<>();
 
 	FunctionPostProcessor(ConfigurableListableBeanFactory beanFactory) {
 		this.beanFactory = beanFactory;
@@ -40,7 +42,16 @@ final class FunctionPostProcessor implements BeanPostProcessor {
 	 * @return the names
 	 */
 	Set<String> names() {
-		return Set.copyOf(this.names);
+		return Set.copyOf(this.advised.keySet());
+	}
+
+	/**
+	 * Return the class whose calls are advised.
+	 * @param name the name of the bean
+	 * @return the class of the function, {@code null} if the bean is not idempotent
+	 */
+	@Nullable Class<?> advised(String name) {
+		return this.advised.get(name);
 	}
 
 	@Override
@@ -53,7 +64,7 @@ final class FunctionPostProcessor implements BeanPostProcessor {
 		if (FunctionProtection.annotation(beanName, method, targetClass, this.beanFactory) == null) {
 			return bean;
 		}
-		this.names.add(beanName);
+		this.advised.put(beanName, targetClass);
 		if (method == null || IdempotentAdvisor.isMarked(method, targetClass)) {
 			return bean;
 		}

@@ -65,7 +65,9 @@ public final class FunctionProtection {
 			return null;
 		}
 		Object bean = this.beanFactory.getBean(name);
-		Class<?> targetClass = AopUtils.getTargetClass(bean);
+		Class<?> advised = this.beanFactory.getBean(FunctionPostProcessor.class).advised(name);
+		// Another post-processor may have wrapped the bean afterwards.
+		Class<?> targetClass = (advised != null) ? advised : AopUtils.getTargetClass(bean);
 		Method method = method(bean, targetClass);
 		Idempotent annotation = annotation(name, method, targetClass, this.beanFactory);
 		if (annotation == null) {
@@ -164,10 +166,16 @@ public final class FunctionProtection {
 						"Receive the payload or a Message of it, and return the result itself.");
 			}
 		}
-		if (Message.class.isAssignableFrom(type.getGeneric(1).resolve(Object.class))) {
+		if (containsMessage(type.getGeneric(1))) {
 			throw refusal(name, "it returns a Message, whose headers belong to the first delivery only",
 					"Return the payload.");
 		}
+	}
+
+	private static boolean containsMessage(ResolvableType type) {
+		return Message.class.isAssignableFrom(type.resolve(Object.class))
+				|| (type.isArray() && containsMessage(type.getComponentType()))
+				|| Stream.of(type.getGenerics()).anyMatch(FunctionProtection::containsMessage);
 	}
 
 	private static boolean isReactive(Class<?> type) {

@@ -10,6 +10,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.cloud.function.context.FunctionCatalog;
+import org.springframework.cloud.function.context.catalog.SimpleFunctionRegistry.FunctionInvocationWrapper;
 import org.springframework.cloud.stream.binder.Binder;
 import org.springframework.cloud.stream.binder.DefaultBinderFactory;
 import org.springframework.cloud.stream.binder.ExtendedConsumerProperties;
@@ -155,12 +157,15 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 
 	private @Nullable IdempotentFunction function(String binding) {
 		FunctionProtection protection = this.functions.getObject();
-		List<IdempotentFunction> found = this.beanFactory.getBeansOfType(BindableFunctionProxyFactory.class)
+		List<String> names = this.beanFactory.getBeansOfType(BindableFunctionProxyFactory.class)
 			.values()
 			.stream()
 			.filter((factory) -> factory.getInputs().contains(binding))
 			.flatMap((factory) -> Stream.of(factory.getFunctionDefinition().split("[|,]")))
-			.map((name) -> protection.find(name.trim()))
+			.map(String::trim)
+			.toList();
+		List<IdempotentFunction> found = names.stream()
+			.map(protection::find)
 			.filter(Objects::nonNull)
 			.map(Objects::requireNonNull)
 			.toList();
@@ -170,7 +175,26 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 							+ ", and a key that one has processed would be a duplicate for the other",
 					"Compose one idempotent function at most, and send its result to a topic for the other.");
 		}
-		return found.isEmpty() ? null : found.get(0);
+		if (found.isEmpty()) {
+			return null;
+		}
+		// A reactive pipeline ends with the first error, also that of a blocked record.
+		for (String name : names) {
+			if (isReactive(name)) {
+				throw refusal(found.get(0), binding,
+						"composes it with the reactive function " + name
+								+ ", so that an error, even of a blocked record, ends the processing of all records",
+						"Compose it with functions of the payload or a Message, and call the reactive function from "
+								+ "another binding.");
+			}
+		}
+		return found.get(0);
+	}
+
+	private boolean isReactive(String name) {
+		return this.beanFactory.getBean(FunctionCatalog.class)
+			.lookup(name) instanceof FunctionInvocationWrapper function
+				&& (function.isInputTypePublisher() || function.isOutputTypePublisher());
 	}
 
 	private static IdempotencyConfigurationException refusal(IdempotentFunction function, String binding, String reason,

@@ -4,9 +4,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.support.MergedBeanDefinitionPostProcessor;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.cloud.stream.config.ConsumerEndpointCustomizer;
 import org.springframework.cloud.stream.config.ListenerContainerCustomizer;
@@ -44,6 +47,57 @@ class FunctionCustomizersTests {
 			assertThat(StreamApp.read("transactional-out", 2)).containsExactly("1 " + id, "1 " + id);
 			await().untilAsserted(() -> assertThat(CALLS).containsExactly(id, id));
 		}
+	}
+
+	// The function that another post-processor has wrapped must not lose its protection.
+	@Test
+	void functionThatIsWrappedAfterwardsIsProtected() {
+		String id = UUID.randomUUID().toString();
+		try (StreamApp app = StreamApp.start(Wrapped.class, StreamApp.bindings("wrapped"))) {
+			StreamApp.send("wrapped", id, id);
+			StreamApp.send("wrapped", id, id);
+			StreamApp.send("wrapped", "end-" + id, "end-" + id);
+			List<String> calls = app.bean(Wrapped.class).calls;
+			await().until(() -> calls.contains("end-" + id));
+			assertThat(calls).containsExactly(id, "end-" + id);
+		}
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@EnableAutoConfiguration
+	static class Wrapped {
+
+		private final List<String> calls = new CopyOnWriteArrayList<>();
+
+		@Bean
+		@Idempotent
+		Consumer<String> wrapped() {
+			return this.calls::add;
+		}
+
+		@Bean
+		static Wrapper wrapper() {
+			return new Wrapper();
+		}
+
+	}
+
+	/**
+	 * A post-processor of the last kind that is called.
+	 */
+	static class Wrapper implements MergedBeanDefinitionPostProcessor {
+
+		@Override
+		public void postProcessMergedBeanDefinition(RootBeanDefinition definition, Class<?> type, String name) {
+			// It only wraps.
+		}
+
+		@Override
+		@SuppressWarnings("unchecked")
+		public Object postProcessAfterInitialization(Object bean, String name) {
+			return name.equals("wrapped") ? (Consumer<String>) (text) -> ((Consumer<String>) bean).accept(text) : bean;
+		}
+
 	}
 
 	@Configuration(proxyBeanMethods = false)

@@ -1,5 +1,6 @@
 package dev.idempotency.stream;
 
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -29,6 +30,7 @@ import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 import org.springframework.kafka.listener.ContainerProperties;
 import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.messaging.Message;
+import org.springframework.messaging.support.GenericMessage;
 import reactor.core.publisher.Flux;
 
 import dev.idempotency.BlockedPolicy;
@@ -55,7 +57,7 @@ class FunctionStartupTests {
 	static void start(CapturedOutput output) {
 		app = StreamApp.start(Functions.class, StreamApp.bindings("valid"), "logging.level.dev.idempotency=WARN");
 		assertThat(output).contains("@Idempotent has no effect on the functions [asynchronous, byOffset, first, "
-				+ "message, parking, reactive, second, supplier]");
+				+ "message, messages, parking, reactive, second, supplier]");
 	}
 
 	@AfterAll
@@ -68,6 +70,7 @@ class FunctionStartupTests {
 			reactive     | its type contains Flux, so that it does not process a record on the thread of the consumer
 			asynchronous | its type contains CompletableFuture
 			message      | it returns a Message
+			messages     | it returns a Message
 			supplier     | it is neither a java.util.function.Function nor a java.util.function.Consumer
 			""")
 	void functionOfAnotherKindIsRefused(String function, String reason) {
@@ -117,10 +120,17 @@ class FunctionStartupTests {
 			.hasMessageContaining("it is a function whose binding has the ack mode MANUAL");
 	}
 
-	@Test
-	void applicationWithAFunctionThatCannotBeProtectedDoesNotStart() {
-		assertThat(refusal(() -> StreamApp.start(Functions.class, StreamApp.bindings("first|second")).close()))
-			.hasMessageContaining("composes it with the idempotent function second");
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', textBlock = """
+			first,second   | composes it with the idempotent function second
+			flux,first     | composes it with the reactive function flux
+			first,flux     | composes it with the reactive function flux
+			first,fluxSink | composes it with the reactive function fluxSink
+			""")
+	void applicationWithAFunctionThatCannotBeProtectedDoesNotStart(String composition, String reason) {
+		String definition = composition.replace(',', '|');
+		assertThat(refusal(() -> StreamApp.start(Functions.class, StreamApp.bindings(definition)).close()))
+			.hasMessageContaining(reason);
 	}
 
 	@Test
@@ -177,6 +187,22 @@ class FunctionStartupTests {
 		@Idempotent
 		Function<Message<String>, Message<String>> message() {
 			return (message) -> message;
+		}
+
+		@Bean
+		@Idempotent
+		Function<String, List<Message<String>>> messages() {
+			return (text) -> List.of(new GenericMessage<>(text));
+		}
+
+		@Bean
+		Function<Flux<String>, Flux<String>> flux() {
+			return (texts) -> texts;
+		}
+
+		@Bean
+		Consumer<Flux<String>> fluxSink() {
+			return Flux::subscribe;
 		}
 
 		@Bean
