@@ -3,6 +3,7 @@ package dev.idempotency.test.kill;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 import org.junit.jupiter.api.Test;
@@ -131,6 +132,23 @@ class KillHarnessTests {
 			parent.kill();
 			await().until(() -> !child.isAlive());
 		}
+	}
+
+	// A test with a timeout interrupts its thread.
+	@Test
+	void allProcessesOfAGroupEndWhenAnInterruptedThreadClosesIt() {
+		ProcessGroup group = new ProcessGroup(this.application, new Random());
+		group.start();
+		group.start();
+		group.awaitReady();
+		try {
+			Thread.currentThread().interrupt();
+			assertThatIllegalStateException().isThrownBy(group::close).withMessageContaining("Interrupted");
+		}
+		finally {
+			Thread.interrupted();
+		}
+		await().until(() -> group.started().stream().noneMatch(ChildProcess::isAlive));
 	}
 
 	private KillHarness harness() {

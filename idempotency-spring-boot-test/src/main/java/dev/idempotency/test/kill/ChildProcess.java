@@ -188,9 +188,13 @@ public final class ChildProcess implements AutoCloseable {
 	 * {@link ChildApplication#startTimeout(Duration)}
 	 */
 	public void kill() {
+		endAtOnce();
+		awaitEnd();
+	}
+
+	void endAtOnce() {
 		this.endRequested = true;
 		this.process.destroyForcibly();
-		awaitEnd();
 	}
 
 	/**

@@ -192,6 +192,8 @@ public final class ProcessGroup implements AutoCloseable {
 	 */
 	@Override
 	public void close() {
+		// An interrupted thread, as after the timeout of a test, cannot wait for them.
+		this.started.forEach(ChildProcess::endAtOnce);
 		this.started.forEach(ChildProcess::close);
 	}
 
