@@ -65,7 +65,7 @@ public final class FinishSite {
 	}
 
 	private static String heading(MatchResult heading, Set<String> anchors) {
-		String text = heading.group(2).replaceAll("<[^>]*>", "").replaceAll("&\\w+;", "");
+		String text = heading.group(2).replaceAll("<[^>]*>", "").replaceAll("&#?\\w+;", "");
 		String slug = text.strip().toLowerCase().replaceAll("[^\\p{L}\\p{N} _-]", "").replace(' ', '-');
 		String anchor = slug;
 		for (int i = 1; !anchors.add(anchor); i++) {
