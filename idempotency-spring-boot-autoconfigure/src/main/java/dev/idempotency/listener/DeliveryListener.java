@@ -284,7 +284,15 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		@Override
 		@SuppressWarnings("unchecked")
 		void probe(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, Consumer<?, ?> consumer) {
-			call(List.of((ConsumerRecord<K, V>) record), acknowledgment, consumer);
+			List<ConsumerRecord<K, V>> records = List.of((ConsumerRecord<K, V>) record);
+			if (wantsPollResult()) {
+				TopicPartition partition = new TopicPartition(record.topic(), record.partition());
+				this.delegate.onMessage(new ConsumerRecords<>(Map.of(partition, records), Map.of()), acknowledgment,
+						(Consumer<K, V>) consumer);
+			}
+			else {
+				call(records, acknowledgment, consumer);
+			}
 		}
 
 		private void call(List<ConsumerRecord<K, V>> records, @Nullable Acknowledgment acknowledgment,

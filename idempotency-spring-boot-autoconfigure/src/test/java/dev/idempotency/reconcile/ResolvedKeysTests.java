@@ -10,6 +10,7 @@ import java.util.UUID;
 import java.util.stream.IntStream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.assertj.core.api.AbstractListAssert;
 import org.assertj.core.api.ObjectAssert;
@@ -17,6 +18,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -115,11 +118,12 @@ class ResolvedKeysTests {
 				ReconciliationStatus.MISSING, ReconciliationStatus.UNRESOLVABLE);
 	}
 
-	@Test
-	void recordsOfABatchListenerAreResolvedOneByOne() {
+	@ParameterizedTest
+	@ValueSource(strings = { "batch", "polled" })
+	void recordsOfABatchListenerAreResolvedOneByOne(String listener) {
 		long first = send("1", "2");
-		complete("batch", "2", null);
-		statuses("batch", first, TOPIC + "-b", first + 2).containsExactly(ReconciliationStatus.MISSING,
+		complete(listener, "2", null);
+		statuses(listener, first, TOPIC + "-" + listener, first + 2).containsExactly(ReconciliationStatus.MISSING,
 				ReconciliationStatus.COMPLETED);
 	}
 
@@ -237,8 +241,14 @@ class ResolvedKeysTests {
 		}
 
 		@Idempotent(scope = "batch", key = "#record.value()")
-		@KafkaListener(id = "batch", topics = "${topic}", groupId = "${topic}-b", batch = "true")
+		@KafkaListener(id = "batch", topics = "${topic}", groupId = "${topic}-batch", batch = "true")
 		void batch(List<ConsumerRecord<String, String>> records) {
+			throw new AssertionError();
+		}
+
+		@Idempotent(scope = "polled", key = "#record.value()")
+		@KafkaListener(id = "polled", topics = "${topic}", groupId = "${topic}-polled", batch = "true")
+		void polled(ConsumerRecords<String, String> records) {
 			throw new AssertionError();
 		}
 
