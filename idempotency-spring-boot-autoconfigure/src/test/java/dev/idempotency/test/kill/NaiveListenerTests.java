@@ -2,7 +2,9 @@ package dev.idempotency.test.kill;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 
@@ -35,23 +37,28 @@ class NaiveListenerTests {
 
 	private static final int PAYMENTS = 300;
 
+	private static final Set<String> NAIVE = Set.of(NaiveApp.UNPROTECTED, NaiveApp.INSERT_FIRST, NaiveApp.LOOK_UP);
+
 	private static final Duration LEASE = Duration.ofSeconds(4);
 
-	private final String topic = Servers.newTopic("naive", PARTITIONS);
+	private String topic;
 
-	private final String url = Servers.newDatabase();
-
-	private final DataSource database = new DriverManagerDataSource(this.url, Servers.postgres().username(),
-			Servers.postgres().password());
+	private DataSource database;
 
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-5")
 	@Tag("promise-6")
 	void naiveListenersLoseOrDoublePaymentsWhenTheProcessIsKilled() {
-		KillReport report = harness().kills(2).run();
-		System.out.println(report);
-		assertFound(report);
+		Set<String> missed = new HashSet<>(NAIVE);
+		// A kill may come between two effects, but not in every run.
+		for (int runs = 0; runs < 5 && !missed.isEmpty(); runs++) {
+			KillReport report = harness().kills(2).run();
+			System.out.println(report);
+			assertProtected(report);
+			missed.removeIf((listener) -> isFound(report, listener));
+		}
+		assertThat(missed).isEmpty();
 	}
 
 	@Test
@@ -67,15 +74,18 @@ class NaiveListenerTests {
 			.terminations(3)
 			.run();
 		System.out.println(report);
-		assertFound(report);
+		assertProtected(report);
+		assertThat(NAIVE).allMatch((listener) -> isFound(report, listener));
 	}
 
-	private static void assertFound(KillReport report) {
+	private static boolean isFound(KillReport report, String listener) {
+		EffectReport effects = report.effects(listener);
+		return !(listener.equals(NaiveApp.INSERT_FIRST) ? effects.lost() : effects.doubled()).isEmpty();
+	}
+
+	private static void assertProtected(KillReport report) {
 		assertThat(report.interruptions()).filteredOn(Interruption::inFlight).hasSizeGreaterThan(1);
 		assertThat(report.effects(NaiveApp.UNPROTECTED).lost()).isEmpty();
-		assertThat(report.effects(NaiveApp.UNPROTECTED).doubled()).isNotEmpty();
-		assertThat(report.effects(NaiveApp.INSERT_FIRST).lost()).isNotEmpty();
-		assertThat(report.effects(NaiveApp.LOOK_UP).doubled()).isNotEmpty();
 		report.effects(NaiveApp.TRANSACTIONAL).assertNoneLost();
 		report.effects(NaiveApp.TRANSACTIONAL).assertNoneDoubled();
 		report.effects(NaiveApp.LEASED).assertNoneLost();
@@ -84,9 +94,12 @@ class NaiveListenerTests {
 	}
 
 	private KillHarness harness() {
+		String url = Servers.newDatabase();
+		this.topic = Servers.newTopic("naive", PARTITIONS);
+		this.database = new DriverManagerDataSource(url, Servers.postgres().username(), Servers.postgres().password());
 		NaiveApp.createTables(new JdbcTemplate(this.database));
 		ChildApplication application = TestApp.of(NaiveApp.class)
-			.database(this.url)
+			.database(url)
 			.with("topic", this.topic)
 			.with("idempotency.lease", LEASE.toSeconds() + "s")
 			.with("idempotency.store.timeout", "500ms")
