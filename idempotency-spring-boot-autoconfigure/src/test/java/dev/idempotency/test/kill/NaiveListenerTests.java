@@ -80,7 +80,7 @@ class NaiveListenerTests {
 
 	private static boolean isFound(KillReport report, String listener) {
 		EffectReport effects = report.effects(listener);
-		return !(listener.equals(NaiveApp.INSERT_FIRST) ? effects.lost() : effects.doubled()).isEmpty();
+		return listener.equals(NaiveApp.INSERT_FIRST) ? !effects.lost().isEmpty() : !effects.doubled().isEmpty();
 	}
 
 	private static void assertProtected(KillReport report) {
