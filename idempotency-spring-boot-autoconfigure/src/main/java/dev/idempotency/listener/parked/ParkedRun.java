@@ -195,7 +195,7 @@ final class ParkedRun {
 	}
 
 	/**
-	 * What came of a run.
+	 * The outcome of a run.
 	 *
 	 * @param outcome the outcome, {@code null} if the record is not done
 	 * @param delay the time until the next run
