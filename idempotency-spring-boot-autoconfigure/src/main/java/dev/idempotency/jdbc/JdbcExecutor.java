@@ -211,29 +211,32 @@ final class JdbcExecutor {
 		boolean autoCommit = connection.getAutoCommit();
 		boolean isolated = this.isolation != null && (transaction || !autoCommit || this.dialect.isolatesStatements());
 		boolean ownTransaction = transaction || !autoCommit || isolated;
-		try {
-			if (this.isolation != null && isolated) {
-				isolate(connection, this.isolation);
+		try (Reset reset = () -> setAutoCommit(connection, autoCommit && ownTransaction)) {
+			try {
+				if (this.isolation != null && isolated) {
+					isolate(connection, this.isolation);
+				}
+				else if (transaction) {
+					connection.setAutoCommit(false);
+				}
+				T result = work.on(connection);
+				if (ownTransaction) {
+					connection.commit();
+				}
+				return result;
 			}
-			else if (transaction) {
-				connection.setAutoCommit(false);
+			catch (SQLException | RuntimeException | Error ex) {
+				if (ownTransaction) {
+					rollback(connection, ex);
+				}
+				throw ex;
 			}
-			T result = work.on(connection);
-			if (ownTransaction) {
-				connection.commit();
-			}
-			return result;
 		}
-		catch (SQLException | RuntimeException | Error ex) {
-			if (ownTransaction) {
-				rollback(connection, ex);
-			}
-			throw ex;
-		}
-		finally {
-			if (autoCommit && ownTransaction && !connection.isClosed()) {
-				connection.setAutoCommit(true);
-			}
+	}
+
+	private static void setAutoCommit(Connection connection, boolean necessary) throws SQLException {
+		if (necessary && !connection.isClosed()) {
+			connection.setAutoCommit(true);
 		}
 	}
 
@@ -258,13 +261,14 @@ final class JdbcExecutor {
 		catch (SQLFeatureNotSupportedException ex) {
 			return work.on(connection);
 		}
-		try {
+		try (Reset reset = () -> restore(connection, previous)) {
 			return work.on(connection);
 		}
-		finally {
-			if (!connection.isClosed()) {
-				this.dialect.restore(connection, previous);
-			}
+	}
+
+	private void restore(Connection connection, int limit) throws SQLException {
+		if (!connection.isClosed()) {
+			this.dialect.restore(connection, limit);
 		}
 	}
 
@@ -309,6 +313,17 @@ final class JdbcExecutor {
 	interface Work<T extends @Nullable Object> {
 
 		T on(Connection connection) throws SQLException;
+
+	}
+
+	/**
+	 * Resets a connection after work. An error of the work is not replaced by one of the
+	 * reset, which fails if the driver or the pool has closed the connection.
+	 */
+	private interface Reset extends AutoCloseable {
+
+		@Override
+		void close() throws SQLException;
 
 	}
 

@@ -9,6 +9,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 
 import dev.idempotency.IdempotencyStoreRefusedException;
@@ -60,11 +62,29 @@ class JdbcExecutorTests {
 
 	@Test
 	void errorIsFollowedByARollbackWithinTheTimeout() throws SQLException {
-		this.watched.failAt("commit");
+		this.watched.failAt("commit", new OutOfMemoryError("As if"));
 		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> this.store.claim(this.request));
 		this.connection.commit();
 		assertThat(database.store().find(this.request.key())).isEmpty();
 		assertThat(this.watched.unlimited()).doesNotContain("commit", "rollback", "prepareStatement");
+	}
+
+	// A pool or a driver may close the connection after the statement has failed.
+	@ParameterizedTest
+	@ValueSource(strings = { "setNetworkTimeout", "setAutoCommit" })
+	void failureToResetTheConnectionDoesNotHideTheErrorOfTheStatement(String reset) throws SQLException {
+		this.connection.setAutoCommit(true);
+		JdbcExecutor executor = new JdbcExecutor(new SingleConnectionDataSource(this.watched.proxy(), true),
+				new PostgresDialect(Layout.SINGLE));
+		SQLException closed = new SQLException("This connection has been closed", "08003");
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+			.isThrownBy(() -> executor.inNewTransaction(TestDatabase.TIMEOUT, (connection) -> {
+				this.watched.failAt(reset, closed);
+				throw new SQLException("As if", "22001");
+			}))
+			.withMessageContaining("22001")
+			.havingCause()
+			.satisfies((cause) -> assertThat(cause.getSuppressed()).containsExactly(closed));
 	}
 
 	// Another component aborted the transaction, and its pool did not roll it back.

@@ -202,7 +202,7 @@ class OutboxClaimTests {
 		send(1, 1);
 		try (Connection only = this.database.pool().getConnection()) {
 			WatchedConnection watched = new WatchedConnection(only);
-			watched.failAt("createArrayOf");
+			watched.failAt("createArrayOf", new OutOfMemoryError("As if"));
 			JdbcOutboxStore sharing = sharing(watched.proxy());
 			assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> sharing.claim(1));
 			assertThat(only.getAutoCommit()).isTrue();

@@ -20,6 +20,8 @@ final class WatchedConnection {
 
 	private @Nullable String failing;
 
+	private Throwable failure = new IllegalStateException();
+
 	WatchedConnection(Connection connection) {
 		this.connection = connection;
 	}
@@ -34,7 +36,7 @@ final class WatchedConnection {
 			this.unlimited.add(method.getName());
 		}
 		if (method.getName().equals(this.failing)) {
-			throw new OutOfMemoryError("As if");
+			throw this.failure;
 		}
 		try {
 			return method.invoke(this.connection, arguments);
@@ -44,8 +46,9 @@ final class WatchedConnection {
 		}
 	}
 
-	void failAt(String method) {
+	void failAt(String method, Throwable failure) {
 		this.failing = method;
+		this.failure = failure;
 	}
 
 	Set<String> unlimited() {
