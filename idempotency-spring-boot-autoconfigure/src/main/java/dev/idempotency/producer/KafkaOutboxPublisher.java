@@ -21,6 +21,7 @@ import org.apache.kafka.common.errors.ClusterAuthorizationException;
 import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.OutOfOrderSequenceException;
 import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.errors.UnknownServerException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
@@ -116,6 +117,7 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 			else {
 				this.producer.renewIfSwitched();
 			}
+			this.producer.beginRound();
 		}
 		catch (RuntimeException ex) {
 			this.failure = ex;
@@ -155,21 +157,23 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 			if (this.failure != null) {
 				throw this.failure;
 			}
-			this.producer.get().send(record(row), (metadata, error) -> complete(published, pending, error));
+			this.producer.get().send(record(row), (metadata, error) -> complete(row, published, pending, error));
 		}
 		catch (RuntimeException | Error ex) {
-			complete(published, pending, ex);
+			complete(row, published, pending, ex);
 		}
 		return published;
 	}
 
-	private void complete(CompletableFuture<Void> published, AtomicInteger pending, @Nullable Throwable error) {
+	private void complete(OutboxRow row, CompletableFuture<Void> published, AtomicInteger pending,
+			@Nullable Throwable error) {
 		pending.decrementAndGet();
 		if (error == null) {
 			published.complete(null);
 		}
 		else {
-			this.broken |= breaksProducer(error);
+			this.broken |= breaksProducer(error)
+					|| (error instanceof TimeoutException && this.producer.failsToSplit(row.topic()));
 			published.completeExceptionally(error);
 		}
 	}

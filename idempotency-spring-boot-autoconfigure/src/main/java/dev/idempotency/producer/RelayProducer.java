@@ -15,6 +15,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.core.ProducerFactory;
@@ -48,6 +49,8 @@ final class RelayProducer {
 
 	private static final int MAX_BATCH_SIZE = 1024 * 1024;
 
+	private static final String SPLITS = "batch-split-total";
+
 	private final ProducerFactory<?, ?> application;
 
 	private final int number;
@@ -67,6 +70,12 @@ final class RelayProducer {
 	private volatile @Nullable Open open;
 
 	private volatile boolean destroyed;
+
+	// Written by the thread of the producer, read by that of the relay.
+	private volatile boolean unbatched;
+
+	// The number of split batches at the beginning of the round.
+	private volatile double splitsBefore;
 
 	RelayProducer(ProducerFactory<?, ?> application, Duration sendTimeout, int number) {
 		this.application = application;
@@ -95,6 +104,9 @@ final class RelayProducer {
 		// Messages collect in the next batch while the previous one is in flight.
 		configuration.put(ProducerConfig.LINGER_MS_CONFIG, 0);
 		configuration.putIfAbsent(ProducerConfig.BATCH_SIZE_CONFIG, BATCH_SIZE);
+		if (this.unbatched) {
+			configuration.put(ProducerConfig.BATCH_SIZE_CONFIG, 0);
+		}
 		configuration.computeIfPresent(ProducerConfig.INTERCEPTOR_CLASSES_CONFIG,
 				(name, value) -> withoutKeyInterceptor(value));
 		configuration.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, this.sendTimeout / 4);
@@ -144,9 +156,39 @@ final class RelayProducer {
 		return ((current != null) ? current : open()).producer();
 	}
 
+	/**
+	 * Begin a round of messages.
+	 */
+	void beginRound() {
+		Open current = this.open;
+		this.splitsBefore = (current != null) ? current.splits() : 0;
+	}
+
+	/**
+	 * Whether the producer has to split batches, and did not do so in time. It is then
+	 * replaced, before the next round, by one that sends each message in a batch of its
+	 * own. Clients of Kafka before version 4.2 split a batch without end if the topic
+	 * accepts less than {@code batch.size} (KAFKA-8350): its messages are neither sent
+	 * nor refused until they time out.
+	 * @param topic the topic of a message that has timed out
+	 * @return whether the producer must be replaced
+	 */
+	boolean failsToSplit(String topic) {
+		Open current = this.open;
+		if (this.unbatched || current == null || current.splits() <= this.splitsBefore) {
+			return false;
+		}
+		this.unbatched = true;
+		logger.warn("Batches of messages are too large for the topic " + topic + ", and the producer of the outbox "
+				+ "relay did not split them in time. It sends each message in a batch of its own from now on. Set "
+				+ "'spring.kafka.producer.batch-size' to less than the 'max.message.bytes' of the topic");
+		return true;
+	}
+
 	private synchronized Open open() {
 		Assert.state(!this.destroyed, "The publisher of the outbox is closed");
 		Open opened = Open.of(this.configuration, this.application.getListeners());
+		this.splitsBefore = 0;
 		this.open = opened;
 		return opened;
 	}
@@ -252,15 +294,23 @@ final class RelayProducer {
 	 *
 	 * @param id the name for listeners, as a factory without a bean name gives it
 	 * @param producer the producer
+	 * @param splitBatches the number of batches that the producer has split
 	 * @param listeners register meters of the producer, and do not see the messages
 	 */
-	private record Open(String id, Producer<byte[], byte[]> producer,
+	private record Open(String id, Producer<byte[], byte[]> producer, @Nullable Metric splitBatches,
 			List<ProducerFactory.Listener<byte[], byte[]>> listeners) {
 
 		static Open of(Map<String, Object> configuration, List<? extends ProducerFactory.Listener<?, ?>> listeners) {
+			Producer<byte[], byte[]> producer = new KafkaProducer<>(configuration, new ByteArraySerializer(),
+					new ByteArraySerializer());
+			Metric splitBatches = producer.metrics()
+				.values()
+				.stream()
+				.filter((metric) -> metric.metricName().name().equals(SPLITS))
+				.findFirst()
+				.orElse(null);
 			Open open = new Open("not.managed.by.Spring." + configuration.get(ProducerConfig.CLIENT_ID_CONFIG),
-					new KafkaProducer<>(configuration, new ByteArraySerializer(), new ByteArraySerializer()),
-					listeners.stream().map(Open::untyped).toList());
+					producer, splitBatches, listeners.stream().map(Open::untyped).toList());
 			open.notifyListeners((listener) -> listener.producerAdded(open.id, open.producer));
 			return open;
 		}
@@ -268,6 +318,11 @@ final class RelayProducer {
 		@SuppressWarnings("unchecked")
 		private static ProducerFactory.Listener<byte[], byte[]> untyped(ProducerFactory.Listener<?, ?> listener) {
 			return (ProducerFactory.Listener<byte[], byte[]>) listener;
+		}
+
+		double splits() {
+			return (this.splitBatches != null && this.splitBatches.metricValue() instanceof Number count)
+					? count.doubleValue() : 0;
 		}
 
 		// An interceptor may throw an exception when it is closed. The producer is then

@@ -107,6 +107,7 @@ class PipelineTests {
 		Servers.addTopics(new NewTopic(topic, 1, (short) 1).configs(Map.of("max.message.bytes", "2000")));
 		int half = 300;
 		try (OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.on-refused", onRefused)
+			.with("idempotency.outbox.send-timeout", "5s")
 			.with("idempotency.outbox.max-attempts", 3)); Logs logs = Logs.about("order is lost")) {
 			List<OutboxMessage> messages = new ArrayList<>();
 			for (int i = 0; i < 2 * half; i++) {
@@ -124,7 +125,8 @@ class PipelineTests {
 			awaitDrained(app);
 			Awaitility.await().until(() -> app.events().contains("PUBLISHED a " + (2 * half - 1)));
 			List<String> events = List.copyOf(app.events());
-			assertThat(events).filteredOn((event) -> !event.startsWith("PUBLISHED"))
+			// Clients of Kafka before 4.2 time out before the first refusal.
+			assertThat(events).filteredOn((event) -> !event.startsWith("PUBLISHED") && !event.startsWith("UNAVAILABLE"))
 				.containsExactly("REFUSED a " + half, "REFUSED a " + half, "DEAD_LETTER a " + half);
 			List<Integer> behind = numbers(2 * half).stream().filter((i) -> i != half).toList();
 			assertThat(events.stream().filter((event) -> event.startsWith("PUBLISHED a")).toList())
@@ -235,8 +237,9 @@ class PipelineTests {
 				OutboxApp second = OutboxApp.start((settings) -> settings.database(database));
 				Logs logs = Logs.about("order is lost")) {
 			int lost = 0;
-			for (int i = 0; i < 10; i++) {
-				int start = i * PART;
+			int parts = 0;
+			while (parts < 10 || (lost == 0 && parts < 50)) {
+				int start = PART * parts++;
 				first.inTransaction(() -> first.outbox()
 					.send(IntStream.range(start, start + PART)
 						.mapToObj((number) -> message(topic, "a", number, String.valueOf(number)))
@@ -250,7 +253,7 @@ class PipelineTests {
 			awaitDrained(first);
 			// Otherwise the test has shown nothing.
 			assertThat(lost).as("lost sessions").isPositive();
-			assertThat(firsts(Kafka.read(topic))).containsEntry("a", numbers(10 * PART));
+			assertThat(firsts(Kafka.read(topic))).containsEntry("a", numbers(parts * PART));
 			assertThat(logs.messages("ERROR")).isEmpty();
 		}
 	}
