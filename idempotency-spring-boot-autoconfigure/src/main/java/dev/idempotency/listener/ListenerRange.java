@@ -178,8 +178,9 @@ final class ListenerRange implements TopicRange {
 			Instant time) {
 		Map<TopicPartition, Long> times = partitions.stream()
 			.collect(Collectors.toMap((partition) -> partition, (partition) -> time.toEpochMilli()));
-		Map<TopicPartition, @Nullable OffsetAndTimestamp> found = consumer.offsetsForTimes(times);
+		Map<TopicPartition, OffsetAndTimestamp> found = consumer.offsetsForTimes(times);
 		Map<TopicPartition, Long> offsets = new HashMap<>();
+		// The value of a partition without such a record is null.
 		found.forEach((partition, offset) -> {
 			if (offset != null) {
 				offsets.put(partition, offset.offset());
@@ -190,10 +191,11 @@ final class ListenerRange implements TopicRange {
 
 	private static Map<TopicPartition, Long> committed(ListenerTopics.Source source, String group) {
 		try (Admin admin = Admin.create(TopicIds.configuration(source.properties()))) {
-			Map<TopicPartition, @Nullable OffsetAndMetadata> offsets = admin.listConsumerGroupOffsets(group)
+			Map<TopicPartition, OffsetAndMetadata> offsets = admin.listConsumerGroupOffsets(group)
 				.partitionsToOffsetAndMetadata()
 				.get(ADMIN_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
 			Map<TopicPartition, Long> committed = new HashMap<>();
+			// The value of a partition without a committed offset is null.
 			offsets.forEach((partition, offset) -> {
 				if (offset != null) {
 					committed.put(partition, offset.offset());
