@@ -131,11 +131,13 @@ public final class StoreFaults {
 			if (method.equals("renew")) {
 				return Settlement.SETTLED;
 			}
-			if (method.equals("renewAll")) {
-				return Collections.nCopies(((List<?>) invocation.getArguments()[0]).size(), Settlement.SETTLED);
+			@Nullable Object[] arguments = invocation.getArguments();
+			if (method.equals("renewAll") && arguments[0] instanceof List<?> claims) {
+				return Collections.nCopies(claims.size(), Settlement.SETTLED);
 			}
-			Object[] arguments = invocation.getArguments();
-			Arrays.setAll(arguments, (index) -> expired(arguments[index]));
+			for (int i = 0; i < arguments.length; i++) {
+				arguments[i] = expired(arguments[i]);
+			}
 			return next.proceed();
 		});
 	}
@@ -180,7 +182,7 @@ public final class StoreFaults {
 		return factory.getProxy(target.getClass().getClassLoader());
 	}
 
-	private static Object expired(Object argument) {
+	private static @Nullable Object expired(@Nullable Object argument) {
 		if (argument instanceof ClaimRequest request) {
 			return new ClaimRequest(request.key(), request.token(), request.fingerprint(), EXPIRED, request.retention(),
 					request.version());
