@@ -367,7 +367,9 @@ class NewcomerTests {
 		}
 	}
 
+	// Maven does not use a file that it has found in another repository before.
 	private static void installPublication() throws IOException {
+		FileSystemUtils.deleteRecursively(REPOSITORY.resolve("dev/idempotency"));
 		FileSystemUtils.copyRecursively(publication.artifacts(), REPOSITORY.resolve("dev/idempotency"));
 	}
 
