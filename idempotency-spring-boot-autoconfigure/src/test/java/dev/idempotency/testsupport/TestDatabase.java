@@ -29,7 +29,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 
 	public static final String TABLE = "idempotency_record";
 
-	public static final Duration TIMEOUT = Duration.ofSeconds(2);
+	public static final Duration TIMEOUT = Duration.ofSeconds(4);
 
 	public static final Duration LEASE = Duration.ofMinutes(1);
 
