@@ -172,8 +172,11 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 			published.complete(null);
 		}
 		else {
-			this.broken |= breaksProducer(error)
-					|| (error instanceof TimeoutException && this.producer.failsToSplit(row.topic()));
+			// Two threads may be here: neither takes back what the other has found.
+			if (breaksProducer(error)
+					|| (error instanceof TimeoutException && this.producer.failsToSplit(row.topic()))) {
+				this.broken = true;
+			}
 			published.completeExceptionally(error);
 		}
 	}
