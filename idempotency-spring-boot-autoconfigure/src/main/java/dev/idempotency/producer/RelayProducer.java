@@ -179,9 +179,10 @@ final class RelayProducer {
 			return false;
 		}
 		this.unbatched = true;
-		logger.warn("Batches of messages are too large for the topic " + topic + ", and the producer of the outbox "
-				+ "relay did not split them in time. It sends each message in a batch of its own from now on. Set "
-				+ "'spring.kafka.producer.batch-size' to less than the 'max.message.bytes' of the topic");
+		logger.warn("A message to the topic " + topic + " has timed out while the producer of the outbox relay split "
+				+ "batches, because a topic accepts less than its 'batch.size'. Until the application restarts, the relay "
+				+ "sends each message in a batch of its own. Set 'spring.kafka.producer.batch-size' to less than the "
+				+ "'max.message.bytes' of each topic");
 		return true;
 	}
 

@@ -26,6 +26,7 @@ import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
+import org.apache.kafka.common.utils.AppInfoParser;
 import org.awaitility.Awaitility;
 import org.springframework.util.function.SingletonSupplier;
 
@@ -48,6 +49,16 @@ public final class Kafka {
 		.of(() -> Admin.create(Map.of("bootstrap.servers", Servers.kafka().getBrokersAsString())));
 
 	private Kafka() {
+	}
+
+	/**
+	 * Whether the producer splits a batch without end that is too large for its topic
+	 * (KAFKA-8350), so that its messages time out before the first refusal. Version 4.2
+	 * has mended this.
+	 * @return whether the client is older
+	 */
+	public static boolean splitsWithoutEnd() {
+		return AppInfoParser.getVersion().startsWith("4.1.");
 	}
 
 	/**
