@@ -19,9 +19,6 @@ public abstract sealed class OperationRejectedException extends RuntimeException
 
 	/**
 	 * Replace an error whose message may quote the payload.
-	 * @param error the error
-	 * @return an exception that names its type and has its stack trace; it has its
-	 * message only if that is known to quote nothing
 	 */
 	static Throwable unquoted(Throwable error) {
 		IllegalStateException replacement = new IllegalStateException(

@@ -33,14 +33,12 @@ import org.springframework.kafka.annotation.TopicPartition;
 
 	/**
 	 * The ID of the container.
-	 * @return the ID
 	 */
 	@AliasFor(annotation = KafkaListener.class, attribute = "id")
 	String value();
 
 	/**
 	 * Whether the listener consumes batches.
-	 * @return {@code "true"} for a batch listener
 	 */
 	@AliasFor(annotation = KafkaListener.class, attribute = "batch")
 	String batch() default "";

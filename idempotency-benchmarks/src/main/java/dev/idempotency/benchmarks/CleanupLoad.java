@@ -26,10 +26,6 @@ record CleanupLoad(IdempotencyStore store, int threads, int rate) {
 
 	/**
 	 * Run the load.
-	 * @param executor the executor that provides the threads
-	 * @param time the duration
-	 * @return the latency of each claim with its completion in nanoseconds, counted from
-	 * the time at which it was due
 	 */
 	Latencies run(ExecutorService executor, Duration time) {
 		long start = System.nanoTime();

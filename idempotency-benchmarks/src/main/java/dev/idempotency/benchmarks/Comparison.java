@@ -54,8 +54,6 @@ final class Comparison {
 
 	/**
 	 * Run the comparison.
-	 * @return the figures, empty if the settings of the work have no effect
-	 * @throws InterruptedException if the thread is interrupted
 	 */
 	Optional<Measured> run() throws InterruptedException {
 		try (ConfigurableApplicationContext context = start()) {

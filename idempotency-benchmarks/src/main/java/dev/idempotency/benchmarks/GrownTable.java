@@ -62,10 +62,6 @@ final class GrownTable implements AutoCloseable {
 
 	/**
 	 * Create a table.
-	 * @param size the number of keys
-	 * @param layout the layout
-	 * @param url the database
-	 * @param threads the number of threads that claim
 	 */
 	GrownTable(int size, Layout layout, String url, int threads) {
 		this.size = size;
@@ -112,10 +108,6 @@ final class GrownTable implements AutoCloseable {
 
 	/**
 	 * Claim new keys and measure.
-	 * @param claims the number of claims
-	 * @param executor the executor that provides the threads
-	 * @return the figures
-	 * @throws SQLException if the database fails
 	 */
 	Figures claim(int claims, ExecutorService executor) throws SQLException {
 		if (this.added > this.size / TOLERANCE) {
@@ -186,7 +178,6 @@ final class GrownTable implements AutoCloseable {
 
 	/**
 	 * Return the pages of the table and its indexes.
-	 * @return the pages
 	 */
 	Pages pages() {
 		this.jdbc.execute("CHECKPOINT");
@@ -278,8 +269,6 @@ final class GrownTable implements AutoCloseable {
 		/**
 		 * Scale the pages to a larger table. A level is added as long as the highest one
 		 * has several pages in a tree.
-		 * @param factor the factor
-		 * @return the pages
 		 */
 		Pages times(int factor) {
 			double fanOut = (this.levels.size() > 1) ? (double) leaves() / this.levels.get(1) : 200;

@@ -51,11 +51,6 @@ final class KillRun {
 
 	/**
 	 * Create a run.
-	 * @param peer the peer
-	 * @param servers the servers
-	 * @param properties the properties of the application, with a database of its own
-	 * @param topic the topic, which is empty
-	 * @param partitions the number of partitions
 	 */
 	KillRun(Peer peer, Servers servers, Map<String, Object> properties, String topic, int partitions) {
 		this.peer = peer;
@@ -67,11 +62,6 @@ final class KillRun {
 
 	/**
 	 * Run.
-	 * @param kills the number of kills
-	 * @param records the maximum number of records between two kills; the minimum is half
-	 * of it
-	 * @return the result
-	 * @throws Exception if a process or a server fails
 	 */
 	Result run(int kills, int records) throws Exception {
 		// Enough for a kill after the maximum each time.

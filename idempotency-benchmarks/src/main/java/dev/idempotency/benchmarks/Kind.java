@@ -143,9 +143,6 @@ enum Kind {
 
 	/**
 	 * Return whether the settings of this kind have an effect.
-	 * @param roundTrips the number of round trips to the store per record of the
-	 * protected listener
-	 * @return whether they have an effect
 	 */
 	boolean isEffective(double roundTrips) {
 		return true;
@@ -153,8 +150,6 @@ enum Kind {
 
 	/**
 	 * Return the properties of an application, which are the same for both listeners.
-	 * @param servers the servers
-	 * @return the properties
 	 */
 	Map<String, Object> properties(Servers servers) {
 		return servers.properties();

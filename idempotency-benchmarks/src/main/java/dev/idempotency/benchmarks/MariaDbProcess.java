@@ -118,8 +118,6 @@ final class MariaDbProcess implements AutoCloseable {
 
 	/**
 	 * Create a database.
-	 * @param name its name
-	 * @return its URL
 	 */
 	String createDatabase(String name) {
 		query("CREATE DATABASE " + name);

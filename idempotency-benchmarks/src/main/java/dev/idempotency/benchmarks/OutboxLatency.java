@@ -70,7 +70,6 @@ final class OutboxLatency implements AutoCloseable {
 
 	/**
 	 * Send messages one after the other.
-	 * @param work the task that sends a number and calls {@link #sent}
 	 */
 	void run(IntConsumer work) {
 		this.measuredFrom = this.number + (int) (WARM_UP.toSeconds() * this.rate);
@@ -100,7 +99,6 @@ final class OutboxLatency implements AutoCloseable {
 	/**
 	 * The rate that was reached, which can be below the requested one because the sender
 	 * waits for each message.
-	 * @return the number of messages per second
 	 */
 	double reached() {
 		return this.reached;

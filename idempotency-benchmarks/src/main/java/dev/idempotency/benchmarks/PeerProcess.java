@@ -81,9 +81,6 @@ final class PeerProcess implements AutoCloseable {
 
 	/**
 	 * Wait for an answer and skip others before it.
-	 * @param word its first word
-	 * @return its other words
-	 * @throws InterruptedException if the thread is interrupted
 	 */
 	String[] await(String word) throws InterruptedException {
 		long deadline = System.nanoTime() + PATIENCE.toNanos();
@@ -109,7 +106,6 @@ final class PeerProcess implements AutoCloseable {
 
 	/**
 	 * Let the application stop its consumer and end.
-	 * @throws InterruptedException if the thread is interrupted
 	 */
 	void stop() throws InterruptedException {
 		send("stop");

@@ -25,8 +25,6 @@ record Sample(double[] sorted) {
 
 	/**
 	 * Format the median, and the range if there are several values.
-	 * @param format the format of a value
-	 * @return the text
 	 */
 	String format(String format) {
 		String median = String.format(Locale.ROOT, format, median());

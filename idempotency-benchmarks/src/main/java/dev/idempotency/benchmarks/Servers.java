@@ -59,9 +59,6 @@ final class Servers implements AutoCloseable {
 
 	/**
 	 * Start the servers.
-	 * @param settings settings of PostgreSQL, in addition to the defaults
-	 * @return the servers
-	 * @throws IOException if a server does not start
 	 */
 	static Servers start(Map<String, String> settings) throws IOException {
 		EmbeddedKafkaBroker kafka = new EmbeddedKafkaKraftBroker(1, 1)
@@ -108,7 +105,6 @@ final class Servers implements AutoCloseable {
 	/**
 	 * Create a database and return the properties of an application, which are the same
 	 * for both listeners.
-	 * @return the properties
 	 */
 	Map<String, Object> properties() {
 		String database = "benchmark" + ++this.names;
@@ -128,7 +124,6 @@ final class Servers implements AutoCloseable {
 	/**
 	 * Create a database in MariaDB, which is started if it is not running, and return the
 	 * properties of an application that uses it.
-	 * @return the properties
 	 */
 	Map<String, Object> mariaDbProperties() {
 		MariaDbProcess server = this.mariaDb;
@@ -144,7 +139,6 @@ final class Servers implements AutoCloseable {
 	/**
 	 * Start DynamoDB Local, if it is not running, and return the properties of an
 	 * application that uses it with a table of its own.
-	 * @return the properties
 	 */
 	Map<String, Object> dynamoDbProperties() {
 		DynamoDbProcess server = this.dynamoDb;
@@ -160,7 +154,6 @@ final class Servers implements AutoCloseable {
 
 	/**
 	 * Describe the servers that only some rows need and that are running.
-	 * @return the descriptions by name
 	 */
 	Map<String, String> describeOptional() {
 		Map<String, String> lines = new LinkedHashMap<>();
@@ -175,8 +168,6 @@ final class Servers implements AutoCloseable {
 
 	/**
 	 * Query PostgreSQL.
-	 * @param sql the query
-	 * @return the first column of the result, empty if there is none
 	 */
 	String query(String sql) {
 		try (Connection connection = this.postgres.getPostgresDatabase().getConnection();
@@ -200,8 +191,6 @@ final class Servers implements AutoCloseable {
 	/**
 	 * Start a second Redis server, which has written a change to its disk before it
 	 * answers, unless it is running.
-	 * @return its port
-	 * @throws IOException if it does not start
 	 */
 	int durableRedisPort() throws IOException {
 		RedisServer server = this.durableRedis;

@@ -39,8 +39,6 @@ final class Window {
 
 	/**
 	 * Create a window.
-	 * @param workload the expected records
-	 * @param roundTrips the counter of round trips, {@code null} if they are not counted
 	 */
 	Window(Workload workload, @Nullable RoundTrips roundTrips) {
 		this.workload = workload;
@@ -56,10 +54,6 @@ final class Window {
 
 	/**
 	 * Record the end of a delivery.
-	 * @param record a record of the delivery
-	 * @param startTime the start time
-	 * @param endTime the end time
-	 * @param count the number of records, which share the time equally
 	 */
 	void ended(ConsumerRecord<?, ?> record, long startTime, long endTime, int count) {
 		if (!this.workload.contains(record)) {

@@ -139,9 +139,6 @@ public final class IdempotencyEndpoint {
 	/**
 	 * List the completions of this instance that are still to be recorded, without the
 	 * store.
-	 * @param store the name of the store, {@code null} for the first one
-	 * @param error the reason why there are no records
-	 * @return a list without records
 	 */
 	RecordList stuckWithoutStore(@Nullable String store, @Nullable String error) {
 		return new RecordList(false, null, List.of(), PendingDescriptor.of(admin(store).unrecorded()), error);

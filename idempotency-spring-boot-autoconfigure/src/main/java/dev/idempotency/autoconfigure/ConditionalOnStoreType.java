@@ -26,13 +26,11 @@ import dev.idempotency.autoconfigure.ConditionalOnStoreType.OnStoreType;
 
 	/**
 	 * The type.
-	 * @return the value of {@code idempotency.store.type}
 	 */
 	String value();
 
 	/**
 	 * Whether the type is selected automatically.
-	 * @return {@code false} for a type that a property must name
 	 */
 	boolean candidate() default true;
 

@@ -51,10 +51,6 @@ final class Database {
 
 	/**
 	 * Return the {@link DataSource} with which migrations run.
-	 * @param beanFactory the bean factory
-	 * @param dataSource the {@link DataSource} of the store
-	 * @return the bean that is annotated with Boot's {@code @FlywayDataSource} if it
-	 * connects to the same database, otherwise the given one
 	 */
 	static DataSource migrations(ConfigurableListableBeanFactory beanFactory, DataSource dataSource) {
 		requireFlyway(beanFactory.getBeanClassLoader());

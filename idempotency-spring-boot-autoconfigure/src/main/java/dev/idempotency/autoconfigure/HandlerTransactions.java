@@ -31,10 +31,6 @@ final class HandlerTransactions implements BiFunction<TransactionAttribute, Clas
 
 	/**
 	 * Describe the transaction manager of a handler if it is not that of the store.
-	 * @param attribute the transaction attribute of the handler
-	 * @param handler the class of the handler
-	 * @return the description, {@code null} if the handler uses the transaction manager
-	 * of the store or if no interceptor evaluates the attribute
 	 */
 	@Override
 	public @Nullable String apply(TransactionAttribute attribute, Class<?> handler) {

@@ -44,9 +44,6 @@ public final class IdempotencyOutboxAutoConfiguration {
 
 	/**
 	 * Create the task that requests the publication of committed messages.
-	 * @param relay the relay of this instance, if it has one
-	 * @param notifier the notifier of other instances, if this one has no relay
-	 * @return the task
 	 */
 	static Runnable wakeUp(ObjectProvider<OutboxRelay> relay, ObjectProvider<OutboxNotifier> notifier) {
 		return () -> {

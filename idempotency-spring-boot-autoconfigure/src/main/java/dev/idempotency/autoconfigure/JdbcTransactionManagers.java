@@ -120,10 +120,6 @@ final class JdbcTransactionManagers {
 
 	/**
 	 * Return the object that a transaction manager binds connections to.
-	 * @param manager the manager
-	 * @param dataSource the {@link DataSource} that the manager was found for
-	 * @return the {@link DataSource} of the manager, which may be wrapped differently, or
-	 * the given one
 	 */
 	static DataSource managed(@Nullable PlatformTransactionManager manager, DataSource dataSource) {
 		DataSource managed = (manager != null) ? dataSource(manager) : null;

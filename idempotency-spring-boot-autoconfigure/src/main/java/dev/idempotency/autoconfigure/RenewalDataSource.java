@@ -45,10 +45,6 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 
 	/**
 	 * Create a {@link DataSource} for renewals with the configuration of a pool.
-	 * @param pool the pool of the application
-	 * @param timeout the maximum time to wait for the connection
-	 * @return the {@link DataSource}, {@code null} if the configuration of the pool
-	 * cannot be copied and renewals must share the pool
 	 */
 	static @Nullable RenewalDataSource forPool(DataSource pool, Duration timeout) {
 		DataSource target = target(pool);

@@ -53,9 +53,6 @@ record StoreNames(Set<String> names, Set<String> types, boolean automatic) {
 
 	/**
 	 * Whether a store may have a type.
-	 * @param type the type
-	 * @param candidate whether the type is selected automatically
-	 * @return whether a property names it or may leave it to the candidates
 	 */
 	boolean mayHave(String type, boolean candidate) {
 		return (candidate && this.automatic)

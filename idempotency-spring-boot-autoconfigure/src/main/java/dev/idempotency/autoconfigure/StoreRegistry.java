@@ -57,8 +57,6 @@ final class StoreRegistry {
 
 	/**
 	 * Create a store.
-	 * @param name its name
-	 * @return the store
 	 */
 	IdempotencyStore createStore(String name) {
 		Definition definition = definition(name);
@@ -137,8 +135,6 @@ final class StoreRegistry {
 
 	/**
 	 * Create the template of a named store.
-	 * @param name the name of the store
-	 * @return the template
 	 */
 	IdempotencyTemplate createTemplate(String name) {
 		return createTemplate(name, this.beanFactory.getBean(NamedStores.storeBean(name), IdempotencyStore.class),
@@ -147,11 +143,6 @@ final class StoreRegistry {
 
 	/**
 	 * Create the template of a store.
-	 * @param name the name of the store
-	 * @param store the store
-	 * @param circuit the circuit breaker around the store
-	 * @param cache the local cache of its completed keys
-	 * @return the template
 	 */
 	IdempotencyTemplate createTemplate(String name, IdempotencyStore store, StoreCircuit circuit,
 			CompletionCache cache) {
@@ -190,8 +181,6 @@ final class StoreRegistry {
 
 	/**
 	 * Return the templates of the default store and of the named stores.
-	 * @return the templates by the names of their stores; without the default store if
-	 * there is none
 	 */
 	Map<String, IdempotencyTemplate> templates() {
 		Map<String, IdempotencyTemplate> templates = new LinkedHashMap<>();
@@ -221,10 +210,6 @@ final class StoreRegistry {
 
 	/**
 	 * Find the template that a listener uses.
-	 * @param name the name that the listener specifies: empty, the name of a store, or
-	 * the name of an {@link IdempotencyTemplate} bean of the application
-	 * @param listener the name of the listener, for messages
-	 * @return the template
 	 */
 	IdempotencyTemplate template(String name, String listener) {
 		if (this.properties.stores().containsKey(name)) {
@@ -235,8 +220,6 @@ final class StoreRegistry {
 
 	/**
 	 * Return the maximum duration of a call to a store.
-	 * @param name the name that a listener specifies
-	 * @return the timeout; that of the default store for a template of the application
 	 */
 	Duration timeout(String name) {
 		return definition(this.properties.stores().containsKey(name) ? name : StoreNames.DEFAULT).timeout();

@@ -19,11 +19,6 @@ record StoreSelection(List<IdempotencyStoreFactory> factories, List<StoreRequire
 
 	/**
 	 * Select the type of a store.
-	 * @param type the type that the property names, {@code null} if it is not set
-	 * @param property the name of the property
-	 * @return the factory of the type
-	 * @throws IdempotencyConfigurationException if there is no such type, or if there are
-	 * several candidates or none
 	 */
 	IdempotencyStoreFactory select(@Nullable String type, String property) {
 		if (type != null) {
@@ -50,9 +45,6 @@ record StoreSelection(List<IdempotencyStoreFactory> factories, List<StoreRequire
 
 	/**
 	 * Explain why there is no store.
-	 * @param type the type that the property names, {@code null} if it is not set
-	 * @param property the name of the property
-	 * @return the explanation
 	 */
 	IdempotencyConfigurationException missing(@Nullable String type, String property) {
 		if (type == null) {

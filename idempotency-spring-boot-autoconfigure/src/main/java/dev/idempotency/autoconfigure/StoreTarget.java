@@ -17,8 +17,6 @@ final class StoreTarget {
 
 	/**
 	 * Return the store that is written.
-	 * @param store a store, a proxy of a store, or a migration
-	 * @return the store itself; the target of a migration
 	 */
 	static IdempotencyStore of(IdempotencyStore store) {
 		return withoutProxies(StoreMigration.target(withoutProxies(store)));
@@ -26,8 +24,6 @@ final class StoreTarget {
 
 	/**
 	 * Return the object behind the proxies of a store.
-	 * @param store a store or a proxy of a store
-	 * @return the store
 	 */
 	static IdempotencyStore withoutProxies(IdempotencyStore store) {
 		IdempotencyStore current = store;

@@ -163,11 +163,6 @@ final class DynamoDbCalls implements AutoCloseable {
 	/**
 	 * Apply a function to each element, at the same time if there are several. All of
 	 * them end before an exception is thrown.
-	 * @param elements the elements
-	 * @param function sends the requests for an element
-	 * @param <E> the type of the elements
-	 * @param <R> the type of the results
-	 * @return the results, in the order of the elements
 	 */
 	<E, R> List<R> all(List<E> elements, BiFunction<E, Deadline, R> function) {
 		Deadline deadline = deadline();

@@ -39,11 +39,6 @@ final class Observations {
 
 	/**
 	 * Continue or begin the observation of a claim.
-	 * @param id the identifier of the key
-	 * @param item the item with the claim
-	 * @param now a time after the item was read, by {@link System#nanoTime()}: its owner
-	 * may have renewed the claim immediately before
-	 * @return the observation
 	 */
 	synchronized Observation observe(UUID id, RecordItem item, long now) {
 		Observation known = this.observations.get(id);
@@ -68,9 +63,6 @@ final class Observations {
 
 	/**
 	 * Return the observation of a claim that was unchanged for a whole lease.
-	 * @param id the identifier of the key
-	 * @param now the time by {@link System#nanoTime()}
-	 * @return the observation, {@code null} if there is none or the lease has not passed
 	 */
 	synchronized @Nullable Observation findExpired(UUID id, long now) {
 		Observation known = this.observations.get(id);

@@ -47,10 +47,6 @@ final class RecordScan {
 
 	/**
 	 * Scan records from a position.
-	 * @param after the position, {@code null} for the beginning
-	 * @param visitor receives each record and returns whether to scan further
-	 * @return the position of the last scanned record, {@code null} if all records have
-	 * been scanned
 	 */
 	@Nullable String scan(@Nullable String after, Predicate<IdempotencyRecord> visitor) {
 		Assert.isTrue(after == null || POSITION.matcher(after).matches(), () -> "'after' is '" + after

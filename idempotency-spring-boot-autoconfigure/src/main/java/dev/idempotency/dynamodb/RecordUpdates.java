@@ -137,8 +137,6 @@ final class RecordUpdates {
 
 	/**
 	 * Whether a completed key must not be claimed.
-	 * @param item its item
-	 * @return whether its retention may not have ended
 	 */
 	boolean isRetained(RecordItem item) {
 		return item.expiresAt().toEpochMilli() > endOfRetention();
@@ -218,10 +216,6 @@ final class RecordUpdates {
 
 	/**
 	 * Make a key claimable, for an operator.
-	 * @param key the key
-	 * @param force whether to release a claim that may be alive
-	 * @param expired a claim that is released too, because it has expired
-	 * @return the request
 	 */
 	UpdateItemRequest free(IdempotencyKey key, boolean force, @Nullable Observation expired) {
 		Values values = new Values().put(":f", RecordItem.FAILED).put(":token", "-");
@@ -239,10 +233,6 @@ final class RecordUpdates {
 
 	/**
 	 * Delete a record, for an operator.
-	 * @param key the key
-	 * @param force whether to delete a claim that may be alive
-	 * @param expired a claim that is deleted too, because it has expired
-	 * @return the request
 	 */
 	DeleteItemRequest delete(IdempotencyKey key, boolean force, @Nullable Observation expired) {
 		Values values = new Values();

@@ -60,9 +60,6 @@ final class CanonicalForm {
 
 	/**
 	 * Create the form.
-	 * @param application the mapper of the application. Its modules, annotations, mix-ins
-	 * and rules for the properties of a class apply to the form; its other settings do
-	 * not
 	 */
 	CanonicalForm(JsonMapper application) {
 		// The state of the mapper before its modules, which are registered again below.

@@ -39,9 +39,6 @@ final class DatabaseInspection {
 
 	/**
 	 * Whether the current thread determines the database of a new connection.
-	 * @param dataSource the database, possibly inside proxies and pools that can unwrap
-	 * it
-	 * @return whether it contains an {@link AbstractRoutingDataSource}
 	 */
 	static boolean isRouting(DataSource dataSource) {
 		DataSource target = dataSource;
@@ -127,9 +124,6 @@ final class DatabaseInspection {
 	/**
 	 * Find the statement that gives the store's own transactions the isolation that they
 	 * need. Under another isolation, claims of different keys abort each other.
-	 * @param dataSource the database
-	 * @param dialect its dialect
-	 * @return the statement, {@code null} if the default isolation is right
 	 */
 	static @Nullable String isolation(DataSource dataSource, Dialect dialect) {
 		boolean other = ask(dataSource,

@@ -62,10 +62,6 @@ final class JdbcClaims {
 
 	/**
 	 * Insert a completed record.
-	 * @param connection the connection
-	 * @param request the key
-	 * @return the claim, empty if there is a record
-	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	Optional<Claim.Acquired> insert(Connection connection, ClaimRequest request) throws SQLException {
 		Parameters parameters = Parameters.of(request);
@@ -80,12 +76,6 @@ final class JdbcClaims {
 	/**
 	 * Claim a key. When records are replayed, most keys cannot be claimed. A thread that
 	 * has met several such keys in a row reads the record before it tries to claim it.
-	 * @param connection the connection
-	 * @param request the key
-	 * @param leased whether the claim has a lease; a claim in the handler's transaction
-	 * is completed at once
-	 * @return the claim
-	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	Claim claim(Connection connection, ClaimRequest request, boolean leased) throws SQLException {
 		Parameters parameters = Parameters.of(request).with("state", leased ? "P" : "C");
@@ -109,10 +99,6 @@ final class JdbcClaims {
 
 	/**
 	 * Read the answer to a claim.
-	 * @param connection the connection
-	 * @param request the key
-	 * @return the answer
-	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	Claim lookUp(Connection connection, ClaimRequest request) throws SQLException {
 		return this.sql.get(Name.LOOK_UP)
@@ -139,11 +125,6 @@ final class JdbcClaims {
 
 	/**
 	 * Insert completed records for several keys.
-	 * @param connection the connection
-	 * @param requests the keys
-	 * @return the claims in the order of the requests; empty for a key that must be
-	 * claimed, which is not done here because it would lock records out of their order
-	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	List<Optional<Claim>> insertAll(Connection connection, List<ClaimRequest> requests) throws SQLException {
 		if (!this.sql.has(Name.INSERT_ALL)) {
@@ -159,11 +140,6 @@ final class JdbcClaims {
 
 	/**
 	 * Complete a claim and claim another key with one statement.
-	 * @param connection the connection
-	 * @param completion the completion
-	 * @param next the other key
-	 * @return both answers, empty if the claim is not completed
-	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	Optional<CompletionAndClaim> completeAndClaim(Connection connection, Completion completion, ClaimRequest next)
 			throws SQLException {
@@ -180,11 +156,6 @@ final class JdbcClaims {
 
 	/**
 	 * Claim several keys.
-	 * @param connection the connection
-	 * @param requests the keys
-	 * @param leased whether the claims have leases
-	 * @return the claims in the order of the requests
-	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	List<Claim> claimAll(Connection connection, List<ClaimRequest> requests, boolean leased) throws SQLException {
 		Map<UUID, Claim> claims = new HashMap<>();
@@ -285,9 +256,6 @@ final class JdbcClaims {
 	 * Whether the transaction still contains the record that it has written last. Some
 	 * databases roll back the whole transaction when a statement fails, and the next
 	 * statement then begins another one.
-	 * @param connection the connection of the transaction
-	 * @return whether the record exists
-	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	boolean isWritten(Connection connection) throws SQLException {
 		Parameters last = this.written.get().remove(connection);
@@ -309,13 +277,6 @@ final class JdbcClaims {
 	/**
 	 * Claim in a savepoint of the caller's transaction, which a failed statement must not
 	 * affect.
-	 * @param <T> the type of the claims
-	 * @param connection the connection of the transaction
-	 * @param claims claims keys
-	 * @param keep whether the claims have changed anything that is to be kept; otherwise
-	 * the time limit for locks, which a claim may leave behind, is rolled back
-	 * @return the claims
-	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	<T> T inSavepoint(Connection connection, Work<T> claims, Predicate<T> keep) throws SQLException {
 		if (!this.dialect.needsSavepoints()) {

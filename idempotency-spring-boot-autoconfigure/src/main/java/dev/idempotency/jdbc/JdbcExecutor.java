@@ -59,10 +59,6 @@ final class JdbcExecutor {
 
 	/**
 	 * Create an executor.
-	 * @param dataSource the database
-	 * @param dialect its dialect
-	 * @param isolation the statement that sets the isolation of an independent
-	 * transaction, {@code null} if the default of the database is right
 	 */
 	JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String isolation) {
 		this.dataSource = dataSource;
@@ -72,13 +68,6 @@ final class JdbcExecutor {
 
 	/**
 	 * Run work in the current transaction.
-	 * @param <T> the type of the result
-	 * @param timeout how long a statement may take
-	 * @param work the work
-	 * @return the result
-	 * @throws IllegalStateException if the transaction does not belong to the
-	 * {@link DataSource}
-	 * @throws UnexpectedRollbackException if it can only be rolled back
 	 */
 	<T extends @Nullable Object> T inTransaction(Duration timeout, Work<T> work) {
 		try {
@@ -125,9 +114,6 @@ final class JdbcExecutor {
 	 * Make sure that the current transaction can be committed. PostgreSQL executes the
 	 * COMMIT of an aborted transaction as a ROLLBACK, which its driver reports as
 	 * success.
-	 * @param timeout how long a statement may take
-	 * @param written finds out whether the transaction still contains what the store has
-	 * written
 	 */
 	void requireCommittable(Duration timeout, Work<Boolean> written) {
 		if (!TransactionSynchronizationManager.hasResource(this.dataSource)) {
@@ -151,10 +137,6 @@ final class JdbcExecutor {
 
 	/**
 	 * Run work independently of the current transaction.
-	 * @param <T> the type of the result
-	 * @param timeout how long a statement may take
-	 * @param work one statement, or several that need not be atomic
-	 * @return the result
 	 */
 	<T extends @Nullable Object> T autonomous(Duration timeout, Work<T> work) {
 		return run(timeout, false, work);
@@ -162,10 +144,6 @@ final class JdbcExecutor {
 
 	/**
 	 * Run work in a transaction of its own.
-	 * @param <T> the type of the result
-	 * @param timeout how long a statement may take
-	 * @param work the work
-	 * @return the result
 	 */
 	<T extends @Nullable Object> T inNewTransaction(Duration timeout, Work<T> work) {
 		return run(timeout, true, work);

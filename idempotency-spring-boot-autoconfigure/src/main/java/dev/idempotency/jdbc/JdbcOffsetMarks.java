@@ -108,9 +108,6 @@ final class JdbcOffsetMarks implements OffsetMarks {
 	 * Whether the transaction still contains the mark that it has raised last. Some
 	 * databases roll back the whole transaction when a statement fails, and the next
 	 * statement then begins another one.
-	 * @param connection the connection of the transaction
-	 * @return whether the mark is raised
-	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	boolean isWritten(Connection connection) throws SQLException {
 		SqlStatement statement = this.sql.written();

@@ -265,9 +265,6 @@ final class JdbcRecords implements IdempotencyRecords {
 
 	/**
 	 * A listed record.
-	 *
-	 * @param record the record
-	 * @param position its position
 	 */
 	private record Listed(IdempotencyRecord record, Position position) {
 

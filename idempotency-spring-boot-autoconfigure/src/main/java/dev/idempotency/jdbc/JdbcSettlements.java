@@ -45,13 +45,6 @@ final class JdbcSettlements {
 
 	/**
 	 * Settle several claims.
-	 * @param name the name of the statements; the second one is run if a concurrent
-	 * transaction makes the first one fail
-	 * @param claims the claims
-	 * @param parameters the parameters of the statements
-	 * @return the settlements in the order of the claims
-	 * @throws OperationInProgressException if a concurrent transaction holds a record, so
-	 * that its owner is unknown; the other claims are settled
 	 */
 	List<Settlement> settleAll(Name name, List<ClaimRequest> claims, Parameters parameters) {
 		if (claims.isEmpty()) {
@@ -84,9 +77,6 @@ final class JdbcSettlements {
 
 	/**
 	 * Run a statement that inserts or takes over a record.
-	 * @param name its name
-	 * @param parameters the parameters
-	 * @return whether it did
 	 */
 	Settlement write(Name name, Parameters parameters) {
 		int rows = this.executor.autonomous(this.timeout,

@@ -234,10 +234,6 @@ final class MySqlRecordSql {
 
 	/**
 	 * The statements for a table.
-	 * @param table the table
-	 * @param mariaDb whether the server is MariaDB
-	 * @param lockWait how long a statement may wait for a lock
-	 * @return the statements
 	 */
 	static RecordSql of(TableName table, boolean mariaDb, Duration lockWait) {
 		MySqlRecordSql statements = new MySqlRecordSql(table.withBackticks(), mariaDb, lockWait);

@@ -38,8 +38,6 @@ final class OptionalTables {
 
 	/**
 	 * The reason why the tables cannot be used.
-	 * @return the reason, as a sentence without a full stop; {@code null} if there is
-	 * none
 	 */
 	@Nullable String problem() {
 		if (this.usable) {

@@ -76,7 +76,6 @@ final class OutboxMarks {
 
 	/**
 	 * The parameters of statements that search from the marks on.
-	 * @return the parameters, to which the caller may add others
 	 */
 	synchronized Parameters parameters() {
 		return Parameters.of("server", this.server).with("marks", "bigint", this.from.clone());
@@ -86,7 +85,6 @@ final class OutboxMarks {
 	 * Whether there are no marks yet and a search may find some. It is then run before a
 	 * round and not within it, so published messages are read once and not by each
 	 * statement of the round.
-	 * @return whether to search before the round
 	 */
 	synchronized boolean areMissing() {
 		return needsMore() && this.nanos.getAsLong() - this.nextLook >= 0;
@@ -99,8 +97,6 @@ final class OutboxMarks {
 	/**
 	 * Begin a search that moves the marks if the interval has passed. As long as no
 	 * position is decided it only reads positions and writers, and no messages.
-	 * @param parameters the parameters, to which those of the search are added
-	 * @return the number of the search, zero if none is due
 	 */
 	synchronized long begin(Parameters parameters) {
 		long now = this.nanos.getAsLong();
@@ -120,9 +116,6 @@ final class OutboxMarks {
 
 	/**
 	 * Move the marks.
-	 * @param look the number of the search
-	 * @param row its result
-	 * @throws SQLException if the row cannot be read
 	 */
 	synchronized void learn(long look, ResultSet row) throws SQLException {
 		// A search that a later one has overtaken has older data.

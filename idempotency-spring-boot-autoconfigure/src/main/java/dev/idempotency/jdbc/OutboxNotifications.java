@@ -44,9 +44,6 @@ final class OutboxNotifications implements Lifecycle {
 
 	/**
 	 * Create a listener.
-	 * @param dataSource the database
-	 * @param table the outbox
-	 * @param listener run when a notification arrives
 	 */
 	OutboxNotifications(DataSource dataSource, TableName table, Runnable listener) {
 		this.dataSource = dataSource;

@@ -41,10 +41,6 @@ final class OutboxRowMapper {
 
 	/**
 	 * The statement that adds a message, whose parameters {@link #bind} sets.
-	 * @param sql the statements of the outbox
-	 * @param published whether the message counts as published at once, because change
-	 * data capture reads the log of the database
-	 * @return the statement
 	 */
 	static String insert(OutboxSql sql, boolean published) {
 		return INSERT.formatted(sql.table(), published ? sql.now() : "NULL");

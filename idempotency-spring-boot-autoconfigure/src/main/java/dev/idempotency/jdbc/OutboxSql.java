@@ -61,12 +61,6 @@ abstract class OutboxSql {
 
 	/**
 	 * Create the statements of an outbox.
-	 * @param table the table
-	 * @param folder the name of the folder that contains its migrations
-	 * @param all the statements that claim messages of all topics
-	 * @param some the statements that leave out some topics
-	 * @param delete the format of {@link #deletion}
-	 * @param backlog the format of {@link #backlog}
 	 */
 	OutboxSql(Object table, String folder, Claims all, Claims some, String delete, String backlog) {
 		this.table = table.toString();
@@ -99,7 +93,6 @@ abstract class OutboxSql {
 
 	/**
 	 * The folder on the class path that contains the migrations.
-	 * @return the folder
 	 */
 	String migrations() {
 		return "dev/idempotency/jdbc/" + this.folder;
@@ -111,7 +104,6 @@ abstract class OutboxSql {
 
 	/**
 	 * How values are bound and read.
-	 * @return the types
 	 */
 	ValueTypes types() {
 		return ValueTypes.STANDARD;
@@ -130,7 +122,6 @@ abstract class OutboxSql {
 	 * in milliseconds; {@code reached}, the publication of the last row of the previous
 	 * batch; {@code limit}. Columns: the number of deleted messages, the publication of
 	 * the last one.
-	 * @return the statement
 	 */
 	SqlStatement deletion() {
 		return statement(this.delete);
@@ -138,7 +129,6 @@ abstract class OutboxSql {
 
 	/**
 	 * Reads the time in milliseconds since the publication of the oldest message.
-	 * @return the statement
 	 */
 	String backlog() {
 		return this.backlog;
@@ -147,7 +137,6 @@ abstract class OutboxSql {
 	/**
 	 * Reads whether change data capture receives the messages, that is, whether a
 	 * publication contains the table.
-	 * @return the statement, {@code null} if the database has no publications
 	 */
 	@Nullable String inPublication() {
 		return null;
@@ -157,9 +146,6 @@ abstract class OutboxSql {
 	 * The beginning of a claim, sent in one round trip with its first statement. The
 	 * transaction is then READ COMMITTED, whatever the isolation of the connection, and
 	 * has the locks and the privileges that the following updates need.
-	 * @param delete whether published messages are deleted
-	 * @return the beginning of a statement, empty if the isolation of the connection must
-	 * be changed instead
 	 */
 	String begin(boolean delete) {
 		return "";
@@ -168,8 +154,6 @@ abstract class OutboxSql {
 	/**
 	 * Limits the time for which the connection of a claim may be idle, so that the lanes
 	 * of a host that is gone or frozen become free.
-	 * @return the statement, {@code null} if {@link #begin} does so or the database
-	 * cannot
 	 */
 	@Nullable String limitIdleTime() {
 		return null;
@@ -177,7 +161,6 @@ abstract class OutboxSql {
 
 	/**
 	 * Restores the previous limit.
-	 * @return the statement, {@code null} if {@link #limitIdleTime} is
 	 */
 	@Nullable String restoreIdleTime() {
 		return null;
@@ -185,8 +168,6 @@ abstract class OutboxSql {
 
 	/**
 	 * The statements that claim messages.
-	 * @param without the topics to leave out
-	 * @return the statements
 	 */
 	Claims claims(Set<String> without) {
 		return without.isEmpty() ? this.all : this.some;
@@ -194,10 +175,6 @@ abstract class OutboxSql {
 
 	/**
 	 * The limit of {@link Claims#rows}.
-	 * @param all the approximate number of messages to claim
-	 * @param lanes the number of lanes
-	 * @return the number of messages to read from each lane or in total, depending on the
-	 * database
 	 */
 	abstract int limit(int all, int lanes);
 
@@ -219,7 +196,6 @@ abstract class OutboxSql {
 	 * Blocks a message behind a dead letter with the same topic and key. The message
 	 * leaves the index of pending messages, so that no later claim reads it again.
 	 * Parameters: {@code blocker}, the id of the dead letter, and {@code id}.
-	 * @return the statement
 	 */
 	String block() {
 		return "UPDATE " + this.table + " SET blocked_by = :blocker, set_aside_at = " + now() + ", next_attempt_at = "
@@ -230,14 +206,12 @@ abstract class OutboxSql {
 	 * Makes messages pending whose blocker is no dead letter any more. The next claim
 	 * detects whether another dead letter blocks them. Parameter: {@code limit}, in the
 	 * order of the messages.
-	 * @return the statement
 	 */
 	abstract String unblock();
 
 	/**
 	 * Makes all blocked messages pending. Parameter: {@code limit}, in the order of the
 	 * messages.
-	 * @return the statement
 	 */
 	String unblockAll() {
 		return unblock(
@@ -262,7 +236,6 @@ abstract class OutboxSql {
 	 * Parameter: {@code starts}, the position in each lane at which to begin. Columns:
 	 * the server, the last position, the open transactions that may have inserted
 	 * messages, and the first pending message of each lane.
-	 * @return the statement, {@code null} if the database needs no marks
 	 */
 	@Nullable String look() {
 		return null;
@@ -271,7 +244,6 @@ abstract class OutboxSql {
 	/**
 	 * Counts messages at a limited cost. Parameters: {@code most}, the highest number to
 	 * count, and those of {@link OutboxMarks}.
-	 * @return the statement
 	 */
 	String status() {
 		return """
@@ -320,7 +292,6 @@ abstract class OutboxSql {
 
 	/**
 	 * Notifies other relays of messages.
-	 * @return the statement, {@code null} if the database has no notifications
 	 */
 	abstract @Nullable String notifyRelays();
 

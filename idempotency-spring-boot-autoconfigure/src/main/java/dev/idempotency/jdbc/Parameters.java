@@ -62,10 +62,6 @@ final class Parameters {
 
 	/**
 	 * Add an array.
-	 * @param name the name of the parameter
-	 * @param type the type of the elements in PostgreSQL; H2 ignores it
-	 * @param elements the elements
-	 * @return these parameters
 	 */
 	Parameters with(String name, String type, @Nullable Object[] elements) {
 		return with(name, new ArrayValue(type, elements));
@@ -82,8 +78,6 @@ final class Parameters {
 
 	/**
 	 * Remove the token and the lease, which a claim in a transaction does not have.
-	 * @param claims the number of claims
-	 * @return these parameters
 	 */
 	Parameters withoutLeases(int claims) {
 		return with("token", "uuid", new UUID[claims]).with("lease", "bigint", new Long[claims]);
@@ -98,7 +92,6 @@ final class Parameters {
 	/**
 	 * A value that no other parameters have, by which a call recognizes what it has
 	 * written.
-	 * @return the value, always the same
 	 */
 	UUID mark() {
 		UUID unique = this.mark;
@@ -111,7 +104,6 @@ final class Parameters {
 
 	/**
 	 * All arrays.
-	 * @return their elements by the names of the parameters
 	 */
 	Map<String, @Nullable Object[]> arrays() {
 		Map<String, @Nullable Object[]> arrays = new TreeMap<>();
@@ -129,8 +121,6 @@ final class Parameters {
 
 	/**
 	 * The elements of an array.
-	 * @param name the name of the parameter
-	 * @return the elements
 	 */
 	@Nullable Object[] elements(String name) {
 		return ((ArrayValue) Objects.requireNonNull(this.values.get(name))).elements();

@@ -363,9 +363,6 @@ final class PostgresRecordSql {
 
 	/**
 	 * The statements for a single table.
-	 * @param table the table
-	 * @param lockWait how long a statement may wait for a lock
-	 * @return the statements
 	 */
 	static RecordSql single(TableName table, Duration lockWait) {
 		// The completion waits together with the claim, and is repeated alone afterwards.
@@ -378,9 +375,6 @@ final class PostgresRecordSql {
 
 	/**
 	 * The statements that are the same for a single and for a partitioned table.
-	 * @param table the table
-	 * @param lockWait how long a statement may wait for a lock
-	 * @return the statements
 	 */
 	static RecordSql of(TableName table, Duration lockWait) {
 		return of(table, lockWait, new StatementLimit(lockWait));

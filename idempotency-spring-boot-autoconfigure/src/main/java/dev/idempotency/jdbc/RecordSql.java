@@ -81,8 +81,6 @@ final class RecordSql {
 
 	/**
 	 * Create the statements that are the same in all databases.
-	 * @param table the table
-	 * @param now the current time in the SQL of the database
 	 */
 	RecordSql(TableName table, String now) {
 		this(table, now, "\"key\"", "character varying", ValueTypes.STANDARD);
@@ -90,11 +88,6 @@ final class RecordSql {
 
 	/**
 	 * Create the statements that are the same in all databases.
-	 * @param table the table
-	 * @param now the current time in the SQL of the database
-	 * @param key the name of the column {@code key}, which is a reserved word
-	 * @param text the type of a text in a cast
-	 * @param types binds parameters and reads columns
 	 */
 	RecordSql(Object table, String now, String key, String text, ValueTypes types) {
 		this.types = types;
@@ -114,9 +107,6 @@ final class RecordSql {
 
 	/**
 	 * Add a statement or replace it.
-	 * @param name its name
-	 * @param texts the texts of the statements that are run one after the other
-	 * @return this object
 	 */
 	RecordSql add(Name name, String... texts) {
 		this.statements.put(name, Arrays.stream(texts).map(this::statement).toList());
@@ -125,10 +115,6 @@ final class RecordSql {
 
 	/**
 	 * Add a statement that may wait for a lock, or replace it.
-	 * @param name its name
-	 * @param limit limits its time
-	 * @param texts the texts of the statements that are run one after the other
-	 * @return this object
 	 */
 	RecordSql add(Name name, StatementLimit limit, String... texts) {
 		add(name, texts);
@@ -139,9 +125,6 @@ final class RecordSql {
 
 	/**
 	 * Add a statement or replace it.
-	 * @param name its name
-	 * @param added the statements that are run one after the other
-	 * @return this object
 	 */
 	RecordSql add(Name name, SqlStatement... added) {
 		this.statements.put(name, List.of(added));
@@ -154,7 +137,6 @@ final class RecordSql {
 
 	/**
 	 * The types of the columns.
-	 * @return reads columns
 	 */
 	ValueTypes types() {
 		return this.types;

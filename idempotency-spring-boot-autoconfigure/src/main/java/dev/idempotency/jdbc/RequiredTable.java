@@ -83,9 +83,6 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 
 	/**
 	 * The tables of the records.
-	 * @param table the name of the main table
-	 * @param layout how the records are kept
-	 * @return the tables, beginning with the main table
 	 */
 	static List<RequiredTable> ofRecords(TableName table, Layout layout) {
 		if (layout == Layout.SINGLE) {
@@ -100,8 +97,6 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	/**
 	 * The table of the marks of processed offsets. Its migration does nothing if the
 	 * table exists, so that its columns do not show a version.
-	 * @param table the name of the table of the records
-	 * @return the table
 	 */
 	static RequiredTable ofOffsets(TableName table) {
 		return new RequiredTable(table.table() + OffsetSql.SUFFIX, OFFSET, ALL);
@@ -110,8 +105,6 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	/**
 	 * The tables of parked records. Their migration does nothing if the tables exist, so
 	 * that their columns do not show a version.
-	 * @param table the name of the table of the records
-	 * @return the tables
 	 */
 	static List<RequiredTable> ofParked(TableName table) {
 		return List.of(new RequiredTable(table.table() + ParkedSql.SUFFIX, PARKED, ALL),
@@ -120,9 +113,6 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 
 	/**
 	 * The tables of an outbox.
-	 * @param table the name of the main table
-	 * @param onlySends whether other instances publish and delete the messages
-	 * @return the tables, beginning with the main table
 	 */
 	static List<RequiredTable> ofOutbox(TableName table, boolean onlySends) {
 		return List.of(new RequiredTable(table.table(), MESSAGE, onlySends ? OF_SENDER : ALL),
@@ -133,9 +123,6 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 
 	/**
 	 * The last migration whose columns exist, which Flyway need not have run.
-	 * @param tables the tables
-	 * @param found their columns in the database
-	 * @return the version, 0 if the columns of the first migration are missing
 	 */
 	static int version(List<RequiredTable> tables, Map<String, Map<String, FoundColumn>> found) {
 		Map<Integer, Boolean> complete = new HashMap<>();
@@ -153,9 +140,6 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 
 	/**
 	 * The reasons why statements would fail.
-	 * @param found the columns of the table in the database, by their names
-	 * @param names the names of types in the database
-	 * @return the reasons, empty if there are none
 	 */
 	String problems(Map<String, FoundColumn> found, Function<Type, String> names) {
 		Map<String, FoundColumn> additional = new TreeMap<>(found);

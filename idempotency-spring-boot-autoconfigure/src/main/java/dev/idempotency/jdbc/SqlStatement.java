@@ -56,7 +56,6 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 
 	/**
 	 * Let the first column of a returned row tell whether the statement has changed it.
-	 * @return the statement that counts changed rows only
 	 */
 	SqlStatement telling() {
 		return new SqlStatement(this.sql, this.names, this.limit, this.types, this.answer, true);
@@ -64,8 +63,6 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 
 	/**
 	 * Let another statement read what this one has changed.
-	 * @param read the other statement
-	 * @return the statement with its answer
 	 */
 	SqlStatement answeredBy(SqlStatement read) {
 		return new SqlStatement(this.sql, this.names, this.limit, this.types, new Answer(read, true), this.tells);
@@ -74,8 +71,6 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 	/**
 	 * Let another statement find out whether an earlier call has already changed the rows
 	 * that this one has not.
-	 * @param read the other statement
-	 * @return the statement with its answer
 	 */
 	SqlStatement confirmedBy(SqlStatement read) {
 		return new SqlStatement(this.sql, this.names, this.limit, this.types, new Answer(read, false), this.tells);
@@ -122,12 +117,6 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 
 	/**
 	 * Run a query and read its first row.
-	 * @param <T> the type of the value
-	 * @param connection the connection
-	 * @param parameters the parameters
-	 * @param reader reads the row
-	 * @return the value, empty if there is no row or the value is null
-	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	<T> Optional<T> first(Connection connection, Parameters parameters, RowReader<T> reader) throws SQLException {
 		if (this.answer != null) {
@@ -150,10 +139,6 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 
 	/**
 	 * Run a statement that changes rows or returns them.
-	 * @param connection the connection
-	 * @param parameters the parameters
-	 * @return the number of rows that it returns, else the number of rows that it changed
-	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	int update(Connection connection, Parameters parameters) throws SQLException {
 		int rows = execute(connection, parameters);
@@ -163,10 +148,6 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 
 	/**
 	 * Run this statement without its answer.
-	 * @param connection the connection
-	 * @param parameters the parameters
-	 * @return the number of rows that it returns, else the number of rows that it changed
-	 * @throws SQLException if the database refuses the statement or is unavailable
 	 */
 	int execute(Connection connection, Parameters parameters) throws SQLException {
 		try (PreparedStatement statement = prepare(connection, parameters);

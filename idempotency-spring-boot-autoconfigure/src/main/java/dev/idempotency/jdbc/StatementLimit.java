@@ -42,7 +42,6 @@ final class StatementLimit {
 
 	/**
 	 * Create a limit.
-	 * @param limit how long a statement may run
 	 */
 	StatementLimit(Duration limit) {
 		this.limit = limit.toNanos();
@@ -50,8 +49,6 @@ final class StatementLimit {
 
 	/**
 	 * Limit a statement from now on.
-	 * @param statement the statement, which its caller then runs
-	 * @return is closed when the statement has ended
 	 */
 	Running start(Statement statement) {
 		Running started = new Running(statement, System.nanoTime());
@@ -141,7 +138,6 @@ final class StatementLimit {
 		/**
 		 * Make sure that the effect of the statement is durable. Within a transaction,
 		 * this depends on the commit.
-		 * @throws SQLException if the statement was cancelled while it committed
 		 */
 		void check() throws SQLException {
 			if (this.cancelled && this.statement.getConnection().getAutoCommit()) {

@@ -38,9 +38,6 @@ record TableName(@Nullable String schema, String table) {
 
 	/**
 	 * Parse a name.
-	 * @param name the name, {@code table} or {@code schema.table}
-	 * @return the parsed name
-	 * @throws IdempotencyConfigurationException if a part is not a plain identifier
 	 */
 	static TableName of(String name) {
 		int dot = name.indexOf('.');
@@ -61,8 +58,6 @@ record TableName(@Nullable String schema, String table) {
 
 	/**
 	 * Add a schema to a name that has none.
-	 * @param stored the schema as the database spells it, {@code null} to keep the name
-	 * @return the name with a schema
 	 */
 	TableName in(@Nullable String stored) {
 		if (this.schema != null || stored == null) {
@@ -80,7 +75,6 @@ record TableName(@Nullable String schema, String table) {
 
 	/**
 	 * The schema as the catalog of the database spells it.
-	 * @return the name without quotes, {@code null} if it is unknown
 	 */
 	@Nullable String schemaName() {
 		return (this.schema != null && this.schema.startsWith("\""))
@@ -89,7 +83,6 @@ record TableName(@Nullable String schema, String table) {
 
 	/**
 	 * The name as MariaDB and MySQL quote it.
-	 * @return the name with the schema, if it has one, in backticks
 	 */
 	String withBackticks() {
 		String stored = schemaName();

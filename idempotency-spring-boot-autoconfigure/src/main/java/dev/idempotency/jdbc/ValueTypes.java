@@ -42,18 +42,11 @@ interface ValueTypes {
 
 	/**
 	 * The value of a parameter.
-	 * @param name the name of the parameter
-	 * @param parameters all parameters of the statement
-	 * @param connection the connection
-	 * @return the value as the driver accepts it
-	 * @throws SQLException if the connection cannot create it
 	 */
 	@Nullable Object bind(String name, Parameters parameters, Connection connection) throws SQLException;
 
 	/**
 	 * The value of a UUID.
-	 * @param id the UUID
-	 * @return the value as the driver accepts it
 	 */
 	Object id(UUID id);
 

@@ -17,8 +17,6 @@ interface AsyncResult {
 
 	/**
 	 * Find the conversion for a method.
-	 * @param method the method
-	 * @return the conversion, {@code null} if the method is not asynchronous
 	 */
 	static @Nullable AsyncResult of(Method method) {
 		if (KotlinDetector.isSuspendingFunction(method)) {
@@ -32,24 +30,17 @@ interface AsyncResult {
 
 	/**
 	 * Convert the return value of the method.
-	 * @param returned the return value of the method
-	 * @return the stage that completes with the result
 	 */
 	CompletionStage<Object> stage(@Nullable Object returned);
 
 	/**
 	 * Convert a future to the return type of the method.
-	 * @param future the future
-	 * @return the value to return from the method
 	 */
 	Object convert(CompletableFuture<Object> future);
 
 	/**
 	 * Make Spring Kafka redeliver the record, which is blocked. A failed future does not
 	 * do that at once: the container would handle it only after the next poll.
-	 * @param reason the reason
-	 * @return the value to return from the method, if the delivery listener throws the
-	 * reason
 	 */
 	Object redeliver(RuntimeException reason);
 

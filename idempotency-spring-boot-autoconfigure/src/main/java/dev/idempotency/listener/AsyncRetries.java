@@ -68,8 +68,6 @@ final class AsyncRetries {
 
 	/**
 	 * Register a consumer on its thread.
-	 * @param listener the listener of the container
-	 * @param callback the consumer
 	 */
 	void register(Object listener, ConsumerSeekCallback callback) {
 		RecordMessagingMessageListenerAdapter<?, ?> adapter = adapter(listener);
@@ -116,7 +114,6 @@ final class AsyncRetries {
 	/**
 	 * Note that partitions are no longer assigned to the consumer of this thread. Their
 	 * unacknowledged records are redelivered.
-	 * @param partitions the partitions
 	 */
 	void revoked(Collection<TopicPartition> partitions) {
 		AsyncConsumer current = this.consumer.get();
@@ -143,8 +140,6 @@ final class AsyncRetries {
 	/**
 	 * Skip a record on the thread of its consumer if an earlier record of its partition
 	 * is retried. It is redelivered after that.
-	 * @param record the record
-	 * @return whether the record must not be delivered
 	 */
 	boolean skip(ConsumerRecord<?, ?> record) {
 		AsyncConsumer current = this.consumer.get();
@@ -158,8 +153,6 @@ final class AsyncRetries {
 	/**
 	 * Return on the thread of the consumer whether an earlier record of the partition has
 	 * been redelivered and is retried.
-	 * @param record the record
-	 * @return whether the record must wait
 	 */
 	boolean isBehindRetry(ConsumerRecord<?, ?> record) {
 		AsyncConsumer current = this.consumer.get();
@@ -182,10 +175,6 @@ final class AsyncRetries {
 
 	/**
 	 * Begin the delivery of a record on the thread of its consumer.
-	 * @param record the record
-	 * @param acknowledgment the acknowledgment of the container, {@code null} if the
-	 * container acknowledges
-	 * @return the acknowledgment for the delivery
 	 */
 	@Nullable Acknowledgment begin(ConsumerRecord<?, ?> record, @Nullable Acknowledgment acknowledgment) {
 		AsyncConsumer current = this.consumer.get();
@@ -228,8 +217,6 @@ final class AsyncRetries {
 	/**
 	 * Note on the thread of the consumer that records are redelivered, and with the first
 	 * one the later records of its partition.
-	 * @param records the records, the failed one first
-	 * @param async whether the asynchronous result of the failed one has failed
 	 */
 	void redelivered(List<? extends ConsumerRecord<?, ?>> records, boolean async) {
 		AsyncConsumer current = this.consumer.get();
@@ -251,9 +238,6 @@ final class AsyncRetries {
 	/**
 	 * Note on the thread of the consumer that the error handler has handled a failed
 	 * record, or that a retry has succeeded.
-	 * @param records the record, and the records behind it that the consumer has sought
-	 * @return whether the consumer must seek to the next record, because later records
-	 * were skipped
 	 */
 	boolean handled(List<? extends ConsumerRecord<?, ?>> records) {
 		AsyncConsumer current = this.consumer.get();
@@ -322,7 +306,6 @@ final class AsyncRetries {
 
 		/**
 		 * Note that the method has failed after the application had completed its result.
-		 * @param exception the exception of the method
 		 */
 		synchronized void failedLate(RuntimeException exception) {
 			this.acknowledgeable = true;

@@ -21,7 +21,6 @@ abstract class BackgroundCheck implements SmartLifecycle {
 
 	/**
 	 * Prepare the check on the thread of the caller.
-	 * @return the check, {@code null} if there is nothing to check
 	 */
 	abstract @Nullable Runnable prepare();
 

@@ -34,8 +34,6 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	/**
 	 * Create an acknowledgment.
-	 * @param delivery the delivery
-	 * @param due the indexes of the records that the method receives
 	 */
 	BatchAcknowledgment(Delivery delivery, List<Integer> due) {
 		this.delivery = delivery;
@@ -48,8 +46,6 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	/**
 	 * Return the position of the last acknowledged record.
-	 * @return the position among the records that the method received, -1 if there is
-	 * none
 	 */
 	int acknowledged() {
 		return this.acknowledged;
@@ -57,8 +53,6 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	/**
 	 * Return the position of the first record that was negatively acknowledged.
-	 * @return the position among the records that the method received, -1 if there is
-	 * none
 	 */
 	int nacked() {
 		return this.nacked;
@@ -66,7 +60,6 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	/**
 	 * Return the delay before the redelivery of negatively acknowledged records.
-	 * @return the delay
 	 */
 	Duration sleep() {
 		return this.sleep;

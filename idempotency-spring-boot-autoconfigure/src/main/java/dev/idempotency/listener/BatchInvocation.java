@@ -71,13 +71,6 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	/**
 	 * Create an invocation.
-	 * @param invocation the invocation of the method
-	 * @param delivery the current delivery
-	 * @param items the records, as items of the template
-	 * @param check fails a method that returns without acknowledging its records,
-	 * {@code null} if it may do so
-	 * @param deferring whether the completion of a record waits for its acknowledgment
-	 * @param settings the settings of the method
 	 */
 	BatchInvocation(MethodInvocation invocation, Delivery delivery, List<BatchItem> items,
 			@Nullable AcknowledgmentCheck check, boolean deferring, ListenerSettings settings) {
@@ -91,8 +84,6 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	/**
 	 * Check that each list among the arguments has one element per delivered record.
-	 * @param arguments the arguments
-	 * @param delivered the number of delivered records
 	 */
 	static void check(@Nullable Object[] arguments, int delivered) {
 		for (Object argument : arguments) {
@@ -139,9 +130,6 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	/**
 	 * Return whether a call of the method with a record has returned.
-	 * @param index the index of the record
-	 * @return {@code false} if the method was not called with it, or refused a record
-	 * behind it
 	 */
 	boolean hasReturned(int index) {
 		return this.handled.get(index);
@@ -244,13 +232,6 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	/**
 	 * Report the result of the batch to the container.
-	 * @param result the result
-	 * @param rejection the reason why the record after the last item was rejected,
-	 * {@code null} if all records are items
-	 * @param transactional whether a Kafka transaction is rolled back after an exception,
-	 * so that the whole batch is redelivered
-	 * @return the value that the method returned, {@code null} if it was not called
-	 * @throws Throwable if records must be redelivered
 	 */
 	@Nullable Object report(BatchResult<Object> result, @Nullable OperationRejectedException rejection, boolean transactional)
 			throws Throwable {

@@ -51,10 +51,6 @@ final class BlockedRecords {
 
 	/**
 	 * Note that a record is blocked, on the thread of its consumer.
-	 * @param record the record
-	 * @param key its key, {@code null} if it has none
-	 * @param reason the reason
-	 * @param settings the settings of its listener
 	 */
 	void blocked(ConsumerRecord<?, ?> record, @Nullable IdempotencyKey key, OperationBlockedException reason,
 			ListenerSettings settings) {
@@ -63,10 +59,6 @@ final class BlockedRecords {
 
 	/**
 	 * Note that a record is blocked by parked records, on the thread of its consumer.
-	 * @param record the record
-	 * @param name the name of its listener
-	 * @param reason the reason
-	 * @param listener is notified
 	 */
 	void blocked(ConsumerRecord<?, ?> record, String name, OperationBlockedException reason,
 			IdempotencyListener listener) {
@@ -133,7 +125,6 @@ final class BlockedRecords {
 
 	/**
 	 * Note that records were delivered and are not blocked.
-	 * @param records the records
 	 */
 	void passed(List<? extends ConsumerRecord<?, ?>> records) {
 		if (this.entries.isEmpty()) {
@@ -150,7 +141,6 @@ final class BlockedRecords {
 
 	/**
 	 * Note that partitions are no longer assigned to a consumer.
-	 * @param partitions the partitions
 	 */
 	void revoked(Collection<TopicPartition> partitions) {
 		partitions.forEach(this::end);
@@ -176,11 +166,6 @@ final class BlockedRecords {
 
 	/**
 	 * A blocked record.
-	 *
-	 * @param record the record
-	 * @param listener is notified
-	 * @param since the time since which it is blocked, by {@link System#nanoTime()}
-	 * @param consumer the thread of its consumer
 	 */
 	private record Entry(BlockedRecord record, IdempotencyListener listener, long since, Thread consumer) {
 

@@ -64,8 +64,6 @@ final class ContainerAcknowledgments {
 	/**
 	 * Begin a delivery. Unacknowledged records at or behind its offsets are released,
 	 * because the partition was sought back or has been assigned again.
-	 * @param records the records, in the order of their offsets
-	 * @return the number of the delivery
 	 */
 	long begin(Collection<? extends ConsumerRecord<?, ?>> records) {
 		if (!isEmpty()) {
@@ -78,10 +76,6 @@ final class ContainerAcknowledgments {
 
 	/**
 	 * Add a record whose method has returned without acknowledging it.
-	 * @param record the record
-	 * @param key the key of its operation
-	 * @param pending its completion
-	 * @return the unacknowledged record
 	 */
 	UnacknowledgedRecord add(ConsumerRecord<?, ?> record, IdempotencyKey key, PendingCompletion pending) {
 		UnacknowledgedRecord added = new UnacknowledgedRecord(key, pending);
@@ -96,8 +90,6 @@ final class ContainerAcknowledgments {
 	/**
 	 * Look up the unacknowledged record of an operation in all containers. An original in
 	 * the same partition has a lower offset, because {@link #begin} releases the others.
-	 * @param key the key of the operation
-	 * @return the record, {@code null} if there is none
 	 */
 	@Nullable UnacknowledgedRecord original(IdempotencyKey key) {
 		return this.originals.get(key);
@@ -106,8 +98,6 @@ final class ContainerAcknowledgments {
 	/**
 	 * Return whether a commit of the offsets of records would pass an unacknowledged
 	 * record.
-	 * @param records the records
-	 * @return whether there is one
 	 */
 	boolean isBehindUnacknowledged(Collection<? extends ConsumerRecord<?, ?>> records) {
 		return !this.unacknowledged.isEmpty() && locked(() -> isUnacknowledgedUpTo(last(records)));
@@ -116,8 +106,6 @@ final class ContainerAcknowledgments {
 	/**
 	 * Complete records and the unacknowledged records before them, because their offsets
 	 * are committed without an acknowledgment.
-	 * @param covered the records
-	 * @return whether all completions are recorded; the others are retried
 	 */
 	boolean complete(Collection<? extends ConsumerRecord<?, ?>> covered) {
 		if (this.unacknowledged.isEmpty()) {
@@ -132,11 +120,6 @@ final class ContainerAcknowledgments {
 	 * Acknowledge records when the completions that their acknowledgment covers are
 	 * recorded. If one of the records was released, it is redelivered, and none of them
 	 * is acknowledged.
-	 * @param covered the records
-	 * @param delivery the number of their delivery
-	 * @param own the unacknowledged records among them
-	 * @param outOfOrder whether earlier records need acknowledgments of their own
-	 * @param acknowledgment acknowledges the records
 	 */
 	void acknowledge(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
 			Collection<UnacknowledgedRecord> own, boolean outOfOrder, Runnable acknowledgment) {
@@ -158,9 +141,6 @@ final class ContainerAcknowledgments {
 	/**
 	 * Acknowledge duplicates, which need no completion, after the unacknowledged records
 	 * before them.
-	 * @param covered the duplicates
-	 * @param delivery the number of their delivery
-	 * @param acknowledgment acknowledges the duplicates
 	 */
 	void acknowledgeDuplicates(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
 			Runnable acknowledgment) {
@@ -177,11 +157,6 @@ final class ContainerAcknowledgments {
 	 * after the unacknowledged records before the copy. If the original is released, it
 	 * is redelivered, so the copy need not be. An acknowledgment of a later record passes
 	 * the copy without waiting for the original.
-	 * @param covered the copy
-	 * @param delivery the number of its delivery
-	 * @param original the result of {@link #original}
-	 * @param outOfOrder whether earlier records need acknowledgments of their own
-	 * @param acknowledgment acknowledges the copy
 	 */
 	void acknowledgeCopy(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
 			UnacknowledgedRecord original, boolean outOfOrder, Runnable acknowledgment) {
@@ -207,7 +182,6 @@ final class ContainerAcknowledgments {
 
 	/**
 	 * Release the unacknowledged records of revoked partitions.
-	 * @param assigned the partitions that are still assigned
 	 */
 	void retain(Collection<TopicPartition> assigned) {
 		List.copyOf(this.unacknowledged.keySet()).forEach((partition) -> {

@@ -82,8 +82,6 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 	 * Protect a container that has no listener yet. Its error handler is decorated now,
 	 * its listener when its first consumer starts: that consumer is restarted before it
 	 * polls.
-	 * @param container the container
-	 * @param listeners the protected functions
 	 */
 	void installBeforeListener(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners) {
 		Installation installation = new Installation(listeners, Kind.of(container));
@@ -222,9 +220,6 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 
 	/**
 	 * Return the configuration of the consumers of a container.
-	 * @param container the container
-	 * @param factory the factory of the container
-	 * @return the configuration, as far as it is known
 	 */
 	static Map<String, Object> consumerProperties(MessageListenerContainer container,
 			KafkaListenerContainerFactory<?> factory) {
@@ -243,9 +238,6 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 	/**
 	 * Return whether the consumers of a container commit offsets by themselves. Spring
 	 * Kafka disables that unless a property enables it.
-	 * @param container the container
-	 * @param factory the factory of the container, {@code null} after its registration
-	 * @return whether auto-commit is enabled
 	 */
 	static boolean isAutoCommit(MessageListenerContainer container,
 			@Nullable KafkaListenerContainerFactory<?> factory) {
@@ -290,8 +282,6 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 
 		/**
 		 * Return why a container can no longer be protected.
-		 * @param container the container
-		 * @return a clause and an action, {@code null} if it can be protected
 		 */
 		@Nullable String problem(AbstractMessageListenerContainer<?, ?> container) {
 			Kind current = of(container);

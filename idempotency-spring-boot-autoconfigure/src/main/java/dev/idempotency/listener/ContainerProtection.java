@@ -90,10 +90,6 @@ final class ContainerProtection {
 	/**
 	 * Decorate a container factory, so that each container is protected when the factory
 	 * has finished it.
-	 * @param factory the factory
-	 * @param protection supplies the protection when an idempotent endpoint is registered
-	 * @param registry the registry of the endpoint
-	 * @return the decorated factory
 	 */
 	static KafkaListenerContainerFactory<?> decorate(KafkaListenerContainerFactory<?> factory,
 			Supplier<ContainerProtection> protection, KafkaListenerEndpointRegistry registry) {
@@ -102,8 +98,6 @@ final class ContainerProtection {
 
 	/**
 	 * Return whether a container protects a method.
-	 * @param method the method
-	 * @return whether it is registered
 	 */
 	boolean isProtected(Method method) {
 		return this.methods.contains(method);
@@ -209,9 +203,6 @@ final class ContainerProtection {
 
 	/**
 	 * Protect the container of a function. Its listener is set later.
-	 * @param container the container
-	 * @param function the function
-	 * @throws IdempotencyConfigurationException if the function cannot be protected
 	 */
 	void protect(AbstractMessageListenerContainer<?, ?> container, IdempotentFunction function) {
 		ListenerChecks.check(function, container);

@@ -98,10 +98,6 @@ final class Delivery {
 
 	/**
 	 * Create a delivery.
-	 * @param listeners the protected methods of the endpoint
-	 * @param records the delivered records
-	 * @param acknowledgment the acknowledgment of the container, {@code null} if the
-	 * container acknowledges
 	 */
 	Delivery(ProtectedListeners listeners, List<? extends ConsumerRecord<?, ?>> records,
 			@Nullable Acknowledgment acknowledgment) {
@@ -121,9 +117,6 @@ final class Delivery {
 
 	/**
 	 * Create the delivery of a parked record. Its partition does not wait for it.
-	 * @param listeners the protected methods of the endpoint
-	 * @param record the record
-	 * @return the delivery
 	 */
 	static Delivery ofParked(ProtectedListeners listeners, ConsumerRecord<?, ?> record) {
 		return new Delivery(listeners, List.of(record), null, true);
@@ -152,7 +145,6 @@ final class Delivery {
 	/**
 	 * Return whether the method that has just returned on this thread has set its own
 	 * transaction to rollback-only, and reset the mark.
-	 * @return whether its writes are rolled back
 	 */
 	static boolean takeRollbackOnly() {
 		Delivery delivery = CURRENT.get();
@@ -183,7 +175,6 @@ final class Delivery {
 	/**
 	 * Copy the records that the method is about to receive, because the method may change
 	 * its arguments.
-	 * @return the records
 	 */
 	List<? extends ConsumerRecord<?, ?>> freeze() {
 		this.records = List.copyOf(this.records);
@@ -193,7 +184,6 @@ final class Delivery {
 	/**
 	 * Block the delivery, so that its records are redelivered. Acknowledgments have no
 	 * effect until {@link #unblock()}, whatever an error handler of the application does.
-	 * @param reason the reason
 	 */
 	void block(RuntimeException reason) {
 		this.blocked = reason;
@@ -201,9 +191,6 @@ final class Delivery {
 
 	/**
 	 * Block the delivery of a single record.
-	 * @param reason the reason
-	 * @param operation the key of its operation, {@code null} if it has none
-	 * @param settings the settings of its listener
 	 */
 	void block(OperationBlockedException reason, @Nullable IdempotencyKey operation, ListenerSettings settings) {
 		block(reason);
@@ -214,10 +201,6 @@ final class Delivery {
 
 	/**
 	 * Block the delivery of a batch.
-	 * @param reason the reason
-	 * @param reasons the reasons of the blocked records by their index
-	 * @param keys returns the key of a record, {@code null} if it has none
-	 * @param settings the settings of its listener
 	 */
 	void block(RuntimeException reason, SortedMap<Integer, OperationBlockedException> reasons,
 			IntFunction<@Nullable IdempotencyKey> keys, ListenerSettings settings) {
@@ -262,7 +245,6 @@ final class Delivery {
 
 	/**
 	 * Return the acknowledgment for the listener.
-	 * @return the acknowledgment, {@code null} if the container acknowledges
 	 */
 	@Nullable Acknowledgment acknowledgment() {
 		return (this.delegate != null) ? new HeldAcknowledgment(this.delegate) : null;
@@ -299,8 +281,6 @@ final class Delivery {
 
 	/**
 	 * Pass on the acknowledgment of the method, because its operation is completed.
-	 * @param duplicate whether the method did not run, so that it could not acknowledge
-	 * the record
 	 */
 	void completed(boolean duplicate) {
 		end();
@@ -320,7 +300,6 @@ final class Delivery {
 
 	/**
 	 * Acknowledge the record of an operation that was refused for good.
-	 * @param duplicate whether the method did not run
 	 */
 	void refused(boolean duplicate) {
 		// The method was left by an exception, and may not have acknowledged the record.
@@ -340,7 +319,6 @@ final class Delivery {
 	/**
 	 * Note that the asynchronous method has failed after the application had completed
 	 * its result.
-	 * @param error the error of the method
 	 */
 	void failedLate(Throwable error) {
 		if (this.delegate instanceof AsyncDelivery async) {
@@ -367,8 +345,6 @@ final class Delivery {
 
 	/**
 	 * Acknowledge the first records of a batch. All of them are processed.
-	 * @param end the index after the last of them
-	 * @param whole whether this is the first acknowledgment and covers the whole batch
 	 */
 	void acknowledge(int end, boolean whole) {
 		Acknowledgment acknowledgment = this.delegate;
@@ -387,8 +363,6 @@ final class Delivery {
 	/**
 	 * Complete records whose offsets are committed without an acknowledgment, although an
 	 * earlier record of their partition may not be acknowledged.
-	 * @param covered the records
-	 * @return whether all completions are recorded
 	 */
 	boolean complete(List<? extends ConsumerRecord<?, ?>> covered) {
 		return this.acknowledgments.complete(covered);
@@ -396,7 +370,6 @@ final class Delivery {
 
 	/**
 	 * Return whether the method has returned without acknowledging its record.
-	 * @return whether it may still do so
 	 */
 	boolean isUnacknowledged() {
 		return this.delegate != null && !this.acknowledged;
@@ -404,7 +377,6 @@ final class Delivery {
 
 	/**
 	 * Return whether a commit of this delivery would pass an unacknowledged record.
-	 * @return whether there is one
 	 */
 	boolean isBehindUnacknowledged() {
 		return this.acknowledgments.isBehindUnacknowledged(this.delivered);
@@ -412,9 +384,6 @@ final class Delivery {
 
 	/**
 	 * Keep completions until their records are acknowledged.
-	 * @param indexes the indexes of the records
-	 * @param keys the keys of their operations
-	 * @param pending their completions
 	 */
 	void defer(List<Integer> indexes, List<IdempotencyKey> keys, List<PendingCompletion> pending) {
 		Map<Integer, UnacknowledgedRecord> more = new LinkedHashMap<>(this.unacknowledged);
@@ -427,8 +396,6 @@ final class Delivery {
 
 	/**
 	 * Look up the pending completion of an unacknowledged record with the same operation.
-	 * @param operation the key of the operation
-	 * @return the completion, {@code null} if there is none
 	 */
 	@Nullable PendingCompletion original(IdempotencyKey operation) {
 		UnacknowledgedRecord original = this.acknowledgments.original(operation);
@@ -438,8 +405,6 @@ final class Delivery {
 	/**
 	 * Acknowledge this record together with an unacknowledged record that has the same
 	 * operation.
-	 * @param operation the operation
-	 * @return whether there is such a record
 	 */
 	boolean acknowledgeWithOriginal(IdempotentOperation operation) {
 		UnacknowledgedRecord original = this.acknowledgments.original(operation.key());

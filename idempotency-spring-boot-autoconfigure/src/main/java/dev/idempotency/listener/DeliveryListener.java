@@ -44,12 +44,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 
 	/**
 	 * Decorate the listener of a container.
-	 * @param <K> the type of record keys
-	 * @param <V> the type of record values
-	 * @param listener the listener
-	 * @param listeners the protected methods of the endpoint
-	 * @param transactional whether the container has a Kafka transaction
-	 * @return the decorated listener
 	 */
 	@SuppressWarnings("unchecked")
 	static <K, V> DeliveryListener<?> decorate(Object listener, ProtectedListeners listeners, boolean transactional) {
@@ -60,10 +54,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 
 	/**
 	 * Run the delegate in a delivery, and throw the exception of a blocked record.
-	 * @param records the delivered records
-	 * @param acknowledgment the acknowledgment of the container, {@code null} if the
-	 * container acknowledges
-	 * @param listener calls the delegate with the acknowledgment that it receives instead
 	 */
 	final void deliver(List<? extends ConsumerRecord<?, ?>> records, @Nullable Acknowledgment acknowledgment,
 			java.util.function.Consumer<@Nullable Acknowledgment> listener) {
@@ -130,8 +120,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 
 	/**
 	 * Run the delegate for a parked record, on the thread of the worker.
-	 * @param record the record
-	 * @param listener calls the delegate
 	 */
 	final void deliverParked(ConsumerRecord<?, ?> record, Runnable listener) {
 		Delivery delivery = Delivery.ofParked(this.listeners, record);
@@ -152,9 +140,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 	/**
 	 * Pass a record to the delegate outside of a delivery, so that it converts and
 	 * filters the record.
-	 * @param record the record
-	 * @param acknowledgment receives the acknowledgments of the delegate
-	 * @param consumer the consumer that has read the record
 	 */
 	abstract void probe(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, Consumer<?, ?> consumer);
 

@@ -29,8 +29,6 @@ record DurationSetting(String attribute, Duration value, boolean annotated) {
 
 	/**
 	 * Format a duration like {@code 7d} or {@code 1h30m}.
-	 * @param duration the duration
-	 * @return the text
 	 */
 	static String text(Duration duration) {
 		return DurationFormatterUtils.print(duration, DurationFormat.Style.COMPOSITE);
@@ -38,10 +36,6 @@ record DurationSetting(String attribute, Duration value, boolean annotated) {
 
 	/**
 	 * Compare lease and retention with each other.
-	 * @param lease the lease of a claim
-	 * @param retention the retention of a completed key
-	 * @param where the listener
-	 * @throws IdempotencyConfigurationException if one of them is too short or too long
 	 */
 	static void check(DurationSetting lease, DurationSetting retention, String where) {
 		if (lease.value.compareTo(MIN_LEASE) < 0) {
@@ -67,9 +61,6 @@ record DurationSetting(String attribute, Duration value, boolean annotated) {
 	/**
 	 * Warn if a lease is short compared to the timeout of the store. The duration of the
 	 * handler does not matter, because a running handler renews its lease.
-	 * @param lease the lease of a claim
-	 * @param storeTimeout the timeout of the store
-	 * @param where the listener
 	 */
 	static void warnIfShort(Duration lease, Duration storeTimeout, String where) {
 		Duration least = storeTimeout.multipliedBy(MIN_STORE_TIMEOUTS);

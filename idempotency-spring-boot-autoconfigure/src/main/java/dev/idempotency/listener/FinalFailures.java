@@ -26,11 +26,6 @@ record FinalFailures(List<Class<? extends Throwable>> types) {
 
 	/**
 	 * Create the final failures of a method.
-	 * @param types the exception classes
-	 * @param where the name of the listener
-	 * @return the final failures
-	 * @throws IdempotencyConfigurationException if one of the classes includes the
-	 * exceptions of this library
 	 */
 	static FinalFailures of(Class<? extends Throwable>[] types, String where) {
 		for (Class<? extends Throwable> type : types) {
@@ -48,8 +43,6 @@ record FinalFailures(List<Class<? extends Throwable>> types) {
 
 	/**
 	 * Convert the exception of the method.
-	 * @param error the exception
-	 * @return the refusal, {@code null} if the method has failed
 	 */
 	@Nullable OperationRefusedException refusal(@Nullable Throwable error) {
 		Throwable thrown = error;
@@ -73,9 +66,6 @@ record FinalFailures(List<Class<? extends Throwable>> types) {
 
 	/**
 	 * Convert the failure of an asynchronous result.
-	 * @param stage the result of the method
-	 * @return a stage with the same outcome or with a refusal. Its cancellation cancels
-	 * the result
 	 */
 	CompletionStage<Object> in(CompletionStage<Object> stage) {
 		if (this.types.isEmpty()) {

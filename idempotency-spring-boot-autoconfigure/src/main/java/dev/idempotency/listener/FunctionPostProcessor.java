@@ -39,7 +39,6 @@ final class FunctionPostProcessor implements BeanPostProcessor {
 
 	/**
 	 * The names of the idempotent function beans that exist.
-	 * @return the names
 	 */
 	Set<String> names() {
 		return Set.copyOf(this.advised.keySet());
@@ -47,8 +46,6 @@ final class FunctionPostProcessor implements BeanPostProcessor {
 
 	/**
 	 * Return the class whose calls are advised.
-	 * @param name the name of the bean
-	 * @return the class of the function, {@code null} if the bean is not idempotent
 	 */
 	@Nullable Class<?> advised(String name) {
 		return this.advised.get(name);

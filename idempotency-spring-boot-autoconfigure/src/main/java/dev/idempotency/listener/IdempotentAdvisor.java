@@ -77,11 +77,6 @@ final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 
 	/**
 	 * Run a protected method.
-	 * @param listener its protection
-	 * @param invocation the invocation of the method
-	 * @param delivery the current delivery
-	 * @return the result
-	 * @throws Throwable if the method fails, or its record must be redelivered
 	 */
 	static @Nullable Object invoke(ProtectedListener listener, MethodInvocation invocation, Delivery delivery)
 			throws Throwable {
@@ -110,8 +105,6 @@ final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 	/**
 	 * Whether a class can have a method that is {@linkplain #isMarked marked}. The search
 	 * runs once for a class, because two advisors ask for each bean of the application.
-	 * @param type the class
-	 * @return {@code false} if it has no such method
 	 */
 	static boolean isCandidate(Class<?> type) {
 		return CANDIDATES.computeIfAbsent(type, IdempotentAdvisor::declares);
@@ -141,7 +134,6 @@ final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 
 	/**
 	 * Whether the advisor has matched a method of any bean.
-	 * @return whether the application has idempotent listeners
 	 */
 	boolean isUsed() {
 		return this.pointcut.matched;
@@ -149,7 +141,6 @@ final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 
 	/**
 	 * The matched methods that have the annotation themselves.
-	 * @return the methods
 	 */
 	Set<Method> markedMethods() {
 		return Set.copyOf(this.pointcut.marked);

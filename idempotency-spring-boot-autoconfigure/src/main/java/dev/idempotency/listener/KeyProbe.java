@@ -45,9 +45,6 @@ final class KeyProbe {
 
 	/**
 	 * Create a probe.
-	 * @param listeners the protected methods of the endpoint
-	 * @param group the consumer group of the container
-	 * @param positions supplies the positions of records that have no key
 	 */
 	KeyProbe(ProtectedListeners listeners, @Nullable String group, OffsetPositions positions) {
 		this.listeners = listeners;
@@ -61,10 +58,6 @@ final class KeyProbe {
 
 	/**
 	 * Resolve a record.
-	 * @param probed the record
-	 * @param listener the listener of the container
-	 * @param consumer the consumer that has read the record
-	 * @return the answer
 	 */
 	Answer resolve(ConsumerRecord<?, ?> probed, DeliveryListener<?> listener, Consumer<?, ?> consumer) {
 		this.record = probed;
@@ -94,8 +87,6 @@ final class KeyProbe {
 
 	/**
 	 * Resolve the record, because its method was reached.
-	 * @param invocation the invocation, which does not proceed
-	 * @return nothing, if the method is a suspending function
 	 */
 	@Nullable Object reached(MethodInvocation invocation) {
 		ProtectedListener listener = this.listeners.get(invocation.getMethod());

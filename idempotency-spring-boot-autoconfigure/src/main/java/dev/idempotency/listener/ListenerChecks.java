@@ -73,8 +73,6 @@ final class ListenerChecks {
 
 	/**
 	 * Check a function that a container of Spring Cloud Stream calls.
-	 * @param function the function
-	 * @param container its container
 	 */
 	static void check(IdempotentFunction function, MessageListenerContainer container) {
 		String where = function.name();

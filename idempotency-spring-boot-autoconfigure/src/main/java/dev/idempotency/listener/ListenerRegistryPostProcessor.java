@@ -44,9 +44,6 @@ final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProces
 
 	/**
 	 * Verify that containers are registered through the proxy.
-	 * @param registry the registry in use
-	 * @throws IdempotencyConfigurationException if the registry was created before this
-	 * post-processor
 	 */
 	static void check(KafkaListenerEndpointRegistry registry) {
 		if (registry instanceof Advised advised) {

@@ -61,10 +61,6 @@ final class ListenerScopes extends BackgroundCheck {
 	/**
 	 * Check the default scopes of a main endpoint whose container is about to be
 	 * registered.
-	 * @param added the listeners of the endpoint
-	 * @throws IdempotencyConfigurationException if two listeners of the endpoint have the
-	 * same default scope, or another listener gets the same records under the same
-	 * default scope
 	 */
 	synchronized void check(List<Reader> added) {
 		for (int i = 0; i < added.size(); i++) {
@@ -112,9 +108,6 @@ final class ListenerScopes extends BackgroundCheck {
 	 * Warn if another method has the same named scope. Methods that share a default scope
 	 * without a name subscribe to one topic in one group, and Kafka delivers each record
 	 * to one of them.
-	 * @param scope the scope of the method
-	 * @param method the method
-	 * @param listener the name of the listener
 	 */
 	void warnIfShared(ListenerScope scope, Method method, String listener) {
 		if (!scope.isNamed()) {

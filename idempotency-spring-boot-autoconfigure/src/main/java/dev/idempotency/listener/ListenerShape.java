@@ -61,9 +61,6 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 
 	/**
 	 * The type of the result that is stored for a record.
-	 * @param method the method
-	 * @param targetClass the class of the listener
-	 * @return the type, {@code null} if the method has no result
 	 */
 	@Nullable Type resultType(Method method, Class<?> targetClass) {
 		ResolvableType type = KotlinDetector.isSuspendingFunction(method) ? continuation(method)
@@ -100,7 +97,6 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 
 	/**
 	 * The reason why the method cannot run in the transaction of transactional mode.
-	 * @return the end of a sentence whose subject is the listener, {@code null} if it can
 	 */
 	@Nullable String transactionalProblem() {
 		if (this.async != null) {

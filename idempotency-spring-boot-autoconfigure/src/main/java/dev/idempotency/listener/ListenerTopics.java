@@ -37,7 +37,6 @@ final class ListenerTopics {
 
 	/**
 	 * Return the listeners whose containers are registered.
-	 * @return the listeners
 	 */
 	List<Source> listeners() {
 		return this.sources.stream().filter(Registered::isPresent).map(Registered::source).toList();

@@ -32,7 +32,6 @@ final class LookAhead {
 
 	/**
 	 * Note the records that the consumer of this thread has polled.
-	 * @param records the records
 	 */
 	static void polled(ConsumerRecords<?, ?> records) {
 		LookAhead current = CURRENT.get();
@@ -48,9 +47,6 @@ final class LookAhead {
 
 	/**
 	 * Begin the delivery of a record on this thread.
-	 * @param record the record
-	 * @return receives the end of the delivery, {@code null} if this thread does not look
-	 * ahead
 	 */
 	static @Nullable LookAhead begin(ConsumerRecord<?, ?> record) {
 		LookAhead current = CURRENT.get();
@@ -75,7 +71,6 @@ final class LookAhead {
 
 	/**
 	 * Release the claim for a record that is not delivered.
-	 * @param record the record
 	 */
 	static void skip(ConsumerRecord<?, ?> record) {
 		LookAhead current = begin(record);
@@ -92,8 +87,6 @@ final class LookAhead {
 
 	/**
 	 * Return the claim ahead of this thread.
-	 * @param settings the settings of the method that is about to run
-	 * @return the claim, {@code null} if this thread does not look ahead
 	 */
 	static @Nullable ClaimAhead claims(ListenerSettings settings) {
 		LookAhead current = CURRENT.get();

@@ -28,12 +28,6 @@ record ModeChoice(IdempotencyTemplate template,
 
 	/**
 	 * Choose the mode.
-	 * @param requested the mode of the annotation or of the properties
-	 * @param where the name of the listener
-	 * @param targetClass the class of the listener
-	 * @param attribute the transaction of the method, if it has one
-	 * @param shape the kind of the method
-	 * @return the mode, not {@link Mode#AUTO}
 	 */
 	Mode choose(Mode requested, String where, Class<?> targetClass, @Nullable TransactionAttribute attribute,
 			ListenerShape shape) {

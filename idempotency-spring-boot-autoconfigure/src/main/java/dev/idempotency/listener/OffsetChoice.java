@@ -44,13 +44,6 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 
 	/**
 	 * Choose the policy for records without a key.
-	 * @param annotation the annotation
-	 * @param policy the policy of the annotation or of the properties,
-	 * {@link MissingKeyPolicy#DEFAULT} if neither sets one
-	 * @param listener the listener
-	 * @param offsetProblem the reason why the store has no marks, {@code null} if it has
-	 * @return the policy, not {@link MissingKeyPolicy#DEFAULT}
-	 * @throws IdempotencyConfigurationException if offsets are required and impossible
 	 */
 	MissingKeyPolicy choose(Idempotent annotation, MissingKeyPolicy policy, Listener listener,
 			Supplier<@Nullable String> offsetProblem) {

@@ -34,15 +34,6 @@ final class ParkingChecks {
 
 	/**
 	 * Check a listener whose blocked records are parked.
-	 * @param listener the name of the listener
-	 * @param method its method
-	 * @param shape its kind
-	 * @param container its container
-	 * @param factory the factory of the container
-	 * @param main whether it is the main endpoint
-	 * @param store its store
-	 * @return the parked records of the store
-	 * @throws IdempotencyConfigurationException if the records cannot be parked
 	 */
 	static ParkedRecords check(String listener, Method method, ListenerShape shape, MessageListenerContainer container,
 			KafkaListenerContainerFactory<?> factory, boolean main, IdempotencyStore store) {
@@ -65,11 +56,6 @@ final class ParkingChecks {
 	/**
 	 * Check the methods of a class, whose records are parked together: the method that
 	 * receives a record is not known when the record is parked.
-	 * @param parking the settings of one method of the class
-	 * @param scope the scope of another one
-	 * @param store the parked records of the store of the other one
-	 * @throws IdempotencyConfigurationException if the parked records of one method would
-	 * not be found after a change of their order
 	 */
 	static void checkSame(Parking.Settings parking, ListenerScope scope, ParkedRecords store) {
 		if (parking.store() != store || !Objects.equals(parking.explicitScope(), scope.explicitName())) {
@@ -79,10 +65,6 @@ final class ParkingChecks {
 
 	/**
 	 * Check that the methods of a class have the same policy.
-	 * @param parking the settings of one method of the class
-	 * @param all whether all of its methods park blocked records
-	 * @throws IdempotencyConfigurationException if the records of a method would be
-	 * parked without its policy
 	 */
 	static void checkAllPark(Parking.Settings parking, boolean all) {
 		if (!all) {
@@ -139,11 +121,6 @@ final class ParkingChecks {
 	/**
 	 * Check that no parked records of an earlier configuration are left, which nothing
 	 * would process.
-	 * @param listener the name of the listener
-	 * @param scope its scope
-	 * @param container its container
-	 * @param store its store
-	 * @throws IdempotencyConfigurationException if there are parked records
 	 */
 	static void checkNoneLeft(String listener, ListenerScope scope, MessageListenerContainer container,
 			IdempotencyStore store) {

@@ -28,8 +28,6 @@ public final class PolledRecordsInterceptor implements ConsumerInterceptor<Objec
 
 	/**
 	 * Add the interceptor to the consumers of a container.
-	 * @param container the properties of the container
-	 * @param factory the factory of its consumers
 	 */
 	static void install(ContainerProperties container, ConsumerFactory<?, ?> factory) {
 		Properties existing = container.getKafkaConsumerProperties();

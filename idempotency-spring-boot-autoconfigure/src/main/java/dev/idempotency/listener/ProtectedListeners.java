@@ -67,7 +67,6 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 
 	/**
 	 * Return what parks the blocked records.
-	 * @return the parking, {@code null} if their partitions are paused
 	 */
 	@Nullable Parking parking() {
 		return this.parking;
@@ -103,8 +102,6 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 	/**
 	 * Return the protection of an invoked method. The method may be a bridge method or
 	 * the interface method of the registered one.
-	 * @param invoked the method
-	 * @return its protection, {@code null} if this endpoint does not protect it
 	 */
 	@Nullable ProtectedListener get(Method invoked) {
 		return this.resolved.computeIfAbsent(invoked, this::resolve).orElse(null);
@@ -121,16 +118,11 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 
 		/**
 		 * Return the settings of the method.
-		 * @return the settings
 		 */
 		ListenerSettings settings();
 
 		/**
 		 * Run the method for the records of a delivery that are due.
-		 * @param invocation the invocation of the method
-		 * @param delivery the current delivery
-		 * @return the result of the method, or the stored result of a duplicate
-		 * @throws Throwable if the method fails, or a record must be redelivered
 		 */
 		@Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable;
 

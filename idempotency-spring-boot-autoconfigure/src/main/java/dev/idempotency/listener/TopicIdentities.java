@@ -49,7 +49,6 @@ final class TopicIdentities implements OffsetPositions {
 
 	/**
 	 * Create identities.
-	 * @param ids asks the broker for the id of a topic
 	 */
 	TopicIdentities(Function<String, UUID> ids) {
 		this.ids = ids;
@@ -65,7 +64,6 @@ final class TopicIdentities implements OffsetPositions {
 	/**
 	 * Note that partitions are assigned to the consumer of this thread, which has not
 	 * read from them yet.
-	 * @param partitions the partitions
 	 */
 	void assigned(Collection<TopicPartition> partitions) {
 		if (!this.needed || partitions.isEmpty()) {

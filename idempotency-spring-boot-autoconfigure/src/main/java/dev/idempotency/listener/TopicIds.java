@@ -37,10 +37,6 @@ final class TopicIds implements DisposableBean {
 
 	/**
 	 * Find the id of a topic. Waits a few seconds for the broker.
-	 * @param consumer the configuration of the consumer
-	 * @param topic the topic
-	 * @return the id
-	 * @throws IdempotencyStoreRefusedException if it cannot be determined
 	 */
 	UUID find(Map<String, Object> consumer, String topic) {
 		try {
@@ -85,8 +81,6 @@ final class TopicIds implements DisposableBean {
 
 	/**
 	 * Return the configuration of a client with the connection of a consumer.
-	 * @param consumer the configuration of the consumer
-	 * @return the configuration
 	 */
 	static Map<String, Object> configuration(Map<String, Object> consumer) {
 		Map<String, Object> configuration = new HashMap<>(consumer);

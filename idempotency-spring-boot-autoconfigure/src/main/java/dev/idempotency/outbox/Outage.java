@@ -30,8 +30,6 @@ final class Outage {
 
 	/**
 	 * Create an outage that has not begun.
-	 * @param outbox the name of the table
-	 * @param backOff the pause after a number of failures
 	 */
 	Outage(String outbox, IntFunction<Duration> backOff) {
 		this.outbox = outbox;
@@ -48,7 +46,6 @@ final class Outage {
 
 	/**
 	 * The rest of the pause before the next attempt.
-	 * @return the rest, zero or less if an attempt is due
 	 */
 	synchronized Duration left() {
 		return isOn() ? Duration.ofNanos(this.retryAt - System.nanoTime()) : Duration.ZERO;
@@ -56,9 +53,6 @@ final class Outage {
 
 	/**
 	 * The broker has not answered an attempt.
-	 * @param start the beginning of the attempt by {@link System#nanoTime()}
-	 * @param error the error
-	 * @return the pause before the next attempt
 	 */
 	Duration ofBroker(long start, @Nullable Throwable error) {
 		return fail(start, false, "gets no answer from the broker", error);
@@ -66,9 +60,6 @@ final class Outage {
 
 	/**
 	 * The database could not be used for an attempt.
-	 * @param start the beginning of the attempt by {@link System#nanoTime()}
-	 * @param error the error
-	 * @return the pause before the next attempt
 	 */
 	Duration ofDatabase(long start, Throwable error) {
 		return fail(start, true, "cannot use its database (" + error.getMessage() + ")", error);
@@ -97,7 +88,6 @@ final class Outage {
 
 	/**
 	 * Begin a pause.
-	 * @return its length
 	 */
 	synchronized Duration pause() {
 		Duration pause = this.backOff.apply(this.failures);
@@ -107,7 +97,6 @@ final class Outage {
 
 	/**
 	 * An attempt has succeeded.
-	 * @param start the beginning of the attempt by {@link System#nanoTime()}
 	 */
 	synchronized void end(long start) {
 		if (isOn() && start - this.changedAt >= 0) {

@@ -37,8 +37,6 @@ abstract class OutboxLoop implements SmartLifecycle {
 
 	/**
 	 * Create a loop.
-	 * @param name the name of its thread
-	 * @param stopTimeout how long {@link #stop()} waits before it interrupts the thread
 	 */
 	OutboxLoop(String name, Duration stopTimeout) {
 		this.name = name;
@@ -47,7 +45,6 @@ abstract class OutboxLoop implements SmartLifecycle {
 
 	/**
 	 * The work to repeat.
-	 * @return the pause before the next step
 	 */
 	abstract Duration step();
 
@@ -136,7 +133,6 @@ abstract class OutboxLoop implements SmartLifecycle {
 
 	/**
 	 * Wait until the last step has ended.
-	 * @param timeout how long to wait; zero does not wait
 	 */
 	void awaitEnd(Duration timeout) {
 		Thread last = this.thread;

@@ -210,13 +210,6 @@ public final class OutboxRelay extends OutboxLoop {
 
 		/**
 		 * Create a worker.
-		 * @param store the outbox
-		 * @param publisher sends the messages; no other worker uses it
-		 * @param settings the settings
-		 * @param listener receives the outcomes
-		 * @param outage the outage that all threads of the relay share
-		 * @param backlog receives the result of each claim, before the messages are
-		 * published: whether there were so many that there may be more
 		 */
 		Worker(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener, Outage outage,
 				Consumer<Boolean> backlog) {
@@ -231,8 +224,6 @@ public final class OutboxRelay extends OutboxLoop {
 
 		/**
 		 * Make a round.
-		 * @param wanted whether to publish the claimed messages
-		 * @return the pause before the next round
 		 */
 		Duration round(Predicate<List<ClaimedRow>> wanted) {
 			long start = System.nanoTime();

@@ -284,7 +284,6 @@ final class OutboxRound {
 
 	/**
 	 * The reason to consider the broker unavailable.
-	 * @return the error of a message, {@code null} if the broker has answered
 	 */
 	@Nullable Throwable outage() {
 		boolean answered = !this.published.isEmpty()

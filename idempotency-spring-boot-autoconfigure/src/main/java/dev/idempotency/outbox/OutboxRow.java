@@ -56,7 +56,6 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 
 	/**
 	 * Compute the fingerprint of type, key and payload.
-	 * @return the header {@value #FINGERPRINT_HEADER}
 	 */
 	OutboxMessage.Header fingerprint() {
 		return new OutboxMessage.Header(FINGERPRINT_HEADER, Fingerprint.text(content(), FINGERPRINT_BYTES));
@@ -98,7 +97,6 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 
 	/**
 	 * The ordering key: messages with equal ordering keys are published in order.
-	 * @return topic and key, or the id of a message without a key
 	 */
 	Object orderingKey() {
 		return (this.key != null) ? new OrderingKey(this.topic, ByteBuffer.wrap(this.key)) : this.id;

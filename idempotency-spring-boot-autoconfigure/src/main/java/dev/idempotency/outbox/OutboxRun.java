@@ -40,7 +40,6 @@ final class OutboxRun {
 
 	/**
 	 * The next message to publish.
-	 * @return the message, {@code null} if there is none
 	 */
 	@Nullable ClaimedRow peek() {
 		return (this.over || this.given == this.rows.size()) ? null : this.rows.get(this.given);
@@ -48,7 +47,6 @@ final class OutboxRun {
 
 	/**
 	 * Begin to publish the next message.
-	 * @return its index, negative if an earlier message has failed
 	 */
 	int give() {
 		int index = this.given;
@@ -62,8 +60,6 @@ final class OutboxRun {
 
 	/**
 	 * Record that a message has failed.
-	 * @param index the index of the message
-	 * @return whether a later message has been given to the publisher
 	 */
 	boolean fail(int index) {
 		this.failed = true;
@@ -72,8 +68,6 @@ final class OutboxRun {
 
 	/**
 	 * Add the outcome of a message.
-	 * @param index the index of the message
-	 * @param ack the outcome
 	 */
 	void add(int index, Ack ack) {
 		this.acks[index] = ack;
@@ -81,7 +75,6 @@ final class OutboxRun {
 
 	/**
 	 * Return the next outcome in the order of the messages.
-	 * @return the outcome, {@code null} if it is not known yet
 	 */
 	@Nullable Ack next() {
 		Ack next = (this.processed < this.rows.size()) ? this.acks[this.processed] : null;
@@ -93,7 +86,6 @@ final class OutboxRun {
 
 	/**
 	 * Whether the outcome of each message that was given to the publisher is processed.
-	 * @return whether no outcome is missing
 	 */
 	boolean isIdle() {
 		return this.processed == this.given;
@@ -101,7 +93,6 @@ final class OutboxRun {
 
 	/**
 	 * The first message whose outcome is not known.
-	 * @return the message
 	 */
 	ClaimedRow first() {
 		return this.rows.get(this.processed);

@@ -47,8 +47,6 @@ final class UnavailableTopics {
 
 	/**
 	 * Record that a message could not be published.
-	 * @param topic the topic
-	 * @param error the error to log, {@code null} if it is logged elsewhere
 	 */
 	void fail(String topic, @Nullable Throwable error) {
 		if (!isExcluded(topic)) {
@@ -69,8 +67,6 @@ final class UnavailableTopics {
 
 	/**
 	 * Whether the failures of a round come from the topics and not from the broker.
-	 * @param failed the topics of the round to which no message was published
-	 * @return whether other topics have worked since each of these has failed
 	 */
 	boolean explain(Set<String> failed) {
 		return failed.stream().allMatch((topic) -> this.topics.getOrDefault(topic, Failures.NONE).othersWork());
@@ -78,8 +74,6 @@ final class UnavailableTopics {
 
 	/**
 	 * Record the outcome of a round, and log changes.
-	 * @param published topics to which a message was published
-	 * @param failed topics to which a message could not be published
 	 */
 	void update(Set<String> published, Set<String> failed) {
 		this.topics.entrySet().removeIf((entry) -> {
@@ -113,8 +107,6 @@ final class UnavailableTopics {
 
 	/**
 	 * Shorten a pause to the end of the next exclusion.
-	 * @param pause the pause without excluded topics
-	 * @return the pause
 	 */
 	Duration pause(Duration pause) {
 		long left = this.topics.values()

@@ -150,8 +150,6 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 	/**
 	 * Distinguish an unavailable server, such as a schema registry, from a message that
 	 * cannot be serialized.
-	 * @param failure the exception of the serializer
-	 * @return whether a cause is an error of the network or of a server
 	 */
 	static boolean isOutage(Throwable failure) {
 		Throwable cause = failure;

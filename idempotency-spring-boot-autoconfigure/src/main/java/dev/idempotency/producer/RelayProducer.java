@@ -131,7 +131,6 @@ final class RelayProducer {
 	/**
 	 * Whether the partition of a message depends on its key only. A partitioner of the
 	 * application may distribute messages with the same key.
-	 * @return whether the producer chooses the partition by the key
 	 */
 	boolean isPartitionedByKey() {
 		return this.partitionedByKey;
@@ -170,8 +169,6 @@ final class RelayProducer {
 	 * own. Clients of Kafka before version 4.2 split a batch without end if the topic
 	 * accepts less than {@code batch.size} (KAFKA-8350): its messages are neither sent
 	 * nor refused until they time out.
-	 * @param topic the topic of a message that has timed out
-	 * @return whether the producer must be replaced
 	 */
 	boolean failsToSplit(String topic) {
 		Open current = this.open;

@@ -44,8 +44,6 @@ final class Comparison {
 
 	/**
 	 * Compare records.
-	 * @param records the records
-	 * @return the status of each, in their order
 	 */
 	List<ReconciliationFinding> compare(List<TopicRecord> records) {
 		Map<IdempotencyTemplate, Set<IdempotencyKey>> keys = new HashMap<>();

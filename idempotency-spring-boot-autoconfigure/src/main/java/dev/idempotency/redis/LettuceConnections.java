@@ -88,7 +88,6 @@ final class LettuceConnections {
 	/**
 	 * Register a callback for new connections of the client. If each call opens its own
 	 * connection, no callback is registered, because a new connection means nothing then.
-	 * @param callback the callback; it runs on a thread of the client and must not block
 	 */
 	void onConnected(Runnable callback) {
 		AbstractRedisClient client = this.factory.getNativeClient();

@@ -65,9 +65,6 @@ final class RecordScan {
 
 	/**
 	 * Scan all keys.
-	 * @param visitor receives each record and returns whether to scan further; it still
-	 * receives the other records of the current step
-	 * @return whether all keys have been scanned
 	 */
 	boolean scan(Predicate<ScannedRecord> visitor) throws ExecutionException, TimeoutException {
 		return scan(null, visitor) == null;
@@ -75,10 +72,6 @@ final class RecordScan {
 
 	/**
 	 * Scan keys from a position.
-	 * @param after the position, {@code null} for the beginning
-	 * @param visitor receives each record and returns whether to scan further; it still
-	 * receives the other records of the current step
-	 * @return the position of the next step, {@code null} if all keys have been scanned
 	 */
 	@Nullable String scan(@Nullable String after, Predicate<ScannedRecord> visitor) throws ExecutionException, TimeoutException {
 		// A prefix cannot contain a brace, see RecordScripts.

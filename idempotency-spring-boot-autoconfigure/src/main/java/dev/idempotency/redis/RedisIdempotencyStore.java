@@ -237,8 +237,6 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	/**
 	 * Check the servers.
-	 * @param limit timeout of the check, {@code null} for that of a call
-	 * @return the findings
 	 */
 	ServerFindings inspect(@Nullable Duration limit) {
 		String keyPrefix = this.scripts.prefix();

@@ -120,10 +120,6 @@ final class Replies {
 
 	/**
 	 * A record that a scan has read.
-	 *
-	 * @param record the record
-	 * @param stuck whether it is an expired claim
-	 * @param now the time of the server
 	 */
 	record ScannedRecord(IdempotencyRecord record, boolean stuck, Instant now) {
 

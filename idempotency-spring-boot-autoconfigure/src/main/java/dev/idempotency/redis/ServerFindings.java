@@ -58,12 +58,6 @@ record ServerFindings(List<String> refused, Map<String, String> evicting, boolea
 	 * because only the commands themselves show on every version whether they are
 	 * allowed: {@code ACL DRYRUN} needs a privilege of its own, and commands may be
 	 * renamed.
-	 * @param probing connection for the required commands
-	 * @param commands connection for the memory policies
-	 * @param keyPrefix common prefix of the keys
-	 * @param replicated whether replicas confirm completions
-	 * @param deadline when to stop
-	 * @return the findings
 	 */
 	static ServerFindings read(RedisClusterAsyncCommands<byte[], byte[]> probing,
 			RedisClusterAsyncCommands<byte[], byte[]> commands, String keyPrefix, boolean replicated, Deadline deadline)
@@ -212,7 +206,6 @@ record ServerFindings(List<String> refused, Map<String, String> evicting, boolea
 
 	/**
 	 * Describe all findings.
-	 * @return the problems and the actions against them, empty if there are none
 	 */
 	Optional<String> describe() {
 		List<String> sentences = new ArrayList<>();

@@ -27,8 +27,6 @@ record BindingCustomizers(@Nullable ListenerContainerCustomizer<AbstractMessageL
 	/**
 	 * Return a customizer that protects each container after the application has
 	 * customized it.
-	 * @param protection protects containers
-	 * @return the customizer
 	 */
 	ListenerContainerCustomizer<?> protectingContainers(BindingProtection protection) {
 		return new Containers(this.container, protection);
@@ -37,8 +35,6 @@ record BindingCustomizers(@Nullable ListenerContainerCustomizer<AbstractMessageL
 	/**
 	 * Return a customizer that protects each channel adapter after the application has
 	 * customized it.
-	 * @param protection protects channel adapters
-	 * @return the customizer
 	 */
 	ConsumerEndpointCustomizer<KafkaMessageDrivenChannelAdapter<?, ?>> protectingEndpoints(
 			BindingProtection protection) {

@@ -68,9 +68,6 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 
 	/**
 	 * Protect the container of a binding, if its function is idempotent.
-	 * @param container the container
-	 * @param group the consumer group
-	 * @param properties the properties of the consumer
 	 */
 	void protect(AbstractMessageListenerContainer<?, ?> container, String group,
 			ExtendedConsumerProperties<KafkaConsumerProperties> properties) {
@@ -115,7 +112,6 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 
 	/**
 	 * Make the retries of a protected binding leave out blocked records.
-	 * @param adapter the channel adapter of the binding
 	 */
 	void protectRetries(KafkaMessageDrivenChannelAdapter<?, ?> adapter) {
 		String binding = (adapter.getOutputChannel() instanceof NamedComponent channel) ? channel.getComponentName()
@@ -132,7 +128,6 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 
 	/**
 	 * Verify a binding of a Kafka binder that was created.
-	 * @param binding the name of the binding
 	 */
 	void verify(String binding) {
 		IdempotentFunction function = this.protectedBindings.contains(binding) ? null : function(binding);

@@ -69,12 +69,6 @@ final class AsyncSettlements implements AutoCloseable {
 
 	/**
 	 * Settle a claim when its handler has ended.
-	 * @param stage the stage that the handler returned
-	 * @param claim its claim
-	 * @param codec writes the result
-	 * @param <T> the type of the result
-	 * @return completed when the completion is recorded, not while the store is
-	 * unavailable. Its cancellation cancels the handler
 	 */
 	<T> CompletableFuture<IdempotentResult<T>> settle(CompletionStage<T> stage, OwnedClaim claim,
 			ResultCodec<T> codec) {
@@ -142,9 +136,6 @@ final class AsyncSettlements implements AutoCloseable {
 	 * Settle claims whose transaction has ended. Their leases are renewed until the
 	 * settlement is recorded. If one of their keys is claimed again in this process
 	 * before that, it is settled first.
-	 * @param claims the claims
-	 * @param completed whether they are to be completed
-	 * @param settlement settles them; must not throw
 	 */
 	void settle(List<OwnedClaim> claims, boolean completed, Runnable settlement) {
 		if (claims.isEmpty()) {
@@ -184,10 +175,6 @@ final class AsyncSettlements implements AutoCloseable {
 	/**
 	 * Repeat an operation until it has completed here or elsewhere, or has failed for
 	 * another reason than that it is blocked.
-	 * @param first its first execution
-	 * @param repetition executes it again
-	 * @param <T> the type of the result
-	 * @return the result. Its cancellation cancels the execution that is running
 	 */
 	<T> CompletableFuture<IdempotentResult<T>> untilCompleted(CompletableFuture<IdempotentResult<T>> first,
 			Repetition<T> repetition) {
@@ -253,10 +240,6 @@ final class AsyncSettlements implements AutoCloseable {
 	/**
 	 * Report the outcome of an asynchronous operation when it has ended, before the
 	 * caller receives it: the caller may end the observation of the record.
-	 * @param execution the operation
-	 * @param invocation reports its outcome
-	 * @param <T> the type of the result
-	 * @return the same result. Its cancellation cancels the operation
 	 */
 	static <T> CompletableFuture<IdempotentResult<T>> reported(CompletableFuture<IdempotentResult<Object>> execution,
 			Invocation<?, ?> invocation) {

@@ -46,7 +46,6 @@ final class BatchMarks {
 
 	/**
 	 * Raise the marks in the current transaction, and set the claims of the items.
-	 * @param items the indexes of the items
 	 */
 	void claim(List<Integer> items) {
 		Collection<Partition> partitions = partitions(items);
@@ -62,7 +61,6 @@ final class BatchMarks {
 	/**
 	 * Raise the marks one by one, because a concurrent transaction holds one of them.
 	 * Only the items of its partition are blocked.
-	 * @param items the indexes of the items
 	 */
 	void claimEach(List<Integer> items) {
 		for (Partition partition : partitions(items)) {
@@ -103,7 +101,6 @@ final class BatchMarks {
 	/**
 	 * Raise the marks of items whose handler requested a rollback of its writes, in the
 	 * current transaction.
-	 * @param items the indexes of the items
 	 */
 	void completeWithoutEffect(List<Integer> items) {
 		List<OffsetMark> highest = partitions(items).stream().map(Partition::highest).toList();
@@ -113,10 +110,6 @@ final class BatchMarks {
 	/**
 	 * Make sure, after a failure, that the database is available and does not have the
 	 * marks.
-	 * @param items the indexes of the items
-	 * @param error the failure
-	 * @param inDoubt whether the outcome of the commit is unknown
-	 * @throws OperationBlockedException if the items must be redelivered
 	 */
 	void requireNotRaised(List<Integer> items, Throwable error, boolean inDoubt) {
 		partitions(items).forEach((partition) -> OffsetProtocol.requireNotRaised(this.marks, this.calls,

@@ -111,7 +111,6 @@ final class BatchPlan<T> {
 
 	/**
 	 * Return the items whose keys are still to be claimed.
-	 * @return their indexes, one for each key
 	 */
 	List<Integer> unanswered() {
 		return indexes(Item::isUnanswered);
@@ -119,7 +118,6 @@ final class BatchPlan<T> {
 
 	/**
 	 * Block each item that is not answered.
-	 * @param reason the reason
 	 */
 	void blockRest(OperationBlockedException reason) {
 		unclaim();
@@ -134,8 +132,6 @@ final class BatchPlan<T> {
 	/**
 	 * Return whether an earlier item of the same lane has no claim, because another owner
 	 * has its key or its claim failed. The later item need not be claimed then.
-	 * @param index the index of the later item
-	 * @return whether the lane is blocked before the item
 	 */
 	boolean isLaneBlocked(int index) {
 		return this.items.subList(0, index)
@@ -145,8 +141,6 @@ final class BatchPlan<T> {
 
 	/**
 	 * Leave out an item and all items after it.
-	 * @param index the index of the item that failed, -1 if it is unknown
-	 * @param error the reason
 	 */
 	void fail(int index, Throwable error) {
 		this.failedAt = index;
@@ -219,7 +213,6 @@ final class BatchPlan<T> {
 
 	/**
 	 * Return the items that the handler processes.
-	 * @return their indexes
 	 */
 	List<Integer> due() {
 		return indexes(Item::isDue);
@@ -227,7 +220,6 @@ final class BatchPlan<T> {
 
 	/**
 	 * Return the items that the handler processes and has not processed yet.
-	 * @return their indexes
 	 */
 	List<Integer> stillDue() {
 		return indexes((item) -> item.isDue() && this.results.get(item.index()) == null);
@@ -244,7 +236,6 @@ final class BatchPlan<T> {
 
 	/**
 	 * Return the items that are claimed but do not run.
-	 * @return their indexes
 	 */
 	List<Integer> surplus() {
 		return indexes((item) -> item.isClaimed() && !item.isDue());
@@ -252,8 +243,6 @@ final class BatchPlan<T> {
 
 	/**
 	 * Return whether an item and all items before it in its lane are done.
-	 * @param index the index of the item
-	 * @return whether none of them has to be redelivered
 	 */
 	boolean isDoneInLane(int index) {
 		Object lane = item(index).lane();
@@ -277,8 +266,6 @@ final class BatchPlan<T> {
 	/**
 	 * Reject an item that has completed. It is not run again, because its later
 	 * deliveries are duplicates.
-	 * @param index the index of the item
-	 * @param refusal the reason
 	 */
 	void refuse(int index, OperationRejectedException refusal) {
 		if (this.failure == null) {
@@ -290,8 +277,6 @@ final class BatchPlan<T> {
 
 	/**
 	 * Block an item whose execution is not recorded.
-	 * @param index the index of the item
-	 * @param reason the reason
 	 */
 	void undone(int index, OperationBlockedException reason) {
 		this.results.set(index, null);
@@ -423,8 +408,6 @@ final class BatchPlan<T> {
 
 		/**
 		 * Decide about the item.
-		 * @return the claim to replay, {@code null} if there is none
-		 * @throws OperationBlockedException if the item is blocked
 		 */
 		@Nullable Claim decide() {
 			this.reason = null;
@@ -483,8 +466,6 @@ final class BatchPlan<T> {
 
 		/**
 		 * Leave the item to a later delivery.
-		 * @param before the reason why an earlier item of its lane is blocked,
-		 * {@code null} if none is
 		 */
 		void leaveOut(@Nullable OperationBlockedException before) {
 			this.decision = Decision.LEFT_OUT;

@@ -127,7 +127,6 @@ final class BatchRun<T> {
 	/**
 	 * Whether the handler has been started for one of the operations in this process, by
 	 * this delivery or by an earlier one whose completion was pending.
-	 * @return whether it must not run again without protection
 	 */
 	boolean isStarted() {
 		return this.started;
@@ -140,11 +139,6 @@ final class BatchRun<T> {
 	/**
 	 * Run the handler. In leased mode it is called again for the items after a refused
 	 * one.
-	 * @param due the indexes of the items that it processes
-	 * @param executions returns the execution of an item, {@code null} if it is not
-	 * protected
-	 * @return a result for each of them
-	 * @throws Throwable if the handler throws an exception
 	 */
 	List<@Nullable T> run(List<Integer> due, IntFunction<@Nullable IdempotentExecution> executions) throws Throwable {
 		this.started = true;
@@ -197,9 +191,6 @@ final class BatchRun<T> {
 
 	/**
 	 * Return the refusal of the item at which the handler failed in a transaction.
-	 * @param due the items that the handler processed
-	 * @param error the exception that it threw
-	 * @return the refusal, {@code null} if the item has failed
 	 */
 	@Nullable T refusalIn(List<Integer> due, Throwable error) {
 		return refusal(due.size(), error);
@@ -207,7 +198,6 @@ final class BatchRun<T> {
 
 	/**
 	 * Note that an item is refused, although its refusal is replayed in this delivery.
-	 * @param index the index of the item
 	 */
 	void markRefused(int index) {
 		this.refused.add(index);
@@ -215,8 +205,6 @@ final class BatchRun<T> {
 
 	/**
 	 * Return the values of the first items of a run that has failed.
-	 * @param count the number of items, all of which are done
-	 * @return the refusals among them, and no results
 	 */
 	List<@Nullable T> valuesBefore(int count) {
 		List<@Nullable T> values = new ArrayList<>(this.finished.subList(0, Math.min(count, this.finished.size())));
@@ -227,7 +215,6 @@ final class BatchRun<T> {
 	/**
 	 * Return the number of items that were done when the handler was called the last
 	 * time.
-	 * @return the number of items up to the last refused one
 	 */
 	int finished() {
 		return this.finished.size();
@@ -298,9 +285,6 @@ final class BatchRun<T> {
 
 	/**
 	 * Return the item that failed.
-	 * @param due the items that the handler processed
-	 * @param error the exception that it threw
-	 * @return the position of the item among them, -1 if it is unknown
 	 */
 	int failedAt(List<Integer> due, Throwable error) {
 		int position = this.handler.failedAt(error);
@@ -322,8 +306,6 @@ final class BatchRun<T> {
 
 	/**
 	 * Describe the operations of a call of the store.
-	 * @param items the indexes of the items
-	 * @return an object whose text is created only when it is needed
 	 */
 	Object subject(List<Integer> items) {
 		return new Object() {
@@ -340,7 +322,6 @@ final class BatchRun<T> {
 
 	/**
 	 * Defer the report until the transaction of the caller has ended.
-	 * @return receives the outcome
 	 */
 	Consumer<Outcome> deferReport() {
 		this.deferred = true;
@@ -356,8 +337,6 @@ final class BatchRun<T> {
 
 	/**
 	 * Defer the report of one item until its completion has ended.
-	 * @param index the index of the item
-	 * @return receives the outcome
 	 */
 	Consumer<Outcome> deferReport(int index) {
 		this.deferredItems.add(index);
@@ -367,7 +346,6 @@ final class BatchRun<T> {
 	/**
 	 * Report the outcome of each operation, now or when the transaction of the caller has
 	 * ended.
-	 * @return the result of the batch
 	 */
 	BatchResult<T> end() {
 		BatchResult<T> ended = this.plan.result();

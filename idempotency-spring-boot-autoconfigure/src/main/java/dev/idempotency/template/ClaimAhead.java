@@ -86,8 +86,6 @@ public final class ClaimAhead {
 	/**
 	 * Take the claim of an operation that is delivered now. A claim of another operation
 	 * is released.
-	 * @param operation the operation
-	 * @return its claim, {@code null} if the operation has to be claimed
 	 */
 	@Nullable Claimed take(IdempotentOperation operation) {
 		Claimed claimed = this.due;
@@ -103,10 +101,6 @@ public final class ClaimAhead {
 
 	/**
 	 * Complete an operation, and claim the next one with the same call if possible.
-	 * @param claim the claim of the operation
-	 * @param claimed the answer of the store to that claim
-	 * @param result the result
-	 * @return whether the operation is completed
 	 */
 	boolean complete(OwnedClaim claim, Claimed claimed, byte @Nullable [] result) {
 		if (this.paused > 0) {

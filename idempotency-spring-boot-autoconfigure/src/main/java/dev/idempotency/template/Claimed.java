@@ -18,8 +18,6 @@ record Claimed(IdempotentOperation operation, ClaimRequest request, Claim claim,
 	/**
 	 * Whether this is the claim of an operation that is delivered now. The content of its
 	 * record may have changed since the claim.
-	 * @param delivered the operation
-	 * @return whether all parts of both requests are the same
 	 */
 	boolean isFor(IdempotentOperation delivered) {
 		return this.operation.origin().equals(delivered.origin()) && this.operation.isSameAs(delivered)
@@ -30,8 +28,6 @@ record Claimed(IdempotentOperation operation, ClaimRequest request, Claim claim,
 
 	/**
 	 * Whether less than a fraction of the lease has passed.
-	 * @param divisor the divisor of the lease
-	 * @return whether less has passed
 	 */
 	boolean isYoungerThan(int divisor) {
 		return System.nanoTime() - this.since < this.request.lease().toNanos() / divisor;

@@ -51,9 +51,6 @@ final class ClaimsAhead implements AutoCloseable {
 	 * Return the next operation if it may be claimed ahead. A permission of the circuit
 	 * breaker is acquired then. Pending settlements are retried before a claim, so while
 	 * there are any, nothing is claimed ahead.
-	 * @param next supplies the next operation
-	 * @param current the operation that is about to be completed
-	 * @return the next operation, {@code null} if it must not be claimed ahead
 	 */
 	@Nullable IdempotentOperation claimable(Supplier<@Nullable IdempotentOperation> next, IdempotentOperation current) {
 		try {
@@ -76,11 +73,6 @@ final class ClaimsAhead implements AutoCloseable {
 
 	/**
 	 * Complete an operation and claim the next one.
-	 * @param claim the claim of the operation
-	 * @param result its result
-	 * @param next the next operation
-	 * @return the claim of the next operation, {@code null} if it has to be claimed when
-	 * it is delivered
 	 */
 	@Nullable Claimed complete(OwnedClaim claim, byte @Nullable [] result, IdempotentOperation next) {
 		ClaimRequest request = next.newRequest();
@@ -104,8 +96,6 @@ final class ClaimsAhead implements AutoCloseable {
 	/**
 	 * Take a claim in order to use it. Another answer is used only for a short time,
 	 * because an operator may evict the key while its consumer is paused.
-	 * @param claimed the claim
-	 * @return whether it was not released
 	 */
 	boolean take(Claimed claimed) {
 		return (claimed.claim() instanceof Claim.Acquired) ? remove(claimed) : !isOld(claimed, System.nanoTime());
@@ -122,8 +112,6 @@ final class ClaimsAhead implements AutoCloseable {
 	/**
 	 * Release a claim unless it was taken or released. If that fails, the claim expires
 	 * with its lease.
-	 * @param claimed the claim
-	 * @return whether it was neither taken nor released before
 	 */
 	boolean release(Claimed claimed) {
 		if (!(claimed.claim() instanceof Claim.Acquired acquired) || !remove(claimed)) {

@@ -74,8 +74,6 @@ public record IdempotentOperation(IdempotencyKey key, String name, Object origin
 
 	/**
 	 * Whether another operation stands for the same version of the same key.
-	 * @param other the other operation
-	 * @return whether one is a duplicate of the other
 	 */
 	boolean isSameAs(IdempotentOperation other) {
 		return this.key.equals(other.key) && Objects.equals(number(), other.number());

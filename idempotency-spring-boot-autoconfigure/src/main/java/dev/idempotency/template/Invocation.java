@@ -68,7 +68,6 @@ final class Invocation<T, E extends Throwable> {
 	/**
 	 * Whether the handler has been started for the operation in this process, by this
 	 * delivery or by an earlier one whose completion was pending.
-	 * @return whether it must not run again without protection
 	 */
 	boolean isStarted() {
 		return this.started;
@@ -117,8 +116,6 @@ final class Invocation<T, E extends Throwable> {
 
 	/**
 	 * Report the outcome of an asynchronous operation that has ended.
-	 * @param result its result
-	 * @param error the reason of its failure
 	 */
 	void ended(@Nullable IdempotentResult<?> result, @Nullable Throwable error) {
 		if (result != null) {
@@ -132,7 +129,6 @@ final class Invocation<T, E extends Throwable> {
 
 	/**
 	 * Defer the report until the transaction of the caller has ended.
-	 * @return receives the outcome
 	 */
 	Consumer<Outcome> deferReport() {
 		this.deferred = true;

@@ -62,7 +62,6 @@ final class Leases implements AutoCloseable {
 	 * of the same key in this process that has a lower fence is lost. Otherwise the store
 	 * decides at the next renewal: either the answer to this claim was late, or the store
 	 * has forgotten the earlier claim.
-	 * @param claim the claim
 	 */
 	void keep(OwnedClaim claim) {
 		OwnedClaim other = this.running.put(claim.request().key(), claim);
@@ -96,8 +95,6 @@ final class Leases implements AutoCloseable {
 
 	/**
 	 * Restore the claim of a key that the store has forgotten.
-	 * @param claim the claim
-	 * @return {@link Settlement#SETTLED} or {@link Settlement#LOST}
 	 */
 	Settlement restore(OwnedClaim claim) {
 		Settlement restored = this.calls.settle(StoreCall.RENEW, claim.operation(),

@@ -46,7 +46,6 @@ final class LocalCompletions {
 	/**
 	 * Remove keys before their records change: a duplicate that adds one from now on may
 	 * have read the record in its earlier state.
-	 * @param keys the keys
 	 */
 	void removeAll(Collection<IdempotencyKey> keys) {
 		long now = System.nanoTime();

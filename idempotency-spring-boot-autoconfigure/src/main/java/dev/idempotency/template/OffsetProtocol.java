@@ -115,13 +115,6 @@ final class OffsetProtocol {
 	/**
 	 * Make sure, after a failure, that the database is available and does not have the
 	 * mark. Otherwise it is no failure of the handler.
-	 * @param marks the marks
-	 * @param calls calls the store
-	 * @param mark the mark that was to be raised
-	 * @param subject the operations, for messages
-	 * @param error the failure
-	 * @param inDoubt whether the outcome of the commit is unknown
-	 * @throws OperationBlockedException if the records must be redelivered
 	 */
 	static void requireNotRaised(OffsetMarks marks, StoreCalls calls, OffsetMark mark, Object subject, Throwable error,
 			boolean inDoubt) {

@@ -39,8 +39,6 @@ enum OutcomeMark {
 
 	/**
 	 * Whether bytes could be taken for a marked outcome.
-	 * @param bytes the bytes of a result
-	 * @return whether they begin like a mark
 	 */
 	static boolean isAmbiguous(byte[] bytes) {
 		return bytes.length >= COMMON.length && Arrays.equals(bytes, 0, COMMON.length, COMMON, 0, COMMON.length);

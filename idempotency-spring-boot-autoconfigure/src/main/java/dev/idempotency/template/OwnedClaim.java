@@ -73,7 +73,6 @@ final class OwnedClaim {
 
 	/**
 	 * Return the lock of the thread that retries the pending settlement.
-	 * @return the lock
 	 */
 	ReentrantLock lock() {
 		return Objects.requireNonNull(this.lock);
@@ -101,7 +100,6 @@ final class OwnedClaim {
 
 	/**
 	 * Return the settlement of the claim.
-	 * @return the settlement, {@code null} if the claim has not ended
 	 */
 	@Nullable Settlement settlement() {
 		return switch (this.state) {
@@ -125,9 +123,6 @@ final class OwnedClaim {
 
 	/**
 	 * Whether a fraction of the lease has passed since its last renewal.
-	 * @param now the time by {@link System#nanoTime()}
-	 * @param divisor the divisor of the lease
-	 * @return whether it has passed
 	 */
 	boolean hasPassed(long now, int divisor) {
 		return now - this.renewedAt >= this.request.lease().toNanos() / divisor;
@@ -135,7 +130,6 @@ final class OwnedClaim {
 
 	/**
 	 * Begin to settle the claim.
-	 * @param how the call that ends the claim
 	 */
 	void beginSettling(Ending how) {
 		this.ending = how;
@@ -187,7 +181,6 @@ final class OwnedClaim {
 
 	/**
 	 * Set the observer of a settlement that becomes pending and ends later.
-	 * @param observer notified on any thread; must not run code of the application
 	 */
 	void setLateObserver(Consumer<Settlement> observer) {
 		this.lateObserver = observer;
@@ -202,7 +195,6 @@ final class OwnedClaim {
 
 	/**
 	 * The time since the settlement was first tried.
-	 * @return the time
 	 */
 	Duration age() {
 		return Duration.ofNanos(System.nanoTime() - this.pendingSince);

@@ -38,8 +38,6 @@ final class PeriodicTask implements AutoCloseable {
 
 	/**
 	 * Request an interval.
-	 * @param requested the interval, which is limited to at least a few milliseconds and
-	 * at most a second
 	 */
 	void runEvery(Duration requested) {
 		Duration limited = (requested.compareTo(LONGEST) > 0) ? LONGEST : requested;

@@ -37,10 +37,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	/**
 	 * Convert the exception of a handler.
-	 * @param exception the exception
-	 * @param codec writes and reads the body
-	 * @return the refusal
-	 * @throws IllegalStateException if the body is not of the type of the result
 	 */
 	@SuppressWarnings("unchecked")
 	static Refusal of(OperationRefusedException exception, ResultCodec<?> codec) {
@@ -71,8 +67,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	/**
 	 * Find the refusal in the exception of a handler.
-	 * @param error the exception
-	 * @return the refusal, {@code null} if the operation has failed
 	 */
 	static @Nullable OperationRefusedException in(@Nullable Throwable error) {
 		Throwable thrown = error;
@@ -85,10 +79,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	/**
 	 * Return a handler that returns a refusal instead of throwing it.
-	 * @param handler the handler
-	 * @param codec writes and reads the body
-	 * @param <E> the type of the exception that the handler throws
-	 * @return the handler
 	 */
 	static <E extends Throwable> Handler<Object, E> returning(Handler<?, E> handler, ResultCodec<?> codec) {
 		return () -> {
@@ -104,11 +94,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 	/**
 	 * Return an asynchronous handler whose stage completes with a refusal instead of
 	 * failing with it.
-	 * @param handler the handler
-	 * @param codec writes and reads the body
-	 * @param <T> the type of the result
-	 * @param <E> the type of the exception that the handler throws
-	 * @return the handler
 	 */
 	static <T, E extends Throwable> Handler<CompletionStage<Object>, E> returningAsync(
 			Handler<CompletionStage<T>, E> handler, ResultCodec<T> codec) {
@@ -155,10 +140,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	/**
 	 * Return the result of an operation to the caller.
-	 * @param outcome the result or the refusal
-	 * @param <T> the type of the result
-	 * @return the result
-	 * @throws OperationRefusedException if the operation was refused
 	 */
 	@SuppressWarnings("unchecked")
 	static <T> IdempotentResult<T> resultOf(IdempotentResult<Object> outcome) {
@@ -170,9 +151,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	/**
 	 * Return the results of a batch to the caller.
-	 * @param batch the results and refusals
-	 * @param <T> the type of the result of an item
-	 * @return the results
 	 */
 	@SuppressWarnings("unchecked")
 	static <T> BatchResult<T> resultsOf(BatchResult<Object> batch) {
@@ -193,9 +171,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	/**
 	 * Return a codec for results and refusals.
-	 * @param codec the codec of the results
-	 * @param <T> the type of the result
-	 * @return the codec
 	 */
 	static <T> ResultCodec<Object> codec(ResultCodec<T> codec) {
 		return new OutcomeCodec<>(codec);
@@ -203,8 +178,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	/**
 	 * Read the reason of a refusal for people.
-	 * @param stored the stored bytes
-	 * @return the reason, {@code null} if the bytes are a result
 	 */
 	static @Nullable String reason(byte[] stored) {
 		return OutcomeMark.REFUSED.isOn(stored) ? Content.of(stored).reason() : null;
@@ -212,8 +185,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	/**
 	 * Return the bytes of a result or of the body of a refusal.
-	 * @param stored the stored bytes
-	 * @return the bytes, {@code null} if a refusal has no body
 	 */
 	static byte @Nullable [] content(byte[] stored) {
 		if (OutcomeMark.REFUSED.isOn(stored)) {
@@ -224,7 +195,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	/**
 	 * Return the bytes of a refusal whose reason and body must not be stored.
-	 * @return the bytes
 	 */
 	static byte[] withoutContent() {
 		return new Refusal(NOT_STORED, null, null, null).write();

@@ -104,11 +104,6 @@ final class Settlements implements AutoCloseable {
 
 	/**
 	 * Renew the lease of a claim until it is settled or {@link #leave left}.
-	 * @param operation the operation
-	 * @param request the request
-	 * @param acquired the answer of the store
-	 * @param since the time of the claim by {@link System#nanoTime()}
-	 * @return the claim
 	 */
 	OwnedClaim keep(IdempotentOperation operation, ClaimRequest request, Claim.Acquired acquired, long since) {
 		OwnedClaim claim = new OwnedClaim(operation, request, acquired, since);
@@ -118,7 +113,6 @@ final class Settlements implements AutoCloseable {
 
 	/**
 	 * Stop renewing the lease of a claim, unless its completion is pending.
-	 * @param claim the claim
 	 */
 	void leave(OwnedClaim claim) {
 		if (!claim.isPending() || !claim.isCompletion()) {
@@ -128,13 +122,6 @@ final class Settlements implements AutoCloseable {
 
 	/**
 	 * Record completions.
-	 * @param subject the operations, for messages
-	 * @param claims the claims
-	 * @param results the result of each
-	 * @return for each claim {@link Settlement#SETTLED}, or {@link Settlement#LOST} if
-	 * another owner has the key
-	 * @throws OperationBlockedException if the store did not record them; they are
-	 * pending
 	 */
 	List<Settlement> complete(Object subject, List<OwnedClaim> claims, List<byte @Nullable []> results) {
 		for (int i = 0; i < claims.size(); i++) {
@@ -145,10 +132,6 @@ final class Settlements implements AutoCloseable {
 
 	/**
 	 * Record a completion.
-	 * @param claim the claim
-	 * @param result its result
-	 * @throws OwnershipLostException if another owner has the key
-	 * @throws OperationBlockedException if the store did not record it; it is pending
 	 */
 	void complete(OwnedClaim claim, byte @Nullable [] result) {
 		claim.beginSettling(Ending.completed(result));
@@ -160,14 +143,6 @@ final class Settlements implements AutoCloseable {
 	/**
 	 * Record a completion, and claim the key of another operation with the same call of
 	 * the store. If the call fails, the completion is recorded alone.
-	 * @param claim the claim
-	 * @param result its result
-	 * @param next the other operation
-	 * @param request the request for its key
-	 * @return the answer to the request, {@code null} if the key was not claimed
-	 * @throws OwnershipLostException if another owner has the key of the completion
-	 * @throws OperationBlockedException if the store did not record the completion; it is
-	 * pending
 	 */
 	@Nullable Claim completeAndClaim(OwnedClaim claim, byte @Nullable [] result, IdempotentOperation next, ClaimRequest request) {
 		claim.beginSettling(Ending.completed(result));
@@ -200,11 +175,6 @@ final class Settlements implements AutoCloseable {
 
 	/**
 	 * Record the failure of a handler. It is retried while the store is unavailable.
-	 * @param subject the operations, for messages
-	 * @param claims the claims
-	 * @param error the exception of the handler
-	 * @return for each claim {@link Settlement#SETTLED}, or {@link Settlement#LOST} if
-	 * another owner has the key
 	 */
 	List<Settlement> fail(Object subject, List<OwnedClaim> claims, Throwable error) {
 		Ending failed = Ending.failed(this.failures.apply(error));
@@ -214,9 +184,6 @@ final class Settlements implements AutoCloseable {
 
 	/**
 	 * Record the failure of a handler.
-	 * @param claim the claim
-	 * @param error the exception of the handler
-	 * @throws OwnershipLostException if another owner has the key
 	 */
 	void fail(OwnedClaim claim, Throwable error) {
 		if (fail(claim.operation(), List.of(claim), error).get(0) == Settlement.LOST) {
@@ -226,8 +193,6 @@ final class Settlements implements AutoCloseable {
 
 	/**
 	 * Release keys. Another owner may have one of them by now.
-	 * @param subject the operations, for messages
-	 * @param claims the claims
 	 */
 	void release(Object subject, List<OwnedClaim> claims) {
 		claims.forEach((claim) -> claim.beginSettling(Ending.RELEASED));
@@ -237,8 +202,6 @@ final class Settlements implements AutoCloseable {
 	/**
 	 * Release a key as soon as the store is available. It is unknown whether the key was
 	 * acquired.
-	 * @param operation the operation
-	 * @param request the request
 	 */
 	void releaseLater(IdempotentOperation operation, ClaimRequest request) {
 		OwnedClaim uncertain = new OwnedClaim(operation, request, new Claim.Acquired(0, 0), System.nanoTime());
@@ -379,10 +342,6 @@ final class Settlements implements AutoCloseable {
 	/**
 	 * Queue a settlement that another thread runs soon. The next delivery of one of the
 	 * keys runs it first, or waits for it.
-	 * @param claims the claims to be settled
-	 * @param completed whether they are to be completed
-	 * @param settlement settles them; must not throw
-	 * @return runs the settlement once
 	 */
 	Runnable queue(List<OwnedClaim> claims, boolean completed, Runnable settlement) {
 		Queued task = new Queued(settlement, completed);
@@ -418,9 +377,6 @@ final class Settlements implements AutoCloseable {
 	/**
 	 * Retry the pending settlements of earlier deliveries. The claim that follows shows
 	 * the outcome.
-	 * @param operation the operation that is delivered now
-	 * @param whenStarted called if a handler has run for it in this process
-	 * @throws OperationBlockedException if the store still does not record them
 	 */
 	void settlePending(IdempotentOperation operation, Runnable whenStarted) {
 		settleQueued(operation.key(), whenStarted);

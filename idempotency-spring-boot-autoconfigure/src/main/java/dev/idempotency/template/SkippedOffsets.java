@@ -32,8 +32,6 @@ final class SkippedOffsets {
 
 	/**
 	 * Report a skipped record.
-	 * @param mark its offset
-	 * @param previous the mark of the partition
 	 */
 	void report(OffsetMark mark, long previous) {
 		long below = previous - mark.offset();

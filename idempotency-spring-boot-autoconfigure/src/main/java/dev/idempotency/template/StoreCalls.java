@@ -64,7 +64,6 @@ final class StoreCalls {
 
 	/**
 	 * Return the name of the store.
-	 * @return the name for messages and meters
 	 */
 	String store() {
 		return this.store;
@@ -73,7 +72,6 @@ final class StoreCalls {
 	/**
 	 * Set the action after each successful call. To be called once, before the first call
 	 * of the store.
-	 * @param action the action, which must be quick because the caller waits for it
 	 */
 	void onSuccess(Runnable action) {
 		this.onSuccess = action;
@@ -82,8 +80,6 @@ final class StoreCalls {
 	/**
 	 * Acquire the permission of the circuit breaker. A call, {@link #failed} or
 	 * {@link #releasePermission} must follow.
-	 * @param subject the operation, for messages
-	 * @throws IdempotencyStoreUnavailableException while the circuit is open
 	 */
 	void permit(Object subject) {
 		if (!isPermitted()) {
@@ -156,11 +152,6 @@ final class StoreCalls {
 	/**
 	 * Settle a claim. An interrupt, which may have ended the handler, does not end the
 	 * call.
-	 * @param call the kind of call
-	 * @param subject the operations, for messages
-	 * @param action the call
-	 * @param <T> the type of the answer
-	 * @return the answer of the store
 	 */
 	<T> T settle(StoreCall call, Object subject, Supplier<T> action) {
 		boolean interrupted = Thread.interrupted();
@@ -176,8 +167,6 @@ final class StoreCalls {
 
 	/**
 	 * Report that the store was unavailable.
-	 * @param error the error
-	 * @param duration the duration of the call
 	 */
 	void failed(IdempotencyStoreUnavailableException error, Duration duration) {
 		this.listener.storeFailed(this.store, error);

@@ -59,8 +59,6 @@ final class StoreErrors {
 
 	/**
 	 * Find the code that describes the reason.
-	 * @param error the error
-	 * @return the code of the store's exception, otherwise an SQL state among the causes
 	 */
 	static @Nullable String code(Throwable error) {
 		if (error instanceof IdempotencyStoreRefusedException refused && refused.code() != null) {
@@ -77,8 +75,6 @@ final class StoreErrors {
 	/**
 	 * Describe the deepest cause. Messages that may quote data are left out: those of SQL
 	 * errors about data, and those of errors with another code than an SQL state.
-	 * @param error the error
-	 * @return the end of a sentence, empty if there is nothing to add
 	 */
 	static String reason(Throwable error) {
 		Throwable cause = NestedExceptionUtils.getMostSpecificCause(error);

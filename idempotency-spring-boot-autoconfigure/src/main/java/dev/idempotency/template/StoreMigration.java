@@ -234,10 +234,6 @@ public class StoreMigration implements IdempotencyStore, AutoCloseable {
 
 	/**
 	 * Claim the keys that an earlier look-up or claim has left open.
-	 * @param requests the requests
-	 * @param answers the earlier answers; an acquired key is open
-	 * @param claim claims the open keys, which it gets with their earlier answers
-	 * @return the earlier answers, with those of the claim for the open keys
 	 */
 	private static List<Claim> claimed(List<ClaimRequest> requests, List<Claim> answers,
 			BiFunction<List<ClaimRequest>, List<Claim>, List<Claim>> claim) {

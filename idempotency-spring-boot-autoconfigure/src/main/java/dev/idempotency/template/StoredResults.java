@@ -16,7 +16,6 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.OperationRejectedException;
 import dev.idempotency.StalePolicy;
 import dev.idempotency.StaleVersionException;
 import dev.idempotency.StoredResultUnreadableException;
@@ -54,15 +53,6 @@ final class StoredResults {
 
 	/**
 	 * Convert a claim that was not acquired into a replayed result or an exception.
-	 * @param operation the operation
-	 * @param claim the answer of the store
-	 * @param codec reads the stored result
-	 * @param <T> the type of the result
-	 * @return the result of the completed operation, or that a higher version has
-	 * completed
-	 * @throws OperationInProgressException if another consumer has the claim
-	 * @throws OperationRejectedException if the key was used for other content, the
-	 * stored result cannot be read, or a stale version is to be rejected
 	 */
 	<T> IdempotentResult<T> replay(IdempotentOperation operation, Claim claim, ResultCodec<T> codec) {
 		if (claim instanceof Claim.Completed completed) {
@@ -82,11 +72,6 @@ final class StoredResults {
 
 	/**
 	 * Skip an operation of which a higher version has completed, or reject it.
-	 * @param operation the operation
-	 * @param completed the higher version
-	 * @param <T> the type of the result
-	 * @return that the operation is stale
-	 * @throws StaleVersionException if it is to be rejected
 	 */
 	static <T> IdempotentResult<T> stale(IdempotentOperation operation, long completed) {
 		OperationVersion version = Objects.requireNonNull(operation.version());
@@ -145,10 +130,6 @@ final class StoredResults {
 
 	/**
 	 * Restore a stored outcome for an operator.
-	 * @param key the key of the operation
-	 * @param stored the stored bytes
-	 * @return the bytes of the result or of the refusal
-	 * @throws StoredResultUnreadableException if the transformer cannot restore it
 	 */
 	byte[] fromStored(IdempotencyKey key, byte[] stored) {
 		return fromStored(key, key, stored);
@@ -156,8 +137,6 @@ final class StoredResults {
 
 	/**
 	 * Describe the failure of a handler for the store.
-	 * @param error the exception of the handler
-	 * @return the failure
 	 */
 	Failure failure(Throwable error) {
 		if (this.transformer == null) {
@@ -177,11 +156,6 @@ final class StoredResults {
 	/**
 	 * Write a result after the effect of its operation: a completion without a result is
 	 * better than a second execution.
-	 * @param operation the operation
-	 * @param result its result
-	 * @param codec writes the result
-	 * @param <T> the type of the result
-	 * @return its bytes, without content if there is no result or it cannot be written
 	 */
 	<T> Written write(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
 		try {
@@ -204,12 +178,6 @@ final class StoredResults {
 
 	/**
 	 * Write a result while the transaction of its effect can still be rolled back.
-	 * @param operation the operation
-	 * @param result its result
-	 * @param codec writes the result
-	 * @param <T> the type of the result
-	 * @return its bytes, {@code null} if there is no result
-	 * @throws IdempotencyResultTooLargeException if the result is too large
 	 */
 	<T> byte @Nullable [] writeOrFail(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
 		byte[] outcome = codec.write(result);

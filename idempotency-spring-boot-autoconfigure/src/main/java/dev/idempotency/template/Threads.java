@@ -26,10 +26,6 @@ final class Threads {
 
 	/**
 	 * Create a pool of a fixed size with a queue.
-	 * @param threads creates the threads
-	 * @param size the number of threads
-	 * @param capacity the capacity of the queue
-	 * @return the pool
 	 */
 	static ThreadPoolExecutor pool(ThreadFactory threads, int size, int capacity) {
 		ThreadPoolExecutor pool = new ThreadPoolExecutor(size, size, IDLE_SECONDS, TimeUnit.SECONDS,
@@ -40,8 +36,6 @@ final class Threads {
 
 	/**
 	 * Create a pool that starts a thread for each task that no idle thread can run.
-	 * @param threads creates the threads
-	 * @return the pool
 	 */
 	static ThreadPoolExecutor unboundedPool(ThreadFactory threads) {
 		return new ThreadPoolExecutor(0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(),

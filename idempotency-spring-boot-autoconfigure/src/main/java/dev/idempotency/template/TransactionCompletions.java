@@ -48,7 +48,6 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 	/**
 	 * Reject a transaction that has no synchronization, such as that of a
 	 * {@code KafkaTransactionManager}: its outcome cannot be observed.
-	 * @throws IllegalStateException if one is active on this thread
 	 */
 	static void checkObservable() {
 		if (TransactionSynchronizationManager.isSynchronizationActive()) {
@@ -66,8 +65,6 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 
 	/**
 	 * Return the completions of the transaction on this thread.
-	 * @param settlements settles them
-	 * @return the completions, {@code null} if no transaction is active
 	 */
 	static @Nullable TransactionCompletions current(AsyncSettlements settlements) {
 		if (!isTransactionActive()) {
@@ -90,7 +87,6 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 	/**
 	 * Prevent the commit, also if the caller catches the exception: another owner has
 	 * taken over an operation of this transaction.
-	 * @param loss the exception that the caller receives
 	 */
 	void lost(OwnershipLostException loss) {
 		this.losses.add(loss);
@@ -98,9 +94,6 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 
 	/**
 	 * Look up an operation that has completed in this transaction.
-	 * @param operation the operation
-	 * @return its completion, {@code null} if it has not completed with exactly this
-	 * fingerprint
 	 */
 	Claim.@Nullable Completed find(IdempotentOperation operation) {
 		for (PendingCompletion completion : this.pending) {

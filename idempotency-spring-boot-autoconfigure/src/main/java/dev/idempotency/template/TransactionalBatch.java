@@ -83,8 +83,6 @@ final class TransactionalBatch<T> {
 
 	/**
 	 * Run the batch.
-	 * @param isProtected whether keys are claimed; if not, the store is unavailable, and
-	 * the handler runs without protection
 	 */
 	void execute(boolean isProtected) {
 		boolean again = true;

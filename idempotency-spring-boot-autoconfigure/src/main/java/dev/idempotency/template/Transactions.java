@@ -41,9 +41,6 @@ final class Transactions {
 
 	/**
 	 * Begin or join a transaction, with the permission of the circuit breaker.
-	 * @param subject the operations, for messages
-	 * @param definition the definition of the transaction
-	 * @return the transaction
 	 */
 	TransactionStatus begin(Object subject, TransactionDefinition definition) {
 		long start = System.nanoTime();
@@ -67,15 +64,6 @@ final class Transactions {
 
 	/**
 	 * Run a handler in a transaction without a record.
-	 * @param subject the operations, for messages
-	 * @param boundary the transaction
-	 * @param handler the handler
-	 * @param <T> the type of the result
-	 * @param <E> the type of the exception that the handler throws
-	 * @return the result of the handler
-	 * @throws E if the handler throws it
-	 * @throws IdempotencyStoreUnavailableException if no transaction can begin; the
-	 * handler has not run then
 	 */
 	<T, E extends Throwable> @Nullable T runUnprotected(Object subject, TransactionBoundary boundary,
 			Handler<T, E> handler) throws E {
@@ -99,10 +87,6 @@ final class Transactions {
 	/**
 	 * Begin or join a transaction without a record. The state of the circuit breaker is
 	 * ignored: the store may be unavailable although its database is available.
-	 * @param subject the operations, for messages
-	 * @param definition the definition of the transaction
-	 * @return the transaction
-	 * @throws IdempotencyStoreUnavailableException if no transaction can begin
 	 */
 	TransactionStatus beginUnprotected(Object subject, TransactionDefinition definition) {
 		Long failed = this.failedAt;
@@ -132,9 +116,6 @@ final class Transactions {
 
 	/**
 	 * Commit the writes of the handler, or leave them to the transaction that was joined.
-	 * @param transaction the transaction
-	 * @throws UnexpectedRollbackException if a statement of the handler has failed, so
-	 * that nothing would be committed
 	 */
 	void commit(TransactionStatus transaction) {
 		this.store.requireCommittable();
@@ -144,9 +125,6 @@ final class Transactions {
 	/**
 	 * Whether the handler that has just returned requests a rollback of its own
 	 * transaction.
-	 * @param transaction its transaction
-	 * @param boundary returns the request of the handler
-	 * @return whether to roll back
 	 */
 	static boolean isRollbackOnly(TransactionStatus transaction, TransactionBoundary boundary) {
 		return transaction.isNewTransaction() && boundary.rollbackOnly().getAsBoolean();
@@ -154,10 +132,6 @@ final class Transactions {
 
 	/**
 	 * Commit the completion of operations whose handler requested a rollback.
-	 * @param transaction the transaction
-	 * @param subject the operations, for messages
-	 * @throws IdempotencyStoreUnavailableException if the commit fails; the next delivery
-	 * shows whether the operations are completed
 	 */
 	void commitWithoutEffect(TransactionStatus transaction, Object subject) {
 		try {
@@ -175,9 +149,6 @@ final class Transactions {
 	/**
 	 * Whether the outcome of a failed transaction is unknown, because its commit was sent
 	 * and answered with an error.
-	 * @param transaction the transaction, before its rollback
-	 * @param error the error
-	 * @return whether the transaction may have been committed
 	 */
 	static boolean isInDoubt(TransactionStatus transaction, Throwable error) {
 		return transaction.isCompleted() && !(error instanceof UnexpectedRollbackException);

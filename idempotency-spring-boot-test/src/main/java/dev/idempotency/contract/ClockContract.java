@@ -30,8 +30,6 @@ interface ClockContract extends StoreContract {
 	 * Return a store with the same records in a process with another clock. A store whose
 	 * server has a clock does not read that of its process, so it need not override this
 	 * method.
-	 * @param ahead how far the clock of that process is ahead, negative if it is behind
-	 * @return the store, empty to skip the tests of different clocks
 	 */
 	default Optional<IdempotencyStore> storeWithClock(Duration ahead) {
 		return Optional.empty();

@@ -29,8 +29,6 @@ interface RecordsContract extends StoreContract {
 
 	/**
 	 * Read all pages of a list.
-	 * @param list reads a page
-	 * @return all records
 	 */
 	default List<IdempotencyRecord> all(Function<@Nullable String, Page> list) {
 		Page page = list.apply(null);

@@ -27,7 +27,6 @@ interface RefusalContract extends StoreContract {
 	/**
 	 * Return a store with the same records in which every change is refused, for example
 	 * because its user has no privileges.
-	 * @return the store, empty to skip the tests of refusals
 	 */
 	default Optional<IdempotencyStore> refused() {
 		return Optional.empty();

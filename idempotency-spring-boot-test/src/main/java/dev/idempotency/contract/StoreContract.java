@@ -27,7 +27,6 @@ interface StoreContract {
 
 	/**
 	 * Return a short lease, for tests that wait until it has expired.
-	 * @return the shortest lease that the store supports, or slightly more
 	 */
 	default Duration lease() {
 		return Duration.ofMillis(100);
@@ -35,7 +34,6 @@ interface StoreContract {
 
 	/**
 	 * Return a short retention, for tests that wait until it has expired.
-	 * @return the shortest retention that the store supports, or slightly more
 	 */
 	default Duration retention() {
 		return Duration.ofMillis(500);
@@ -43,7 +41,6 @@ interface StoreContract {
 
 	/**
 	 * Return the unit in which the store holds times. Times may differ by it.
-	 * @return the unit
 	 */
 	default Duration precision() {
 		return Duration.ofMillis(1);
@@ -52,7 +49,6 @@ interface StoreContract {
 	/**
 	 * Return the largest difference between the ends of the retention that two look-ups
 	 * of the same record return.
-	 * @return the difference
 	 */
 	default Duration precisionOfTheEnd() {
 		return precision();
@@ -62,7 +58,6 @@ interface StoreContract {
 	 * Return whether the server of the store has a clock that decides whether a lease has
 	 * expired. Without one, a claim has expired when a process has seen it unchanged for
 	 * its whole lease. The tests then look at a claim before they let its lease expire.
-	 * @return whether time passes for a claim that no other owner has asked for
 	 */
 	default boolean hasClock() {
 		return true;
@@ -73,7 +68,6 @@ interface StoreContract {
 	/**
 	 * Let the lease of a claim expire, so that the next request for its key takes it
 	 * over.
-	 * @param owner the request that acquired the key
 	 */
 	default void letExpire(ClaimRequest owner) {
 		if (!hasClock()) {
@@ -100,8 +94,6 @@ interface StoreContract {
 	/**
 	 * Assert that a record is unchanged. Times are compared with the precision of the
 	 * store.
-	 * @param key the key
-	 * @param expected the earlier record
 	 */
 	default void assertUnchanged(IdempotencyKey key, IdempotencyRecord expected) {
 		assertThat(record(key)).usingRecursiveComparison()

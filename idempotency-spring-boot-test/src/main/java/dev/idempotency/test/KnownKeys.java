@@ -23,8 +23,6 @@ final class KnownKeys {
 
 	/**
 	 * Return the keys with a value.
-	 * @param value the key without its scope
-	 * @return the keys, one for each scope in which it was claimed
 	 */
 	List<IdempotencyKey> find(String value) {
 		return this.stores.keySet().stream().filter((key) -> key.value().equals(value)).toList();
@@ -32,8 +30,6 @@ final class KnownKeys {
 
 	/**
 	 * Return the store in which a key was claimed first.
-	 * @param key a known key
-	 * @return the store itself, whose calls have no faults
 	 */
 	IdempotencyStore store(IdempotencyKey key) {
 		IdempotencyStore store = this.stores.get(key);

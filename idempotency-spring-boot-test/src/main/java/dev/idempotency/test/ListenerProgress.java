@@ -67,9 +67,6 @@ final class ListenerProgress implements DisposableBean {
 
 	/**
 	 * Return the running listeners of a topic, without those of retry topics.
-	 * @param topic the topic
-	 * @return the containers, at least one
-	 * @throws IllegalStateException if there is none
 	 */
 	List<MessageListenerContainer> listeners(String topic) {
 		List<MessageListenerContainer> listeners = running().stream()
@@ -89,8 +86,6 @@ final class ListenerProgress implements DisposableBean {
 
 	/**
 	 * Return how many threads of one consumer group may read a topic.
-	 * @param topic the topic
-	 * @return the number of threads of the group with the most
 	 */
 	int threads(String topic) {
 		Map<String, Integer> threads = new HashMap<>();
@@ -104,8 +99,6 @@ final class ListenerProgress implements DisposableBean {
 	/**
 	 * Wait until each listener of a topic has a partition of it. A record that is sent
 	 * earlier might be before the first offset that the listener reads.
-	 * @param topic the topic
-	 * @param timeout the longest time
 	 */
 	void awaitAssigned(String topic, Duration timeout) {
 		await(timeout).untilAsserted(() -> {
@@ -122,10 +115,6 @@ final class ListenerProgress implements DisposableBean {
 	/**
 	 * Wait until the partitions of a topic are spread over the threads of its listeners,
 	 * which takes some time after their start.
-	 * @param topic the topic
-	 * @param partitions the number of its partitions
-	 * @return the largest number of threads of one group that have partitions of the
-	 * topic
 	 */
 	int awaitSpread(String topic, int partitions) {
 		int wanted = Math.min(threads(topic), partitions);
@@ -153,8 +142,6 @@ final class ListenerProgress implements DisposableBean {
 
 	/**
 	 * Wait until the deliveries of records have ended in all listeners of their topics.
-	 * @param records the records, by their offsets
-	 * @param timeout the longest time
 	 */
 	void awaitEnded(Collection<SentRecord> records, Duration timeout) {
 		await(timeout).untilAsserted(() -> {
@@ -217,8 +204,6 @@ final class ListenerProgress implements DisposableBean {
 	/**
 	 * Stop the listeners of topics and all others in their groups, so that the groups
 	 * have no members.
-	 * @param records the records whose topics are concerned
-	 * @return the containers to start again
 	 */
 	List<MessageListenerContainer> stop(Collection<SentRecord> records) {
 		Set<String> groups = groups(records);
@@ -232,9 +217,6 @@ final class ListenerProgress implements DisposableBean {
 	/**
 	 * Set the committed offsets of the stopped listeners back to records, so that they
 	 * are delivered again.
-	 * @param groups the groups
-	 * @param records the records
-	 * @param timeout the longest time
 	 */
 	void rewind(Set<String> groups, Collection<SentRecord> records, Duration timeout) {
 		Map<TopicPartition, OffsetAndMetadata> offsets = records.stream()

@@ -46,9 +46,6 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 
 	/**
 	 * Create an error handler.
-	 * @param delegate the error handler of the container
-	 * @param pauses pauses partitions
-	 * @param failures receives the failed records
 	 */
 	BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses, FailureListener failures) {
 		this.failures = failures;
@@ -58,7 +55,6 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 
 	/**
 	 * Return the error handler of the application.
-	 * @return the error handler, which handles the failures
 	 */
 	CommonErrorHandler delegate() {
 		return this.delegate;
@@ -67,8 +63,6 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	/**
 	 * Note whether the record of the current delivery is blocked, before the container
 	 * calls {@link #seeksAfterHandling()} on the same thread.
-	 * @param exception the exception that the listener throws for a blocked record,
-	 * {@code null} when the delivery begins or the record is not blocked
 	 */
 	static void setBlocked(@Nullable RuntimeException exception) {
 		if (exception != null || BLOCKED.get() != null) {
@@ -305,8 +299,6 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 
 		/**
 		 * Create an outcome.
-		 * @param failure the failure, {@code null} if a retry has succeeded
-		 * @param redelivered whether the record is or will be delivered again
 		 */
 		AsyncOutcome(@Nullable RuntimeException failure, BooleanSupplier redelivered) {
 			super((failure != null) ? "The result has failed" : "The retry has succeeded", failure, false, false);

@@ -15,10 +15,6 @@ final class ExceptionCauses {
 
 	/**
 	 * Return the first exception of the given type.
-	 * @param <T> the type
-	 * @param type the type
-	 * @param error the exception to search, itself included
-	 * @return the exception, {@code null} if there is none
 	 */
 	static <T extends Throwable> @Nullable T find(Class<T> type, @Nullable Throwable error) {
 		Throwable cause = error;

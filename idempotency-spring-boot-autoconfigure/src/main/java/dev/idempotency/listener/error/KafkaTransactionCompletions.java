@@ -38,7 +38,6 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 
 	/**
 	 * Keep a completion until the transaction of the current thread ends.
-	 * @param pending the completion
 	 */
 	static void hold(PendingCompletion pending) {
 		State state = STATE.get();
@@ -69,7 +68,6 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 	/**
 	 * Release the completions whose commit failed, unless the transaction may have been
 	 * committed. Never throws, because the records must be redelivered.
-	 * @param reason why the commit failed
 	 */
 	static void resolve(Throwable reason) {
 		STATE.get().take().forEach((pending) -> resolve(pending, reason));

@@ -51,8 +51,6 @@ final class PartialBatchException extends RuntimeException {
 
 	/**
 	 * Return the positions behind the processed records.
-	 * @param batch the delivered batch
-	 * @return the offset to commit for each partition
 	 */
 	Map<TopicPartition, Long> committable(ConsumerRecords<?, ?> batch) {
 		Map<TopicPartition, Long> next = new HashMap<>();

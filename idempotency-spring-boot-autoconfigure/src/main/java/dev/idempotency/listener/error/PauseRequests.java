@@ -48,8 +48,6 @@ final class PauseRequests extends AbstractSet<TopicPartition> {
 	/**
 	 * Return the requests of a consumer, and replace the container's set at the first
 	 * call.
-	 * @param consumer the container of the single consumer
-	 * @return its requests, {@code null} if the set cannot be replaced
 	 */
 	static @Nullable PauseRequests of(MessageListenerContainer consumer) {
 		if (SET == null || !(consumer instanceof AbstractMessageListenerContainer<?, ?>)) {
@@ -96,8 +94,6 @@ final class PauseRequests extends AbstractSet<TopicPartition> {
 
 	/**
 	 * Request a pause for a blocked record.
-	 * @param partition its partition
-	 * @return whether the partition was not blocked before
 	 */
 	boolean block(TopicPartition partition) {
 		return this.blocked.add(partition);
@@ -109,8 +105,6 @@ final class PauseRequests extends AbstractSet<TopicPartition> {
 
 	/**
 	 * Return whether the application has requested a pause.
-	 * @param partition the partition
-	 * @return whether it is paused for another reason than a blocked record
 	 */
 	boolean isRequested(TopicPartition partition) {
 		return this.requested.contains(partition);

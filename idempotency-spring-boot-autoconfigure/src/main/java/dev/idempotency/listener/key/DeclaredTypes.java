@@ -69,10 +69,6 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 
 	/**
 	 * Check that the members that an expression names exist.
-	 * @param expression the root of the expression
-	 * @param subject the expression and its place, as the subject of a message
-	 * @throws IdempotencyConfigurationException if the expression names a property,
-	 * method, bean or variable that does not exist
 	 */
 	void check(SpelNode expression, String subject) {
 		checkReferences(expression, false, subject);
@@ -85,10 +81,6 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 
 	/**
 	 * Check that an operand of a key can be a text.
-	 * @param expression the root of the operand
-	 * @param subject the expression and its place, as the subject of a message
-	 * @throws IdempotencyConfigurationException if the operand is never a text, number,
-	 * date or UUID
 	 */
 	void checkText(SpelNode expression, String subject) {
 		ResolvableType result = type(expression);
@@ -108,9 +100,6 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 
 	/**
 	 * Check that an expression may yield a version.
-	 * @param expression the expression
-	 * @param subject the subject of the message
-	 * @throws IdempotencyConfigurationException if its type never is one
 	 */
 	void checkVersion(SpelNode expression, String subject) {
 		ResolvableType result = type(expression);
@@ -128,8 +117,6 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 
 	/**
 	 * Whether equal values of a class have the same text, as values of a key must.
-	 * @param type the class
-	 * @return whether equal values have the same text
 	 */
 	static boolean isText(Class<?> type) {
 		for (Class<?> text : TEXTS) {

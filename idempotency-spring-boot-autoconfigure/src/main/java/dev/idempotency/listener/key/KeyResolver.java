@@ -23,8 +23,6 @@ final class KeyResolver {
 
 	/**
 	 * Create a resolver.
-	 * @param expression the expression, if any
-	 * @param headers header names; {@code a+b} is a key of two headers
 	 */
 	KeyResolver(@Nullable RecordExpression expression, List<String> headers) {
 		this.expression = expression;
@@ -33,10 +31,6 @@ final class KeyResolver {
 
 	/**
 	 * Resolve the key.
-	 * @param context the record
-	 * @param recordHeaders the headers of the record
-	 * @return a usable key
-	 * @throws UnusableKeyException if the record has no usable key
 	 */
 	String resolve(RecordContext context, Headers recordHeaders) {
 		String key = (this.expression != null) ? evaluate(this.expression, context) : null;

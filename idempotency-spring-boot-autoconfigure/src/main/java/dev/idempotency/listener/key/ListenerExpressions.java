@@ -106,7 +106,6 @@ public final class ListenerExpressions {
 
 	/**
 	 * The names of the variables in all expressions.
-	 * @return the names
 	 */
 	Set<String> variables() {
 		return Stream

@@ -71,8 +71,6 @@ final class ListenerParameters {
 
 	/**
 	 * The position of a parameter.
-	 * @param name the name of the parameter
-	 * @return the position, -1 if there is no such parameter
 	 */
 	int index(String name) {
 		return this.indexes.getOrDefault(name, -1);
@@ -80,7 +78,6 @@ final class ListenerParameters {
 
 	/**
 	 * The position of the payload.
-	 * @return the position, -1 if the payload is the value of the record
 	 */
 	int payloadIndex() {
 		return this.payloadIndex;
@@ -88,8 +85,6 @@ final class ListenerParameters {
 
 	/**
 	 * Whether a parameter is the payload.
-	 * @param name the name of the parameter
-	 * @return whether it is
 	 */
 	boolean isPayloadName(String name) {
 		return this.payloadIndex >= 0 && index(name) == this.payloadIndex;
@@ -97,8 +92,6 @@ final class ListenerParameters {
 
 	/**
 	 * Whether the value of a record is the payload without a conversion.
-	 * @param value the value
-	 * @return whether the method can receive it
 	 */
 	boolean isPayload(@Nullable Object value) {
 		return value != null
@@ -107,8 +100,6 @@ final class ListenerParameters {
 
 	/**
 	 * Return arguments of which only the payload is set.
-	 * @param payload the payload
-	 * @return the arguments
 	 */
 	@Nullable Object[] arguments(@Nullable Object payload) {
 		@Nullable Object[] arguments = new Object[this.types.length];

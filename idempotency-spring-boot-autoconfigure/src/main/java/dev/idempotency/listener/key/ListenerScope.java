@@ -285,8 +285,6 @@ public final class ListenerScope {
 
 	/**
 	 * The scope of a record.
-	 * @param record the record
-	 * @return the scope
 	 */
 	String of(ConsumerRecord<?, ?> record) {
 		if (this.explicit != null) {
@@ -307,8 +305,6 @@ public final class ListenerScope {
 	 * The coordinates of the original of a record, which replace a missing key. Headers
 	 * are used only on a retry topic of the endpoint, and only if they name a main topic
 	 * of the endpoint, because producers copy headers to other records.
-	 * @param record the record
-	 * @return the coordinates
 	 */
 	String coordinates(ConsumerRecord<?, ?> record) {
 		Set<String> mainTopics = this.deadLetter ? null : this.mainTopics.get(record.topic());

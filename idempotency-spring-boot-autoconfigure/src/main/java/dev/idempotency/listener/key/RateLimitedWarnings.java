@@ -63,9 +63,6 @@ final class RateLimitedWarnings {
 
 		/**
 		 * Count a warning.
-		 * @param now the time
-		 * @return the number of warnings that were suppressed since the last logged one,
-		 * -1 if this one is suppressed too
 		 */
 		synchronized long next(long now) {
 			if (this.suppressed >= 0 && now - this.last < INTERVAL) {

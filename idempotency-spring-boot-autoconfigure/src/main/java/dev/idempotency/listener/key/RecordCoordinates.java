@@ -31,8 +31,6 @@ final class RecordCoordinates {
 
 	/**
 	 * The coordinates of a record.
-	 * @param record the record
-	 * @return its own coordinates, whatever its headers say
 	 */
 	static String key(ConsumerRecord<?, ?> record) {
 		return key(record.topic(), record.partition(), record.offset(), record.timestamp());
@@ -41,7 +39,6 @@ final class RecordCoordinates {
 	/**
 	 * Add the coordinates of a record as a header if it has headers that name another
 	 * original, because its copies on retry topics inherit its headers.
-	 * @param record a record on a main topic
 	 */
 	static void note(ConsumerRecord<?, ?> record) {
 		Headers headers = record.headers();
@@ -53,10 +50,6 @@ final class RecordCoordinates {
 
 	/**
 	 * The coordinates of the record of which a record is a copy.
-	 * @param record the record
-	 * @param topics the topics that the original may come from
-	 * @return the coordinates in the headers, {@code null} if the headers are incomplete
-	 * or name another topic
 	 */
 	static @Nullable String original(ConsumerRecord<?, ?> record, Set<String> topics) {
 		byte[] noted = first(record.headers(), HEADER);
@@ -80,9 +73,6 @@ final class RecordCoordinates {
 
 	/**
 	 * The topic of the record of which a record is a copy.
-	 * @param record the record
-	 * @param topics the topics that the original may come from
-	 * @return the topic, {@code null} if the headers name none of them
 	 */
 	static @Nullable String originalTopic(ConsumerRecord<?, ?> record, Set<String> topics) {
 		for (String family : FAMILIES) {

@@ -51,13 +51,6 @@ final class RecordExpression {
 
 	/**
 	 * Parse an expression.
-	 * @param text the text
-	 * @param attribute the attribute of the annotation
-	 * @param listener the name of the listener
-	 * @param parameters the parameters of the listener method
-	 * @return the expression
-	 * @throws IdempotencyConfigurationException if the text cannot be parsed, or uses a
-	 * variable that does not exist
 	 */
 	static RecordExpression parse(String text, String attribute, String listener, ListenerParameters parameters) {
 		try {
@@ -120,7 +113,6 @@ final class RecordExpression {
 
 	/**
 	 * The names of the variables in the expression.
-	 * @return the names
 	 */
 	Set<String> variables() {
 		return this.variables;
@@ -128,11 +120,6 @@ final class RecordExpression {
 
 	/**
 	 * Evaluate the expression for a record.
-	 * @param context the record
-	 * @return the value; {@code null} if an operand of the sum of a key is {@code null}
-	 * @throws EvaluationException if the expression fails
-	 * @throws UnusableKeyException if an operand of the sum of a key is not a text,
-	 * number, date or UUID
 	 */
 	@Nullable Object evaluate(RecordContext context) {
 		try {
@@ -170,9 +157,6 @@ final class RecordExpression {
 
 	/**
 	 * Convert a value to the text of a key.
-	 * @param value the value
-	 * @return the text
-	 * @throws UnusableKeyException if equal values may have different texts
 	 */
 	String text(Object value) {
 		if (DeclaredTypes.isText(value.getClass())) {
@@ -184,11 +168,6 @@ final class RecordExpression {
 
 	/**
 	 * Check the expression against the types that the listener method declares.
-	 * @param types the types
-	 * @param attribute the attribute of the annotation
-	 * @param listener the name of the listener
-	 * @throws IdempotencyConfigurationException if the expression names a member that
-	 * does not exist, or is a key that is never a text
 	 */
 	void check(DeclaredTypes types, String attribute, String listener) {
 		String subject = "The " + attribute + " expression '" + this + "' of @Idempotent on " + listener;

@@ -30,10 +30,6 @@ record RecordVersions(RecordExpression expression, StalePolicy onStale) {
 
 	/**
 	 * Evaluate the version of a record.
-	 * @param context the record
-	 * @param origin the source of the record for messages
-	 * @return the version
-	 * @throws IdempotencyVersionException if the record has no usable version
 	 */
 	OperationVersion of(RecordContext context, Object origin) {
 		Object value;

@@ -29,11 +29,6 @@ final class TextHeaders {
 
 	/**
 	 * The text of a header.
-	 * @param headers the headers
-	 * @param name the name of the header
-	 * @return the text, {@code null} if there is no such header
-	 * @throws UnusableKeyException if the header is repeated with another value or is not
-	 * UTF-8
 	 */
 	static @Nullable String text(Headers headers, String name) {
 		byte[] value = null;
@@ -62,8 +57,6 @@ final class TextHeaders {
 
 	/**
 	 * The fingerprint that the producer has added to a message.
-	 * @param headers the headers
-	 * @return the fingerprint, {@code null} if there is none
 	 */
 	static byte @Nullable [] fingerprint(Headers headers) {
 		Header own = headers.lastHeader(FINGERPRINT);
@@ -85,8 +78,6 @@ final class TextHeaders {
 	/**
 	 * All headers as text, without those that {@link #text} rejects: their text would not
 	 * identify the record.
-	 * @param headers the headers
-	 * @return the text of each header
 	 */
 	static Map<String, String> asMap(Headers headers) {
 		Map<String, String> map = new HashMap<>();

@@ -32,7 +32,6 @@ public record ByteConsumers(Map<String, Object> properties) {
 
 	/**
 	 * Create a consumer that reads single records.
-	 * @return the consumer
 	 */
 	Consumer<byte[], byte[]> create() {
 		return create(Map.of(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none", ConsumerConfig.MAX_POLL_RECORDS_CONFIG, 1,

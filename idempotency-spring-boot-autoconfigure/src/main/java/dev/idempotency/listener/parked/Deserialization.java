@@ -59,11 +59,6 @@ public final class Deserialization {
 
 	/**
 	 * Deserialize a message key.
-	 * @param topic the topic
-	 * @param headers the headers of the record. An {@code ErrorHandlingDeserializer} adds
-	 * one instead of throwing an exception
-	 * @param bytes the bytes of the key, {@code null} if there is none
-	 * @return the key, {@code null} if there is none
 	 */
 	synchronized @Nullable Object key(String topic, Headers headers, byte @Nullable [] bytes) {
 		return (bytes != null) ? this.keys.deserialize(topic, headers, bytes) : null;
@@ -71,9 +66,6 @@ public final class Deserialization {
 
 	/**
 	 * Deserialize a parked record.
-	 * @param parked the record
-	 * @return the record, and the error that an {@code ErrorHandlingDeserializer} has
-	 * added
 	 */
 	Deserialized deserialize(ParkedRecord parked) {
 		return deserialize(

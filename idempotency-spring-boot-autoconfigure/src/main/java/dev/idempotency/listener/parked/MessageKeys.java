@@ -14,8 +14,6 @@ final class MessageKeys {
 
 	/**
 	 * Return a message key that equals the key of another record with the same bytes.
-	 * @param key the key as it was deserialized
-	 * @return the key, {@code null} if the record has none
 	 */
 	static @Nullable Object of(@Nullable Object key) {
 		return (key instanceof byte[] bytes) ? ByteBuffer.wrap(bytes) : key;

@@ -26,9 +26,6 @@ final class ParkedEntry {
 
 	/**
 	 * Create an entry.
-	 * @param id the identifier of the record
-	 * @param key its message key, for a record without one a value that nothing equals
-	 * @param description describes the record
 	 */
 	ParkedEntry(UUID id, Object key, Parked description) {
 		this.id = id;
@@ -50,7 +47,6 @@ final class ParkedEntry {
 
 	/**
 	 * Return the time until the record should be processed.
-	 * @return the time in nanoseconds, not positive if it is due
 	 */
 	long nanosUntilDue() {
 		return this.due - System.nanoTime();
@@ -62,7 +58,6 @@ final class ParkedEntry {
 
 	/**
 	 * Note that the record is done, so that only its row is left to delete.
-	 * @param done the outcome
 	 */
 	void done(ParkedOutcome done) {
 		this.outcome = done;

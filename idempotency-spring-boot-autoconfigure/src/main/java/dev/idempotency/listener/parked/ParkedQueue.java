@@ -75,7 +75,6 @@ final class ParkedQueue {
 	/**
 	 * Add the records that are already parked, unless that was done, or the partition is
 	 * no longer assigned to the consumer.
-	 * @param waiting reads the records, and adds them to this queue
 	 */
 	synchronized void load(Runnable waiting) {
 		if (!this.loaded && this.active) {
@@ -99,7 +98,6 @@ final class ParkedQueue {
 
 	/**
 	 * End the queue, because its partition is no longer assigned to the consumer.
-	 * @return its records
 	 */
 	synchronized List<ParkedEntry> deactivate() {
 		this.active = false;
@@ -116,9 +114,6 @@ final class ParkedQueue {
 
 	/**
 	 * Park a record behind those with its message key, while none of them is removed.
-	 * @param key the message key
-	 * @param park parks the record in the store, and adds it to this queue
-	 * @return whether there are such records, and the record is parked
 	 */
 	synchronized boolean parkBehind(Object key, BooleanSupplier park) {
 		return contains(key) && park.getAsBoolean();
@@ -130,8 +125,6 @@ final class ParkedQueue {
 
 	/**
 	 * Add a record.
-	 * @param entry the record
-	 * @return {@code false} if the queue contains it, or has ended
 	 */
 	synchronized boolean add(ParkedEntry entry) {
 		if (!this.active || !this.ids.add(entry.id())) {
@@ -144,7 +137,6 @@ final class ParkedQueue {
 
 	/**
 	 * Return the records that may be processed.
-	 * @return the first record of each message key
 	 */
 	synchronized List<ParkedEntry> heads() {
 		if (this.failing != null) {
@@ -161,8 +153,6 @@ final class ParkedQueue {
 
 	/**
 	 * Return whether a record may be processed before the others.
-	 * @param entry the first record of a message key
-	 * @return {@code false} while another record fails
 	 */
 	synchronized boolean mayRun(ParkedEntry entry) {
 		return this.failing == null || this.failing == entry;
@@ -170,8 +160,6 @@ final class ParkedQueue {
 
 	/**
 	 * Remove the first record of a message key.
-	 * @param entry the record
-	 * @return whether this queue is active
 	 */
 	synchronized boolean remove(ParkedEntry entry) {
 		Deque<ParkedEntry> entries = Objects.requireNonNull(this.keys.get(entry.key()));

@@ -63,9 +63,6 @@ final class ParkedRun {
 
 	/**
 	 * Process a record.
-	 * @param entry the record
-	 * @param active whether the partition is still assigned
-	 * @return the outcome if the record is done
 	 */
 	Result run(ParkedEntry entry, BooleanSupplier active) {
 		Optional<ParkedRecord> parked = this.store.find(entry.id());

@@ -54,11 +54,6 @@ final class ParkedWorker {
 
 	/**
 	 * Create a worker.
-	 * @param name the name of its thread
-	 * @param store the parked records
-	 * @param loader reads the parked records of a partition
-	 * @param paused whether the application pauses a partition
-	 * @param listener is notified of records that are done
 	 */
 	ParkedWorker(String name, ParkedRecords store, Consumer<ParkedQueue> loader, Predicate<TopicPartition> paused,
 			Listener listener) {
@@ -79,8 +74,6 @@ final class ParkedWorker {
 
 	/**
 	 * Process the parked records of a partition from now on.
-	 * @param queue the records
-	 * @param run creates what processes a record, for a new thread
 	 */
 	void add(ParkedQueue queue, java.util.function.Supplier<ParkedRun> run) {
 		synchronized (this.monitor) {
@@ -97,8 +90,6 @@ final class ParkedWorker {
 	/**
 	 * Stop processing the records of a partition. Waits for the one that is being
 	 * processed.
-	 * @param queue the records, which are no longer active
-	 * @param timeout how long to wait
 	 */
 	void remove(ParkedQueue queue, Duration timeout) {
 		this.queues.remove(queue.topicPartition(), queue);
@@ -182,9 +173,6 @@ final class ParkedWorker {
 
 	/**
 	 * Process the due records of a partition once.
-	 * @param queue the records
-	 * @param run processes a record
-	 * @return the time until the next record is due
 	 */
 	private Duration work(ParkedQueue queue, ParkedRun run) {
 		if (this.paused.test(queue.topicPartition())) {
@@ -272,8 +260,6 @@ final class ParkedWorker {
 
 		/**
 		 * Called when a record is done and no longer parked.
-		 * @param entry the record
-		 * @param outcome the outcome
 		 */
 		void done(ParkedEntry entry, ParkedOutcome outcome);
 

@@ -25,9 +25,6 @@ final class RawRecords {
 
 	/**
 	 * Read a record again. Waits a short time for the broker.
-	 * @param record the record
-	 * @return its bytes
-	 * @throws RuntimeException if the broker does not answer, or no longer has the record
 	 */
 	synchronized ConsumerRecord<byte[], byte[]> read(ConsumerRecord<?, ?> record) {
 		try {

@@ -24,8 +24,6 @@ final class PendingCounter {
 
 	/**
 	 * Count the pending work.
-	 * @return the number, {@link #UNKNOWN} if it cannot be counted at the moment
-	 * @throws IllegalStateException if a process has ended by itself
 	 */
 	long read() {
 		this.processes.checkAlive();

@@ -12,10 +12,6 @@ final class Waiting {
 
 	/**
 	 * Wait until a condition is met.
-	 * @param limit the time limit
-	 * @param interval the time between two checks
-	 * @param condition the condition. An exception ends the wait
-	 * @return whether the condition was met within the limit
 	 */
 	static boolean until(Duration limit, Duration interval, Condition condition) {
 		long end = System.nanoTime() + limit.toNanos();
