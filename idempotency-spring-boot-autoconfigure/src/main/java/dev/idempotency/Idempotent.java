@@ -151,13 +151,6 @@ public @interface Idempotent {
 	String retention() default "";
 
 	/**
-	 * The treatment of a record whose key another owner holds. {@link BlockedPolicy#PARK}
-	 * is for methods that receive single records, with the JDBC store.
-	 * @return the policy
-	 */
-	BlockedPolicy blocked() default BlockedPolicy.DEFAULT;
-
-	/**
 	 * Exceptions with which the method refuses its operation for good, as with
 	 * {@link OperationRefusedException}. The stored reason is the class and the message
 	 * of the exception; the reply is empty. Classes that include errors of this library

@@ -28,7 +28,6 @@ import dev.idempotency.actuate.OffsetsEndpoint;
 import dev.idempotency.actuate.OffsetsEndpointWebExtension;
 import dev.idempotency.actuate.OutboxEndpoint;
 import dev.idempotency.actuate.OutboxEndpointWebExtension;
-import dev.idempotency.actuate.ParkedEndpoint;
 import dev.idempotency.actuate.ReconciliationEndpoint;
 import dev.idempotency.actuate.ReconciliationEndpointWebExtension;
 import dev.idempotency.outbox.OutboxAdmin;
@@ -80,14 +79,6 @@ public final class IdempotencyActuatorAutoConfiguration {
 		@ConditionalOnMissingBean
 		OffsetsEndpoint idempotencyOffsetsEndpoint(StoreRegistry stores) {
 			return new OffsetsEndpoint(admins(stores));
-		}
-
-		@Bean
-		@ConditionalOnAvailableEndpoint
-		@ConditionalOnBean(IdempotencyTemplate.class)
-		@ConditionalOnMissingBean
-		ParkedEndpoint idempotencyParkedEndpoint(StoreRegistry stores) {
-			return new ParkedEndpoint(admins(stores));
 		}
 
 		@Bean

@@ -9,7 +9,6 @@ import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
-import dev.idempotency.BlockedPolicy;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.listener.IdempotentListenerConfiguration;
@@ -43,21 +42,11 @@ public final class IdempotencyKafkaAutoConfiguration {
 					"Remove it, or set 'idempotency.key.on-missing' to 'offset', 'record-coordinates', 'reject' or "
 							+ "'process'.");
 		}
-		if (properties.blocked() == BlockedPolicy.DEFAULT) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.blocked' is 'default', which is valid for listeners only.",
-					"Remove it, or set 'idempotency.blocked' to 'pause' or 'park'.");
-		}
-		if (properties.parked().maximum() < 1) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.parked.maximum' is " + properties.parked().maximum() + ".",
-					"Set 'idempotency.parked.maximum' to 1 or more.");
-		}
 		ListenerSettingsFactory.Defaults defaults = new ListenerSettingsFactory.Defaults(properties.mode(),
 				properties.lease(), properties.retention(), properties.version().retention(),
 				properties.key().headers(),
 				(properties.key().onMissing() != null) ? properties.key().onMissing() : MissingKeyPolicy.DEFAULT,
-				properties.claimAhead(), properties.blocked(), properties.parked().maximum());
+				properties.claimAhead());
 		return new ListenerSettingsFactory((name, listener) -> {
 			IdempotencyTemplate template = stores.template(name, listener);
 			return new ListenerStore(template, stores.timeout(name),

@@ -9,7 +9,6 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 
-import dev.idempotency.BlockedPolicy;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.cleanup.CleanupJob;
@@ -30,8 +29,6 @@ import dev.idempotency.outbox.OutboxStore;
  * @param claimAhead Whether a listener of single records in leased mode claims the key of
  * its next record together with the completion of the current one. Saves a round trip for
  * each new record.
- * @param blocked Treatment of records whose key another owner holds.
- * @param parked Settings of parked records.
  * @param store Settings of the default store, whatever its type.
  * @param stores Settings of further stores by their names, which listeners select.
  * @param key Settings of the idempotency key.
@@ -48,11 +45,11 @@ import dev.idempotency.outbox.OutboxStore;
 @ConfigurationProperties("idempotency")
 public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @DefaultValue("auto") Mode mode,
 		@DefaultValue("30s") Duration lease, @DefaultValue("7d") Duration retention, @DefaultValue Version version,
-		@DefaultValue("true") boolean claimAhead, @DefaultValue("pause") BlockedPolicy blocked,
-		@DefaultValue Parked parked, @DefaultValue Store store, @DefaultValue Map<String, NamedStore> stores,
-		@DefaultValue Key key, @DefaultValue Result result, @DefaultValue Jdbc jdbc, @DefaultValue Redis redis,
-		@DefaultValue DynamoDb dynamodb, @DefaultValue CircuitBreaker circuitBreaker, @DefaultValue Cache cache,
-		@DefaultValue Cleanup cleanup, @DefaultValue Outbox outbox) {
+		@DefaultValue("true") boolean claimAhead, @DefaultValue Store store,
+		@DefaultValue Map<String, NamedStore> stores, @DefaultValue Key key, @DefaultValue Result result,
+		@DefaultValue Jdbc jdbc, @DefaultValue Redis redis, @DefaultValue DynamoDb dynamodb,
+		@DefaultValue CircuitBreaker circuitBreaker, @DefaultValue Cache cache, @DefaultValue Cleanup cleanup,
+		@DefaultValue Outbox outbox) {
 
 	/**
 	 * Settings of keys with versions.
@@ -61,16 +58,6 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * from its claim. The default of 100 years means without end.
 	 */
 	public record Version(@DefaultValue("36500d") Duration retention) {
-
-	}
-
-	/**
-	 * Settings of parked records.
-	 *
-	 * @param maximum Maximum number of parked records of a listener in an instance. Above
-	 * it, partitions are paused.
-	 */
-	public record Parked(@DefaultValue("10000") int maximum) {
 
 	}
 

@@ -29,11 +29,6 @@ interface Dialect {
 	OffsetSql offsets(TableName table, Duration lockWait);
 
 	/**
-	 * The statements for parked records.
-	 */
-	ParkedSql parked(TableName table, Duration lockWait);
-
-	/**
 	 * The schema of the database and the privileges of its user.
 	 */
 	Catalog catalog();
@@ -108,12 +103,6 @@ interface Dialect {
 	 * has to be redelivered and processed in a new transaction.
 	 */
 	boolean isContention(SQLException error);
-
-	/**
-	 * Whether {@linkplain #isContention contention} means that a statement has waited too
-	 * long for a lock of another transaction.
-	 */
-	boolean isLockTimeout(SQLException error);
 
 	/**
 	 * Whether the database has rolled back the whole transaction of a failed statement,

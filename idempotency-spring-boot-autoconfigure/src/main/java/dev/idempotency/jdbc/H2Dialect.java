@@ -40,11 +40,6 @@ final class H2Dialect implements Dialect {
 	}
 
 	@Override
-	public ParkedSql parked(TableName table, Duration lockWait) {
-		return ParkedSql.h2(table);
-	}
-
-	@Override
 	public Catalog catalog() {
 		return new Schema();
 	}
@@ -85,11 +80,6 @@ final class H2Dialect implements Dialect {
 	public boolean isContention(SQLException error) {
 		String state = error.getSQLState();
 		return state != null && CONTENTION.contains(state);
-	}
-
-	@Override
-	public boolean isLockTimeout(SQLException error) {
-		return LOCK_TIMEOUT.equals(error.getSQLState());
 	}
 
 	@Override

@@ -265,7 +265,7 @@ final class JdbcExecutor {
 			return new OperationInProgressException(
 					"A concurrent transaction holds the record, or a deadlock or a serialization failure ended this "
 							+ "transaction (SQL state " + ex.getSQLState() + ")",
-					RETRY_AFTER, this.dialect.isLockTimeout(ex));
+					RETRY_AFTER);
 		}
 		if (this.dialect.isOutage(ex)) {
 			return unavailable(ex);

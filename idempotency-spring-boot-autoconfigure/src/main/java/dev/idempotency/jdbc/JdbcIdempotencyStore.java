@@ -30,7 +30,6 @@ import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.OffsetMarks;
-import dev.idempotency.store.ParkedRecords;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
@@ -77,8 +76,6 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	private final @Nullable PartitionMaintenance partitions;
 
 	private final JdbcOffsetMarks offsets;
-
-	private final JdbcParkedRecords parked;
 
 	private final boolean supportsLeases;
 
@@ -150,9 +147,6 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.offsets = new JdbcOffsetMarks(this.executor, this.claims,
 				new OptionalTables(dataSource, dialect, qualified, List.of(RequiredTable.ofOffsets(qualified))),
 				dialect.offsets(qualified, timeout.dividedBy(2)), timeout);
-		this.parked = new JdbcParkedRecords(this.executor,
-				new OptionalTables(dataSource, dialect, qualified, RequiredTable.ofParked(qualified)),
-				dialect.parked(qualified, timeout.dividedBy(2)), timeout);
 		this.supportsLeases = !DatabaseInspection.isRouting(dataSource);
 		this.maxResultBytes = dialect.maxResultBytes();
 	}
@@ -356,11 +350,6 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	@Override
 	public Optional<OffsetMarks> offsetMarks() {
 		return Optional.of(this.offsets);
-	}
-
-	@Override
-	public Optional<ParkedRecords> parkedRecords() {
-		return Optional.of(this.parked);
 	}
 
 	@Override

@@ -63,12 +63,6 @@ final class MySqlDialect implements Dialect {
 	}
 
 	@Override
-	public ParkedSql parked(TableName table, Duration lockWait) {
-		return ParkedSql.mySql(table,
-				MySqlLimit.of(this.mariaDb, this.mariaDb ? lockWait.multipliedBy(3).dividedBy(2) : lockWait));
-	}
-
-	@Override
 	public Catalog catalog() {
 		return new MySqlCatalog(this.mariaDb);
 	}
@@ -115,11 +109,6 @@ final class MySqlDialect implements Dialect {
 	@Override
 	public boolean isContention(SQLException error) {
 		return CONTENTION.contains(error.getErrorCode()) || CANCELLED.equals(error.getClass().getName());
-	}
-
-	@Override
-	public boolean isLockTimeout(SQLException error) {
-		return isContention(error) && error.getErrorCode() != DEADLOCK && error.getErrorCode() != CHANGED;
 	}
 
 	@Override

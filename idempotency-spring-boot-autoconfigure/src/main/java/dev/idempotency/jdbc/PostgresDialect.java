@@ -65,11 +65,6 @@ final class PostgresDialect implements Dialect {
 	}
 
 	@Override
-	public ParkedSql parked(TableName table, Duration lockWait) {
-		return ParkedSql.postgres(table, new StatementLimit(lockWait));
-	}
-
-	@Override
 	public Catalog catalog() {
 		return new PostgresCatalog(this.layout);
 	}
@@ -98,12 +93,6 @@ final class PostgresDialect implements Dialect {
 		}
 		return state != null
 				&& (CONTENTION.contains(state) || (this.layout == Layout.PARTITIONED && state.equals(PARTITION_GONE)));
-	}
-
-	@Override
-	public boolean isLockTimeout(SQLException error) {
-		String state = error.getSQLState();
-		return LOCK_NOT_AVAILABLE.equals(state) || (CANCELLED.equals(state) && isContention(error));
 	}
 
 	// The error of a connection that its pool has closed has no state.

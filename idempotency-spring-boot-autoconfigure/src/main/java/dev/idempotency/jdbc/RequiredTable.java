@@ -54,20 +54,6 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 			Column.inserted("last_offset", Type.LONG, 1), Column.optional("previous_offset", Type.LONG, 1),
 			Column.inserted("updated_at", Type.TIME, 1));
 
-	private static final List<Column> PARKED = List.of(Column.inserted("id", Type.UUID, 1),
-			Column.generated("position", Type.LONG, 1), Column.inserted("partition_id", Type.UUID, 1),
-			Column.inserted("scope", Type.TEXT, 1), Column.inserted("topic", Type.TEXT, 1),
-			Column.inserted("topic_partition", Type.INTEGER, 1), Column.inserted("record_offset", Type.LONG, 1),
-			Column.inserted("record_timestamp", Type.LONG, 1), Column.inserted("timestamp_type", Type.SHORT, 1),
-			Column.optional("message_key", Type.BYTES, 1), Column.inserted("headers", Type.BYTES, 1),
-			Column.optional("message_value", Type.BYTES, 1), Column.generated("attempts", Type.INTEGER, 1),
-			Column.generated("parked_at", Type.TIME, 1));
-
-	private static final List<Column> PARKED_OWNER = List.of(Column.inserted("id", Type.UUID, 1),
-			Column.inserted("scope", Type.TEXT, 1), Column.inserted("topic", Type.TEXT, 1),
-			Column.inserted("topic_partition", Type.INTEGER, 1), Column.inserted("owner", Type.UUID, 1),
-			Column.inserted("assigned_at", Type.TIME, 1));
-
 	private static final List<Column> MESSAGE = List.of(Column.inserted("id", Type.UUID, 1),
 			Column.generated("position", Type.LONG, 1), Column.inserted("lane", Type.SHORT, 1),
 			Column.inserted("aggregatetype", Type.TEXT, 1), Column.inserted("aggregateid", Type.TEXT, 1),
@@ -100,15 +86,6 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	 */
 	static RequiredTable ofOffsets(TableName table) {
 		return new RequiredTable(table.table() + OffsetSql.SUFFIX, OFFSET, ALL);
-	}
-
-	/**
-	 * The tables of parked records. Their migration does nothing if the tables exist, so
-	 * that their columns do not show a version.
-	 */
-	static List<RequiredTable> ofParked(TableName table) {
-		return List.of(new RequiredTable(table.table() + ParkedSql.SUFFIX, PARKED, ALL),
-				new RequiredTable(table.table() + ParkedSql.OWNER_SUFFIX, PARKED_OWNER, ALL));
 	}
 
 	/**

@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -54,36 +53,22 @@ final class BlockedRecords {
 	 */
 	void blocked(ConsumerRecord<?, ?> record, @Nullable IdempotencyKey key, OperationBlockedException reason,
 			ListenerSettings settings) {
-		blocked(record, key, reason, settings.name(), settings.listener(), settings.template()::store);
-	}
-
-	/**
-	 * Note that a record is blocked by parked records, on the thread of its consumer.
-	 */
-	void blocked(ConsumerRecord<?, ?> record, String name, OperationBlockedException reason,
-			IdempotencyListener listener) {
-		blocked(record, null, reason, name, listener, null);
-	}
-
-	private void blocked(ConsumerRecord<?, ?> record, @Nullable IdempotencyKey key, OperationBlockedException reason,
-			String name, IdempotencyListener listener, @Nullable Supplier<IdempotencyStore> store) {
 		TopicPartition partition = new TopicPartition(record.topic(), record.partition());
 		Entry known = this.entries.get(partition);
 		if (known == null || known.record.offset() != record.offset()) {
 			end(partition);
-			known = new Entry(
-					new BlockedRecord(name, record.topic(), record.partition(), record.offset(), Instant.now()),
-					listener, System.nanoTime(), Thread.currentThread());
+			known = new Entry(new BlockedRecord(settings.name(), record.topic(), record.partition(), record.offset(),
+					Instant.now()), settings.listener(), System.nanoTime(), Thread.currentThread());
 			this.entries.put(partition, known);
-			listener.blocked(known.record);
+			settings.listener().blocked(known.record);
 		}
 		else {
-			logIfDue(known, key, reason, store);
+			logIfDue(known, key, reason, settings);
 		}
 	}
 
 	private void logIfDue(Entry entry, @Nullable IdempotencyKey key, OperationBlockedException reason,
-			@Nullable Supplier<IdempotencyStore> store) {
+			ListenerSettings settings) {
 		long now = System.nanoTime();
 		long interval = this.logInterval.toNanos();
 		Long last = this.logged.get(entry.record.listener());
@@ -95,19 +80,20 @@ final class BlockedRecords {
 				+ Duration.ofNanos(now - entry.since).toSeconds() + " s at topic " + entry.record.topic()
 				+ ", partition " + entry.record.partition() + ", offset " + entry.record.offset()
 				+ ((key != null) ? ", key '" + key.value() + "'" : "") + ": ";
-		if (key == null || store == null || !(reason instanceof OperationInProgressException)) {
+		if (key == null || !(reason instanceof OperationInProgressException)) {
 			logger.warn(message + reason.getMessage());
 			return;
 		}
 		// The consumer must not wait for this call of the store.
-		Thread thread = new Thread(() -> logger.warn(message + owner(store, key)), "idempotency-blocked-record");
+		Thread thread = new Thread(() -> logger.warn(message + owner(settings.template().store(), key)),
+				"idempotency-blocked-record");
 		thread.setDaemon(true);
 		thread.start();
 	}
 
-	private static String owner(Supplier<IdempotencyStore> store, IdempotencyKey key) {
+	private static String owner(IdempotencyStore store, IdempotencyKey key) {
 		try {
-			Optional<IdempotencyRecord> found = store.get().find(key);
+			Optional<IdempotencyRecord> found = store.find(key);
 			return found.map(BlockedRecords::describe)
 				.orElse("the store has no record of the key, so that the transaction of its owner is still open");
 		}

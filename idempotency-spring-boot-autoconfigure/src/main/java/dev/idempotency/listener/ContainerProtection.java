@@ -37,13 +37,10 @@ import org.springframework.kafka.support.TopicPartitionOffset;
 import org.springframework.util.StringUtils;
 
 import dev.idempotency.By;
-import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.ListenerScope;
-import dev.idempotency.listener.parked.Parking;
-import dev.idempotency.store.ParkedRecords;
 
 /**
  * Protects the containers of endpoints that have {@code @Idempotent} methods. Other
@@ -113,8 +110,6 @@ final class ContainerProtection {
 		List<ListenerScope> scopes = new ArrayList<>();
 		List<ListenerScopes.Reader> readers = new ArrayList<>();
 		Map<String, Object> consumer = ContainerInstallations.consumerProperties(container, factory);
-		Parking.@Nullable Settings parking = null;
-		boolean allPark = true;
 		TopicIdentities identities = new TopicIdentities((topic) -> this.topicIds.find(consumer, topic));
 		for (Method candidate : methods(endpoint)) {
 			Idempotent annotation = annotation(candidate, targetClass);
@@ -128,24 +123,12 @@ final class ContainerProtection {
 			ListenerScope mainScope = (main != container) ? mainScopes(endpoint.getMainListenerId()).get(method) : null;
 			boolean deadLetter = main != container && mainScope == null;
 			ListenerShape shape = ListenerShape.of(method, container);
-			boolean parks = this.settings.parks(annotation);
-			allPark &= parks;
 			String explicit = this.settings.resolve(annotation.scope());
 			ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null,
 					(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
 					container, deadLetter, ListenerSettingsFactory.where(method, targetClass));
 			ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass, shape, scope,
-					new OffsetChoice(container, main == container, identities, parks, false));
-			if (parks) {
-				parking = parking(parking, listenerSettings, scope,
-						ParkingChecks.check(listenerSettings.name(), method, shape, container, factory,
-								main == container, listenerSettings.template().store()),
-						(AbstractMessageListenerContainer<?, ?>) container, factory, consumer);
-			}
-			else if (main == container) {
-				ParkingChecks.checkNoneLeft(listenerSettings.name(), scope, container,
-						listenerSettings.template().store());
-			}
+					new OffsetChoice(container, main == container, identities, false));
 			if (mainScope != null) {
 				mainScope.requireKeys(listenerSettings.name(),
 						"it has a retry topic, whose records are processed after later ones");
@@ -173,12 +156,9 @@ final class ContainerProtection {
 			}
 		}
 		ListenerChecks.checkNotMixed(methods(endpoint), targetClass);
-		if (parking != null) {
-			ParkingChecks.checkAllPark(parking, allPark);
-		}
 		this.listenerScopes.check(readers);
 		ProtectedListeners protectedListeners = new ProtectedListeners(targetClass, listeners, scopes,
-				this.acknowledgments.create(container), identities, (parking != null) ? new Parking(parking) : null);
+				this.acknowledgments.create(container), identities);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container, protectedListeners);
 		if (main == container) {
 			this.topics.add(
@@ -207,19 +187,13 @@ final class ContainerProtection {
 	void protect(AbstractMessageListenerContainer<?, ?> container, IdempotentFunction function) {
 		ListenerChecks.check(function, container);
 		Idempotent annotation = function.annotation();
-		if (this.settings.parks(annotation)) {
-			throw new IdempotencyConfigurationException("The idempotent function " + function.name()
-					+ " is to park blocked records, which is not supported " + "for functions of Spring Cloud Stream.",
-					"Set 'blocked' of its @Idempotent to PAUSE.");
-		}
 		ListenerShape shape = ListenerShape.of(function.method(), container);
 		String explicit = this.settings.resolve(annotation.scope());
 		ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null, null, container,
 				container, false, function.name());
 		TopicIdentities identities = new TopicIdentities(ContainerProtection::noTopicId);
 		ListenerSettings listenerSettings = this.settings.create(annotation, function.method(), function.targetClass(),
-				function.name(), function.result(), shape, scope,
-				new OffsetChoice(container, true, identities, false, true));
+				function.name(), function.result(), shape, scope, new OffsetChoice(container, true, identities, true));
 		logRegistration(container, scope, listenerSettings, annotation.by());
 		this.listenerScopes
 			.check(List.of(new ListenerScopes.Reader(function.name(), scope, container, () -> container)));
@@ -229,27 +203,12 @@ final class ContainerProtection {
 		this.installations.installBeforeListener(container,
 				new ProtectedListeners(function.targetClass(),
 						Map.of(function.method(), shape.protect(listenerSettings)), List.of(scope),
-						this.acknowledgments.create(container), identities, null));
+						this.acknowledgments.create(container), identities));
 	}
 
 	// The offsets of functions are never compared.
 	private static UUID noTopicId(String topic) {
 		throw new IllegalStateException("The id of the topic " + topic + " is not known");
-	}
-
-	// The method that receives a record of a class with several methods is not known when
-	// the record is parked.
-	private Parking.Settings parking(Parking.@Nullable Settings other, ListenerSettings listener, ListenerScope scope,
-			ParkedRecords store, AbstractMessageListenerContainer<?, ?> container,
-			KafkaListenerContainerFactory<?> factory, Map<String, Object> consumer) {
-		ConsumerFactory<?, ?> consumers = Objects
-			.requireNonNull(((AbstractKafkaListenerContainerFactory<?, ?, ?>) factory).getConsumerFactory());
-		if (other != null) {
-			ParkingChecks.checkSame(other, scope, store);
-			return other;
-		}
-		return new Parking.Settings(listener.name(), scope.explicitName(), store, this.settings.maximumParked(),
-				container, consumers, consumer, listener.listener());
 	}
 
 	// Each group has its own offsets, and may leave out records that another one

@@ -69,8 +69,6 @@ final class Delivery {
 	// A filter may remove records before the method is called.
 	private List<? extends ConsumerRecord<?, ?>> records;
 
-	private final boolean parked;
-
 	private boolean rollbackOnly;
 
 	private @Nullable IdempotencyKey key;
@@ -101,25 +99,12 @@ final class Delivery {
 	 */
 	Delivery(ProtectedListeners listeners, List<? extends ConsumerRecord<?, ?>> records,
 			@Nullable Acknowledgment acknowledgment) {
-		this(listeners, records, acknowledgment, false);
-	}
-
-	private Delivery(ProtectedListeners listeners, List<? extends ConsumerRecord<?, ?>> records,
-			@Nullable Acknowledgment acknowledgment, boolean parked) {
-		this.parked = parked;
 		this.listeners = listeners;
 		this.records = records;
 		this.delegate = acknowledgment;
 		this.delivered = (acknowledgment != null) ? List.copyOf(records) : records;
 		this.acknowledgments = (acknowledgment != null) ? listeners.acknowledgments() : ContainerAcknowledgments.NONE;
 		this.number = (acknowledgment != null) ? this.acknowledgments.begin(this.delivered) : 0;
-	}
-
-	/**
-	 * Create the delivery of a parked record. Its partition does not wait for it.
-	 */
-	static Delivery ofParked(ProtectedListeners listeners, ConsumerRecord<?, ?> record) {
-		return new Delivery(listeners, List.of(record), null, true);
 	}
 
 	static @Nullable Delivery current() {
@@ -194,9 +179,7 @@ final class Delivery {
 	 */
 	void block(OperationBlockedException reason, @Nullable IdempotencyKey operation, ListenerSettings settings) {
 		block(reason);
-		if (!this.parked) {
-			this.listeners.blockedRecords().blocked(record(), operation, reason, settings);
-		}
+		this.listeners.blockedRecords().blocked(record(), operation, reason, settings);
 	}
 
 	/**

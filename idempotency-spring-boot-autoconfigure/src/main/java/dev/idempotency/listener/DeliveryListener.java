@@ -18,10 +18,7 @@ import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListe
 import org.springframework.kafka.listener.adapter.AsyncRepliesAware;
 import org.springframework.kafka.support.Acknowledgment;
 
-import dev.idempotency.OperationBlockedException;
-import dev.idempotency.OperationInProgressException;
 import dev.idempotency.listener.error.BlockedRecordHandling;
-import dev.idempotency.listener.parked.Parking;
 
 /**
  * Decorates the message listener of a container and binds each {@link Delivery} to the
@@ -60,10 +57,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		if (this instanceof Records && this.listeners.asyncRetries().skip(records.get(0))) {
 			return;
 		}
-		Parking parking = this.listeners.parking();
-		if (parking != null && parkBehind(parking, records.get(0))) {
-			return;
-		}
 		Delivery delivery = new Delivery(this.listeners, records, (this instanceof Records)
 				? this.listeners.asyncRetries().begin(records.get(0), acknowledgment) : acknowledgment);
 		BlockedRecordHandling.beginDelivery(this.transactional);
@@ -74,11 +67,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 			delivery.rethrowIfBlocked();
 		}
 		catch (RuntimeException | Error ex) {
-			if (parking != null && delivery.blocked() instanceof OperationInProgressException reason && reason.isOwned()
-					&& parking.park(records.get(0), reason)) {
-				delivery.unblock();
-				return;
-			}
 			// Advice around the method may have replaced the exception.
 			delivery.rethrowIfBlocked();
 			throw ex;
@@ -96,44 +84,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 			if (this instanceof Records) {
 				BlockedRecordHandling.setBlocked(delivery.blocked());
 			}
-		}
-	}
-
-	// The record counts as done then.
-	private boolean parkBehind(Parking parking, ConsumerRecord<?, ?> record) {
-		BlockedRecordHandling.beginDelivery(this.transactional);
-		try {
-			if (!parking.parkBehind(record)) {
-				return false;
-			}
-			LookAhead.skip(record);
-			this.listeners.blockedRecords().passed(List.of(record));
-			return true;
-		}
-		catch (OperationBlockedException ex) {
-			this.listeners.blockedRecords()
-				.blocked(record, parking.settings().name(), ex, parking.settings().listener());
-			BlockedRecordHandling.setBlocked(ex);
-			throw ex;
-		}
-	}
-
-	/**
-	 * Run the delegate for a parked record, on the thread of the worker.
-	 */
-	final void deliverParked(ConsumerRecord<?, ?> record, Runnable listener) {
-		Delivery delivery = Delivery.ofParked(this.listeners, record);
-		Delivery previous = Delivery.bind(delivery);
-		try {
-			listener.run();
-			delivery.rethrowIfBlocked();
-		}
-		catch (RuntimeException | Error ex) {
-			delivery.rethrowIfBlocked();
-			throw ex;
-		}
-		finally {
-			Delivery.unbind(delivery, previous);
 		}
 	}
 
@@ -157,9 +107,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 			this.listeners.asyncRetries().revoked(partitions);
 			this.listeners.identities().revoked(partitions);
 			this.listeners.blockedRecords().revoked(partitions);
-			if (this.listeners.parking() != null) {
-				this.listeners.parking().revoked(partitions);
-			}
 		}
 		super.onPartitionsRevoked(partitions);
 	}
@@ -168,9 +115,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 	public void onPartitionsAssigned(Map<TopicPartition, Long> assignments, ConsumerSeekCallback callback) {
 		this.listeners.asyncRetries().assigned();
 		this.listeners.identities().assigned(assignments.keySet());
-		if (this.listeners.parking() != null) {
-			this.listeners.parking().assigned(assignments.keySet());
-		}
 		super.onPartitionsAssigned(assignments, callback);
 	}
 
@@ -180,9 +124,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		this.listeners.identities().close();
 		this.listeners.asyncRetries().unregister();
 		this.listeners.blockedRecords().closed();
-		if (this.listeners.parking() != null) {
-			this.listeners.parking().closed();
-		}
 		super.unregisterSeekCallback();
 	}
 
@@ -197,14 +138,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 
 		Records(MessageListener<K, V> delegate, ProtectedListeners listeners, boolean transactional) {
 			super(delegate, listeners, transactional);
-			if (listeners.parking() != null) {
-				listeners.parking().deliverTo(this::onParked);
-			}
-		}
-
-		@SuppressWarnings("unchecked")
-		private void onParked(ConsumerRecord<?, ?> record) {
-			deliverParked(record, () -> call((ConsumerRecord<K, V>) record, null, null));
 		}
 
 		@Override

@@ -23,12 +23,15 @@ import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.listener.ContainerProperties;
@@ -37,15 +40,10 @@ import org.springframework.util.Assert;
 
 import dev.idempotency.listener.KeyProbe.Answer;
 import dev.idempotency.listener.key.ListenerScope;
-import dev.idempotency.listener.parked.ByteConsumers;
-import dev.idempotency.listener.parked.Deserialization;
-import dev.idempotency.listener.parked.Deserialization.Deserialized;
-import dev.idempotency.listener.parked.Parking;
 import dev.idempotency.reconcile.ReconciliationRequest;
 import dev.idempotency.reconcile.TopicRange;
 import dev.idempotency.reconcile.TopicRecord;
 import dev.idempotency.reconcile.TopicRecord.Target;
-import dev.idempotency.store.ParkedPartition;
 import dev.idempotency.template.OffsetPosition;
 import dev.idempotency.template.OffsetPosition.TopicIdentity;
 
@@ -61,13 +59,13 @@ final class ListenerRange implements TopicRange {
 
 	private static final Duration POLL = Duration.ofSeconds(1);
 
-	private static final Duration ADMIN_TIMEOUT = Duration.ofSeconds(15);
+	private static final Duration TIMEOUT = Duration.ofSeconds(15);
 
 	private final ListenerTopics.Source source;
 
 	private final Consumer<byte[], byte[]> consumer;
 
-	private final Deserialization deserialization;
+	private final RecordDeserializer deserializer;
 
 	private final KeyProbe probe;
 
@@ -81,11 +79,11 @@ final class ListenerRange implements TopicRange {
 	private final long total;
 
 	private ListenerRange(ListenerTopics.Source source, Consumer<byte[], byte[]> consumer,
-			Deserialization deserialization, Map<TopicPartition, Long> starts, Map<TopicPartition, Long> ends,
+			RecordDeserializer deserializer, Map<TopicPartition, Long> starts, Map<TopicPartition, Long> ends,
 			@Nullable Map<TopicPartition, Long> committed) {
 		this.source = source;
 		this.consumer = consumer;
-		this.deserialization = deserialization;
+		this.deserializer = deserializer;
 		this.ends = ends;
 		this.committed = committed;
 		Map<String, UUID> ids = new ConcurrentHashMap<>();
@@ -103,8 +101,8 @@ final class ListenerRange implements TopicRange {
 
 	static ListenerRange open(ListenerTopics.Source source, ConsumerFactory<?, ?> consumers,
 			ReconciliationRequest request) {
-		Deserialization deserialization = new Deserialization(consumers, source.properties());
-		Consumer<byte[], byte[]> consumer = new ByteConsumers(source.properties()).createForRange(RECORDS);
+		RecordDeserializer deserializer = new RecordDeserializer(consumers, source.properties());
+		Consumer<byte[], byte[]> consumer = consumer(source.properties());
 		try {
 			List<TopicPartition> partitions = partitions(source, consumer, request);
 			String group = source.container().getGroupId();
@@ -117,12 +115,32 @@ final class ListenerRange implements TopicRange {
 				offsets(consumer, partitions, request.to())
 					.forEach((partition, offset) -> ends.merge(partition, offset, Math::min));
 			}
-			return new ListenerRange(source, consumer, deserialization, starts, ends, committed);
+			return new ListenerRange(source, consumer, deserializer, starts, ends, committed);
 		}
 		catch (RuntimeException | Error ex) {
 			close(consumer);
 			throw ex;
 		}
+	}
+
+	// The connection, the credentials and the isolation are those of the container's own
+	// consumers. It continues with the oldest record if the broker deletes records.
+	private static Consumer<byte[], byte[]> consumer(Map<String, Object> properties) {
+		Map<String, Object> configuration = new HashMap<>(properties);
+		configuration.keySet()
+			.removeAll(Set.of(ConsumerConfig.GROUP_ID_CONFIG, ConsumerConfig.GROUP_INSTANCE_ID_CONFIG,
+					ConsumerConfig.GROUP_PROTOCOL_CONFIG, ConsumerConfig.GROUP_REMOTE_ASSIGNOR_CONFIG,
+					ConsumerConfig.CLIENT_ID_CONFIG, ConsumerConfig.INTERCEPTOR_CLASSES_CONFIG,
+					ConsumerConfig.METRIC_REPORTER_CLASSES_CONFIG, ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG,
+					ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG,
+					ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG, ConsumerConfig.FETCH_MIN_BYTES_CONFIG,
+					ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG));
+		configuration.putAll(Map.of(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false,
+				ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false, ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
+				"earliest", ConsumerConfig.MAX_POLL_RECORDS_CONFIG, RECORDS, ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG,
+				100, ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) TIMEOUT.toMillis(),
+				ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) TIMEOUT.toMillis()));
+		return new KafkaConsumer<>(configuration, new ByteArrayDeserializer(), new ByteArrayDeserializer());
 	}
 
 	private static List<TopicPartition> partitions(ListenerTopics.Source source, Consumer<?, ?> consumer,
@@ -193,7 +211,7 @@ final class ListenerRange implements TopicRange {
 		try (Admin admin = Admin.create(TopicIds.configuration(source.properties()))) {
 			Map<TopicPartition, OffsetAndMetadata> offsets = admin.listConsumerGroupOffsets(group)
 				.partitionsToOffsetAndMetadata()
-				.get(ADMIN_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+				.get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
 			Map<TopicPartition, Long> committed = new HashMap<>();
 			// The value of a partition without a committed offset is null.
 			offsets.forEach((partition, offset) -> {
@@ -241,20 +259,14 @@ final class ListenerRange implements TopicRange {
 	}
 
 	private TopicRecord resolve(ConsumerRecord<byte[], byte[]> bytes) {
-		Deserialized deserialized;
-		try {
-			deserialized = this.deserialization.deserialize(bytes);
-		}
-		catch (RuntimeException ex) {
-			// The message may quote the content.
+		ConsumerRecord<?, ?> record = this.deserializer.deserialize(bytes);
+		if (record == null) {
+			// The message of an exception may quote the content.
 			return record(bytes, null, UNREADABLE);
 		}
-		if (deserialized.failure() != null) {
-			return record(bytes, null, UNREADABLE);
-		}
-		Answer answer = this.probe.resolve(deserialized.record(), this.source.listener(), this.consumer);
+		Answer answer = this.probe.resolve(record, this.source.listener(), this.consumer);
 		Target target = (answer.template() != null && answer.operation() != null)
-				? new Target(answer.template(), answer.operation(), parked(bytes)) : null;
+				? new Target(answer.template(), answer.operation()) : null;
 		return record(bytes, target, answer.problem());
 	}
 
@@ -263,13 +275,6 @@ final class ListenerRange implements TopicRange {
 			.getOrDefault(new TopicPartition(record.topic(), record.partition()), 0L);
 		return new TopicRecord(record.topic(), record.partition(), record.offset(), record.timestamp(), consumed,
 				target, problem);
-	}
-
-	private @Nullable ParkedPartition parked(ConsumerRecord<?, ?> record) {
-		Parking parking = this.source.listeners().parking();
-		return (parking != null)
-				? new ParkedPartition(parking.settings().scope(record.topic()), record.topic(), record.partition())
-				: null;
 	}
 
 	@Override

@@ -15,7 +15,6 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.StringUtils;
 import org.springframework.util.StringValueResolver;
 
-import dev.idempotency.BlockedPolicy;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
@@ -73,15 +72,6 @@ public final class ListenerSettingsFactory {
 
 	boolean claimAhead() {
 		return this.defaults.claimAhead();
-	}
-
-	boolean parks(Idempotent annotation) {
-		return ((annotation.blocked() != BlockedPolicy.DEFAULT) ? annotation.blocked()
-				: this.defaults.blocked()) == BlockedPolicy.PARK;
-	}
-
-	int maximumParked() {
-		return this.defaults.maximumParked();
 	}
 
 	String resolve(String text) {
@@ -228,12 +218,9 @@ public final class ListenerSettingsFactory {
 	 * {@link MissingKeyPolicy#DEFAULT} to choose it for each listener
 	 * @param claimAhead whether a listener of single records in leased mode claims the
 	 * key of its next record together with the completion of the current one
-	 * @param blocked the policy for blocked records, not {@link BlockedPolicy#DEFAULT}
-	 * @param maximumParked the largest number of parked records of a listener
 	 */
 	public record Defaults(Mode mode, Duration lease, Duration retention, Duration versionRetention,
-			List<String> keyHeaders, MissingKeyPolicy onMissingKey, boolean claimAhead, BlockedPolicy blocked,
-			int maximumParked) {
+			List<String> keyHeaders, MissingKeyPolicy onMissingKey, boolean claimAhead) {
 
 	}
 

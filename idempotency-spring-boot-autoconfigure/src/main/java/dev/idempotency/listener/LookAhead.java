@@ -69,16 +69,6 @@ final class LookAhead {
 		}
 	}
 
-	/**
-	 * Release the claim for a record that is not delivered.
-	 */
-	static void skip(ConsumerRecord<?, ?> record) {
-		LookAhead current = begin(record);
-		if (current != null) {
-			current.end();
-		}
-	}
-
 	void end() {
 		if (--this.depth == 0 && this.claims != null) {
 			this.claims.end();

@@ -28,11 +28,9 @@ import dev.idempotency.listener.key.OffsetPositions;
  * @param container the container
  * @param main whether it is that of the main endpoint, not of a retry topic
  * @param identities the identities of its topics
- * @param parks whether blocked records are parked
  * @param function whether the listener is a function of Spring Cloud Stream
  */
-record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdentities identities, boolean parks,
-		boolean function) {
+record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdentities identities, boolean function) {
 
 	private static final Log logger = LogFactory.getLog(OffsetChoice.class);
 
@@ -109,9 +107,6 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 		}
 		if (listener.scope().isDeadLetter()) {
 			return "its method handles dead letters, which may be sent again in another order";
-		}
-		if (this.parks) {
-			return "it parks blocked records, which are processed after later ones";
 		}
 		if (!this.main) {
 			return "it has a retry topic, whose records are processed after later ones";

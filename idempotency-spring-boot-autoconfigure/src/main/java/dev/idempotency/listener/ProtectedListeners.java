@@ -14,7 +14,6 @@ import org.springframework.aop.support.AopUtils;
 
 import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.listener.key.ListenerScope;
-import dev.idempotency.listener.parked.Parking;
 
 /**
  * The {@code @Idempotent} methods of one endpoint.
@@ -33,16 +32,13 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 
 	private final BlockedRecords blockedRecords = new BlockedRecords();
 
-	private final @Nullable Parking parking;
-
 	private final Collection<ListenerScope> scopes;
 
 	private final Map<Method, Optional<ProtectedListener>> resolved = new ConcurrentHashMap<>();
 
 	ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners, Collection<ListenerScope> scopes,
-			ContainerAcknowledgments acknowledgments, TopicIdentities identities, @Nullable Parking parking) {
+			ContainerAcknowledgments acknowledgments, TopicIdentities identities) {
 		this.identities = identities;
-		this.parking = parking;
 		this.scopes = List.copyOf(scopes);
 		this.acknowledgments = acknowledgments;
 		this.targetClass = targetClass;
@@ -63,13 +59,6 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 
 	BlockedRecords blockedRecords() {
 		return this.blockedRecords;
-	}
-
-	/**
-	 * Return what parks the blocked records.
-	 */
-	@Nullable Parking parking() {
-		return this.parking;
 	}
 
 	// The error handler may publish the record to a retry topic. Its copy is then

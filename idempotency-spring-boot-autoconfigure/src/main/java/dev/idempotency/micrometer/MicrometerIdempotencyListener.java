@@ -10,7 +10,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Stream;
 
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -37,12 +36,6 @@ import dev.idempotency.template.StoreCircuit;
  * <li>{@code idempotency.blocked.age}, gauge, seconds since the record of the listener
  * that has been blocked for the longest time in this instance was blocked, 0 if there is
  * none: {@code listener}</li>
- * <li>{@code idempotency.parked}, gauge, number of parked records whose partitions this
- * instance reads: {@code listener}</li>
- * <li>{@code idempotency.parked.age}, gauge, seconds since the oldest of them was parked,
- * 0 if there is none: {@code listener}</li>
- * <li>{@code idempotency.parked.done}, counter: {@code listener}, {@code outcome} (see
- * {@link dev.idempotency.template.IdempotencyListener.ParkedOutcome})</li>
  * <li>{@code idempotency.circuit.open}, gauge, 1 while the circuit breaker is open or
  * half open: {@code store}</li>
  * <li>{@code idempotency.redis.eviction}, gauge, 1 while a server may evict records
@@ -79,8 +72,6 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 
 	private final Map<String, Set<BlockedRecord>> blocked = new ConcurrentHashMap<>();
 
-	private final Map<String, Set<Parked>> parked = new ConcurrentHashMap<>();
-
 	public MicrometerIdempotencyListener(MeterRegistry registry) {
 		this.registry = registry;
 	}
@@ -109,46 +100,19 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 
 	private Set<BlockedRecord> blockedAge(String listener) {
 		Set<BlockedRecord> records = ConcurrentHashMap.newKeySet();
-		TimeGauge
-			.builder("idempotency.blocked.age", records, TimeUnit.MILLISECONDS,
-					(waiting) -> oldest(waiting.stream().map(BlockedRecord::since)))
+		TimeGauge.builder("idempotency.blocked.age", records, TimeUnit.MILLISECONDS, MicrometerIdempotencyListener::age)
 			.description("Time since the record that is blocked for the longest time was blocked")
 			.tag("listener", listener)
 			.register(this.registry);
 		return records;
 	}
 
-	private static long oldest(Stream<Instant> since) {
+	private static long age(Set<BlockedRecord> records) {
 		Instant now = Instant.now();
-		return since.mapToLong((time) -> Math.max(0, Duration.between(time, now).toMillis())).max().orElse(0);
-	}
-
-	@Override
-	public void parked(Parked record) {
-		this.parked.computeIfAbsent(record.listener(), this::parked).add(record);
-	}
-
-	@Override
-	public void unparked(Parked record, ParkedOutcome outcome) {
-		this.parked.computeIfAbsent(record.listener(), this::parked).remove(record);
-		counter("idempotency.parked.done", "Parked records that this instance no longer has", "listener",
-				record.listener(), "outcome", value(outcome))
-			.increment();
-	}
-
-	private Set<Parked> parked(String listener) {
-		Set<Parked> records = ConcurrentHashMap.newKeySet();
-		Gauge.builder("idempotency.parked", records, Set::size)
-			.description("Parked records whose partitions this instance reads")
-			.tag("listener", listener)
-			.register(this.registry);
-		TimeGauge
-			.builder("idempotency.parked.age", records, TimeUnit.MILLISECONDS,
-					(parked) -> oldest(parked.stream().map(Parked::since)))
-			.description("Time since the oldest parked record was parked")
-			.tag("listener", listener)
-			.register(this.registry);
-		return records;
+		return records.stream()
+			.mapToLong((record) -> Math.max(0, Duration.between(record.since(), now).toMillis()))
+			.max()
+			.orElse(0);
 	}
 
 	@Override

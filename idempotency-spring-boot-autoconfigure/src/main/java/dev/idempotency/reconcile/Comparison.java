@@ -19,8 +19,6 @@ import dev.idempotency.reconcile.TopicRecord.Target;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.OffsetMark;
-import dev.idempotency.store.ParkedPartition;
-import dev.idempotency.store.ParkedRecord;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.OffsetPosition;
 
@@ -98,9 +96,8 @@ final class Comparison {
 		}
 		return switch (found.state()) {
 			case COMPLETED -> completed(record, target);
-			case IN_PROGRESS -> isParked(record, target) ? record.finding(ReconciliationStatus.PARKED, null)
-					: inProgress(record, found);
-			case FAILED -> failed(record, target, found);
+			case IN_PROGRESS -> inProgress(record, found);
+			case FAILED -> failed(record, found);
 		};
 	}
 
@@ -128,10 +125,7 @@ final class Comparison {
 				"first claimed at " + found.createdAt() + ", attempt " + found.attempt());
 	}
 
-	private static ReconciliationFinding failed(TopicRecord record, Target target, IdempotencyRecord found) {
-		if (isParked(record, target)) {
-			return record.finding(ReconciliationStatus.PARKED, null);
-		}
+	private static ReconciliationFinding failed(TopicRecord record, IdempotencyRecord found) {
 		if (!record.consumed()) {
 			return record.finding(ReconciliationStatus.NOT_CONSUMED, null);
 		}
@@ -140,9 +134,6 @@ final class Comparison {
 	}
 
 	private static ReconciliationFinding absent(TopicRecord record, Target target) {
-		if (isParked(record, target)) {
-			return record.finding(ReconciliationStatus.PARKED, null);
-		}
 		if (!record.consumed()) {
 			return record.finding(ReconciliationStatus.NOT_CONSUMED, null);
 		}
@@ -151,15 +142,6 @@ final class Comparison {
 				|| Duration.between(Instant.ofEpochMilli(record.timestamp()), Instant.now()).compareTo(retention) < 0;
 		return remembered ? record.finding(ReconciliationStatus.MISSING, null)
 				: record.finding(ReconciliationStatus.EXPIRED, "the record is older than the retention " + retention);
-	}
-
-	private static boolean isParked(TopicRecord record, Target target) {
-		ParkedPartition partition = target.parked();
-		return partition != null && target.template()
-			.store()
-			.parkedRecords()
-			.flatMap((parked) -> parked.find(ParkedRecord.id(partition, record.offset(), record.timestamp())))
-			.isPresent();
 	}
 
 	private boolean isBelowMark(Target target, OffsetPosition position) {

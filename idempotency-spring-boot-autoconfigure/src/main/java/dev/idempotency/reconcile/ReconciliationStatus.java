@@ -35,11 +35,6 @@ public enum ReconciliationStatus {
 	IN_PROGRESS(false),
 
 	/**
-	 * The record is parked until its key is free.
-	 */
-	PARKED(false),
-
-	/**
 	 * The listener does not protect the record: a filter or the condition excludes it, or
 	 * it has no key and is processed without one.
 	 */

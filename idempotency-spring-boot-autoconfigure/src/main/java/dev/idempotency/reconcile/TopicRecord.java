@@ -4,7 +4,6 @@ import java.time.Instant;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.store.ParkedPartition;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotentOperation;
 
@@ -34,11 +33,8 @@ public record TopicRecord(String topic, int partition, long offset, long timesta
 	 *
 	 * @param template the template that executes the operation
 	 * @param operation the operation
-	 * @param parked the partition under which the listener parks its records,
-	 * {@code null} if it does not park
 	 */
-	public record Target(IdempotencyTemplate template, IdempotentOperation operation,
-			@Nullable ParkedPartition parked) {
+	public record Target(IdempotencyTemplate template, IdempotentOperation operation) {
 
 	}
 

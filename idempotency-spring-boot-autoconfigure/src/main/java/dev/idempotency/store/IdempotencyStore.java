@@ -296,15 +296,6 @@ public interface IdempotencyStore {
 	}
 
 	/**
-	 * Return the Kafka records that wait for the owner of their key outside of their
-	 * partition.
-	 * @return the parked records, empty if the store does not support them
-	 */
-	default Optional<ParkedRecords> parkedRecords() {
-		return Optional.empty();
-	}
-
-	/**
 	 * Return whether the store reaches the same records from every thread. Claims with a
 	 * lease need it, because threads of the library renew and complete them.
 	 * @return whether claims with a lease are safe

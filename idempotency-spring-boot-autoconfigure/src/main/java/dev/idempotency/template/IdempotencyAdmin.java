@@ -24,7 +24,6 @@ import dev.idempotency.store.IdempotencyRecords.Page;
 import dev.idempotency.store.IdempotencyRecords.Selection;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.OffsetMarks;
-import dev.idempotency.store.ParkedRecords;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.IdempotencyListener.Intervention;
 
@@ -132,14 +131,6 @@ public final class IdempotencyAdmin {
 	public Optional<OffsetMarks> offsetMarks() {
 		return (this.store instanceof TransactionalIdempotencyStore transactional) ? transactional.offsetMarks()
 				: Optional.empty();
-	}
-
-	/**
-	 * Return the parked records.
-	 * @return the records, empty if the store parks none
-	 */
-	public Optional<ParkedRecords> parkedRecords() {
-		return this.store.parkedRecords();
 	}
 
 	/**

@@ -157,63 +157,6 @@ public interface IdempotencyListener {
 	}
 
 	/**
-	 * Called when a record is parked, and for each parked record of a partition that is
-	 * assigned to this process.
-	 * @param record the record
-	 */
-	default void parked(Parked record) {
-	}
-
-	/**
-	 * Called when a record is no longer parked, or no longer in this process.
-	 * @param record the record
-	 * @param outcome the outcome
-	 */
-	default void unparked(Parked record, ParkedOutcome outcome) {
-	}
-
-	/**
-	 * A record that is parked.
-	 *
-	 * @param listener the name of the listener, from a bounded set
-	 * @param topic the topic
-	 * @param partition the partition
-	 * @param offset the offset
-	 * @param since the time at which it was parked
-	 */
-	record Parked(String listener, String topic, int partition, long offset, Instant since) {
-
-	}
-
-	/**
-	 * The reason why a record is no longer parked in this process.
-	 */
-	enum ParkedOutcome {
-
-		/**
-		 * The listener has processed the record, or has skipped it as a duplicate.
-		 */
-		PROCESSED,
-
-		/**
-		 * The error handler of the container has given the record up.
-		 */
-		RECOVERED,
-
-		/**
-		 * Another process has processed the record.
-		 */
-		REMOVED,
-
-		/**
-		 * The partition of the record is assigned to another consumer, which processes
-		 * the record.
-		 */
-		REASSIGNED
-
-	}
-
-	/**
 	 * A record that is blocked.
 	 *
 	 * @param listener the name of the listener, from a bounded set

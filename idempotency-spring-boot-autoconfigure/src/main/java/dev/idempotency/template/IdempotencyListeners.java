@@ -56,16 +56,6 @@ final class IdempotencyListeners implements IdempotencyListener {
 	}
 
 	@Override
-	public void parked(Parked record) {
-		callEach((listener) -> listener.parked(record));
-	}
-
-	@Override
-	public void unparked(Parked record, ParkedOutcome outcome) {
-		callEach((listener) -> listener.unparked(record, outcome));
-	}
-
-	@Override
 	public void circuitChanged(String store, StoreCircuit.State state) {
 		callEach((listener) -> listener.circuitChanged(store, state));
 	}

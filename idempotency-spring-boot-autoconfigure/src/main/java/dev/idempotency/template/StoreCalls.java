@@ -104,7 +104,7 @@ final class StoreCalls {
 			return action.get();
 		}
 		catch (OperationInProgressException ex) {
-			throw new OperationInProgressException(ex.getMessage() + ": " + subject, ex.retryAfter(), ex.isOwned());
+			throw new OperationInProgressException(ex.getMessage() + ": " + subject, ex.retryAfter());
 		}
 		catch (IdempotencyRecordUnreadableException ex) {
 			throw new IdempotencyRecordUnreadableException(ex.getMessage() + ": " + subject, ex.getCause());

@@ -12,8 +12,8 @@ import dev.idempotency.StoredResultUnreadableException;
  * listeners and to the {@link IdempotencyTemplate}.
  * <p>
  * An outcome is the result of a handler, the reason and the body of a refusal, or the
- * message of a failure. Not included are keys and scopes, the payloads of parked records
- * and of the outbox, and log lines.
+ * message of a failure. Not included are keys and scopes, the payloads of the outbox, and
+ * log lines.
  * <p>
  * The methods are called by many threads, inside of the transaction or the lease of the
  * operation. They must be thread-safe and must not wait for a remote service.

@@ -15,7 +15,6 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.kafka.annotation.KafkaListener;
 
-import dev.idempotency.BlockedPolicy;
 import dev.idempotency.By;
 import dev.idempotency.Idempotent;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
@@ -78,7 +77,7 @@ class GrantTests {
 			.forEach(admin::execute);
 		admin.execute("CREATE TABLE effect (value text)");
 		admin.execute("GRANT SELECT, INSERT ON effect TO " + user);
-		Servers.addTopics(1, "grants-keys", "grants-offsets", "grants-parked", "grants-sent");
+		Servers.addTopics(1, "grants-keys", "grants-offsets", "grants-sent");
 		try (ConfigurableApplicationContext context = TestApp.of(Listeners.class)
 			.database(database)
 			.with("spring.datasource.username", user)
@@ -89,16 +88,14 @@ class GrantTests {
 			.run()) {
 			send("grants-keys", "a");
 			send("grants-keys", "a");
-			send("grants-parked", "p");
 			Kafka.send(new ProducerRecord<>("grants-offsets", 0, null, "o"));
 			send("grants-keys", "b");
 			await().untilAsserted(() -> assertThat(Kafka.read("grants-sent")).extracting(ConsumerRecord::value)
 				.containsExactly("a", "b"));
 			await().untilAsserted(() -> assertThat(admin.queryForList("SELECT value FROM effect", String.class))
-				.containsExactlyInAnyOrder("a", "b", "o", "p"));
+				.containsExactlyInAnyOrder("a", "b", "o"));
 		}
 		assertThat(admin.queryForObject("SELECT count(*) FROM idempotency_record_offset", Integer.class)).isOne();
-		assertThat(admin.queryForObject("SELECT count(*) FROM idempotency_record_parked_owner", Integer.class)).isOne();
 	}
 
 	private static void send(String topic, String value) {
@@ -136,7 +133,6 @@ class GrantTests {
 			assertWorks(store);
 			OffsetMarks marks = store.offsetMarks().orElseThrow();
 			assertThat(marks.problem()).isNull();
-			assertThat(store.parkedRecords().orElseThrow().problem()).isNull();
 			assertThatExceptionOfType(RuntimeException.class)
 				.isThrownBy(() -> new JdbcTemplate(pool).execute("CREATE TABLE other (id integer)"));
 		}
@@ -214,12 +210,6 @@ class GrantTests {
 		@Idempotent(by = By.OFFSET)
 		@KafkaListener(topics = "grants-offsets", groupId = "grants")
 		void offsets(String value) {
-			effect(value);
-		}
-
-		@Idempotent(blocked = BlockedPolicy.PARK)
-		@KafkaListener(topics = "grants-parked", groupId = "grants")
-		void parked(String value) {
 			effect(value);
 		}
 

@@ -22,8 +22,6 @@ import dev.idempotency.Mode;
 import dev.idempotency.template.IdempotencyListener.BlockedRecord;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.Parked;
-import dev.idempotency.template.IdempotencyListener.ParkedOutcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyListener.StoreOutcome;
 import dev.idempotency.template.StoreCircuit;
@@ -68,21 +66,6 @@ class MicrometerIdempotencyListenerTests {
 		assertThat(age.value(TimeUnit.SECONDS)).isBetween(60.0, 300.0);
 		this.listener.unblocked(older);
 		assertThat(age.value(TimeUnit.SECONDS)).isBetween(5.0, 50.0);
-	}
-
-	@Test
-	void parkedRecordsAreCountedUntilTheyAreDone() {
-		Parked older = new Parked("payments", "topic", 0, 7, Instant.now().minusSeconds(60));
-		this.listener.parked(older);
-		this.listener.parked(older);
-		this.listener.parked(new Parked("payments", "topic", 0, 8, Instant.now().minusSeconds(5)));
-		TimeGauge age = this.registry.get("idempotency.parked.age").tag("listener", "payments").timeGauge();
-		assertThat(this.registry.get("idempotency.parked").gauge().value()).isEqualTo(2);
-		assertThat(age.value(TimeUnit.SECONDS)).isBetween(60.0, 300.0);
-		this.listener.unparked(older, ParkedOutcome.RECOVERED);
-		assertThat(this.registry.get("idempotency.parked").gauge().value()).isOne();
-		assertThat(age.value(TimeUnit.SECONDS)).isBetween(5.0, 50.0);
-		assertThat(this.registry.get("idempotency.parked.done").tag("outcome", "recovered").counter().count()).isOne();
 	}
 
 	@Test

@@ -27,8 +27,6 @@ import dev.idempotency.template.IdempotencyListener.BlockedRecord;
 import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyListener.Intervention;
 import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.Parked;
-import dev.idempotency.template.IdempotencyListener.ParkedOutcome;
 import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyListener.StoreOutcome;
 import dev.idempotency.template.StoreCircuit;
@@ -71,11 +69,6 @@ record PublishedMeters(Map<String, List<Sample>> samples) {
 			listener.keyMissing("payments", policy);
 		}
 		listener.blocked(new BlockedRecord("payments", "topic", 0, 7, Instant.now()));
-		Parked parked = new Parked("payments", "topic", 0, 7, Instant.now());
-		listener.parked(parked);
-		for (ParkedOutcome outcome : ParkedOutcome.values()) {
-			listener.unparked(parked, outcome);
-		}
 		listener.circuitChanged("jdbc", StoreCircuit.State.OPEN);
 		listener.evictionChecked("redis", true);
 		listener.completionFailed("payments", IdempotencyKey.of("scope", "key"));

@@ -33,7 +33,6 @@ import org.springframework.messaging.handler.annotation.Header;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.BlockedPolicy;
 import dev.idempotency.By;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
@@ -41,9 +40,6 @@ import dev.idempotency.Mode;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.OffsetMark;
-import dev.idempotency.store.ParkedPartition;
-import dev.idempotency.store.ParkedRecord;
-import dev.idempotency.store.ParkedRecords;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.Servers;
@@ -163,20 +159,6 @@ class ResolvedKeysTests {
 	}
 
 	@Test
-	void parkedRecordsAreNotMissing() {
-		long first = send("1");
-		ConsumerRecord<String, String> record = Kafka.read(TOPIC).get((int) first);
-		ParkedRecords parked = this.store.parkedRecords().orElseThrow();
-		ParkedPartition partition = new ParkedPartition("parking", TOPIC, 0);
-		UUID owner = UUID.randomUUID();
-		parked.takeOver(partition, owner);
-		assertThat(
-				parked.park(new ParkedRecord(partition, first, record.timestamp(), 0, null, new byte[0], null), owner))
-			.isTrue();
-		statuses("parking", first, TOPIC + "-p", first + 1).containsExactly(ReconciliationStatus.PARKED);
-	}
-
-	@Test
 	void recordsThatAreReadReportNoMissingKeys() {
 		long first = send("1");
 		try (Logs logs = new Logs()) {
@@ -268,13 +250,6 @@ class ResolvedKeysTests {
 		@Idempotent(scope = "versions", key = "'entity'", version = "#record.value()")
 		@KafkaListener(id = "versions", topics = "${topic}", groupId = "${topic}-v")
 		void versions(ConsumerRecord<String, String> record) {
-			throw new AssertionError();
-		}
-
-		@Idempotent(scope = "parking", key = "'parked:' + #record.offset()", mode = Mode.LEASED,
-				blocked = BlockedPolicy.PARK)
-		@KafkaListener(id = "parking", topics = "${topic}", groupId = "${topic}-p")
-		void parking(ConsumerRecord<String, String> record) {
 			throw new AssertionError();
 		}
 

@@ -11,7 +11,7 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
  * @since 0.1.0
  */
 public abstract class TransactionalIdempotencyStoreContract extends IdempotencyStoreContract
-		implements BatchTransactionContract, InsertContract, NotedFailureContract, OffsetContract, ParkedContract,
+		implements BatchTransactionContract, InsertContract, NotedFailureContract, OffsetContract,
 		TransactionClaimContract, VersionTransactionContract {
 
 	@Override

@@ -40,12 +40,12 @@ import dev.idempotency.test.ListenerProgress.SentRecord;
  * serializers and interceptors apply. A copy has the headers that the first record was
  * sent with. Except for {@link Records#send()}, each method returns when the deliveries
  * have ended in each running listener of the topic: each of its consumer groups has
- * committed an offset behind the records, and none of them is in a retry topic or parked.
- * A delivery has ended when it was processed, was a duplicate, or failed and was given
- * up. A blocked record has not ended. If the template is transactional, the markers of
- * its transactions hide whether retry topics are empty, so the method does not wait for
- * them. Listeners are the containers of {@code @KafkaListener} methods; those of Spring
- * Cloud Stream are not known.
+ * committed an offset behind the records, and none of them is in a retry topic. A
+ * delivery has ended when it was processed, was a duplicate, or failed and was given up.
+ * A blocked record has not ended. If the template is transactional, the markers of its
+ * transactions hide whether retry topics are empty, so the method does not wait for them.
+ * Listeners are the containers of {@code @KafkaListener} methods; those of Spring Cloud
+ * Stream are not known.
  * <p>
  * {@link Records#afterRestart()} and {@link Records#redelivered()} stop listeners, so
  * tests that share a context must not run concurrently with them.

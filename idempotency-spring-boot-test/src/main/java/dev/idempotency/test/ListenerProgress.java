@@ -42,7 +42,7 @@ import org.springframework.util.Assert;
 /**
  * The running listeners of a context and the offsets that they have committed. A record
  * has ended when each consumer group has committed an offset behind it, whatever its
- * outcome is, and when none of its retry topics and no parking table still has it.
+ * outcome is, and when none of its retry topics still has it.
  */
 final class ListenerProgress implements DisposableBean {
 
@@ -162,9 +162,6 @@ final class ListenerProgress implements DisposableBean {
 						+ listener.getListenerId() + "' has not ended: its group '" + group(listener)
 						+ "' has committed " + ((offset != null) ? "the offset " + offset.offset() : "no offset")
 						+ ". The last outcomes are " + lastOutcomes());
-			}
-			if (this.recorded.isParked(record.topic(), record.partition(), record.offset())) {
-				throw new AssertionError("The record " + record + " is parked");
 			}
 		}
 		if (!records.stream().allMatch(SentRecord::transactional)) {

@@ -2,8 +2,6 @@ package dev.idempotency.test;
 
 import java.util.List;
 import java.util.Queue;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 import org.springframework.util.ClassUtils;
@@ -25,8 +23,6 @@ import dev.idempotency.template.IdempotencyListener;
 public final class RecordedDeliveries implements IdempotencyListener {
 
 	private final Queue<Execution> executions = new ConcurrentLinkedQueue<>();
-
-	private final Set<Parked> parked = ConcurrentHashMap.newKeySet();
 
 	private final KnownKeys keys;
 
@@ -62,27 +58,9 @@ public final class RecordedDeliveries implements IdempotencyListener {
 		return List.copyOf(this.executions);
 	}
 
-	boolean isParked(String topic, int partition, long offset) {
-		return this.parked.stream()
-			.anyMatch((record) -> record.topic().equals(topic) && record.partition() == partition
-					&& record.offset() == offset);
-	}
-
 	@Override
 	public void executed(Execution execution) {
 		this.executions.add(execution);
-	}
-
-	@Override
-	public void parked(Parked record) {
-		this.parked.add(record);
-	}
-
-	@Override
-	public void unparked(Parked record, ParkedOutcome outcome) {
-		this.parked
-			.removeIf((other) -> other.listener().equals(record.listener()) && other.topic().equals(record.topic())
-					&& other.partition() == record.partition() && other.offset() == record.offset());
 	}
 
 }

@@ -56,7 +56,7 @@ public final class StoreFaults {
 			"requireCommittable", "isolationProblem", "table", "close", "problem");
 
 	// They call no server either, but their results do.
-	private static final Set<String> VIEWS = Set.of("records", "parkedRecords", "offsetMarks");
+	private static final Set<String> VIEWS = Set.of("records", "offsetMarks");
 
 	private static final Duration EXPIRED = Duration.ofMillis(1);
 

@@ -33,7 +33,6 @@ import org.springframework.messaging.Message;
 import org.springframework.messaging.support.GenericMessage;
 import reactor.core.publisher.Flux;
 
-import dev.idempotency.BlockedPolicy;
 import dev.idempotency.By;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
@@ -57,7 +56,7 @@ class FunctionStartupTests {
 	static void start(CapturedOutput output) {
 		app = StreamApp.start(Functions.class, StreamApp.bindings("valid"), "logging.level.dev.idempotency=WARN");
 		assertThat(output).contains("@Idempotent has no effect on the functions [asynchronous, byOffset, first, "
-				+ "message, messages, parking, reactive, second, supplier]");
+				+ "message, messages, reactive, second, supplier]");
 	}
 
 	@AfterAll
@@ -78,15 +77,11 @@ class FunctionStartupTests {
 			.hasMessageStartingWith("The idempotent function " + function + " cannot be protected: " + reason);
 	}
 
-	@ParameterizedTest
-	@CsvSource(delimiter = '|', textBlock = """
-			parking  | is to park blocked records
-			byOffset | it is a function of Spring Cloud Stream
-			""")
-	void attributeThatIsNotSupportedIsRefused(String function, String reason) {
+	@Test
+	void comparisonOfOffsetsIsRefused() {
 		FunctionProtection protection = app.bean(FunctionProtection.class);
-		assertThat(refusal(() -> protection.protect(container(), protection.find(function))))
-			.hasMessageContaining(reason);
+		assertThat(refusal(() -> protection.protect(container(), protection.find("byOffset"))))
+			.hasMessageContaining("it is a function of Spring Cloud Stream");
 	}
 
 	@Test
@@ -203,12 +198,6 @@ class FunctionStartupTests {
 		@Bean
 		Consumer<Flux<String>> fluxSink() {
 			return Flux::subscribe;
-		}
-
-		@Bean
-		@Idempotent(blocked = BlockedPolicy.PARK)
-		Consumer<String> parking() {
-			return valid();
 		}
 
 		@Bean

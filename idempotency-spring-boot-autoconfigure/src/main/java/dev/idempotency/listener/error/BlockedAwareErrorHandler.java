@@ -54,13 +54,6 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	}
 
 	/**
-	 * Return the error handler of the application.
-	 */
-	CommonErrorHandler delegate() {
-		return this.delegate;
-	}
-
-	/**
 	 * Note whether the record of the current delivery is blocked, before the container
 	 * calls {@link #seeksAfterHandling()} on the same thread.
 	 */

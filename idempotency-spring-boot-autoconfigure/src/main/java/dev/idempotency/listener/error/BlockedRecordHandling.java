@@ -1,6 +1,5 @@
 package dev.idempotency.listener.error;
 
-import java.lang.reflect.Method;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.function.BooleanSupplier;
@@ -8,22 +7,16 @@ import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
-import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 import org.springframework.kafka.listener.AfterRollbackProcessor;
 import org.springframework.kafka.listener.BatchListenerFailedException;
-import org.springframework.kafka.listener.CommonDelegatingErrorHandler;
 import org.springframework.kafka.listener.CommonErrorHandler;
-import org.springframework.kafka.listener.CommonMixedErrorHandler;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.ExceptionClassifier;
-import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.transaction.KafkaAwareTransactionManager;
 import org.springframework.transaction.ConfigurableTransactionManager;
-import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.IdempotencyFingerprintException;
 import dev.idempotency.IdempotencyKeyMissingException;
@@ -195,56 +188,6 @@ public final class BlockedRecordHandling implements DisposableBean {
 		return ((errorHandler != null) ? errorHandler instanceof BlockedAwareErrorHandler : transactional)
 				&& (!transactional
 						|| container.getAfterRollbackProcessor() instanceof BlockedAwareAfterRollbackProcessor);
-	}
-
-	/**
-	 * Return whether the application has paused a partition, or the whole container.
-	 * @param container the container
-	 * @param partition the partition
-	 * @return whether its records must not be processed; a pause for a blocked record
-	 * does not count
-	 */
-	public static boolean isPausedByApplication(MessageListenerContainer container, TopicPartition partition) {
-		if (container.isPauseRequested()) {
-			return true;
-		}
-		MessageListenerContainer consumer = container.isRunning()
-				? container.getContainerFor(partition.topic(), partition.partition()) : null;
-		PauseRequests requests = (consumer != null) ? PauseRequests.of(consumer) : null;
-		return requests != null && requests.isRequested(partition);
-	}
-
-	/**
-	 * Return why the error handler of a container cannot handle the failure of a parked
-	 * record.
-	 * @param container the container
-	 * @return the reason, as the end of a sentence; {@code null} if there is none
-	 */
-	public static @Nullable String applicationHandlerProblem(MessageListenerContainer container) {
-		CommonErrorHandler handler = ((AbstractMessageListenerContainer<?, ?>) container).getCommonErrorHandler();
-		// Without one, the container gets a DefaultErrorHandler.
-		return (handler != null) ? singleRecordProblem(handler) : null;
-	}
-
-	/**
-	 * Return why an error handler cannot handle the failure of a record that no consumer
-	 * has just delivered.
-	 * @param handler the error handler of a container
-	 * @return the reason, as the end of a sentence; {@code null} if there is none
-	 */
-	public static @Nullable String singleRecordProblem(@Nullable CommonErrorHandler handler) {
-		CommonErrorHandler own = (handler instanceof BlockedAwareErrorHandler decorator) ? decorator.delegate()
-				: handler;
-		if (own == null) {
-			return "is missing";
-		}
-		if (own instanceof CommonDelegatingErrorHandler || own instanceof CommonMixedErrorHandler) {
-			return "delegates to others, which cannot be checked";
-		}
-		Method method = ReflectionUtils.findMethod(AopUtils.getTargetClass(own), "handleOne", Exception.class,
-				ConsumerRecord.class, org.apache.kafka.clients.consumer.Consumer.class, MessageListenerContainer.class);
-		return (method == null || method.getDeclaringClass() == CommonErrorHandler.class)
-				? "does not implement 'handleOne', so that it would lose a record that fails" : null;
 	}
 
 	private static @Nullable KafkaAwareTransactionManager<?, ?> manager(

@@ -103,13 +103,6 @@ final class PauseRequests extends AbstractSet<TopicPartition> {
 		this.blocked.remove(partition);
 	}
 
-	/**
-	 * Return whether the application has requested a pause.
-	 */
-	boolean isRequested(TopicPartition partition) {
-		return this.requested.contains(partition);
-	}
-
 	@Override
 	public boolean add(TopicPartition partition) {
 		return this.requested.add(partition);
