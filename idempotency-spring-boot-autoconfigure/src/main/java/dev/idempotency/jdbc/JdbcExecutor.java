@@ -115,7 +115,7 @@ final class JdbcExecutor {
 	 * COMMIT of an aborted transaction as a ROLLBACK, which its driver reports as
 	 * success.
 	 */
-	void requireCommittable(Duration timeout, Work<Boolean> written) {
+	void requireCommittable(Work<Boolean> written) {
 		if (!TransactionSynchronizationManager.hasResource(this.dataSource)) {
 			return;
 		}

@@ -343,7 +343,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public void requireCommittable() {
-		this.executor.requireCommittable(this.timeout,
+		this.executor.requireCommittable(
 				(connection) -> this.claims.isWritten(connection) && this.offsets.isWritten(connection));
 	}
 

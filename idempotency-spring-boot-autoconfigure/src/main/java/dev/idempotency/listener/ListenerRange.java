@@ -20,6 +20,7 @@ import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
+import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.Consumer;
@@ -31,12 +32,17 @@ import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.Deserializer;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.BeanUtils;
+import org.springframework.core.log.LogAccessor;
 import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.listener.ContainerProperties;
 import org.springframework.kafka.support.TopicPartitionOffset;
+import org.springframework.kafka.support.serializer.ErrorHandlingDeserializer;
+import org.springframework.kafka.support.serializer.SerializationUtils;
 import org.springframework.util.Assert;
+import org.springframework.util.ClassUtils;
 
 import dev.idempotency.listener.KeyProbe.Answer;
 import dev.idempotency.listener.key.ListenerScope;
@@ -53,6 +59,8 @@ import dev.idempotency.template.OffsetPosition.TopicIdentity;
  */
 final class ListenerRange implements TopicRange {
 
+	private static final LogAccessor logger = new LogAccessor(LogFactory.getLog(ListenerRange.class));
+
 	private static final String UNREADABLE = "the record cannot be deserialized";
 
 	private static final int RECORDS = 500;
@@ -63,9 +71,7 @@ final class ListenerRange implements TopicRange {
 
 	private final ListenerTopics.Source source;
 
-	private final Consumer<byte[], byte[]> consumer;
-
-	private final RecordDeserializer deserializer;
+	private final Consumer<?, ?> consumer;
 
 	private final KeyProbe probe;
 
@@ -78,12 +84,10 @@ final class ListenerRange implements TopicRange {
 
 	private final long total;
 
-	private ListenerRange(ListenerTopics.Source source, Consumer<byte[], byte[]> consumer,
-			RecordDeserializer deserializer, Map<TopicPartition, Long> starts, Map<TopicPartition, Long> ends,
-			@Nullable Map<TopicPartition, Long> committed) {
+	private ListenerRange(ListenerTopics.Source source, Consumer<?, ?> consumer, Map<TopicPartition, Long> starts,
+			Map<TopicPartition, Long> ends, @Nullable Map<TopicPartition, Long> committed) {
 		this.source = source;
 		this.consumer = consumer;
-		this.deserializer = deserializer;
 		this.ends = ends;
 		this.committed = committed;
 		Map<String, UUID> ids = new ConcurrentHashMap<>();
@@ -101,8 +105,7 @@ final class ListenerRange implements TopicRange {
 
 	static ListenerRange open(ListenerTopics.Source source, ConsumerFactory<?, ?> consumers,
 			ReconciliationRequest request) {
-		RecordDeserializer deserializer = new RecordDeserializer(consumers, source.properties());
-		Consumer<byte[], byte[]> consumer = consumer(source.properties());
+		Consumer<?, ?> consumer = consumer(source.properties(), consumers);
 		try {
 			List<TopicPartition> partitions = partitions(source, consumer, request);
 			String group = source.container().getGroupId();
@@ -115,7 +118,7 @@ final class ListenerRange implements TopicRange {
 				offsets(consumer, partitions, request.to())
 					.forEach((partition, offset) -> ends.merge(partition, offset, Math::min));
 			}
-			return new ListenerRange(source, consumer, deserializer, starts, ends, committed);
+			return new ListenerRange(source, consumer, starts, ends, committed);
 		}
 		catch (RuntimeException | Error ex) {
 			close(consumer);
@@ -125,7 +128,7 @@ final class ListenerRange implements TopicRange {
 
 	// The connection, the credentials and the isolation are those of the container's own
 	// consumers. It continues with the oldest record if the broker deletes records.
-	private static Consumer<byte[], byte[]> consumer(Map<String, Object> properties) {
+	private static Consumer<?, ?> consumer(Map<String, Object> properties, ConsumerFactory<?, ?> consumers) {
 		Map<String, Object> configuration = new HashMap<>(properties);
 		configuration.keySet()
 			.removeAll(Set.of(ConsumerConfig.GROUP_ID_CONFIG, ConsumerConfig.GROUP_INSTANCE_ID_CONFIG,
@@ -140,7 +143,24 @@ final class ListenerRange implements TopicRange {
 				"earliest", ConsumerConfig.MAX_POLL_RECORDS_CONFIG, RECORDS, ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG,
 				100, ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) TIMEOUT.toMillis(),
 				ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) TIMEOUT.toMillis()));
-		return new KafkaConsumer<>(configuration, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+		return new KafkaConsumer<>(configuration, deserializer(consumers.getKeyDeserializer(), properties, true),
+				deserializer(consumers.getValueDeserializer(), properties, false));
+	}
+
+	private static Deserializer<?> deserializer(@Nullable Deserializer<?> own, Map<String, Object> properties,
+			boolean key) {
+		if (own != null) {
+			return new TolerantDeserializer<>(own, key);
+		}
+		String name = key ? ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG
+				: ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG;
+		Object type = properties.get(name);
+		Assert.state(type != null, () -> "The property '" + name + "' of the consumer is missing");
+		Class<?> resolved = (type instanceof Class<?> known) ? known
+				: ClassUtils.resolveClassName(type.toString().trim(), ClassUtils.getDefaultClassLoader());
+		Deserializer<?> created = (Deserializer<?>) BeanUtils.instantiateClass(resolved);
+		created.configure(properties, key);
+		return new TolerantDeserializer<>(created, key);
 	}
 
 	private static List<TopicPartition> partitions(ListenerTopics.Source source, Consumer<?, ?> consumer,
@@ -240,9 +260,9 @@ final class ListenerRange implements TopicRange {
 	public List<TopicRecord> next() {
 		List<TopicRecord> records = new ArrayList<>();
 		try {
-			for (ConsumerRecord<byte[], byte[]> bytes : this.consumer.poll(POLL)) {
-				if (bytes.offset() < this.ends.getOrDefault(new TopicPartition(bytes.topic(), bytes.partition()), 0L)) {
-					records.add(resolve(bytes));
+			for (ConsumerRecord<?, ?> record : this.consumer.poll(POLL)) {
+				if (record.offset() < this.ends.getOrDefault(partition(record), 0L)) {
+					records.add(resolve(record));
 				}
 			}
 			List<TopicPartition> done = this.open.stream()
@@ -258,23 +278,32 @@ final class ListenerRange implements TopicRange {
 		return records;
 	}
 
-	private TopicRecord resolve(ConsumerRecord<byte[], byte[]> bytes) {
-		ConsumerRecord<?, ?> record = this.deserializer.deserialize(bytes);
-		if (record == null) {
-			// The message of an exception may quote the content.
-			return record(bytes, null, UNREADABLE);
+	private TopicRecord resolve(ConsumerRecord<?, ?> record) {
+		if ((record.key() == null && hasError(record, SerializationUtils.KEY_DESERIALIZER_EXCEPTION_HEADER))
+				|| (record.value() == null
+						&& hasError(record, SerializationUtils.VALUE_DESERIALIZER_EXCEPTION_HEADER))) {
+			// The message of the exception may quote the content.
+			return record(record, null, UNREADABLE);
 		}
 		Answer answer = this.probe.resolve(record, this.source.listener(), this.consumer);
 		Target target = (answer.template() != null && answer.operation() != null)
 				? new Target(answer.template(), answer.operation()) : null;
-		return record(bytes, target, answer.problem());
+		return record(record, target, answer.problem());
+	}
+
+	private static boolean hasError(ConsumerRecord<?, ?> record, String header) {
+		return SerializationUtils.getExceptionFromHeader(record, header, logger) != null;
 	}
 
 	private TopicRecord record(ConsumerRecord<?, ?> record, @Nullable Target target, @Nullable String problem) {
-		boolean consumed = this.committed == null || record.offset() < this.committed
-			.getOrDefault(new TopicPartition(record.topic(), record.partition()), 0L);
+		boolean consumed = this.committed == null
+				|| record.offset() < this.committed.getOrDefault(partition(record), 0L);
 		return new TopicRecord(record.topic(), record.partition(), record.offset(), record.timestamp(), consumed,
 				target, problem);
+	}
+
+	private static TopicPartition partition(ConsumerRecord<?, ?> record) {
+		return new TopicPartition(record.topic(), record.partition());
 	}
 
 	@Override
@@ -289,6 +318,25 @@ final class ListenerRange implements TopicRange {
 
 	private static void close(Consumer<?, ?> consumer) {
 		consumer.close(CloseOptions.timeout(Duration.ZERO));
+	}
+
+	/**
+	 * Keeps an error as a header of its record, so that the records behind it are read.
+	 *
+	 * @param <T> the type of the deserialized values
+	 */
+	private static final class TolerantDeserializer<T> extends ErrorHandlingDeserializer<T> {
+
+		TolerantDeserializer(Deserializer<T> delegate, boolean key) {
+			super(delegate);
+			setForKey(key);
+		}
+
+		@Override
+		public void close() {
+			// The delegate may be one that the consumers of the application use.
+		}
+
 	}
 
 	/**

@@ -115,6 +115,14 @@ class ResolvedKeysTests {
 	}
 
 	@ParameterizedTest
+	@ValueSource(strings = { "unreadable", "handling" })
+	void recordThatCannotBeDeserializedDoesNotEndTheReading(String listener) {
+		long first = send("no integer", "four");
+		statuses(listener, first, TOPIC + "-u", first + 2).containsExactly(ReconciliationStatus.UNRESOLVABLE,
+				ReconciliationStatus.MISSING);
+	}
+
+	@ParameterizedTest
 	@ValueSource(strings = { "batch", "polled" })
 	void recordsOfABatchListenerAreResolvedOneByOne(String listener) {
 		long first = send("1", "2");
@@ -250,6 +258,21 @@ class ResolvedKeysTests {
 		@Idempotent(scope = "versions", key = "'entity'", version = "#record.value()")
 		@KafkaListener(id = "versions", topics = "${topic}", groupId = "${topic}-v")
 		void versions(ConsumerRecord<String, String> record) {
+			throw new AssertionError();
+		}
+
+		@Idempotent(scope = "unreadable", key = "#record.value()")
+		@KafkaListener(id = "unreadable", topics = "${topic}", groupId = "${topic}-u",
+				properties = "value.deserializer=org.apache.kafka.common.serialization.IntegerDeserializer")
+		void unreadable(ConsumerRecord<String, Integer> record) {
+			throw new AssertionError();
+		}
+
+		@Idempotent(scope = "handling", key = "#record.value()")
+		@KafkaListener(id = "handling", topics = "${topic}", groupId = "${topic}-u", properties = {
+				"value.deserializer=org.springframework.kafka.support.serializer.ErrorHandlingDeserializer",
+				"spring.deserializer.value.delegate.class=org.apache.kafka.common.serialization.IntegerDeserializer" })
+		void handling(ConsumerRecord<String, Integer> record) {
 			throw new AssertionError();
 		}
 

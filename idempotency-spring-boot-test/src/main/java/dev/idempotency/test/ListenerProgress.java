@@ -339,10 +339,6 @@ final class ListenerProgress implements DisposableBean {
 			return this.topicPartition.topic();
 		}
 
-		int partition() {
-			return this.topicPartition.partition();
-		}
-
 		@Override
 		public String toString() {
 			return this.topicPartition + "@" + this.offset;
