@@ -38,9 +38,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
  */
 final class DynamoDbCalls implements AutoCloseable {
 
-	/**
-	 * The number of concurrent requests for the keys of all calls.
-	 */
+	// The number of concurrent requests for the keys of all calls.
 	static final int CONCURRENCY = 16;
 
 	private static final long KEEP_ALIVE_SECONDS = 30;
@@ -160,10 +158,8 @@ final class DynamoDbCalls implements AutoCloseable {
 		return Duration.ofNanos(left);
 	}
 
-	/**
-	 * Apply a function to each element, at the same time if there are several. All of
-	 * them end before an exception is thrown.
-	 */
+	// Apply a function to each element, at the same time if there are several. All
+	// of them end before an exception is thrown.
 	<E, R> List<R> all(List<E> elements, BiFunction<E, Deadline, R> function) {
 		Deadline deadline = deadline();
 		if (elements.size() <= 1) {
@@ -220,11 +216,6 @@ final class DynamoDbCalls implements AutoCloseable {
 		this.executor.shutdown();
 	}
 
-	/**
-	 * The end of a call.
-	 *
-	 * @param nanos the time, in {@link System#nanoTime()}
-	 */
 	record Deadline(long nanos) {
 
 	}

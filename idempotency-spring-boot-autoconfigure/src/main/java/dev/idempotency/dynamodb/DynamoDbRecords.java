@@ -144,9 +144,6 @@ final class DynamoDbRecords implements IdempotencyRecords {
 		return Change.ALIVE;
 	}
 
-	/**
-	 * Counts the records of a scope.
-	 */
 	private static final class Tally {
 
 		private long inProgress;

@@ -37,9 +37,6 @@ final class Observations {
 		this.max = max;
 	}
 
-	/**
-	 * Continue or begin the observation of a claim.
-	 */
 	synchronized Observation observe(UUID id, RecordItem item, long now) {
 		Observation known = this.observations.get(id);
 		Observation current = (known != null && known.isOf(item)) ? known.continued(now) : Observation.begin(item, now);
@@ -61,9 +58,7 @@ final class Observations {
 		return true;
 	}
 
-	/**
-	 * Return the observation of a claim that was unchanged for a whole lease.
-	 */
+	// Return the observation of a claim that was unchanged for a whole lease.
 	synchronized @Nullable Observation findExpired(UUID id, long now) {
 		Observation known = this.observations.get(id);
 		return (known != null && known.isExpired(now)) ? known : null;

@@ -45,9 +45,6 @@ final class RecordScan {
 			.build();
 	}
 
-	/**
-	 * Scan records from a position.
-	 */
 	@Nullable String scan(@Nullable String after, Predicate<IdempotencyRecord> visitor) {
 		Assert.isTrue(after == null || POSITION.matcher(after).matches(), () -> "'after' is '" + after
 				+ "', which is not the end of a page. Use 'next' of the previous answer, or begin without 'after'");

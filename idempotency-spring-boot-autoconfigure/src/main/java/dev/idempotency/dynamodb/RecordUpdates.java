@@ -135,9 +135,7 @@ final class RecordUpdates {
 		return now().minus(this.maxClockSkew).toEpochMilli();
 	}
 
-	/**
-	 * Whether a completed key must not be claimed.
-	 */
+	// Whether a completed key must not be claimed.
 	boolean isRetained(RecordItem item) {
 		return item.expiresAt().toEpochMilli() > endOfRetention();
 	}
@@ -214,9 +212,6 @@ final class RecordUpdates {
 		return update(RENEW, claim.key(), owned(claim).beat(claim.lease(), now).put(":ttl", timeToLive(now, claim)));
 	}
 
-	/**
-	 * Make a key claimable, for an operator.
-	 */
 	UpdateItemRequest free(IdempotencyKey key, boolean force, @Nullable Observation expired) {
 		Values values = new Values().put(":f", RecordItem.FAILED).put(":token", "-");
 		String condition = "#state = :f";
@@ -231,9 +226,6 @@ final class RecordUpdates {
 		return update(Expression.of(FREED, condition), key, values);
 	}
 
-	/**
-	 * Delete a record, for an operator.
-	 */
 	DeleteItemRequest delete(IdempotencyKey key, boolean force, @Nullable Observation expired) {
 		Values values = new Values();
 		String condition = "attribute_exists(#id)";
@@ -274,9 +266,6 @@ final class RecordUpdates {
 			.build();
 	}
 
-	/**
-	 * The values of an expression.
-	 */
 	private static final class Values {
 
 		private final Map<String, AttributeValue> map = new HashMap<>();

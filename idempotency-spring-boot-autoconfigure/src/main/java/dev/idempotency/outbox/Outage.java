@@ -28,9 +28,6 @@ final class Outage {
 
 	private long changedAt = System.nanoTime();
 
-	/**
-	 * Create an outage that has not begun.
-	 */
 	Outage(String outbox, IntFunction<Duration> backOff) {
 		this.outbox = outbox;
 		this.backOff = backOff;
@@ -44,23 +41,14 @@ final class Outage {
 		return isOn() && !this.database;
 	}
 
-	/**
-	 * The rest of the pause before the next attempt.
-	 */
 	synchronized Duration left() {
 		return isOn() ? Duration.ofNanos(this.retryAt - System.nanoTime()) : Duration.ZERO;
 	}
 
-	/**
-	 * The broker has not answered an attempt.
-	 */
 	Duration ofBroker(long start, @Nullable Throwable error) {
 		return fail(start, false, "gets no answer from the broker", error);
 	}
 
-	/**
-	 * The database could not be used for an attempt.
-	 */
 	Duration ofDatabase(long start, Throwable error) {
 		return fail(start, true, "cannot use its database (" + error.getMessage() + ")", error);
 	}
@@ -86,18 +74,12 @@ final class Outage {
 		return pause;
 	}
 
-	/**
-	 * Begin a pause.
-	 */
 	synchronized Duration pause() {
 		Duration pause = this.backOff.apply(this.failures);
 		this.retryAt = System.nanoTime() + pause.toNanos();
 		return pause;
 	}
 
-	/**
-	 * An attempt has succeeded.
-	 */
 	synchronized void end(long start) {
 		if (isOn() && start - this.changedAt >= 0) {
 			logger.info("The relay of the outbox '" + this.outbox + "' works again");

@@ -35,22 +35,14 @@ abstract class OutboxLoop implements SmartLifecycle {
 
 	private volatile @Nullable Thread thread;
 
-	/**
-	 * Create a loop.
-	 */
 	OutboxLoop(String name, Duration stopTimeout) {
 		this.name = name;
 		this.stopTimeout = stopTimeout;
 	}
 
-	/**
-	 * The work to repeat.
-	 */
 	abstract Duration step();
 
-	/**
-	 * The work to do once when the loop stops, after the current step.
-	 */
+	// The work to do once when the loop stops, after the current step.
 	void finish() {
 	}
 
@@ -64,9 +56,8 @@ abstract class OutboxLoop implements SmartLifecycle {
 		next.start();
 	}
 
-	/**
-	 * Make the next step without a pause. A step that runs now is followed by another.
-	 */
+	// Make the next step without a pause. A step that runs now is followed
+	// by another.
 	void wakeUp() {
 		if (this.wakeUps.availablePermits() == 0) {
 			this.wakeUps.release();
@@ -118,9 +109,7 @@ abstract class OutboxLoop implements SmartLifecycle {
 		}
 	}
 
-	/**
-	 * Make no further step, without waiting for the current one.
-	 */
+	// Make no further step, without waiting for the current one.
 	void requestStop() {
 		this.running = false;
 		wakeUp();
@@ -131,9 +120,6 @@ abstract class OutboxLoop implements SmartLifecycle {
 		return last == null || !last.isAlive();
 	}
 
-	/**
-	 * Wait until the last step has ended.
-	 */
 	void awaitEnd(Duration timeout) {
 		Thread last = this.thread;
 		if (last != null) {

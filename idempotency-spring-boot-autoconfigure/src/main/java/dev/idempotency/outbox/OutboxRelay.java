@@ -208,9 +208,6 @@ public final class OutboxRelay extends OutboxLoop {
 
 		private final Outage outage;
 
-		/**
-		 * Create a worker.
-		 */
 		Worker(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener, Outage outage,
 				Consumer<Boolean> backlog) {
 			this.store = store;
@@ -222,9 +219,6 @@ public final class OutboxRelay extends OutboxLoop {
 			this.outage = outage;
 		}
 
-		/**
-		 * Make a round.
-		 */
 		Duration round(Predicate<List<ClaimedRow>> wanted) {
 			long start = System.nanoTime();
 			Duration left = this.outage.left();

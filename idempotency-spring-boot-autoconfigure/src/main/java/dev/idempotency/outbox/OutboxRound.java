@@ -282,9 +282,6 @@ final class OutboxRound {
 		return this.unavailable;
 	}
 
-	/**
-	 * The reason to consider the broker unavailable.
-	 */
 	@Nullable Throwable outage() {
 		boolean answered = !this.published.isEmpty()
 				|| this.failures.stream().anyMatch((failure) -> failure.claimed().undecodable() == null);
@@ -295,13 +292,6 @@ final class OutboxRound {
 		return this.anyMessageSent;
 	}
 
-	/**
-	 * The producer's report about a message of a run.
-	 *
-	 * @param run the run
-	 * @param index the index of the message in the run
-	 * @param ack the report
-	 */
 	private record Result(OutboxRun run, int index, Ack ack) {
 
 	}

@@ -54,9 +54,6 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 
 	private static final int FINGERPRINT_BYTES = 16;
 
-	/**
-	 * Compute the fingerprint of type, key and payload.
-	 */
 	OutboxMessage.Header fingerprint() {
 		return new OutboxMessage.Header(FINGERPRINT_HEADER, Fingerprint.text(content(), FINGERPRINT_BYTES));
 	}
@@ -95,9 +92,6 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 		return Math.floorMod(hash ^ (hash >>> 16), lanes);
 	}
 
-	/**
-	 * The ordering key: messages with equal ordering keys are published in order.
-	 */
 	Object orderingKey() {
 		return (this.key != null) ? new OrderingKey(this.topic, ByteBuffer.wrap(this.key)) : this.id;
 	}
@@ -107,12 +101,6 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 		return "message " + this.id + " to " + this.topic;
 	}
 
-	/**
-	 * The ordering key of messages that have a key.
-	 *
-	 * @param topic the topic
-	 * @param key the message key
-	 */
 	private record OrderingKey(String topic, ByteBuffer key) {
 
 	}

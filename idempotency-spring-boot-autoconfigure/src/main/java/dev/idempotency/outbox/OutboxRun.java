@@ -38,16 +38,10 @@ final class OutboxRun {
 		return this.rows.get(0).row().topic();
 	}
 
-	/**
-	 * The next message to publish.
-	 */
 	@Nullable ClaimedRow peek() {
 		return (this.over || this.given == this.rows.size()) ? null : this.rows.get(this.given);
 	}
 
-	/**
-	 * Begin to publish the next message.
-	 */
 	int give() {
 		int index = this.given;
 		this.given = index + 1;
@@ -58,24 +52,15 @@ final class OutboxRun {
 		return index;
 	}
 
-	/**
-	 * Record that a message has failed.
-	 */
 	boolean fail(int index) {
 		this.failed = true;
 		return this.given > index + 1;
 	}
 
-	/**
-	 * Add the outcome of a message.
-	 */
 	void add(int index, Ack ack) {
 		this.acks[index] = ack;
 	}
 
-	/**
-	 * Return the next outcome in the order of the messages.
-	 */
 	@Nullable Ack next() {
 		Ack next = (this.processed < this.rows.size()) ? this.acks[this.processed] : null;
 		if (next != null) {
@@ -84,23 +69,16 @@ final class OutboxRun {
 		return next;
 	}
 
-	/**
-	 * Whether the outcome of each message that was given to the publisher is processed.
-	 */
+	// Whether the outcome of each message that was given to the publisher
+	// is processed.
 	boolean isIdle() {
 		return this.processed == this.given;
 	}
 
-	/**
-	 * The first message whose outcome is not known.
-	 */
 	ClaimedRow first() {
 		return this.rows.get(this.processed);
 	}
 
-	/**
-	 * Publish no further messages.
-	 */
 	void end() {
 		this.over = true;
 	}

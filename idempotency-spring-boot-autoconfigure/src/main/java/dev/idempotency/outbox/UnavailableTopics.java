@@ -45,9 +45,6 @@ final class UnavailableTopics {
 		return nanos > LONG.toNanos();
 	}
 
-	/**
-	 * Record that a message could not be published.
-	 */
 	void fail(String topic, @Nullable Throwable error) {
 		if (!isExcluded(topic)) {
 			Failures known = this.topics.getOrDefault(topic, Failures.NONE);
@@ -65,16 +62,11 @@ final class UnavailableTopics {
 				: this.topics.keySet().stream().filter(this::isExcluded).collect(Collectors.toSet());
 	}
 
-	/**
-	 * Whether the failures of a round come from the topics and not from the broker.
-	 */
+	// Whether the failures of a round come from the topics and not from the broker.
 	boolean explain(Set<String> failed) {
 		return failed.stream().allMatch((topic) -> this.topics.getOrDefault(topic, Failures.NONE).othersWork());
 	}
 
-	/**
-	 * Record the outcome of a round, and log changes.
-	 */
 	void update(Set<String> published, Set<String> failed) {
 		this.topics.entrySet().removeIf((entry) -> {
 			boolean works = published.contains(entry.getKey()) && !failed.contains(entry.getKey());
@@ -98,16 +90,12 @@ final class UnavailableTopics {
 		});
 	}
 
-	/**
-	 * End all exclusions: the broker was the cause.
-	 */
+	// End all exclusions: the broker was the cause.
 	void retryAll() {
 		this.topics.replaceAll((topic, failures) -> failures.forgotten(this.nanos.getAsLong()));
 	}
 
-	/**
-	 * Shorten a pause to the end of the next exclusion.
-	 */
+	// Shorten a pause to the end of the next exclusion.
 	Duration pause(Duration pause) {
 		long left = this.topics.values()
 			.stream()

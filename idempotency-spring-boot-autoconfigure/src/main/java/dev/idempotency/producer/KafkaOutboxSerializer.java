@@ -147,10 +147,6 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 				cause);
 	}
 
-	/**
-	 * Distinguish an unavailable server, such as a schema registry, from a message that
-	 * cannot be serialized.
-	 */
 	static boolean isOutage(Throwable failure) {
 		Throwable cause = failure;
 		for (int depth = 0; cause != null && depth < MAX_DEPTH; depth++, cause = cause.getCause()) {

@@ -128,10 +128,8 @@ final class RelayProducer {
 			.collect(Collectors.toList());
 	}
 
-	/**
-	 * Whether the partition of a message depends on its key only. A partitioner of the
-	 * application may distribute messages with the same key.
-	 */
+	// Whether the partition of a message depends on its key only. A partitioner of
+	// the application may distribute messages with the same key.
 	boolean isPartitionedByKey() {
 		return this.partitionedByKey;
 	}
@@ -155,21 +153,16 @@ final class RelayProducer {
 		return ((current != null) ? current : open()).producer();
 	}
 
-	/**
-	 * Begin a round of messages.
-	 */
 	void beginRound() {
 		Open current = this.open;
 		this.splitsBefore = (current != null) ? current.splits() : 0;
 	}
 
-	/**
-	 * Whether the producer has to split batches, and did not do so in time. It is then
-	 * replaced, before the next round, by one that sends each message in a batch of its
-	 * own. Clients of Kafka before version 4.2 split a batch without end if the topic
-	 * accepts less than {@code batch.size} (KAFKA-8350): its messages are neither sent
-	 * nor refused until they time out.
-	 */
+	// Whether the producer has to split batches, and did not do so in time. It is
+	// then replaced, before the next round, by one that sends each message in a
+	// batch of its own. Clients of Kafka before version 4.2 split a batch without
+	// end if the topic accepts less than batch.size (KAFKA-8350): its messages are
+	// neither sent nor refused until they time out.
 	boolean failsToSplit(String topic) {
 		Open current = this.open;
 		if (this.unbatched || current == null || current.splits() <= this.splitsBefore) {
@@ -197,9 +190,7 @@ final class RelayProducer {
 		return taken;
 	}
 
-	/**
-	 * Replace the producer if the application has switched to another cluster.
-	 */
+	// Replace the producer if the application has switched to another cluster.
 	void renewIfSwitched() {
 		Map<String, Object> current = current();
 		if (!Objects.equals(servers(current), this.servers)) {
@@ -207,10 +198,8 @@ final class RelayProducer {
 		}
 	}
 
-	/**
-	 * Replace the producer, with the current configuration. The previous one sends
-	 * nothing more.
-	 */
+	// Replace the producer, with the current configuration. The previous one sends
+	// nothing more.
 	void renew() {
 		renew(current());
 	}
@@ -223,10 +212,8 @@ final class RelayProducer {
 		this.servers = servers(current);
 	}
 
-	/**
-	 * Send nothing more, for the thread of the producer. The results of all messages that
-	 * are not acknowledged complete with an exception.
-	 */
+	// Send nothing more, for the thread of the producer. The results of all messages
+	// that are not acknowledged complete with an exception.
 	void abandon() {
 		Open current = this.open;
 		if (current != null) {
@@ -244,16 +231,10 @@ final class RelayProducer {
 		}
 	}
 
-	/**
-	 * Close the producer. The next message opens another one.
-	 */
 	void close() {
 		close(CLOSE_TIMEOUT);
 	}
 
-	/**
-	 * Close the producer for good.
-	 */
 	void destroy() {
 		synchronized (this) {
 			this.destroyed = true;

@@ -85,10 +85,9 @@ final class LettuceConnections {
 		}
 	}
 
-	/**
-	 * Register a callback for new connections of the client. If each call opens its own
-	 * connection, no callback is registered, because a new connection means nothing then.
-	 */
+	// Register a callback for new connections of the client. If each call opens its
+	// own connection, no callback is registered, because a new connection means
+	// nothing then.
 	void onConnected(Runnable callback) {
 		AbstractRedisClient client = this.factory.getNativeClient();
 		if (client != null && this.factory.getShareNativeConnection()) {
@@ -108,22 +107,12 @@ final class LettuceConnections {
 		return (RedisClusterAsyncCommands<byte[], byte[]>) connection.getNativeConnection();
 	}
 
-	/**
-	 * Work with a deadline.
-	 *
-	 * @param <T> type of the result
-	 */
 	interface Work<T> {
 
 		T run(Deadline deadline) throws ExecutionException, TimeoutException;
 
 	}
 
-	/**
-	 * Work on the shared connection, with a deadline.
-	 *
-	 * @param <T> type of the result
-	 */
 	interface SharedWork<T> {
 
 		T run(RedisClusterAsyncCommands<byte[], byte[]> commands, Deadline deadline)

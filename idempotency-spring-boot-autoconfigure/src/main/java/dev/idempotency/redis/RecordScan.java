@@ -63,16 +63,10 @@ final class RecordScan {
 		this.end = System.nanoTime() + timeout.toNanos() / 2;
 	}
 
-	/**
-	 * Scan all keys.
-	 */
 	boolean scan(Predicate<ScannedRecord> visitor) throws ExecutionException, TimeoutException {
 		return scan(null, visitor) == null;
 	}
 
-	/**
-	 * Scan keys from a position.
-	 */
 	@Nullable String scan(@Nullable String after, Predicate<ScannedRecord> visitor) throws ExecutionException, TimeoutException {
 		// A prefix cannot contain a brace, see RecordScripts.
 		ScanArgs arguments = ScanArgs.Builder.limit(STEP)

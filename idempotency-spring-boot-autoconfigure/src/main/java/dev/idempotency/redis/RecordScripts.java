@@ -50,9 +50,7 @@ record RecordScripts(String prefix) {
 
 	static final byte FAILURE = 'E';
 
-	/**
-	 * Separates type and message of a failure, which do not contain it.
-	 */
+	// Separates type and message of a failure, which do not contain it.
 	static final char SEPARATOR = 0;
 
 	private static final byte[] NO_OUTCOME = { '-' };

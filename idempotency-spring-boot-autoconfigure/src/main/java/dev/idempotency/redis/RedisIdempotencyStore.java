@@ -235,9 +235,6 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 		this.warning = warning;
 	}
 
-	/**
-	 * Check the servers.
-	 */
 	ServerFindings inspect(@Nullable Duration limit) {
 		String keyPrefix = this.scripts.prefix();
 		ReplicatedConnection replicated = this.replicated;

@@ -125,9 +125,6 @@ final class RedisRecords implements IdempotencyRecords {
 		return Change.valueOf(new String(reply, StandardCharsets.US_ASCII));
 	}
 
-	/**
-	 * Counts the records of a scope.
-	 */
 	private static final class Tally {
 
 		private long inProgress;

@@ -138,9 +138,6 @@ final class ReplicatedConnection {
 		}
 	}
 
-	/**
-	 * Counts how often a connection was lost.
-	 */
 	private static final class Disconnects implements RedisConnectionStateListener {
 
 		private final AtomicInteger count = new AtomicInteger();

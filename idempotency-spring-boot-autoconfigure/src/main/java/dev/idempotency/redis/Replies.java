@@ -118,9 +118,6 @@ final class Replies {
 		return new ScannedRecord(record(IdempotencyKey.of(scope, key), reader), stuck, now);
 	}
 
-	/**
-	 * A record that a scan has read.
-	 */
 	record ScannedRecord(IdempotencyRecord record, boolean stuck, Instant now) {
 
 		boolean isLive() {

@@ -103,12 +103,6 @@ record ScriptCall(Script script, byte[] key, byte[]... arguments) {
 		}
 	}
 
-	/**
-	 * A Lua script.
-	 *
-	 * @param text the script
-	 * @param digest the SHA-1 digest under which the server caches it
-	 */
 	record Script(String text, String digest) {
 
 		static Script of(String text) {
@@ -117,9 +111,6 @@ record ScriptCall(Script script, byte[] key, byte[]... arguments) {
 
 	}
 
-	/**
-	 * A call that was sent.
-	 */
 	static final class Sent {
 
 		private final RedisClusterAsyncCommands<byte[], byte[]> commands;

@@ -53,12 +53,9 @@ record ServerFindings(List<String> refused, Map<String, String> evicting, boolea
 
 	private static final String SECTION = "memory";
 
-	/**
-	 * Check the servers. The required commands are sent to a key without a record,
-	 * because only the commands themselves show on every version whether they are
-	 * allowed: {@code ACL DRYRUN} needs a privilege of its own, and commands may be
-	 * renamed.
-	 */
+	// Check the servers. The required commands are sent to a key without a record,
+	// because only the commands themselves show on every version whether they are
+	// allowed: ACL DRYRUN needs a privilege of its own, and commands may be renamed.
 	static ServerFindings read(RedisClusterAsyncCommands<byte[], byte[]> probing,
 			RedisClusterAsyncCommands<byte[], byte[]> commands, String keyPrefix, boolean replicated, Deadline deadline)
 			throws ExecutionException, TimeoutException {
@@ -204,9 +201,6 @@ record ServerFindings(List<String> refused, Map<String, String> evicting, boolea
 				"Allow it with 'ACL SETUSER <user> +info'.")) : Optional.empty();
 	}
 
-	/**
-	 * Describe all findings.
-	 */
 	Optional<String> describe() {
 		List<String> sentences = new ArrayList<>();
 		refusal().map(ServerFindings::describe).ifPresent(sentences::add);

@@ -67,9 +67,6 @@ final class AsyncSettlements implements AutoCloseable {
 		this.repetitions = new ScheduledThreadPoolExecutor(1, threads);
 	}
 
-	/**
-	 * Settle a claim when its handler has ended.
-	 */
 	<T> CompletableFuture<IdempotentResult<T>> settle(CompletionStage<T> stage, OwnedClaim claim,
 			ResultCodec<T> codec) {
 		CompletableFuture<IdempotentResult<T>> future = new CompletableFuture<>();
@@ -132,11 +129,9 @@ final class AsyncSettlements implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * Settle claims whose transaction has ended. Their leases are renewed until the
-	 * settlement is recorded. If one of their keys is claimed again in this process
-	 * before that, it is settled first.
-	 */
+	// Settle claims whose transaction has ended. Their leases are renewed until the
+	// settlement is recorded. If one of their keys is claimed again in this process
+	// before that, it is settled first.
 	void settle(List<OwnedClaim> claims, boolean completed, Runnable settlement) {
 		if (claims.isEmpty()) {
 			settlement.run();
@@ -172,10 +167,8 @@ final class AsyncSettlements implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * Repeat an operation until it has completed here or elsewhere, or has failed for
-	 * another reason than that it is blocked.
-	 */
+	// Repeat an operation until it has completed here or elsewhere, or has failed
+	// for another reason than that it is blocked.
 	<T> CompletableFuture<IdempotentResult<T>> untilCompleted(CompletableFuture<IdempotentResult<T>> first,
 			Repetition<T> repetition) {
 		CompletableFuture<IdempotentResult<T>> future = new CompletableFuture<>();
@@ -237,10 +230,8 @@ final class AsyncSettlements implements AutoCloseable {
 		return cancelling(stage, future);
 	}
 
-	/**
-	 * Report the outcome of an asynchronous operation when it has ended, before the
-	 * caller receives it: the caller may end the observation of the record.
-	 */
+	// Report the outcome of an asynchronous operation when it has ended, before the
+	// caller receives it: the caller may end the observation of the record.
 	static <T> CompletableFuture<IdempotentResult<T>> reported(CompletableFuture<IdempotentResult<Object>> execution,
 			Invocation<?, ?> invocation) {
 		CompletableFuture<IdempotentResult<T>> future = new CompletableFuture<>();
@@ -278,9 +269,6 @@ final class AsyncSettlements implements AutoCloseable {
 		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
 	}
 
-	/**
-	 * Wait for the settlements that are running.
-	 */
 	void awaitRunning() {
 		try {
 			CompletableFuture.allOf(this.running.toArray(CompletableFuture[]::new))
@@ -302,11 +290,6 @@ final class AsyncSettlements implements AutoCloseable {
 		this.executor.shutdownNow();
 	}
 
-	/**
-	 * Executes an operation once more.
-	 *
-	 * @param <T> the type of the result
-	 */
 	@FunctionalInterface
 	interface Repetition<T> {
 

@@ -44,9 +44,7 @@ final class BatchMarks {
 		this.run = run;
 	}
 
-	/**
-	 * Raise the marks in the current transaction, and set the claims of the items.
-	 */
+	// Raise the marks in the current transaction, and set the claims of the items.
 	void claim(List<Integer> items) {
 		Collection<Partition> partitions = partitions(items);
 		List<OffsetMark> highest = partitions.stream().map(Partition::highest).toList();
@@ -58,10 +56,8 @@ final class BatchMarks {
 		}
 	}
 
-	/**
-	 * Raise the marks one by one, because a concurrent transaction holds one of them.
-	 * Only the items of its partition are blocked.
-	 */
+	// Raise the marks one by one, because a concurrent transaction holds one of
+	// them. Only the items of its partition are blocked.
 	void claimEach(List<Integer> items) {
 		for (Partition partition : partitions(items)) {
 			int first = partition.items().get(0);
@@ -98,19 +94,13 @@ final class BatchMarks {
 		}
 	}
 
-	/**
-	 * Raise the marks of items whose handler requested a rollback of its writes, in the
-	 * current transaction.
-	 */
 	void completeWithoutEffect(List<Integer> items) {
 		List<OffsetMark> highest = partitions(items).stream().map(Partition::highest).toList();
 		this.calls.call(StoreCall.CLAIM, this.run.subject(items), () -> this.marks.raiseAll(highest));
 	}
 
-	/**
-	 * Make sure, after a failure, that the database is available and does not have the
-	 * marks.
-	 */
+	// Make sure, after a failure, that the database is available and does not have
+	// the marks.
 	void requireNotRaised(List<Integer> items, Throwable error, boolean inDoubt) {
 		partitions(items).forEach((partition) -> OffsetProtocol.requireNotRaised(this.marks, this.calls,
 				partition.highest(), this.run.subject(items), error, inDoubt));
@@ -141,12 +131,6 @@ final class BatchMarks {
 		return Objects.requireNonNull(item.operation().position());
 	}
 
-	/**
-	 * The items of one partition.
-	 *
-	 * @param highest the highest of their offsets
-	 * @param items their indexes
-	 */
 	private record Partition(OffsetMark highest, List<Integer> items) {
 
 		static Partition of(OffsetMark mark, int index) {

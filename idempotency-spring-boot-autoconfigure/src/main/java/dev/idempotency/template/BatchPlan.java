@@ -109,16 +109,10 @@ final class BatchPlan<T> {
 		return this.items.stream().filter(condition).map(Item::index).toList();
 	}
 
-	/**
-	 * Return the items whose keys are still to be claimed.
-	 */
 	List<Integer> unanswered() {
 		return indexes(Item::isUnanswered);
 	}
 
-	/**
-	 * Block each item that is not answered.
-	 */
 	void blockRest(OperationBlockedException reason) {
 		unclaim();
 		this.items.stream().filter(Item::isUnanswered).forEach((item) -> item.setClaimFailure(reason));
@@ -129,19 +123,15 @@ final class BatchPlan<T> {
 		}
 	}
 
-	/**
-	 * Return whether an earlier item of the same lane has no claim, because another owner
-	 * has its key or its claim failed. The later item need not be claimed then.
-	 */
+	// Return whether an earlier item of the same lane has no claim, because
+	// another owner has its key or its claim failed. The later item need not be
+	// claimed then.
 	boolean isLaneBlocked(int index) {
 		return this.items.subList(0, index)
 			.stream()
 			.anyMatch((earlier) -> earlier.isClaimBlocked() && earlier.lane().equals(item(index).lane()));
 	}
 
-	/**
-	 * Leave out an item and all items after it.
-	 */
 	void fail(int index, Throwable error) {
 		this.failedAt = index;
 		this.failure = error;
@@ -149,10 +139,8 @@ final class BatchPlan<T> {
 		representVersions();
 	}
 
-	/**
-	 * Decide about each item when the claims of all keys have an outcome. A repeated
-	 * decision never runs an item that an earlier decision has excluded.
-	 */
+	// Decide about each item when the claims of all keys have an outcome. A repeated
+	// decision never runs an item that an earlier decision has excluded.
 	void decide() {
 		int before;
 		do {
@@ -211,16 +199,11 @@ final class BatchPlan<T> {
 		}
 	}
 
-	/**
-	 * Return the items that the handler processes.
-	 */
+	// Return the items that the handler processes.
 	List<Integer> due() {
 		return indexes(Item::isDue);
 	}
 
-	/**
-	 * Return the items that the handler processes and has not processed yet.
-	 */
 	List<Integer> stillDue() {
 		return indexes((item) -> item.isDue() && this.results.get(item.index()) == null);
 	}
@@ -234,16 +217,11 @@ final class BatchPlan<T> {
 		return isFailed() || this.items.stream().anyMatch(Item::isBlocked);
 	}
 
-	/**
-	 * Return the items that are claimed but do not run.
-	 */
+	// Return the items that are claimed but do not run.
 	List<Integer> surplus() {
 		return indexes((item) -> item.isClaimed() && !item.isDue());
 	}
 
-	/**
-	 * Return whether an item and all items before it in its lane are done.
-	 */
 	boolean isDoneInLane(int index) {
 		Object lane = item(index).lane();
 		return this.items.subList(0, index + 1)
@@ -263,10 +241,8 @@ final class BatchPlan<T> {
 		}
 	}
 
-	/**
-	 * Reject an item that has completed. It is not run again, because its later
-	 * deliveries are duplicates.
-	 */
+	// Reject an item that has completed. It is not run again, because its later
+	// deliveries are duplicates.
 	void refuse(int index, OperationRejectedException refusal) {
 		if (this.failure == null) {
 			this.results.set(index, null);
@@ -275,9 +251,7 @@ final class BatchPlan<T> {
 		}
 	}
 
-	/**
-	 * Block an item whose execution is not recorded.
-	 */
+	// Block an item whose execution is not recorded.
 	void undone(int index, OperationBlockedException reason) {
 		this.results.set(index, null);
 		item(index).setClaimFailure(reason);
@@ -288,9 +262,7 @@ final class BatchPlan<T> {
 		items.forEach((index) -> undone(index, why));
 	}
 
-	/**
-	 * Remove the claims of a transaction that was rolled back.
-	 */
+	// Remove the claims of a transaction that was rolled back.
 	void unclaim() {
 		this.items.forEach(Item::unclaim);
 	}
@@ -406,9 +378,6 @@ final class BatchPlan<T> {
 			return this.claimFailure != null || this.claim instanceof Claim.InProgress;
 		}
 
-		/**
-		 * Decide about the item.
-		 */
 		@Nullable Claim decide() {
 			this.reason = null;
 			if (this.claimFailure != null) {
@@ -464,9 +433,6 @@ final class BatchPlan<T> {
 			return this.decision == Decision.SUPERSEDED;
 		}
 
-		/**
-		 * Leave the item to a later delivery.
-		 */
 		void leaveOut(@Nullable OperationBlockedException before) {
 			this.decision = Decision.LEFT_OUT;
 			this.reason = before;
@@ -487,34 +453,19 @@ final class BatchPlan<T> {
 
 		private enum Decision {
 
-			/**
-			 * The handler processes the item.
-			 */
 			DUE,
 
-			/**
-			 * An earlier item with the same key is due.
-			 */
+			// An earlier item with the same key is due.
 			COPY,
 
-			/**
-			 * Another item has a higher version of the key.
-			 */
+			// Another item has a higher version of the key.
 			SUPERSEDED,
 
-			/**
-			 * The operation has completed before.
-			 */
 			REPLAYED,
 
-			/**
-			 * The item is redelivered.
-			 */
 			BLOCKED,
 
-			/**
-			 * An earlier item is blocked, has failed or can never be handled.
-			 */
+			// An earlier item is blocked, has failed or can never be handled.
 			LEFT_OUT
 
 		}

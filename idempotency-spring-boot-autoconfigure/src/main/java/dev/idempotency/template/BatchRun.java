@@ -124,10 +124,8 @@ final class BatchRun<T> {
 		}
 	}
 
-	/**
-	 * Whether the handler has been started for one of the operations in this process, by
-	 * this delivery or by an earlier one whose completion was pending.
-	 */
+	// Whether the handler has been started for one of the operations in this
+	// process, by this delivery or by an earlier one whose completion was pending.
 	boolean isStarted() {
 		return this.started;
 	}
@@ -136,10 +134,8 @@ final class BatchRun<T> {
 		this.started = true;
 	}
 
-	/**
-	 * Run the handler. In leased mode it is called again for the items after a refused
-	 * one.
-	 */
+	// Run the handler. In leased mode it is called again for the items after a
+	// refused one.
 	List<@Nullable T> run(List<Integer> due, IntFunction<@Nullable IdempotentExecution> executions) throws Throwable {
 		this.started = true;
 		this.finished.clear();
@@ -189,40 +185,28 @@ final class BatchRun<T> {
 		}
 	}
 
-	/**
-	 * Return the refusal of the item at which the handler failed in a transaction.
-	 */
+	// Return the refusal of the item at which the handler failed in a transaction.
 	@Nullable T refusalIn(List<Integer> due, Throwable error) {
 		return refusal(due.size(), error);
 	}
 
-	/**
-	 * Note that an item is refused, although its refusal is replayed in this delivery.
-	 */
+	// Note that an item is refused, although its refusal is replayed in
+	// this delivery.
 	void markRefused(int index) {
 		this.refused.add(index);
 	}
 
-	/**
-	 * Return the values of the first items of a run that has failed.
-	 */
 	List<@Nullable T> valuesBefore(int count) {
 		List<@Nullable T> values = new ArrayList<>(this.finished.subList(0, Math.min(count, this.finished.size())));
 		values.addAll(noResults(count - values.size()));
 		return values;
 	}
 
-	/**
-	 * Return the number of items that were done when the handler was called the last
-	 * time.
-	 */
 	int finished() {
 		return this.finished.size();
 	}
 
-	/**
-	 * Run the handler without the store, once for each key.
-	 */
+	// Run the handler without the store, once for each key.
 	void runUnprotected() {
 		boolean again = true;
 		while (again) {
@@ -283,9 +267,6 @@ final class BatchRun<T> {
 		return this.handler.isCommitted(error);
 	}
 
-	/**
-	 * Return the item that failed.
-	 */
 	int failedAt(List<Integer> due, Throwable error) {
 		int position = this.handler.failedAt(error);
 		int among = this.finished.size() + position;
@@ -304,9 +285,6 @@ final class BatchRun<T> {
 		return this.results.failure(error);
 	}
 
-	/**
-	 * Describe the operations of a call of the store.
-	 */
 	Object subject(List<Integer> items) {
 		return new Object() {
 
@@ -320,9 +298,7 @@ final class BatchRun<T> {
 		};
 	}
 
-	/**
-	 * Defer the report until the transaction of the caller has ended.
-	 */
+	// Defer the report until the transaction of the caller has ended.
 	Consumer<Outcome> deferReport() {
 		this.deferred = true;
 		return (ended) -> {
@@ -335,18 +311,14 @@ final class BatchRun<T> {
 		};
 	}
 
-	/**
-	 * Defer the report of one item until its completion has ended.
-	 */
+	// Defer the report of one item until its completion has ended.
 	Consumer<Outcome> deferReport(int index) {
 		this.deferredItems.add(index);
 		return (ended) -> report(index, ended, share());
 	}
 
-	/**
-	 * Report the outcome of each operation, now or when the transaction of the caller has
-	 * ended.
-	 */
+	// Report the outcome of each operation, now or when the transaction of the
+	// caller has ended.
 	BatchResult<T> end() {
 		BatchResult<T> ended = this.plan.result();
 		this.result = ended;
@@ -405,9 +377,6 @@ final class BatchRun<T> {
 				: this.completed;
 	}
 
-	/**
-	 * Leave the context of the batch on the thread that began it.
-	 */
 	void leaveContext() {
 		this.context.close();
 	}

@@ -83,10 +83,8 @@ public final class ClaimAhead {
 		}
 	}
 
-	/**
-	 * Take the claim of an operation that is delivered now. A claim of another operation
-	 * is released.
-	 */
+	// Take the claim of an operation that is delivered now. A claim of another
+	// operation is released.
 	@Nullable Claimed take(IdempotentOperation operation) {
 		Claimed claimed = this.due;
 		if (claimed == null || !claimed.isFor(operation) || !claimed.isYoungerThan(HALF)
@@ -99,9 +97,6 @@ public final class ClaimAhead {
 		return claimed;
 	}
 
-	/**
-	 * Complete an operation, and claim the next one with the same call if possible.
-	 */
 	boolean complete(OwnedClaim claim, Claimed claimed, byte @Nullable [] result) {
 		if (this.paused > 0) {
 			this.paused--;

@@ -15,10 +15,8 @@ import dev.idempotency.store.ClaimRequest;
  */
 record Claimed(IdempotentOperation operation, ClaimRequest request, Claim claim, long since) {
 
-	/**
-	 * Whether this is the claim of an operation that is delivered now. The content of its
-	 * record may have changed since the claim.
-	 */
+	// Whether this is the claim of an operation that is delivered now. The content
+	// of its record may have changed since the claim.
 	boolean isFor(IdempotentOperation delivered) {
 		return this.operation.origin().equals(delivered.origin()) && this.operation.isSameAs(delivered)
 				&& Arrays.equals(this.operation.fingerprint(), delivered.fingerprint())
@@ -26,9 +24,6 @@ record Claimed(IdempotentOperation operation, ClaimRequest request, Claim claim,
 				&& this.operation.retention().equals(delivered.retention());
 	}
 
-	/**
-	 * Whether less than a fraction of the lease has passed.
-	 */
 	boolean isYoungerThan(int divisor) {
 		return System.nanoTime() - this.since < this.request.lease().toNanos() / divisor;
 	}

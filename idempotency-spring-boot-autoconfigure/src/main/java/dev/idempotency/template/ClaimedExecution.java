@@ -162,12 +162,6 @@ final class ClaimedExecution implements IdempotentExecution {
 			}
 		}
 
-		/**
-		 * A key that belongs to a message.
-		 *
-		 * @param execution the execution that created the key
-		 * @param number the number of the key
-		 */
 		private record TransactionKey(ClaimedExecution execution, int number) {
 		}
 

@@ -47,11 +47,9 @@ final class ClaimsAhead implements AutoCloseable {
 		this.release = new PeriodicTask(this::releaseOld, threads);
 	}
 
-	/**
-	 * Return the next operation if it may be claimed ahead. A permission of the circuit
-	 * breaker is acquired then. Pending settlements are retried before a claim, so while
-	 * there are any, nothing is claimed ahead.
-	 */
+	// Return the next operation if it may be claimed ahead. A permission of the
+	// circuit breaker is acquired then. Pending settlements are retried before a
+	// claim, so while there are any, nothing is claimed ahead.
 	@Nullable IdempotentOperation claimable(Supplier<@Nullable IdempotentOperation> next, IdempotentOperation current) {
 		try {
 			IdempotentOperation operation = next.get();
@@ -71,9 +69,6 @@ final class ClaimsAhead implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * Complete an operation and claim the next one.
-	 */
 	@Nullable Claimed complete(OwnedClaim claim, byte @Nullable [] result, IdempotentOperation next) {
 		ClaimRequest request = next.newRequest();
 		long since = System.nanoTime();
@@ -93,10 +88,8 @@ final class ClaimsAhead implements AutoCloseable {
 		return claimed;
 	}
 
-	/**
-	 * Take a claim in order to use it. Another answer is used only for a short time,
-	 * because an operator may evict the key while its consumer is paused.
-	 */
+	// Take a claim in order to use it. Another answer is used only for a short time,
+	// because an operator may evict the key while its consumer is paused.
 	boolean take(Claimed claimed) {
 		return (claimed.claim() instanceof Claim.Acquired) ? remove(claimed) : !isOld(claimed, System.nanoTime());
 	}
@@ -109,10 +102,8 @@ final class ClaimsAhead implements AutoCloseable {
 		return this.unused.remove(claimed.request().token(), claimed);
 	}
 
-	/**
-	 * Release a claim unless it was taken or released. If that fails, the claim expires
-	 * with its lease.
-	 */
+	// Release a claim unless it was taken or released. If that fails, the claim
+	// expires with its lease.
 	boolean release(Claimed claimed) {
 		if (!(claimed.claim() instanceof Claim.Acquired acquired) || !remove(claimed)) {
 			return false;

@@ -328,9 +328,6 @@ public final class IdempotencyAdmin {
 
 	}
 
-	/**
-	 * Walks the pages of a selection.
-	 */
 	private final class Bulk {
 
 		private final IdempotencyRecords records = requireRecords();

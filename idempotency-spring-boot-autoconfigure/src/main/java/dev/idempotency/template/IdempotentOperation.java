@@ -72,9 +72,6 @@ public record IdempotentOperation(IdempotencyKey key, String name, Object origin
 				this.retention, this.position, version);
 	}
 
-	/**
-	 * Whether another operation stands for the same version of the same key.
-	 */
 	boolean isSameAs(IdempotentOperation other) {
 		return this.key.equals(other.key) && Objects.equals(number(), other.number());
 	}

@@ -65,10 +65,8 @@ final class Invocation<T, E extends Throwable> {
 		return this.operation;
 	}
 
-	/**
-	 * Whether the handler has been started for the operation in this process, by this
-	 * delivery or by an earlier one whose completion was pending.
-	 */
+	// Whether the handler has been started for the operation in this process, by
+	// this delivery or by an earlier one whose completion was pending.
 	boolean isStarted() {
 		return this.started;
 	}
@@ -114,9 +112,6 @@ final class Invocation<T, E extends Throwable> {
 		this.outcome = (error == this.handlerFailure) ? Outcome.FAILED : outcome(error);
 	}
 
-	/**
-	 * Report the outcome of an asynchronous operation that has ended.
-	 */
 	void ended(@Nullable IdempotentResult<?> result, @Nullable Throwable error) {
 		if (result != null) {
 			ended(result);
@@ -127,9 +122,7 @@ final class Invocation<T, E extends Throwable> {
 		report();
 	}
 
-	/**
-	 * Defer the report until the transaction of the caller has ended.
-	 */
+	// Defer the report until the transaction of the caller has ended.
 	Consumer<Outcome> deferReport() {
 		this.deferred = true;
 		return (ended) -> {
@@ -150,9 +143,6 @@ final class Invocation<T, E extends Throwable> {
 		this.context.ended(execution);
 	}
 
-	/**
-	 * Leave the context of the operation on the thread that began it.
-	 */
 	void leaveContext() {
 		this.context.close();
 	}

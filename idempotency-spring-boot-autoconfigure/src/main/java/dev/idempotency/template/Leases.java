@@ -57,12 +57,10 @@ final class Leases implements AutoCloseable {
 		this.renewal = new PeriodicTask(this::renew, threads);
 	}
 
-	/**
-	 * Renew the lease of a claim until it is {@link #release released}. An earlier claim
-	 * of the same key in this process that has a lower fence is lost. Otherwise the store
-	 * decides at the next renewal: either the answer to this claim was late, or the store
-	 * has forgotten the earlier claim.
-	 */
+	// Renew the lease of a claim until it is released. An earlier claim of the same
+	// key in this process that has a lower fence is lost. Otherwise the store
+	// decides at the next renewal: either the answer to this claim was late, or the
+	// store has forgotten the earlier claim.
 	void keep(OwnedClaim claim) {
 		OwnedClaim other = this.running.put(claim.request().key(), claim);
 		if (other != null && other.isRunning()) {
@@ -93,9 +91,6 @@ final class Leases implements AutoCloseable {
 				|| (!this.contested.isEmpty() && this.contested.remove(claim.token(), claim));
 	}
 
-	/**
-	 * Restore the claim of a key that the store has forgotten.
-	 */
 	Settlement restore(OwnedClaim claim) {
 		Settlement restored = this.calls.settle(StoreCall.RENEW, claim.operation(),
 				() -> this.store.restore(claim.request(), claim.execution().claim()));
@@ -221,9 +216,7 @@ final class Leases implements AutoCloseable {
 				+ "owner has the key now: " + claim.operation() + ". This execution can no longer record its outcome");
 	}
 
-	/**
-	 * Stop the renewal. Handlers that still run keep the rest of their leases.
-	 */
+	// Stop the renewal. Handlers that still run keep the rest of their leases.
 	@Override
 	public void close() {
 		this.renewal.close();

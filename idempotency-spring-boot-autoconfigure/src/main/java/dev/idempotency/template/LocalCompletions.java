@@ -43,10 +43,8 @@ final class LocalCompletions {
 		}
 	}
 
-	/**
-	 * Remove keys before their records change: a duplicate that adds one from now on may
-	 * have read the record in its earlier state.
-	 */
+	// Remove keys before their records change: a duplicate that adds one from now on
+	// may have read the record in its earlier state.
 	void removeAll(Collection<IdempotencyKey> keys) {
 		long now = System.nanoTime();
 		this.removed.values().removeIf((since) -> now - since > MEMORY.toNanos());

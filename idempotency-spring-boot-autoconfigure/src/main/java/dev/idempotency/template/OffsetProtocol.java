@@ -29,9 +29,7 @@ import dev.idempotency.template.IdempotencyListener.StoreCall;
  */
 final class OffsetProtocol {
 
-	/**
-	 * The claim of each handler: marks do not count attempts.
-	 */
+	// The claim of each handler: marks do not count attempts.
 	static final Claim.Acquired ACQUIRED = new Claim.Acquired(1, 1);
 
 	private final OffsetMarks marks;
@@ -112,10 +110,8 @@ final class OffsetProtocol {
 		return result;
 	}
 
-	/**
-	 * Make sure, after a failure, that the database is available and does not have the
-	 * mark. Otherwise it is no failure of the handler.
-	 */
+	// Make sure, after a failure, that the database is available and does not have
+	// the mark. Otherwise it is no failure of the handler.
 	static void requireNotRaised(OffsetMarks marks, StoreCalls calls, OffsetMark mark, Object subject, Throwable error,
 			boolean inDoubt) {
 		OptionalLong committed;

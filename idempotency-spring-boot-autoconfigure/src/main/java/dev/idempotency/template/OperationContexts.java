@@ -17,9 +17,6 @@ import dev.idempotency.template.OperationContext.OpenContext;
  */
 final class OperationContexts {
 
-	/**
-	 * The context of a delivery for which no context is open.
-	 */
 	static final OpenContext NONE = new AllOpen(List.of());
 
 	private static final Log logger = LogFactory.getLog(OperationContexts.class);
@@ -59,11 +56,6 @@ final class OperationContexts {
 				+ " threw an exception, which was dropped. Fix it", error);
 	}
 
-	/**
-	 * The open contexts of one delivery.
-	 *
-	 * @param contexts the contexts in the order in which they were opened
-	 */
 	private record AllOpen(List<OpenContext> contexts) implements OpenContext {
 
 		@Override

@@ -9,24 +9,14 @@ import java.util.Arrays;
  */
 enum OutcomeMark {
 
-	/**
-	 * A refusal.
-	 */
 	REFUSED('R'),
 
-	/**
-	 * A result that begins with a mark.
-	 */
+	// A result that begins with a mark.
 	RESULT('V'),
 
-	/**
-	 * An outcome that a {@link StoredOutcomeTransformer} has changed.
-	 */
+	// An outcome that a StoredOutcomeTransformer has changed.
 	TRANSFORMED('T');
 
-	/**
-	 * The number of bytes that a mark takes.
-	 */
 	static final int LENGTH = 7;
 
 	private static final byte[] COMMON = { 0, 'i', 'd', 'e', 'm', 0 };
@@ -37,9 +27,7 @@ enum OutcomeMark {
 		this.kind = (byte) kind;
 	}
 
-	/**
-	 * Whether bytes could be taken for a marked outcome.
-	 */
+	// Whether bytes could be taken for a marked outcome.
 	static boolean isAmbiguous(byte[] bytes) {
 		return bytes.length >= COMMON.length && Arrays.equals(bytes, 0, COMMON.length, COMMON, 0, COMMON.length);
 	}

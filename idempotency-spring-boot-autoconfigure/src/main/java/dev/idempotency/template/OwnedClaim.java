@@ -71,9 +71,6 @@ final class OwnedClaim {
 		return this.operation;
 	}
 
-	/**
-	 * Return the lock of the thread that retries the pending settlement.
-	 */
 	ReentrantLock lock() {
 		return Objects.requireNonNull(this.lock);
 	}
@@ -98,9 +95,6 @@ final class OwnedClaim {
 		return this.state == State.PENDING;
 	}
 
-	/**
-	 * Return the settlement of the claim.
-	 */
 	@Nullable Settlement settlement() {
 		return switch (this.state) {
 			case SETTLED -> Settlement.SETTLED;
@@ -121,16 +115,11 @@ final class OwnedClaim {
 		this.renewedAlone = alone;
 	}
 
-	/**
-	 * Whether a fraction of the lease has passed since its last renewal.
-	 */
+	// Whether a fraction of the lease has passed since its last renewal.
 	boolean hasPassed(long now, int divisor) {
 		return now - this.renewedAt >= this.request.lease().toNanos() / divisor;
 	}
 
-	/**
-	 * Begin to settle the claim.
-	 */
 	void beginSettling(Ending how) {
 		this.ending = how;
 		this.state = State.SETTLING;
@@ -150,9 +139,7 @@ final class OwnedClaim {
 		return isRunning() || isCompletion();
 	}
 
-	/**
-	 * Keep the settlement for a retry, because the store is unavailable.
-	 */
+	// Keep the settlement for a retry, because the store is unavailable.
 	void beginPending() {
 		if (this.lock == null) {
 			this.lock = new ReentrantLock();
@@ -179,9 +166,7 @@ final class OwnedClaim {
 		return how != null && how.call() == StoreCall.RELEASE;
 	}
 
-	/**
-	 * Set the observer of a settlement that becomes pending and ends later.
-	 */
+	// Set the observer of a settlement that becomes pending and ends later.
 	void setLateObserver(Consumer<Settlement> observer) {
 		this.lateObserver = observer;
 	}
@@ -193,9 +178,7 @@ final class OwnedClaim {
 		}
 	}
 
-	/**
-	 * The time since the settlement was first tried.
-	 */
+	// The time since the settlement was first tried.
 	Duration age() {
 		return Duration.ofNanos(System.nanoTime() - this.pendingSince);
 	}
@@ -209,9 +192,7 @@ final class OwnedClaim {
 		return System.nanoTime() - this.triedAt >= this.pause.toNanos();
 	}
 
-	/**
-	 * Make the retry due, because other calls of the store succeed.
-	 */
+	// Make the retry due, because other calls of the store succeed.
 	void makeRetryDue() {
 		if (this.refusals < REFUSALS) {
 			this.pause = (this.refusals == 0) ? Duration.ZERO : RETRY_PAUSE;
@@ -244,13 +225,6 @@ final class OwnedClaim {
 				: this.operation.toString();
 	}
 
-	/**
-	 * The call of the store that ends a claim.
-	 *
-	 * @param call the kind of call
-	 * @param result the result to replay, for a completion
-	 * @param failure the description of the failure, for a failure
-	 */
 	record Ending(StoreCall call, byte @Nullable [] result, @Nullable Failure failure) {
 
 		static final Ending RELEASED = new Ending(StoreCall.RELEASE, null, null);
@@ -267,29 +241,14 @@ final class OwnedClaim {
 
 	private enum State {
 
-		/**
-		 * The handler is running, or its transaction has not ended.
-		 */
 		RUNNING,
 
-		/**
-		 * A call of the store settles the claim.
-		 */
 		SETTLING,
 
-		/**
-		 * The store is unavailable; the settlement is retried.
-		 */
 		PENDING,
 
-		/**
-		 * The store has recorded the settlement.
-		 */
 		SETTLED,
 
-		/**
-		 * Another owner has the key.
-		 */
 		LOST
 
 	}

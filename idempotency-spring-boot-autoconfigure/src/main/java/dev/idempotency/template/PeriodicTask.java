@@ -36,9 +36,6 @@ final class PeriodicTask implements AutoCloseable {
 		this.executor = new ScheduledThreadPoolExecutor(1, threads);
 	}
 
-	/**
-	 * Request an interval.
-	 */
 	void runEvery(Duration requested) {
 		Duration limited = (requested.compareTo(LONGEST) > 0) ? LONGEST : requested;
 		limited = (limited.compareTo(SHORTEST) < 0) ? SHORTEST : limited;
@@ -48,9 +45,6 @@ final class PeriodicTask implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * Run the task at once on its thread, if an interval has been requested.
-	 */
 	void runNow() {
 		if (this.interval == null) {
 			return;

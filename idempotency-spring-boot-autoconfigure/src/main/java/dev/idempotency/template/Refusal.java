@@ -35,9 +35,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	private static final String NOT_STORED = "The reason of the refusal was not stored";
 
-	/**
-	 * Convert the exception of a handler.
-	 */
 	@SuppressWarnings("unchecked")
 	static Refusal of(OperationRefusedException exception, ResultCodec<?> codec) {
 		Object body = exception.body();
@@ -65,9 +62,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 				+ " that the handler declares. Refuse it with a body of that type, or without a body";
 	}
 
-	/**
-	 * Find the refusal in the exception of a handler.
-	 */
 	static @Nullable OperationRefusedException in(@Nullable Throwable error) {
 		Throwable thrown = error;
 		while ((thrown instanceof CompletionException || thrown instanceof ExecutionException)
@@ -77,9 +71,7 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 		return (thrown instanceof OperationRefusedException refused) ? refused : null;
 	}
 
-	/**
-	 * Return a handler that returns a refusal instead of throwing it.
-	 */
+	// Return a handler that returns a refusal instead of throwing it.
 	static <E extends Throwable> Handler<Object, E> returning(Handler<?, E> handler, ResultCodec<?> codec) {
 		return () -> {
 			try {
@@ -91,10 +83,8 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 		};
 	}
 
-	/**
-	 * Return an asynchronous handler whose stage completes with a refusal instead of
-	 * failing with it.
-	 */
+	// Return an asynchronous handler whose stage completes with a refusal instead of
+	// failing with it.
 	static <T, E extends Throwable> Handler<CompletionStage<Object>, E> returningAsync(
 			Handler<CompletionStage<T>, E> handler, ResultCodec<T> codec) {
 		return () -> {
@@ -138,9 +128,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 		}
 	}
 
-	/**
-	 * Return the result of an operation to the caller.
-	 */
 	@SuppressWarnings("unchecked")
 	static <T> IdempotentResult<T> resultOf(IdempotentResult<Object> outcome) {
 		if (outcome.result() instanceof Refusal refusal) {
@@ -149,9 +136,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 		return (IdempotentResult<T>) outcome;
 	}
 
-	/**
-	 * Return the results of a batch to the caller.
-	 */
 	@SuppressWarnings("unchecked")
 	static <T> BatchResult<T> resultsOf(BatchResult<Object> batch) {
 		List<@Nullable IdempotentResult<T>> results = new ArrayList<>(batch.results().size());
@@ -169,23 +153,14 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 				: new OperationRefusedException(this.reason, this.body, this.cause);
 	}
 
-	/**
-	 * Return a codec for results and refusals.
-	 */
 	static <T> ResultCodec<Object> codec(ResultCodec<T> codec) {
 		return new OutcomeCodec<>(codec);
 	}
 
-	/**
-	 * Read the reason of a refusal for people.
-	 */
 	static @Nullable String reason(byte[] stored) {
 		return OutcomeMark.REFUSED.isOn(stored) ? Content.of(stored).reason() : null;
 	}
 
-	/**
-	 * Return the bytes of a result or of the body of a refusal.
-	 */
 	static byte @Nullable [] content(byte[] stored) {
 		if (OutcomeMark.REFUSED.isOn(stored)) {
 			return Content.of(stored).body();
@@ -193,9 +168,7 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 		return OutcomeMark.RESULT.isOn(stored) ? OutcomeMark.RESULT.remove(stored) : stored;
 	}
 
-	/**
-	 * Return the bytes of a refusal whose reason and body must not be stored.
-	 */
+	// Return the bytes of a refusal whose reason and body must not be stored.
 	static byte[] withoutContent() {
 		return new Refusal(NOT_STORED, null, null, null).write();
 	}
@@ -230,12 +203,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 		return "Refusal";
 	}
 
-	/**
-	 * The stored content of a refusal.
-	 *
-	 * @param reason the reason
-	 * @param body the bytes of the body
-	 */
 	private record Content(String reason, byte @Nullable [] body) {
 
 		static Content of(byte[] stored) {
@@ -253,12 +220,6 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	}
 
-	/**
-	 * Writes and reads results and refusals.
-	 *
-	 * @param <T> the type of the result
-	 * @param codec the codec of the results
-	 */
 	private record OutcomeCodec<T>(ResultCodec<T> codec) implements ResultCodec<Object> {
 
 		@Override

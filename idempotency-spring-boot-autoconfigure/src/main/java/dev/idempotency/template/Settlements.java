@@ -102,27 +102,20 @@ final class Settlements implements AutoCloseable {
 		calls.onSuccess(this::callSucceeded);
 	}
 
-	/**
-	 * Renew the lease of a claim until it is settled or {@link #leave left}.
-	 */
+	// Renew the lease of a claim until it is settled or left.
 	OwnedClaim keep(IdempotentOperation operation, ClaimRequest request, Claim.Acquired acquired, long since) {
 		OwnedClaim claim = new OwnedClaim(operation, request, acquired, since);
 		this.leases.keep(claim);
 		return claim;
 	}
 
-	/**
-	 * Stop renewing the lease of a claim, unless its completion is pending.
-	 */
+	// Stop renewing the lease of a claim, unless its completion is pending.
 	void leave(OwnedClaim claim) {
 		if (!claim.isPending() || !claim.isCompletion()) {
 			this.leases.release(claim);
 		}
 	}
 
-	/**
-	 * Record completions.
-	 */
 	List<Settlement> complete(Object subject, List<OwnedClaim> claims, List<byte @Nullable []> results) {
 		for (int i = 0; i < claims.size(); i++) {
 			claims.get(i).beginSettling(Ending.completed(results.get(i)));
@@ -130,9 +123,6 @@ final class Settlements implements AutoCloseable {
 		return settle(StoreCall.COMPLETE, subject, claims);
 	}
 
-	/**
-	 * Record a completion.
-	 */
 	void complete(OwnedClaim claim, byte @Nullable [] result) {
 		claim.beginSettling(Ending.completed(result));
 		if (settle(StoreCall.COMPLETE, claim.operation(), List.of(claim)).get(0) == Settlement.LOST) {
@@ -140,10 +130,8 @@ final class Settlements implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * Record a completion, and claim the key of another operation with the same call of
-	 * the store. If the call fails, the completion is recorded alone.
-	 */
+	// Record a completion, and claim the key of another operation with the same call
+	// of the store. If the call fails, the completion is recorded alone.
 	@Nullable Claim completeAndClaim(OwnedClaim claim, byte @Nullable [] result, IdempotentOperation next, ClaimRequest request) {
 		claim.beginSettling(Ending.completed(result));
 		CompletionAndClaim answer;
@@ -173,36 +161,27 @@ final class Settlements implements AutoCloseable {
 		return null;
 	}
 
-	/**
-	 * Record the failure of a handler. It is retried while the store is unavailable.
-	 */
+	// Record the failure of a handler. It is retried while the store is unavailable.
 	List<Settlement> fail(Object subject, List<OwnedClaim> claims, Throwable error) {
 		Ending failed = Ending.failed(this.failures.apply(error));
 		claims.forEach((claim) -> claim.beginSettling(failed));
 		return settleOrRetry(StoreCall.FAIL, subject, claims);
 	}
 
-	/**
-	 * Record the failure of a handler.
-	 */
 	void fail(OwnedClaim claim, Throwable error) {
 		if (fail(claim.operation(), List.of(claim), error).get(0) == Settlement.LOST) {
 			throw logged(claim.lost(error));
 		}
 	}
 
-	/**
-	 * Release keys. Another owner may have one of them by now.
-	 */
+	// Release keys. Another owner may have one of them by now.
 	void release(Object subject, List<OwnedClaim> claims) {
 		claims.forEach((claim) -> claim.beginSettling(Ending.RELEASED));
 		settleOrRetry(StoreCall.RELEASE, subject, claims);
 	}
 
-	/**
-	 * Release a key as soon as the store is available. It is unknown whether the key was
-	 * acquired.
-	 */
+	// Release a key as soon as the store is available. It is unknown whether the key
+	// was acquired.
 	void releaseLater(IdempotentOperation operation, ClaimRequest request) {
 		OwnedClaim uncertain = new OwnedClaim(operation, request, new Claim.Acquired(0, 0), System.nanoTime());
 		uncertain.beginSettling(Ending.RELEASED);
@@ -339,10 +318,8 @@ final class Settlements implements AutoCloseable {
 		return this.pending.isEmpty() && this.queued.isEmpty();
 	}
 
-	/**
-	 * Queue a settlement that another thread runs soon. The next delivery of one of the
-	 * keys runs it first, or waits for it.
-	 */
+	// Queue a settlement that another thread runs soon. The next delivery of one of
+	// the keys runs it first, or waits for it.
 	Runnable queue(List<OwnedClaim> claims, boolean completed, Runnable settlement) {
 		Queued task = new Queued(settlement, completed);
 		claims.forEach((claim) -> this.queued.put(claim.operation().key(), task));
@@ -374,10 +351,8 @@ final class Settlements implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * Retry the pending settlements of earlier deliveries. The claim that follows shows
-	 * the outcome.
-	 */
+	// Retry the pending settlements of earlier deliveries. The claim that follows
+	// shows the outcome.
 	void settlePending(IdempotentOperation operation, Runnable whenStarted) {
 		settleQueued(operation.key(), whenStarted);
 		if (this.pending.isEmpty()) {
@@ -420,10 +395,8 @@ final class Settlements implements AutoCloseable {
 		}
 	}
 
-	/**
-	 * Retry all pending settlements a last time, whatever the state of the circuit
-	 * breaker.
-	 */
+	// Retry all pending settlements a last time, whatever the state of the
+	// circuit breaker.
 	void settleLast() {
 		long start = System.nanoTime();
 		long answered = start;

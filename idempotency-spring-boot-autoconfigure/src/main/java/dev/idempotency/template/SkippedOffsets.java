@@ -16,10 +16,8 @@ import dev.idempotency.store.OffsetMark;
  */
 final class SkippedOffsets {
 
-	/**
-	 * The number of offsets that an ordinary redelivery does not exceed: twice the
-	 * default of {@code max.poll.records}.
-	 */
+	// The number of offsets that an ordinary redelivery does not exceed: twice the
+	// default of max.poll.records.
 	static final long ORDINARY = 1000;
 
 	private static final Log logger = LogFactory.getLog(SkippedOffsets.class);
@@ -30,9 +28,6 @@ final class SkippedOffsets {
 
 	private final Map<String, Long> warned = new ConcurrentHashMap<>();
 
-	/**
-	 * Report a skipped record.
-	 */
 	void report(OffsetMark mark, long previous) {
 		long below = previous - mark.offset();
 		if (!isDue(mark.scope() + " " + mark.topic() + " " + mark.partition())) {

@@ -62,25 +62,17 @@ final class StoreCalls {
 		circuit.onStateChange((state) -> listener.circuitChanged(store, state));
 	}
 
-	/**
-	 * Return the name of the store.
-	 */
 	String store() {
 		return this.store;
 	}
 
-	/**
-	 * Set the action after each successful call. To be called once, before the first call
-	 * of the store.
-	 */
+	// Set the action after each successful call. To be called once, before the first
+	// call of the store.
 	void onSuccess(Runnable action) {
 		this.onSuccess = action;
 	}
 
-	/**
-	 * Acquire the permission of the circuit breaker. A call, {@link #failed} or
-	 * {@link #releasePermission} must follow.
-	 */
+	// A call, failed() or releasePermission() must follow.
 	void permit(Object subject) {
 		if (!isPermitted()) {
 			throw new IdempotencyStoreUnavailableException("The circuit breaker of the idempotency store '" + this.store
@@ -149,10 +141,8 @@ final class StoreCalls {
 		return Duration.ofNanos(System.nanoTime() - start);
 	}
 
-	/**
-	 * Settle a claim. An interrupt, which may have ended the handler, does not end the
-	 * call.
-	 */
+	// Settle a claim. An interrupt, which may have ended the handler, does not end
+	// the call.
 	<T> T settle(StoreCall call, Object subject, Supplier<T> action) {
 		boolean interrupted = Thread.interrupted();
 		try {
@@ -165,9 +155,6 @@ final class StoreCalls {
 		}
 	}
 
-	/**
-	 * Report that the store was unavailable.
-	 */
 	void failed(IdempotencyStoreUnavailableException error, Duration duration) {
 		this.listener.storeFailed(this.store, error);
 		this.circuit.onError(duration, error);

@@ -57,9 +57,6 @@ final class StoreErrors {
 		return state != null && OUTAGE_STATES.stream().anyMatch(state::startsWith);
 	}
 
-	/**
-	 * Find the code that describes the reason.
-	 */
 	static @Nullable String code(Throwable error) {
 		if (error instanceof IdempotencyStoreRefusedException refused && refused.code() != null) {
 			return refused.code();
@@ -72,10 +69,9 @@ final class StoreErrors {
 						? sql.getSQLState() : null;
 	}
 
-	/**
-	 * Describe the deepest cause. Messages that may quote data are left out: those of SQL
-	 * errors about data, and those of errors with another code than an SQL state.
-	 */
+	// Describe the deepest cause. Messages that may quote data are left out:
+	// those of SQL errors about data, and those of errors with another code than
+	// an SQL state.
 	static String reason(Throwable error) {
 		Throwable cause = NestedExceptionUtils.getMostSpecificCause(error);
 		boolean quotes = (cause instanceof SQLException sql) ? quotes(sql) : code(error) != null;

@@ -51,9 +51,7 @@ final class StoredResults {
 		this.transformer = transformer;
 	}
 
-	/**
-	 * Convert a claim that was not acquired into a replayed result or an exception.
-	 */
+	// Convert a claim that was not acquired into a replayed result or an exception.
 	<T> IdempotentResult<T> replay(IdempotentOperation operation, Claim claim, ResultCodec<T> codec) {
 		if (claim instanceof Claim.Completed completed) {
 			return new IdempotentResult<>(read(operation, completed.result(), codec), true);
@@ -70,9 +68,7 @@ final class StoredResults {
 				+ ". Use a new key for each new operation in the producer");
 	}
 
-	/**
-	 * Skip an operation of which a higher version has completed, or reject it.
-	 */
+	// Skip an operation of which a higher version has completed, or reject it.
 	static <T> IdempotentResult<T> stale(IdempotentOperation operation, long completed) {
 		OperationVersion version = Objects.requireNonNull(operation.version());
 		if (version.onStale() == StalePolicy.REJECT) {
@@ -128,16 +124,10 @@ final class StoredResults {
 		}
 	}
 
-	/**
-	 * Restore a stored outcome for an operator.
-	 */
 	byte[] fromStored(IdempotencyKey key, byte[] stored) {
 		return fromStored(key, key, stored);
 	}
 
-	/**
-	 * Describe the failure of a handler for the store.
-	 */
 	Failure failure(Throwable error) {
 		if (this.transformer == null) {
 			return Failure.of(error);
@@ -153,10 +143,8 @@ final class StoredResults {
 		return new Failure(error.getClass().getName(), message);
 	}
 
-	/**
-	 * Write a result after the effect of its operation: a completion without a result is
-	 * better than a second execution.
-	 */
+	// Write a result after the effect of its operation: a completion without a
+	// result is better than a second execution.
 	<T> Written write(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
 		try {
 			return new Written(writeOrFail(operation, result, codec), null);
@@ -176,9 +164,7 @@ final class StoredResults {
 		}
 	}
 
-	/**
-	 * Write a result while the transaction of its effect can still be rolled back.
-	 */
+	// Write a result while the transaction of its effect can still be rolled back.
 	<T> byte @Nullable [] writeOrFail(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
 		byte[] outcome = codec.write(result);
 		byte[] bytes = (outcome != null) ? toStored(operation, result, outcome) : null;

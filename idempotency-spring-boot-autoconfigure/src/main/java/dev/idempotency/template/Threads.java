@@ -24,9 +24,6 @@ final class Threads {
 		return threads;
 	}
 
-	/**
-	 * Create a pool of a fixed size with a queue.
-	 */
 	static ThreadPoolExecutor pool(ThreadFactory threads, int size, int capacity) {
 		ThreadPoolExecutor pool = new ThreadPoolExecutor(size, size, IDLE_SECONDS, TimeUnit.SECONDS,
 				new LinkedBlockingQueue<>(capacity), threads);
@@ -34,9 +31,7 @@ final class Threads {
 		return pool;
 	}
 
-	/**
-	 * Create a pool that starts a thread for each task that no idle thread can run.
-	 */
+	// Create a pool that starts a thread for each task that no idle thread can run.
 	static ThreadPoolExecutor unboundedPool(ThreadFactory threads) {
 		return new ThreadPoolExecutor(0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(),
 				threads);

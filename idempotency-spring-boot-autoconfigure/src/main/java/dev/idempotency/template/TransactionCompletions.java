@@ -45,10 +45,8 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 				&& TransactionSynchronizationManager.isActualTransactionActive();
 	}
 
-	/**
-	 * Reject a transaction that has no synchronization, such as that of a
-	 * {@code KafkaTransactionManager}: its outcome cannot be observed.
-	 */
+	// Reject a transaction that has no synchronization, such as that of a
+	// KafkaTransactionManager: its outcome cannot be observed.
 	static void checkObservable() {
 		if (TransactionSynchronizationManager.isSynchronizationActive()) {
 			return;
@@ -63,9 +61,6 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 		}
 	}
 
-	/**
-	 * Return the completions of the transaction on this thread.
-	 */
 	static @Nullable TransactionCompletions current(AsyncSettlements settlements) {
 		if (!isTransactionActive()) {
 			return null;
@@ -84,17 +79,13 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 		this.pending.add(completion);
 	}
 
-	/**
-	 * Prevent the commit, also if the caller catches the exception: another owner has
-	 * taken over an operation of this transaction.
-	 */
+	// Prevent the commit, also if the caller catches the exception: another owner
+	// has taken over an operation of this transaction.
 	void lost(OwnershipLostException loss) {
 		this.losses.add(loss);
 	}
 
-	/**
-	 * Look up an operation that has completed in this transaction.
-	 */
+	// Look up an operation that has completed in this transaction.
 	Claim.@Nullable Completed find(IdempotentOperation operation) {
 		for (PendingCompletion completion : this.pending) {
 			Claim.Completed known = completion.find(operation);
@@ -182,12 +173,6 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 		}
 	}
 
-	/**
-	 * The state at a savepoint.
-	 *
-	 * @param pending the number of completions
-	 * @param losses the number of losses
-	 */
 	private record Savepoint(int pending, int losses) {
 
 	}

@@ -81,9 +81,6 @@ final class TransactionalBatch<T> {
 		this.marks = marks;
 	}
 
-	/**
-	 * Run the batch.
-	 */
 	void execute(boolean isProtected) {
 		boolean again = true;
 		while (again) {

@@ -274,9 +274,6 @@ final class TransactionalProtocol implements AutoCloseable {
 				(this.offsets != null) ? this.offsets.batch(run) : null);
 	}
 
-	/**
-	 * Wait for the failure notes that are queued.
-	 */
 	@Override
 	public void close() {
 		this.failureNotes.shutdown();

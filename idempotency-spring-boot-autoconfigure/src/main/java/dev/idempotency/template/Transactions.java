@@ -39,9 +39,7 @@ final class Transactions {
 		this.manager = manager;
 	}
 
-	/**
-	 * Begin or join a transaction, with the permission of the circuit breaker.
-	 */
+	// Begin or join a transaction, with the permission of the circuit breaker.
 	TransactionStatus begin(Object subject, TransactionDefinition definition) {
 		long start = System.nanoTime();
 		try {
@@ -62,9 +60,6 @@ final class Transactions {
 		}
 	}
 
-	/**
-	 * Run a handler in a transaction without a record.
-	 */
 	<T, E extends Throwable> @Nullable T runUnprotected(Object subject, TransactionBoundary boundary,
 			Handler<T, E> handler) throws E {
 		TransactionStatus transaction = beginUnprotected(subject, boundary.definition());
@@ -84,10 +79,8 @@ final class Transactions {
 		}
 	}
 
-	/**
-	 * Begin or join a transaction without a record. The state of the circuit breaker is
-	 * ignored: the store may be unavailable although its database is available.
-	 */
+	// Begin or join a transaction without a record. The state of the circuit breaker
+	// is ignored: the store may be unavailable although its database is available.
 	TransactionStatus beginUnprotected(Object subject, TransactionDefinition definition) {
 		Long failed = this.failedAt;
 		if (failed != null && System.nanoTime() - failed < PAUSE.toNanos()) {
@@ -114,25 +107,20 @@ final class Transactions {
 				(cause != null) ? StoreErrors.code(cause) : null, cause);
 	}
 
-	/**
-	 * Commit the writes of the handler, or leave them to the transaction that was joined.
-	 */
+	// Commit the writes of the handler, or leave them to the transaction that
+	// was joined.
 	void commit(TransactionStatus transaction) {
 		this.store.requireCommittable();
 		this.manager.commit(transaction);
 	}
 
-	/**
-	 * Whether the handler that has just returned requests a rollback of its own
-	 * transaction.
-	 */
+	// Whether the handler that has just returned requests a rollback of its
+	// own transaction.
 	static boolean isRollbackOnly(TransactionStatus transaction, TransactionBoundary boundary) {
 		return transaction.isNewTransaction() && boundary.rollbackOnly().getAsBoolean();
 	}
 
-	/**
-	 * Commit the completion of operations whose handler requested a rollback.
-	 */
+	// Commit the completion of operations whose handler requested a rollback.
 	void commitWithoutEffect(TransactionStatus transaction, Object subject) {
 		try {
 			this.manager.commit(transaction);
@@ -146,10 +134,8 @@ final class Transactions {
 		}
 	}
 
-	/**
-	 * Whether the outcome of a failed transaction is unknown, because its commit was sent
-	 * and answered with an error.
-	 */
+	// Whether the outcome of a failed transaction is unknown, because its commit was
+	// sent and answered with an error.
 	static boolean isInDoubt(TransactionStatus transaction, Throwable error) {
 		return transaction.isCompleted() && !(error instanceof UnexpectedRollbackException);
 	}
