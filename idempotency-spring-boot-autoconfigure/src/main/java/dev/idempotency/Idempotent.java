@@ -85,7 +85,7 @@ public @interface Idempotent {
 	 * operation with the same key is rejected with {@link IdempotencyKeyReusedException}.
 	 * The expression may yield any value that can be written as JSON, Avro and Protobuf
 	 * values, and bytes. A record for which it fails is rejected with
-	 * {@link IdempotencyFingerprintException}. If it is not set, the header
+	 * {@link IdempotencyFingerprintUnusableException}. If it is not set, the header
 	 * {@code Idempotency-Fingerprint} of the record is compared, if there is one;
 	 * messages of the outbox have it.
 	 * @return the expression
@@ -99,7 +99,8 @@ public @interface Idempotent {
 	 * a duplicate; for a lower one, {@link #onStale()} applies. The expression yields a
 	 * whole number of 64 bits, an instant, a date with a time zone, or one of these as
 	 * text; instants count in nanoseconds, from the year 1678 to 2262. A record for which
-	 * it yields anything else is rejected with {@link IdempotencyVersionException}.
+	 * it yields anything else is rejected with
+	 * {@link IdempotencyVersionUnusableException}.
 	 * <p>
 	 * The versions of a key are remembered for {@code idempotency.version.retention}, by
 	 * default without end. A batch is given only the highest version of a key among its
@@ -151,13 +152,13 @@ public @interface Idempotent {
 	String retention() default "";
 
 	/**
-	 * Exceptions with which the method refuses its operation for good, as with
-	 * {@link OperationRefusedException}. The stored reason is the class and the message
+	 * Exceptions with which the method declines its operation for good, as with
+	 * {@link OperationDeclinedException}. The stored reason is the class and the message
 	 * of the exception; the reply is empty. Classes that include errors of this library
 	 * or of the JVM are refused at start-up.
 	 * @return the exception classes, which include their subclasses
 	 */
-	Class<? extends Throwable>[] finalFor() default {};
+	Class<? extends Throwable>[] declineFor() default {};
 
 	/**
 	 * The policy for a record without a usable key. {@link MissingKeyPolicy#DEFAULT}

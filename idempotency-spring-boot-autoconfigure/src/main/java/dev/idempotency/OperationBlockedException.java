@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract sealed class OperationBlockedException extends RuntimeException
 		permits OperationInProgressException, IdempotencyStoreUnavailableException, IdempotencyStoreRefusedException,
-		IdempotencyRecordUnreadableException, OperationNotAcknowledgedException, OwnershipLostException {
+		IdempotencyRecordUnreadableException, OperationNotAcknowledgedException, OperationLostException {
 
 	// Causes may form a cycle.
 	private static final int MAX_DEPTH = 50;

@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
  * @since 0.1.0
  */
 public abstract sealed class OperationRejectedException extends RuntimeException
-		permits IdempotencyFingerprintException, IdempotencyKeyMissingException, IdempotencyKeyReusedException,
-		IdempotencyResultTooLargeException, IdempotencyVersionException, StaleVersionException,
-		StoredResultUnreadableException {
+		permits IdempotencyFingerprintUnusableException, IdempotencyKeyMissingException, IdempotencyKeyReusedException,
+		IdempotencyResultTooLargeException, IdempotencyVersionUnusableException, IdempotencyVersionStaleException,
+		IdempotencyResultUnreadableException {
 
 	OperationRejectedException(String message, @Nullable Throwable cause) {
 		super(message, cause);

@@ -14,10 +14,10 @@ public enum StalePolicy {
 	SKIP,
 
 	/**
-	 * The record is rejected with a {@link StaleVersionException}: the error handler
-	 * passes it to its recoverer, for example to a dead-letter topic, without retries. A
-	 * record that is redelivered after its operation has completed is rejected, too, if a
-	 * higher version has completed since.
+	 * The record is rejected with a {@link IdempotencyVersionStaleException}: the error
+	 * handler passes it to its recoverer, for example to a dead-letter topic, without
+	 * retries. A record that is redelivered after its operation has completed is
+	 * rejected, too, if a higher version has completed since.
 	 */
 	REJECT
 

@@ -12,8 +12,8 @@ import java.util.stream.IntStream;
 
 import dev.idempotency.jdbc.JdbcOutboxStore;
 import dev.idempotency.outbox.Outbox;
-import dev.idempotency.outbox.OutboxListener;
 import dev.idempotency.outbox.OutboxMessage;
+import dev.idempotency.outbox.OutboxObserver;
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxRow;
@@ -115,7 +115,7 @@ final class OutboxThroughput {
 
 	private static void drain(JdbcOutboxStore store, int messages, OutboxPublisher publisher) {
 		CountDownLatch published = new CountDownLatch(messages);
-		OutboxListener counter = new OutboxListener() {
+		OutboxObserver counter = new OutboxObserver() {
 
 			@Override
 			public void attempted(OutboxRow row, PublishOutcome outcome, Duration elapsed) {

@@ -25,7 +25,7 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.StoredResultUnreadableException;
+import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
@@ -131,7 +131,7 @@ public final class IdempotencyEndpoint {
 			StoredOutcome outcome = (record.state() == State.COMPLETED) ? admin.outcome(key).orElse(null) : null;
 			return RecordDescriptor.of(record, admin.unrecorded(), values, outcome);
 		}
-		catch (StoredResultUnreadableException ex) {
+		catch (IdempotencyResultUnreadableException ex) {
 			return RecordDescriptor.of(record, admin.unrecorded(), values, null).unreadable();
 		}
 	}
@@ -359,7 +359,7 @@ public final class IdempotencyEndpoint {
 	 *
 	 * @param scope the scope
 	 * @param key the key
-	 * @param state the {@link State}, or {@code REJECTED} if the handler has refused the
+	 * @param state the {@link State}, or {@code DECLINED} if the handler has declined the
 	 * operation for good
 	 * @param fence the fencing token of the last claim
 	 * @param attempt the number of starts of the operation since it last completed
@@ -371,9 +371,9 @@ public final class IdempotencyEndpoint {
 	 * @param completionPending {@code true} if its handler has run in this instance and
 	 * its completion is still to be recorded
 	 * @param error the error of the last attempt, if it failed
-	 * @param refusal the reason of a refusal, if values may be shown
-	 * @param result the stored result or the body of a refusal, if there is one and
-	 * values may be shown
+	 * @param declineReason the reason of a declined operation, if values may be shown
+	 * @param result the stored result or the body of a declined operation, if there is
+	 * one and values may be shown
 	 * @param outcomeUnreadable {@code true} if there is an outcome that the
 	 * {@link StoredOutcomeTransformer} of this instance cannot restore
 	 */
@@ -381,27 +381,28 @@ public final class IdempotencyEndpoint {
 	public record RecordDescriptor(String scope, String key, String state, int fence, int attempt,
 			@Nullable Long version, @Nullable Instant claimedUntil, Instant createdAt, @Nullable Instant completedAt,
 			Instant expiresAt, @Nullable Boolean completionPending, @Nullable ErrorDescriptor error,
-			@Nullable String refusal, @Nullable String result, @Nullable Boolean outcomeUnreadable) {
+			@Nullable String declineReason, @Nullable String result, @Nullable Boolean outcomeUnreadable) {
 
-		private static final String REJECTED = "REJECTED";
+		private static final String DECLINED = "DECLINED";
 
 		static RecordDescriptor of(IdempotencyRecord record, List<UnrecordedCompletion> unrecorded, boolean values,
 				@Nullable StoredOutcome outcome) {
-			boolean refused = outcome != null && outcome.refusal() != null;
+			boolean declined = outcome != null && outcome.declineReason() != null;
 			StoredOutcome shown = values ? outcome : null;
 			boolean pending = unrecorded.stream().anyMatch((completion) -> completion.key().equals(record.key()));
 			Failure failure = record.failure();
 			return new RecordDescriptor(record.key().scope(), record.key().value(),
-					refused ? REJECTED : record.state().name(), record.fence(), record.attempt(), record.version(),
+					declined ? DECLINED : record.state().name(), record.fence(), record.attempt(), record.version(),
 					record.claimedUntil(), record.createdAt(), record.completedAt(), record.expiresAt(),
 					pending ? true : null, (failure != null) ? ErrorDescriptor.of(failure, values) : null,
-					(shown != null) ? shown.refusal() : null, (shown != null) ? text(shown.result()) : null, null);
+					(shown != null) ? shown.declineReason() : null, (shown != null) ? text(shown.result()) : null,
+					null);
 		}
 
 		RecordDescriptor unreadable() {
 			return new RecordDescriptor(this.scope, this.key, this.state, this.fence, this.attempt, this.version,
 					this.claimedUntil, this.createdAt, this.completedAt, this.expiresAt, this.completionPending,
-					this.error, this.refusal, this.result, true);
+					this.error, this.declineReason, this.result, true);
 		}
 
 		private static @Nullable String text(byte @Nullable [] result) {

@@ -16,8 +16,9 @@ import org.springframework.core.NestedExceptionUtils;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.OperationObserver;
 import dev.idempotency.template.StoreCircuit;
+import dev.idempotency.template.StoreObserver;
 
 /**
  * Health of the idempotency stores. A store is down while its circuit breaker is not
@@ -28,7 +29,8 @@ import dev.idempotency.template.StoreCircuit;
  *
  * @since 0.1.0
  */
-public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicator implements IdempotencyListener {
+public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicator
+		implements OperationObserver, StoreObserver {
 
 	// A blocked record is redelivered every few seconds, so a minute without one means
 	// that no operation is blocked.
@@ -67,7 +69,7 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 	}
 
 	@Override
-	public void executed(Execution execution) {
+	public void handled(HandledOperation execution) {
 		if (execution.outcome() == Outcome.UNAVAILABLE) {
 			this.blockedAt = System.nanoTime();
 		}

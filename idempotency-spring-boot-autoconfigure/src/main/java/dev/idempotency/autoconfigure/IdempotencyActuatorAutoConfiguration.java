@@ -4,6 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.actuate.autoconfigure.endpoint.expose.EndpointExposure;
@@ -37,8 +38,8 @@ import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.reconcile.Reconciliation;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyAdmin;
-import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.Observers;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the actuator endpoints of the store
@@ -121,10 +122,9 @@ public final class IdempotencyActuatorAutoConfiguration {
 		@ConditionalOnBean(OutboxStore.class)
 		@ConditionalOnMissingBean
 		OutboxEndpoint idempotencyOutboxEndpoint(OutboxStore store, ObjectProvider<OutboxRelay> relay,
-				ObjectProvider<OutboxNotifier> notifier, ObjectProvider<IdempotencyListener> listeners,
-				EndpointProperties properties) {
+				ObjectProvider<OutboxNotifier> notifier, BeanFactory beanFactory, EndpointProperties properties) {
 			OutboxAdmin admin = new OutboxAdmin(store, IdempotencyOutboxAutoConfiguration.wakeUp(relay, notifier),
-					IdempotencyListener.all(listeners.orderedStream().toList()));
+					Observers.of(beanFactory));
 			return new OutboxEndpoint(admin, properties.showValues());
 		}
 

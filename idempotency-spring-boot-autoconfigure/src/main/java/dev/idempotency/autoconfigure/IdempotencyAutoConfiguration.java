@@ -8,6 +8,7 @@ import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.MDC;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
@@ -39,8 +40,8 @@ import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.slf4j.MdcOperationContext;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.CompletionCache;
-import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.Serialization;
 import dev.idempotency.template.StoreCircuit;
 
@@ -100,14 +101,13 @@ public final class IdempotencyAutoConfiguration {
 	@ConditionalOnBooleanProperty(name = "idempotency.cleanup.enabled", matchIfMissing = true)
 	@ConditionalOnBean(IdempotencyTemplate.class)
 	StoreCleanup idempotencyStoreCleanup(StoreRegistry stores, IdempotencyProperties properties,
-			ObjectProvider<IdempotencyListener> listeners, ObjectProvider<CleanupJob> own) {
+			BeanFactory beanFactory, ObjectProvider<CleanupJob> own) {
 		Map<String, IdempotencyTemplate> templates = stores.templates();
 		if (own.stream().findAny().isPresent()) {
 			// The application cleans up its default store itself.
 			templates.remove(StoreNames.DEFAULT);
 		}
-		return new StoreCleanup(templates, properties.cleanup().settings(),
-				IdempotencyListener.all(listeners.orderedStream().toList()));
+		return new StoreCleanup(templates, properties.cleanup().settings(), Observers.of(beanFactory));
 	}
 
 	// The application has enabled the cache, so a missing library is an error.

@@ -14,8 +14,8 @@ import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.listener.IdempotentListenerConfiguration;
 import dev.idempotency.listener.ListenerSettingsFactory;
 import dev.idempotency.listener.ListenerSettingsFactory.ListenerStore;
-import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.Serialization;
 
 /**
@@ -35,7 +35,7 @@ public final class IdempotencyKafkaAutoConfiguration {
 	@Lazy
 	ListenerSettingsFactory idempotentListenerSettingsFactory(StoreRegistry stores,
 			ObjectProvider<Serialization> serialization, IdempotencyProperties properties,
-			ObjectProvider<IdempotencyListener> listeners, ConfigurableBeanFactory beanFactory) {
+			ConfigurableBeanFactory beanFactory) {
 		if (properties.key().onMissing() == MissingKeyPolicy.DEFAULT) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.key.on-missing' is 'default', which is valid for listeners only.",
@@ -51,8 +51,7 @@ public final class IdempotencyKafkaAutoConfiguration {
 			IdempotencyTemplate template = stores.template(name, listener);
 			return new ListenerStore(template, stores.timeout(name),
 					new HandlerTransactions(beanFactory, template.transactionManager()));
-		}, serialization.getIfUnique(), defaults, IdempotencyListener.all(listeners.orderedStream().toList()),
-				beanFactory::resolveEmbeddedValue);
+		}, serialization.getIfUnique(), defaults, Observers.of(beanFactory), beanFactory::resolveEmbeddedValue);
 	}
 
 }

@@ -12,9 +12,9 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClas
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-import dev.idempotency.micrometer.MicrometerIdempotencyListener;
-import dev.idempotency.micrometer.MicrometerOutboxListener;
+import dev.idempotency.micrometer.IdempotencyMetrics;
 import dev.idempotency.micrometer.ObservationTags;
+import dev.idempotency.micrometer.OutboxMetrics;
 import dev.idempotency.micrometer.OutboxTrace;
 import dev.idempotency.outbox.OutboxStore;
 
@@ -42,16 +42,16 @@ public final class IdempotencyMicrometerAutoConfiguration {
 
 		@Bean
 		@ConditionalOnMissingBean
-		MicrometerIdempotencyListener micrometerIdempotencyListener(MeterRegistry registry) {
-			return new MicrometerIdempotencyListener(registry);
+		IdempotencyMetrics idempotencyMetrics(MeterRegistry registry) {
+			return new IdempotencyMetrics(registry);
 		}
 
 		@Bean
 		@ConditionalOnBooleanProperty("idempotency.outbox.enabled")
 		@ConditionalOnBean(OutboxStore.class)
 		@ConditionalOnMissingBean
-		MicrometerOutboxListener idempotencyOutboxMetrics(MeterRegistry registry, OutboxStore store) {
-			return new MicrometerOutboxListener(registry, store.table());
+		OutboxMetrics idempotencyOutboxMetrics(MeterRegistry registry, OutboxStore store) {
+			return new OutboxMetrics(registry, store.table());
 		}
 
 	}

@@ -73,7 +73,7 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param dualWrite Whether the store of 'migrate-from' is written too, so that
 	 * instances that use only that store can run at the same time. Leased mode only.
 	 */
-	public record Store(@Nullable String type, @DefaultValue("wait") OnUnavailable onUnavailable,
+	public record Store(@Nullable String type, @DefaultValue("wait") UnavailablePolicy onUnavailable,
 			@DefaultValue("2s") Duration timeout, @Nullable String migrateFrom,
 			@DefaultValue("false") boolean dualWrite) {
 
@@ -95,9 +95,9 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param redis Settings of a Redis store.
 	 * @param dynamodb Settings of a DynamoDB store.
 	 */
-	public record NamedStore(@Nullable String type, @Nullable OnUnavailable onUnavailable, @Nullable Duration timeout,
-			@Nullable String migrateFrom, @DefaultValue("false") boolean dualWrite, @DefaultValue Jdbc jdbc,
-			@DefaultValue Redis redis, @DefaultValue DynamoDb dynamodb) {
+	public record NamedStore(@Nullable String type, @Nullable UnavailablePolicy onUnavailable,
+			@Nullable Duration timeout, @Nullable String migrateFrom, @DefaultValue("false") boolean dualWrite,
+			@DefaultValue Jdbc jdbc, @DefaultValue Redis redis, @DefaultValue DynamoDb dynamodb) {
 
 	}
 
@@ -165,7 +165,7 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * their retention ends.
 	 */
 	public record Redis(@Nullable String connectionFactory, @DefaultValue("idempotency:") String keyPrefix,
-			@DefaultValue("0") int replicas, @DefaultValue("warn") OnEvictionPolicy onEvictionPolicy) {
+			@DefaultValue("0") int replicas, @DefaultValue("warn") EvictionPolicy onEvictionPolicy) {
 
 	}
 
@@ -253,12 +253,12 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param pollInterval Maximum time between two queries of the relay for new messages.
 	 * @param sendTimeout Maximum time for the broker to acknowledge a message. Must not
 	 * exceed 2 minutes.
-	 * @param maxAttempts Number of rejections by the broker after which a message becomes
+	 * @param maxAttempts Number of refusals by the broker after which a message becomes
 	 * a dead letter.
-	 * @param onRefused Treatment of messages with the topic and key of an earlier dead
+	 * @param onDeadLetter Treatment of messages with the topic and key of an earlier dead
 	 * letter. Must be the same in all instances.
 	 * @param maxBackOff Maximum back-off between two attempts, while the broker is
-	 * unavailable and after a rejection.
+	 * unavailable and after a refusal.
 	 * @param stopTimeout Time for which the relay keeps publishing messages that were
 	 * sent before the application stops. With 0 it waits for the acknowledgments of
 	 * pending messages only.
@@ -270,7 +270,7 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 			@DefaultValue List<String> mdcKeys, @DefaultValue("1d") Duration retention,
 			@DefaultValue("2000") int batchSize, @DefaultValue("2") int threads,
 			@DefaultValue("1s") Duration pollInterval, @DefaultValue("20s") Duration sendTimeout,
-			@DefaultValue("10") int maxAttempts, @DefaultValue("block-key") OutboxStore.OnRefused onRefused,
+			@DefaultValue("10") int maxAttempts, @DefaultValue("block-key") OutboxStore.DeadLetterPolicy onDeadLetter,
 			@DefaultValue("5s") Duration maxBackOff, @DefaultValue("10s") Duration stopTimeout,
 			@DefaultValue("true") boolean listen) {
 
@@ -301,7 +301,7 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	/**
 	 * Reactions at start-up to a server that may evict keys.
 	 */
-	public enum OnEvictionPolicy {
+	public enum EvictionPolicy {
 
 		/**
 		 * A warning is logged.
@@ -318,7 +318,7 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	/**
 	 * Treatments of records while the store is unavailable.
 	 */
-	public enum OnUnavailable {
+	public enum UnavailablePolicy {
 
 		/**
 		 * Consumption is paused until the store is available.

@@ -9,8 +9,8 @@ import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.resource.Delay;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
@@ -26,9 +26,9 @@ import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 
-import dev.idempotency.autoconfigure.IdempotencyProperties.OnEvictionPolicy;
+import dev.idempotency.autoconfigure.IdempotencyProperties.EvictionPolicy;
 import dev.idempotency.redis.RedisIdempotencyStore;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.Observers;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for Redis stores and for the checks of
@@ -71,13 +71,14 @@ public final class IdempotencyRedisAutoConfiguration {
 		// the object shows whether there are servers to check.
 		@Bean
 		LifecycleGroup redisIdempotencyServerCheck(StoreRegistry stores, IdempotencyProperties properties,
-				ObjectProvider<IdempotencyListener> listeners) {
-			IdempotencyListener listener = IdempotencyListener.all(listeners.orderedStream().toList());
+				BeanFactory beanFactory) {
+			Observers observers = Observers.of(beanFactory);
 			List<Lifecycle> checks = new ArrayList<>();
 			stores.templates().forEach((name, template) -> {
 				if (StoreTarget.of(template.store()) instanceof RedisIdempotencyStore store) {
-					checks.add(store.serverCheck(stores.onEvictionPolicy(name) == OnEvictionPolicy.REFUSE,
-							(evictable) -> listener.evictionChecked(template.name(), evictable)));
+					checks.add(store.serverCheck(stores.onEvictionPolicy(name) == EvictionPolicy.REFUSE,
+							(evictable) -> observers
+								.store((observer) -> observer.evictionChecked(template.name(), evictable))));
 				}
 			});
 			return new LifecycleGroup(CHECK_PHASE, checks);

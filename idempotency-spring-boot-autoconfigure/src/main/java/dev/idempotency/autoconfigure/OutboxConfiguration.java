@@ -10,6 +10,7 @@ import javax.sql.DataSource;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.slf4j.MDC;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -41,18 +42,18 @@ import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
 import dev.idempotency.outbox.Outbox;
 import dev.idempotency.outbox.OutboxContext;
-import dev.idempotency.outbox.OutboxListener;
 import dev.idempotency.outbox.OutboxNotifier;
 import dev.idempotency.outbox.OutboxObserver;
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxSerializer;
+import dev.idempotency.outbox.OutboxStatusReporter;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.producer.KafkaOutboxPublisher;
 import dev.idempotency.producer.KafkaOutboxSerializer;
 import dev.idempotency.slf4j.OutboxMdc;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.Observers;
 
 /**
  * The outbox: its table, the serialization of messages, and a relay in this instance or
@@ -95,7 +96,7 @@ class OutboxConfiguration {
 		boolean logged = properties.outbox().relay() == Relay.DEBEZIUM;
 		JdbcOutboxStore store = new JdbcOutboxStore(JdbcTransactionManagers.managed(manager, dataSource), manager,
 				table, properties.store().timeout(), properties.outbox().retention(), logged,
-				properties.outbox().onRefused());
+				properties.outbox().onDeadLetter());
 		if (logged) {
 			checkConnector(store);
 		}
@@ -179,10 +180,10 @@ class OutboxConfiguration {
 	// connector publishes them.
 	@Bean
 	LifecycleGroup idempotencyOutboxLifecycle(OutboxStore outboxStore, ObjectProvider<JdbcOutboxStore> stores,
-			IdempotencyProperties properties, ObjectProvider<IdempotencyListener> listeners,
-			ObjectProvider<OutboxListener> outboxListeners, ObjectProvider<OutboxRelay> relay) {
+			IdempotencyProperties properties, BeanFactory beanFactory, ObjectProvider<OutboxObserver> outboxListeners,
+			ObjectProvider<OutboxRelay> relay) {
 		List<Lifecycle> parts = new ArrayList<>();
-		parts.add(new OutboxObserver(outboxStore, outboxListeners.orderedStream().toList()));
+		parts.add(new OutboxStatusReporter(outboxStore, outboxListeners.orderedStream().toList()));
 		Cleanup cleanup = properties.cleanup();
 		IdempotencyProperties.Outbox outbox = properties.outbox();
 		logger.info("Outbox '" + outboxStore.table() + "': " + publisher(outbox.relay())
@@ -190,8 +191,7 @@ class OutboxConfiguration {
 				+ DurationFormatterUtils.print(outbox.retention(), DurationFormat.Style.COMPOSITE));
 		stores.ifAvailable((store) -> {
 			if (cleanup.enabled()) {
-				parts.add(new CleanupJob(store.expired(), cleanup.settings(),
-						IdempotencyListener.all(listeners.orderedStream().toList())));
+				parts.add(new CleanupJob(store.expired(), cleanup.settings(), Observers.of(beanFactory)));
 			}
 			relay.ifAvailable((target) -> {
 				if (outbox.listen() && ClassUtils.isPresent(DRIVER, null)) {
@@ -234,7 +234,7 @@ class OutboxConfiguration {
 		@Bean
 		@ConditionalOnMissingBean
 		OutboxRelay idempotencyOutboxRelay(OutboxStore store, OutboxPublisher publisher,
-				IdempotencyProperties properties, ObjectProvider<OutboxListener> listeners) {
+				IdempotencyProperties properties, ObjectProvider<OutboxObserver> listeners) {
 			IdempotencyProperties.Outbox outbox = properties.outbox();
 			OutboxRelay.Settings settings = new OutboxRelay.Settings(outbox.batchSize(), outbox.pollInterval(),
 					outbox.sendTimeout(), outbox.maxAttempts(), outbox.maxBackOff(), outbox.stopTimeout(),

@@ -9,8 +9,8 @@ import org.springframework.context.SmartLifecycle;
 
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.store.ExpiredRecords;
-import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.Observers;
 
 /**
  * Deletes the expired records of all stores that do not delete them themselves.
@@ -19,13 +19,12 @@ final class StoreCleanup implements SmartLifecycle {
 
 	private final List<CleanupJob> jobs = new ArrayList<>();
 
-	StoreCleanup(Map<String, IdempotencyTemplate> templates, CleanupJob.Settings settings,
-			IdempotencyListener listener) {
+	StoreCleanup(Map<String, IdempotencyTemplate> templates, CleanupJob.Settings settings, Observers observers) {
 		templates.forEach((name, template) -> {
 			if (StoreTarget.of(template.store()) instanceof ExpiredRecords records) {
 				this.jobs
 					.add(new CleanupJob(name.equals(StoreNames.DEFAULT) ? records : new NamedRecords(name, records),
-							settings, listener));
+							settings, observers));
 			}
 		});
 	}

@@ -20,17 +20,17 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreCaches;
 import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreCircuits;
 import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreTransactions;
+import dev.idempotency.autoconfigure.IdempotencyProperties.EvictionPolicy;
 import dev.idempotency.autoconfigure.IdempotencyProperties.NamedStore;
-import dev.idempotency.autoconfigure.IdempotencyProperties.OnEvictionPolicy;
-import dev.idempotency.autoconfigure.IdempotencyProperties.OnUnavailable;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Store;
+import dev.idempotency.autoconfigure.IdempotencyProperties.UnavailablePolicy;
 import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.CompletionCache;
-import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.OperationContext;
 import dev.idempotency.template.StoreCircuit;
 import dev.idempotency.template.StoreMigration;
@@ -85,11 +85,11 @@ final class StoreRegistry {
 		IdempotencyStore source = from.equals(StoreNames.DEFAULT)
 				? this.beanFactory.getBeanProvider(IdempotencyStore.class).getObject()
 				: this.beanFactory.getBean(NamedStores.storeBean(from), IdempotencyStore.class);
-		IdempotencyListener listener = IdempotencyListener
-			.all(this.beanFactory.getBeanProvider(IdempotencyListener.class).orderedStream().toList());
+		Observers observers = Observers.of(this.beanFactory);
 		String target = name.equals(StoreNames.DEFAULT) ? store.name() : name;
 		String sourceName = from.equals(StoreNames.DEFAULT) ? source.name() : from;
-		Consumer<Claim> answered = (answer) -> listener.migrationAnswered(target, sourceName, answer);
+		Consumer<Claim> answered = (answer) -> observers
+			.store((observer) -> observer.migrationAnswered(target, sourceName, answer));
 		logger.info("The keys of the idempotency store '" + sourceName + "' move to the store '" + target + "'. "
 				+ (dualWrite ? "Both stores are written. Listeners in mode AUTO use leased mode."
 						: "Instances that use only the store '" + sourceName + "' must not run at the same time."));
@@ -148,8 +148,8 @@ final class StoreRegistry {
 			CompletionCache cache) {
 		return new IdempotencyTemplate(store,
 				new Settings(name.equals(StoreNames.DEFAULT) ? null : name, transactionManager(name, store),
-						onUnavailable(name) == OnUnavailable.PROCESS, circuit, cache,
-						this.beanFactory.getBeanProvider(IdempotencyListener.class).orderedStream().toList(),
+						onUnavailable(name) == UnavailablePolicy.PROCESS, circuit, cache,
+						Observers.of(this.beanFactory),
 						this.beanFactory.getBeanProvider(OperationContext.class).orderedStream().toList(),
 						this.properties.result().maximumSize(), transformer()));
 	}
@@ -259,7 +259,7 @@ final class StoreRegistry {
 						this.properties.dynamodb());
 	}
 
-	OnEvictionPolicy onEvictionPolicy(String name) {
+	EvictionPolicy onEvictionPolicy(String name) {
 		return definition(name).redis().onEvictionPolicy();
 	}
 
@@ -267,9 +267,9 @@ final class StoreRegistry {
 		return definition(name).dynamodb().createTable();
 	}
 
-	private OnUnavailable onUnavailable(String name) {
+	private UnavailablePolicy onUnavailable(String name) {
 		NamedStore named = this.properties.stores().get(name);
-		OnUnavailable byDefault = this.properties.store().onUnavailable();
+		UnavailablePolicy byDefault = this.properties.store().onUnavailable();
 		return (named != null) ? Objects.requireNonNullElse(named.onUnavailable(), byDefault) : byDefault;
 	}
 

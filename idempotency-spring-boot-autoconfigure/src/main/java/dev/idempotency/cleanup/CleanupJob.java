@@ -18,7 +18,7 @@ import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.ExpiredRecords;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.Observers;
 
 /**
  * Deletes expired records periodically on its own thread. A run deletes batches until one
@@ -42,7 +42,7 @@ public final class CleanupJob implements SmartLifecycle {
 
 	private final Settings settings;
 
-	private final IdempotencyListener listener;
+	private final Observers observers;
 
 	private @Nullable ScheduledExecutorService executor;
 
@@ -54,12 +54,12 @@ public final class CleanupJob implements SmartLifecycle {
 	 * Create a job.
 	 * @param records the records to delete
 	 * @param settings the settings
-	 * @param listener the listener that is notified of each run
+	 * @param observers notified of each run
 	 */
-	public CleanupJob(ExpiredRecords records, Settings settings, IdempotencyListener listener) {
+	public CleanupJob(ExpiredRecords records, Settings settings, Observers observers) {
 		this.records = records;
 		this.settings = settings;
-		this.listener = listener;
+		this.observers = observers;
 	}
 
 	@Override
@@ -128,13 +128,14 @@ public final class CleanupJob implements SmartLifecycle {
 		String table = this.records.table();
 		if (deleted > 0) {
 			logger.info("Deleted " + deleted + " expired rows from " + table + " in " + duration.toMillis() + " ms");
-			this.listener.cleanedUp(table, deleted);
+			this.observers.store((observer) -> observer.cleanedUp(table, deleted));
 		}
 		if (this.stopped) {
 			return;
 		}
 		try {
-			this.listener.cleanupEnded(table, duration, this.records.backlogAge());
+			Duration backlogAge = this.records.backlogAge();
+			this.observers.store((observer) -> observer.cleanupEnded(table, duration, backlogAge));
 		}
 		catch (RuntimeException ex) {
 			logger.warn(

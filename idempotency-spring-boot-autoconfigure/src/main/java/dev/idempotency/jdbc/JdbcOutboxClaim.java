@@ -48,7 +48,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 
 	private final boolean delete;
 
-	private final OutboxStore.OnRefused onRefused;
+	private final OutboxStore.DeadLetterPolicy onDeadLetter;
 
 	private final int limit;
 
@@ -64,13 +64,13 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 	private boolean ended;
 
 	private JdbcOutboxClaim(Connection connection, OutboxSql sql, Dialect dialect, OutboxMarks marks, Duration timeout,
-			boolean delete, OutboxStore.OnRefused onRefused) throws SQLException {
+			boolean delete, OutboxStore.DeadLetterPolicy onDeadLetter) throws SQLException {
 		this.connection = connection;
 		this.sql = sql;
 		this.dialect = dialect;
 		this.marks = marks;
 		this.delete = delete;
-		this.onRefused = onRefused;
+		this.onDeadLetter = onDeadLetter;
 		this.limit = dialect.limit(connection, timeout);
 		this.isolation = sql.begin(delete).isEmpty() ? connection.getTransactionIsolation()
 				: Connection.TRANSACTION_READ_COMMITTED;
@@ -78,12 +78,13 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 	}
 
 	static JdbcOutboxClaim open(DataSource dataSource, OutboxSql sql, Dialect dialect, OutboxMarks marks,
-			Duration timeout, boolean delete, OutboxStore.OnRefused onRefused, int rows, Set<String> without) {
+			Duration timeout, boolean delete, OutboxStore.DeadLetterPolicy onDeadLetter, int rows,
+			Set<String> without) {
 		try {
 			Connection connection = dataSource.getConnection();
 			JdbcOutboxClaim claim = null;
 			try {
-				claim = new JdbcOutboxClaim(connection, sql, dialect, marks, timeout, delete, onRefused);
+				claim = new JdbcOutboxClaim(connection, sql, dialect, marks, timeout, delete, onDeadLetter);
 				claim.begin(rows, without);
 				return claim;
 			}
@@ -188,7 +189,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 				ResultSet row = statement.executeQuery()) {
 			while (row.next()) {
 				UUID blocker = this.sql.types().uuid(row, "blocker");
-				if (blocker != null && this.onRefused == OutboxStore.OnRefused.BLOCK_KEY) {
+				if (blocker != null && this.onDeadLetter == OutboxStore.DeadLetterPolicy.BLOCK_KEY) {
 					this.blocked.put(Objects.requireNonNull(this.sql.types().uuid(row, "id")), blocker);
 				}
 				else {

@@ -67,7 +67,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private final boolean logged;
 
-	private final OutboxStore.OnRefused onRefused;
+	private final OutboxStore.DeadLetterPolicy onDeadLetter;
 
 	private final Dialect dialect;
 
@@ -95,7 +95,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 */
 	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, String table, Duration timeout,
 			Duration retention, boolean logged) {
-		this(dataSource, manager, table, timeout, retention, logged, OutboxStore.OnRefused.BLOCK_KEY);
+		this(dataSource, manager, table, timeout, retention, logged, OutboxStore.DeadLetterPolicy.BLOCK_KEY);
 	}
 
 	/**
@@ -108,11 +108,11 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * at once
 	 * @param logged whether change data capture (Debezium) publishes the rows, so that no
 	 * relay is needed
-	 * @param onRefused whether a dead letter blocks later messages with the same topic
+	 * @param onDeadLetter whether a dead letter blocks later messages with the same topic
 	 * and key
 	 */
 	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, String table, Duration timeout,
-			Duration retention, boolean logged, OutboxStore.OnRefused onRefused) {
+			Duration retention, boolean logged, OutboxStore.DeadLetterPolicy onDeadLetter) {
 		if (retention.isNegative()) {
 			throw new IdempotencyConfigurationException("The outbox keeps published messages for " + retention + ".",
 					"Set 'idempotency.outbox.retention' to zero or more.");
@@ -130,7 +130,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 		this.timeout = timeout;
 		this.retention = retention;
 		this.logged = logged;
-		this.onRefused = onRefused;
+		this.onDeadLetter = onDeadLetter;
 		this.dialect = DatabaseInspection.dialect(dataSource, Layout.SINGLE);
 		this.executor = new JdbcExecutor(dataSource, this.dialect);
 		this.qualified = DatabaseInspection.qualified(dataSource, this.dialect, this.table);
@@ -214,7 +214,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	public OutboxStore.Claim claim(int limit, Set<String> without) {
 		unblock();
 		return JdbcOutboxClaim.open(this.dataSource, this.sql, this.dialect, this.marks, PATIENCE,
-				this.retention.isZero(), this.onRefused, limit, without);
+				this.retention.isZero(), this.onDeadLetter, limit, without);
 	}
 
 	// Makes messages pending again whose dead letter was retried or discarded. The
@@ -226,7 +226,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 			return;
 		}
 		this.unblockDueAt = now + UNBLOCK_INTERVAL.toNanos();
-		String statement = (this.onRefused == OutboxStore.OnRefused.SKIP) ? this.sql.unblockAll() : this.sql.unblock();
+		String statement = (this.onDeadLetter == OutboxStore.DeadLetterPolicy.SKIP) ? this.sql.unblockAll()
+				: this.sql.unblock();
 		if (update(PATIENCE, statement, Parameters.of("limit", UNBLOCK_LIMIT)) > 0) {
 			// There may be more messages, and some that wait for those.
 			this.unblockDueAt = System.nanoTime();

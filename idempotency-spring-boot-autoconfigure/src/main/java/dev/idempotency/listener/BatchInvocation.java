@@ -25,8 +25,8 @@ import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationNotAcknowledgedException;
-import dev.idempotency.OperationRefusedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.Delivery.NackedException;
 import dev.idempotency.listener.error.BlockedRecordHandling;
@@ -190,13 +190,13 @@ final class BatchInvocation implements BatchHandler<Object> {
 		return (record != null) ? position(record) : failed.getIndex();
 	}
 
-	// With an acknowledgment, the items before the refused one
+	// With an acknowledgment, the items before the declined one
 	// are not acknowledged when the method is called again.
 	@Override
-	public @Nullable OperationRefusedException refusedBy(Throwable error) {
+	public @Nullable OperationDeclinedException declinedBy(Throwable error) {
 		BatchListenerFailedException failed = this.delivery.hasAcknowledgment() ? null
 				: BlockedRecordHandling.namedFailure(error);
-		return (failed != null) ? this.settings.finalFailures().refusal(failed.getCause()) : null;
+		return (failed != null) ? this.settings.declinedFailures().declined(failed.getCause()) : null;
 	}
 
 	private int position(ConsumerRecord<?, ?> record) {

@@ -19,8 +19,8 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.template.IdempotencyListener.BlockedRecord;
+import dev.idempotency.template.Observers;
+import dev.idempotency.template.OperationObserver.BlockedRecord;
 
 /**
  * The records of an endpoint that are blocked, one in each partition: reports since when,
@@ -57,10 +57,11 @@ final class BlockedRecords {
 		Entry known = this.entries.get(partition);
 		if (known == null || known.record.offset() != record.offset()) {
 			end(partition);
-			known = new Entry(new BlockedRecord(settings.name(), record.topic(), record.partition(), record.offset(),
-					Instant.now()), settings.listener(), System.nanoTime(), Thread.currentThread());
-			this.entries.put(partition, known);
-			settings.listener().blocked(known.record);
+			BlockedRecord blocked = new BlockedRecord(settings.name(), record.topic(), record.partition(),
+					record.offset(), Instant.now());
+			this.entries.put(partition,
+					new Entry(blocked, settings.observers(), System.nanoTime(), Thread.currentThread()));
+			settings.observers().operation((observer) -> observer.blocked(blocked));
 		}
 		else {
 			logIfDue(known, key, reason, settings);
@@ -146,14 +147,14 @@ final class BlockedRecords {
 	private void end(TopicPartition partition) {
 		Entry known = this.entries.remove(partition);
 		if (known != null) {
-			known.listener.unblocked(known.record);
+			known.observers.operation((observer) -> observer.unblocked(known.record));
 		}
 	}
 
 	/**
 	 * A blocked record.
 	 */
-	private record Entry(BlockedRecord record, IdempotencyListener listener, long since, Thread consumer) {
+	private record Entry(BlockedRecord record, Observers observers, long since, Thread consumer) {
 
 	}
 

@@ -282,9 +282,9 @@ final class Delivery {
 	}
 
 	/**
-	 * Acknowledge the record of an operation that was refused for good.
+	 * Acknowledge the record of an operation that was declined for good.
 	 */
-	void refused(boolean duplicate) {
+	void declined(boolean duplicate) {
 		// The method was left by an exception, and may not have acknowledged the record.
 		this.acknowledged = this.delegate != null && !duplicate;
 		completed(duplicate);

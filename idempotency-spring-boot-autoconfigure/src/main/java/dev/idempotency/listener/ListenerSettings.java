@@ -4,8 +4,8 @@ import java.time.Duration;
 
 import dev.idempotency.Mode;
 import dev.idempotency.listener.key.OperationResolver;
-import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.TransactionBoundary;
 
@@ -22,12 +22,12 @@ import dev.idempotency.template.TransactionBoundary;
  * @param codec encodes the result of the method
  * @param template executes the operations
  * @param storeTimeout the timeout of a call of the store
- * @param finalFailures the exceptions that refuse an operation
- * @param listener is notified of blocked records
+ * @param declinedFailures the exceptions that decline an operation
+ * @param observers are notified of blocked records
  */
 record ListenerSettings(String name, Mode mode, TransactionBoundary boundary, Duration lease, Duration retention,
 		OperationResolver operations, ResultCodec<Object> codec, IdempotencyTemplate template, Duration storeTimeout,
-		FinalFailures finalFailures, IdempotencyListener listener) {
+		DeclinedFailures declinedFailures, Observers observers) {
 
 	/**
 	 * The codec for methods that return nothing.

@@ -23,8 +23,8 @@ import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.listener.key.ListenerExpressions;
 import dev.idempotency.listener.key.ListenerScope;
 import dev.idempotency.listener.key.OperationResolver;
-import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.Serialization;
 import dev.idempotency.template.TransactionBoundary;
@@ -43,7 +43,7 @@ public final class ListenerSettingsFactory {
 
 	private final Defaults defaults;
 
-	private final IdempotencyListener listener;
+	private final Observers observers;
 
 	private final StringValueResolver placeholders;
 
@@ -56,16 +56,16 @@ public final class ListenerSettingsFactory {
 	 * @param serialization serializes results and fingerprints, {@code null} if there is
 	 * none
 	 * @param defaults the settings of methods whose annotation does not set them
-	 * @param listener notified of missing keys and of executions without a key
+	 * @param observers notified of missing keys and of executions without a key
 	 * @param placeholders resolves placeholders of the annotation
 	 */
 	public ListenerSettingsFactory(BiFunction<String, String, ListenerStore> stores,
-			@Nullable Serialization serialization, Defaults defaults, IdempotencyListener listener,
+			@Nullable Serialization serialization, Defaults defaults, Observers observers,
 			StringValueResolver placeholders) {
 		this.stores = stores;
 		this.serialization = serialization;
 		this.defaults = defaults;
-		this.listener = listener;
+		this.observers = observers;
 		this.placeholders = placeholders;
 		this.transactions.setEmbeddedValueResolver(placeholders);
 	}
@@ -113,10 +113,10 @@ public final class ListenerSettingsFactory {
 		OperationResolver operations = new OperationResolver(
 				new OperationResolver.Settings(name, mode, lease.value(), retention.value(), this.defaults.keyHeaders(),
 						onMissingKey),
-				expressions, scope, this.serialization, this.listener, annotation.by(), offsets.positions());
+				expressions, scope, this.serialization, this.observers, annotation.by(), offsets.positions());
 		return new ListenerSettings(name, mode, boundary(transaction, shape, mode), lease.value(), retention.value(),
 				operations, codec(result, name), store.template(), store.timeout(),
-				FinalFailures.of(annotation.finalFor(), name), this.listener);
+				DeclinedFailures.of(annotation.declineFor(), name), this.observers);
 	}
 
 	// The other policies would process a record although a higher version may have

@@ -15,8 +15,8 @@ import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.OperationResolver.Resolution;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentResult;
+import dev.idempotency.template.OperationObserver.Outcome;
 
 /**
  * A listener method that receives batches.
@@ -96,7 +96,7 @@ record ProtectedBatchListener(ListenerSettings settings, @Nullable Acknowledgmen
 			BatchInvocation batch) {
 		boolean stored = result.results()
 			.stream()
-			.anyMatch((one) -> one != null && (one.duplicate() || one.stale() || one.refusal() != null));
+			.anyMatch((one) -> one != null && (one.duplicate() || one.stale() || one.declineReason() != null));
 		if (!stored || this.settings.codec() == ListenerSettings.NO_RESULT) {
 			return returned;
 		}
@@ -113,7 +113,7 @@ record ProtectedBatchListener(ListenerSettings settings, @Nullable Acknowledgmen
 	// For an element that is null, Spring Kafka sends a reply without a value. Only the
 	// method itself may ask for one.
 	private static boolean isReply(IdempotentResult<Object> one, boolean returned) {
-		return one.result() != null || (returned && !one.duplicate() && !one.stale() && one.refusal() == null);
+		return one.result() != null || (returned && !one.duplicate() && !one.stale() && one.declineReason() == null);
 	}
 
 }

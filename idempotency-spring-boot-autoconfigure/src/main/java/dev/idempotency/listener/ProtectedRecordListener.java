@@ -15,14 +15,14 @@ import org.springframework.aop.ProxyMethodInvocation;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.OperationRefusedException;
 import dev.idempotency.listener.Delivery.NackedException;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.OperationResolver.Resolution;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.IdempotentResult;
+import dev.idempotency.template.OperationObserver.Outcome;
 
 /**
  * A listener method that receives single records.
@@ -37,7 +37,7 @@ import dev.idempotency.template.IdempotentResult;
  * therefore does not fail while another owner processes the operation: it waits until
  * that owner has completed, or until the method has run again.
  * <p>
- * A refused operation is done like a completed one, and its record is acknowledged.
+ * A declined operation is done like a completed one, and its record is acknowledged.
  *
  * @param settings the settings of the method
  * @param async the kind of asynchronous result, {@code null} if the method is done when
@@ -55,8 +55,8 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 		try {
 			return process(invocation, delivery);
 		}
-		catch (OperationRefusedException ex) {
-			Object body = refused(ex, delivery);
+		catch (OperationDeclinedException ex) {
+			Object body = declined(ex, delivery);
 			return (this.async != null) ? this.async.convert(CompletableFuture.completedFuture(body)) : body;
 		}
 	}
@@ -113,7 +113,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 		try {
 			result = proceed(invocation);
 		}
-		catch (OperationRefusedException ex) {
+		catch (OperationDeclinedException ex) {
 			delivery.checkNotNacked();
 			throw ex;
 		}
@@ -126,31 +126,31 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 			return invocation.proceed();
 		}
 		catch (Exception ex) {
-			OperationRefusedException refusal = this.settings.finalFailures().refusal(ex);
-			throw (refusal != null) ? refusal : ex;
+			OperationDeclinedException declined = this.settings.declinedFailures().declined(ex);
+			throw (declined != null) ? declined : ex;
 		}
 	}
 
 	private CompletionStage<Object> stage(AsyncResult kind, MethodInvocation invocation) throws Throwable {
-		return this.settings.finalFailures().in(kind.stage(proceed(invocation)));
+		return this.settings.declinedFailures().in(kind.stage(proceed(invocation)));
 	}
 
-	// The record is done: it is acknowledged, and the body of the refusal is its reply.
-	private @Nullable Object refused(OperationRefusedException refusal, Delivery delivery) {
-		if (!refusal.isDuplicate()) {
+	// The record is done: it is acknowledged, and the body of the decline is its reply.
+	private @Nullable Object declined(OperationDeclinedException declined, Delivery delivery) {
+		if (!declined.isDuplicate()) {
 			ConsumerRecord<?, ?> record = delivery.record();
-			logger.info("The listener " + this.settings.name() + " refused an operation for good: topic "
+			logger.info("The listener " + this.settings.name() + " declined an operation for good: topic "
 					+ record.topic() + ", partition " + record.partition() + ", offset " + record.offset()
-					+ ". The record is acknowledged, and its duplicates get the same refusal");
+					+ ". The record is acknowledged, and its duplicates get the same decline");
 		}
 		if (this.async != null) {
 			// The listener adapter acknowledges the record when it has the result.
 			delivery.completed(false);
 		}
 		else {
-			delivery.refused(refusal.isDuplicate());
+			delivery.declined(declined.isDuplicate());
 		}
-		return refusal.body();
+		return declined.body();
 	}
 
 	private Object executeAsync(IdempotentOperation operation, ProxyMethodInvocation invocation, Delivery delivery,
@@ -183,11 +183,11 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 			Delivery delivery) {
 		CompletableFuture<Object> result = new CompletableFuture<>();
 		executed.whenComplete((completed, error) -> {
-			OperationRefusedException refusal = this.settings.finalFailures().refusal(error);
-			if (refusal != null) {
+			OperationDeclinedException declined = this.settings.declinedFailures().declined(error);
+			if (declined != null) {
 				Object body = null;
 				try {
-					body = refused(refusal, delivery);
+					body = declined(declined, delivery);
 				}
 				finally {
 					result.complete(body);

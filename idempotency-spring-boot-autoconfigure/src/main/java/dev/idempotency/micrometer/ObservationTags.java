@@ -8,16 +8,16 @@ import io.micrometer.observation.ObservationFilter;
 import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.OperationContext;
+import dev.idempotency.template.OperationObserver;
 
 /**
  * Adds tags to the current observation of an operation. For a listener, it is Spring
  * Kafka's observation of the record. The tags are {@code idempotency.outcome} (see
- * {@link dev.idempotency.template.IdempotencyListener.Outcome}; {@code pending} if a
- * Kafka transaction decides after the end of the observation), {@code idempotency.scope}
- * and, if the handler has run, {@code idempotency.attempt}. Records of a batch have no
+ * {@link dev.idempotency.template.OperationObserver.Outcome}; {@code pending} if a Kafka
+ * transaction decides after the end of the observation), {@code idempotency.scope} and,
+ * if the handler has run, {@code idempotency.attempt}. Records of a batch have no
  * observation.
  * <p>
  * Outcome and scope have bounded values and are also tags of Spring Kafka's meter. The
@@ -25,7 +25,7 @@ import dev.idempotency.template.OperationContext;
  *
  * @since 0.1.0
  */
-public final class ObservationTags implements OperationContext, IdempotencyListener {
+public final class ObservationTags implements OperationContext, OperationObserver {
 
 	private static final String OUTCOME = "idempotency.outcome";
 
@@ -74,7 +74,7 @@ public final class ObservationTags implements OperationContext, IdempotencyListe
 
 	// A record without a key has no operation, so begin() is not called for it.
 	@Override
-	public void executed(Execution execution) {
+	public void handled(HandledOperation execution) {
 		Observation current = (execution.key() == null) ? current() : null;
 		if (current != null) {
 			current.lowCardinalityKeyValue(OUTCOME, value(execution.outcome()));
@@ -112,7 +112,7 @@ public final class ObservationTags implements OperationContext, IdempotencyListe
 		}
 
 		@Override
-		public void ended(Execution execution) {
+		public void ended(HandledOperation execution) {
 			this.ended = true;
 			this.observation.lowCardinalityKeyValue(OUTCOME, value(execution.outcome()));
 			if (execution.attempt() > 0) {

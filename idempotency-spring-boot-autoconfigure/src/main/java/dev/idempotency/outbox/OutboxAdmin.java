@@ -7,12 +7,12 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.template.IdempotencyListener.Intervention;
+import dev.idempotency.template.Observers;
+import dev.idempotency.template.OperationObserver.Intervention;
 
 /**
  * Retries and discards dead letters for an operator. Each intervention is logged and
- * reported to the {@link IdempotencyListener}.
+ * reported to the observers.
  *
  * @since 0.1.0
  */
@@ -24,18 +24,18 @@ public final class OutboxAdmin {
 
 	private final Runnable wakeUp;
 
-	private final IdempotencyListener listener;
+	private final Observers observers;
 
 	/**
 	 * Create an instance.
 	 * @param store the outbox
 	 * @param wakeUp wakes the relays after a change
-	 * @param listener the listener to notify
+	 * @param observers the observers to notify
 	 */
-	public OutboxAdmin(OutboxStore store, Runnable wakeUp, IdempotencyListener listener) {
+	public OutboxAdmin(OutboxStore store, Runnable wakeUp, Observers observers) {
 		this.store = store;
 		this.wakeUp = wakeUp;
-		this.listener = listener;
+		this.observers = observers;
 	}
 
 	/**
@@ -103,7 +103,7 @@ public final class OutboxAdmin {
 				this.wakeUp.run();
 			}
 			else {
-				logger.info("Refused: " + description + "; no such message is a dead letter");
+				logger.info("Not done: " + description + "; no such message is a dead letter");
 			}
 			return changed;
 		}
@@ -112,7 +112,8 @@ public final class OutboxAdmin {
 			throw ex;
 		}
 		finally {
-			this.listener.intervened(intervention, changed > 0);
+			boolean done = changed > 0;
+			this.observers.operation((observer) -> observer.intervened(intervention, done));
 		}
 	}
 

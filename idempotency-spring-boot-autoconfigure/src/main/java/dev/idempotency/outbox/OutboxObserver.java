@@ -1,59 +1,59 @@
 package dev.idempotency.outbox;
 
 import java.time.Duration;
-import java.util.List;
-
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 
 /**
- * Reads the status of an outbox every five seconds and reports it to each
- * {@link OutboxListener}. It is independent of the relay, so that a backlog is visible
- * also when no relay runs.
+ * Callbacks for the events of an outbox. They run on the threads of the relay and of the
+ * observer, several at a time, and must return quickly. Exceptions are logged and
+ * ignored.
  *
  * @since 0.1.0
  */
-public final class OutboxObserver extends OutboxLoop {
-
-	private static final Log logger = LogFactory.getLog(OutboxObserver.class);
-
-	private static final Duration INTERVAL = Duration.ofSeconds(5);
-
-	private final OutboxStore store;
-
-	private final OutboxListener listener;
-
-	private boolean failing;
+public interface OutboxObserver {
 
 	/**
-	 * Create an observer.
-	 * @param store the outbox
-	 * @param listeners the listeners to notify
+	 * The relay has tried to publish a message, and the outcome is recorded. If the
+	 * outcome could not be recorded, the callback follows the next attempt.
+	 * @param row the message; do not log its payload and headers
+	 * @param outcome the outcome
+	 * @param duration the time since the message was sent, by the clock of the database
 	 */
-	public OutboxObserver(OutboxStore store, List<OutboxListener> listeners) {
-		super("idempotency-outbox-observer", GRACE);
-		this.store = store;
-		this.listener = new OutboxListeners(listeners);
+	default void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {
 	}
 
-	@Override
-	Duration step() {
-		try {
-			this.listener.observed(this.store.status());
-			this.failing = false;
-		}
-		catch (RuntimeException ex) {
-			String message = "The status of the outbox '" + this.store.table()
-					+ "' cannot be read; its gauges keep their last values";
-			if (this.failing) {
-				logger.debug(message, ex);
-			}
-			else {
-				logger.warn(message, ex);
-			}
-			this.failing = true;
-		}
-		return INTERVAL;
+	/**
+	 * The observer has read the status of the outbox.
+	 * @param status the status
+	 */
+	default void observed(OutboxStore.Status status) {
+	}
+
+	/**
+	 * The outcome of an attempt to publish a message.
+	 */
+	enum PublishOutcome {
+
+		/**
+		 * The broker has acknowledged the message.
+		 */
+		PUBLISHED,
+
+		/**
+		 * The broker has refused the message. The relay retries it.
+		 */
+		REFUSED,
+
+		/**
+		 * The broker has refused the message {@link OutboxRelay.Settings#maxAttempts()}
+		 * times, or its row cannot be decoded. The message is a dead letter.
+		 */
+		DEAD_LETTER,
+
+		/**
+		 * The broker did not answer. The relay retries the message.
+		 */
+		UNAVAILABLE
+
 	}
 
 }

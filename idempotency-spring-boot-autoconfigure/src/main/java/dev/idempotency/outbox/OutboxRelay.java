@@ -12,7 +12,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.outbox.OutboxListener.PublishOutcome;
+import dev.idempotency.outbox.OutboxObserver.PublishOutcome;
 import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 import dev.idempotency.outbox.OutboxStore.RelayFailure;
 
@@ -58,10 +58,10 @@ public final class OutboxRelay extends OutboxLoop {
 	 * @param listeners the listeners to notify
 	 */
 	public OutboxRelay(OutboxStore store, OutboxPublisher publisher, Settings settings,
-			List<OutboxListener> listeners) {
+			List<OutboxObserver> listeners) {
 		super("idempotency-outbox-relay", settings.stopTimeout().plus(settings.sendTimeout()).plus(GRACE));
 		this.settings = settings;
-		OutboxListener listener = new OutboxListeners(listeners);
+		OutboxObserver listener = new OutboxObservers(listeners);
 		OutboxPublisher other = (settings.threads() > 1) ? publisher.another() : null;
 		Outage outage = new Outage(store.table(), settings::backOff);
 		this.helper = (other != null) ? new Helper(store, other, settings, listener, outage, this::wakeUp) : null;
@@ -198,7 +198,7 @@ public final class OutboxRelay extends OutboxLoop {
 
 		private final Settings settings;
 
-		private final OutboxListener listener;
+		private final OutboxObserver listener;
 
 		private final Consumer<Boolean> backlog;
 
@@ -208,7 +208,7 @@ public final class OutboxRelay extends OutboxLoop {
 
 		private final Outage outage;
 
-		Worker(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener, Outage outage,
+		Worker(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxObserver listener, Outage outage,
 				Consumer<Boolean> backlog) {
 			this.store = store;
 			this.publisher = publisher;
@@ -298,7 +298,7 @@ public final class OutboxRelay extends OutboxLoop {
 							? "The row of the " + claimed.row() + " cannot be decoded"
 							: "The broker has refused the " + claimed.row() + " " + failure.attempts() + " times")
 							+ ". The message is a dead letter now, and later messages with its topic and key are blocked "
-							+ "unless 'idempotency.outbox.on-refused' is 'skip'. Fix the cause and retry the message, or "
+							+ "unless 'idempotency.outbox.on-dead-letter' is 'skip'. Fix the cause and retry the message, or "
 							+ "discard it, at the actuator endpoint 'idempotencyoutbox'", failure.error());
 				}
 				else {
@@ -342,7 +342,7 @@ public final class OutboxRelay extends OutboxLoop {
 
 		private int skip;
 
-		Helper(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxListener listener, Outage outage,
+		Helper(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxObserver listener, Outage outage,
 				Runnable relay) {
 			super("idempotency-outbox-relay-2", settings.sendTimeout().plus(GRACE));
 			this.relay = relay;

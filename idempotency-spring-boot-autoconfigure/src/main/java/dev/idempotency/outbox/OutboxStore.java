@@ -145,7 +145,7 @@ public interface OutboxStore {
 	/**
 	 * The treatment of messages whose topic and key are those of an earlier dead letter.
 	 */
-	enum OnRefused {
+	enum DeadLetterPolicy {
 
 		/**
 		 * They are blocked, without a time limit, until the dead letter is retried or

@@ -106,7 +106,7 @@ final class Comparison {
 			return record.finding(ReconciliationStatus.COMPLETED, null);
 		}
 		return record.finding(switch (target.template().admin().examine(target.operation())) {
-			case REFUSED -> ReconciliationStatus.REFUSED;
+			case DECLINED -> ReconciliationStatus.DECLINED;
 			case STALE -> ReconciliationStatus.STALE;
 			case OTHER_CONTENT -> ReconciliationStatus.REJECTED;
 			// The record has changed in the meantime.

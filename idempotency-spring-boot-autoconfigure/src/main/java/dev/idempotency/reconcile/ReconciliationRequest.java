@@ -25,7 +25,7 @@ import org.springframework.util.Assert;
  * @param stuckAfter the time since the first claim after which an operation in progress
  * is {@link ReconciliationStatus#STUCK stuck}
  * @param examine whether completed keys are compared with the content of their record and
- * searched for refusals, which costs one call of the store for each
+ * searched for declines, which costs one call of the store for each
  * @param listed the statuses to list besides the {@link ReconciliationStatus#isFinding()
  * findings}
  * @since 0.1.0

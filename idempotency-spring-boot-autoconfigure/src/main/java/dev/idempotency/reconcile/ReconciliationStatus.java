@@ -14,9 +14,9 @@ public enum ReconciliationStatus {
 	COMPLETED(false),
 
 	/**
-	 * The handler has refused the operation for good, and its record is done.
+	 * The handler has declined the operation for good, and its record is done.
 	 */
-	REFUSED(false),
+	DECLINED(false),
 
 	/**
 	 * A higher version of the key has completed, so this version is not needed.

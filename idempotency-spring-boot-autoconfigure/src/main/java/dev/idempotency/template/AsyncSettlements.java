@@ -21,8 +21,8 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.OperationRefusedException;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationDeclinedException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.StoredResults.Written;
 
@@ -96,13 +96,13 @@ final class AsyncSettlements implements AutoCloseable {
 				return;
 			}
 			Written written = this.results.write(claim.operation(), result, codec);
-			Runnable completion = completion(future, new IdempotentResult<>(result, false), written.refusal());
+			Runnable completion = completion(future, new IdempotentResult<>(result, false), written.rejection());
 			claim.setLateObserver((settlement) -> complete((settlement == Settlement.SETTLED) ? completion
 					: () -> future.completeExceptionally(claim.lost())));
 			this.settlements.complete(claim, written.bytes());
 			complete(completion);
 		}
-		catch (OwnershipLostException ex) {
+		catch (OperationLostException ex) {
 			complete(() -> future.completeExceptionally(ex));
 		}
 		catch (OperationBlockedException ex) {
@@ -113,8 +113,8 @@ final class AsyncSettlements implements AutoCloseable {
 		}
 	}
 
-	private static <T> Runnable completion(CompletableFuture<T> future, T result, @Nullable Throwable refusal) {
-		return (refusal != null) ? () -> future.completeExceptionally(refusal) : () -> future.complete(result);
+	private static <T> Runnable completion(CompletableFuture<T> future, T result, @Nullable Throwable rejection) {
+		return (rejection != null) ? () -> future.completeExceptionally(rejection) : () -> future.complete(result);
 	}
 
 	private void complete(Runnable completion) {
@@ -238,9 +238,9 @@ final class AsyncSettlements implements AutoCloseable {
 		execution.whenComplete((outcome, error) -> {
 			invocation.ended(outcome, error);
 			try {
-				transfer((outcome != null) ? Refusal.<T>resultOf(outcome) : null, error, future);
+				transfer((outcome != null) ? Declined.<T>resultOf(outcome) : null, error, future);
 			}
-			catch (OperationRefusedException ex) {
+			catch (OperationDeclinedException ex) {
 				future.completeExceptionally(ex);
 			}
 		});

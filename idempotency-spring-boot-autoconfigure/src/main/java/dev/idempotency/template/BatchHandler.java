@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.OperationRefusedException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.store.Claim;
 
 /**
@@ -39,12 +39,12 @@ public interface BatchHandler<T> {
 	}
 
 	/**
-	 * Return the refusal of the item at which the handler failed. If there is one, the
+	 * Return the decline of the item at which the handler failed. If there is one, the
 	 * item has completed, and the handler is called again for the items after it.
 	 * @param error the exception that the handler threw
-	 * @return the refusal, {@code null} if the item has failed
+	 * @return the decline, {@code null} if the item has failed
 	 */
-	default @Nullable OperationRefusedException refusedBy(Throwable error) {
+	default @Nullable OperationDeclinedException declinedBy(Throwable error) {
 		return null;
 	}
 

@@ -16,7 +16,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.template.BatchPlan.Item;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
  * The marks of the items of a batch that are recognized by their offsets: one statement

@@ -87,7 +87,7 @@ final class BatchPlan<T> {
 			return;
 		}
 		Map<IdempotencyKey, Item> highest = new HashMap<>();
-		// A version behind the end has completed if it was refused in this delivery.
+		// A version behind the end has completed if it was declined in this delivery.
 		List<Item> versions = this.items.stream()
 			.filter((item) -> item.isVersioned()
 					&& (item.index() < this.end || item.claim() instanceof Claim.Completed))
@@ -243,11 +243,11 @@ final class BatchPlan<T> {
 
 	// Reject an item that has completed. It is not run again, because its later
 	// deliveries are duplicates.
-	void refuse(int index, OperationRejectedException refusal) {
+	void reject(int index, OperationRejectedException rejection) {
 		if (this.failure == null) {
 			this.results.set(index, null);
 			this.failedAt = index;
-			this.failure = refusal;
+			this.failure = rejection;
 		}
 	}
 

@@ -20,15 +20,15 @@ import org.springframework.util.Assert;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.IdempotentExecution.Holder;
 import dev.idempotency.Mode;
-import dev.idempotency.OperationRefusedException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.Failure;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchPlan.Item;
-import dev.idempotency.template.IdempotencyListener.Execution;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.OperationContext.OpenContext;
+import dev.idempotency.template.OperationObserver.HandledOperation;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.template.StoredResults.Written;
 
 /**
@@ -53,7 +53,7 @@ final class BatchRun<T> {
 
 	private final StoredResults results;
 
-	private final IdempotencyListener listener;
+	private final Observers observers;
 
 	private final OpenContext context;
 
@@ -68,18 +68,18 @@ final class BatchRun<T> {
 
 	private boolean deferred;
 
-	// The values of the items up to the last refused one, while the handler runs.
+	// The values of the items up to the last declined one, while the handler runs.
 	private final List<@Nullable T> finished = new ArrayList<>();
 
-	// The items that were refused in a transaction that was rolled back.
-	private final Set<Integer> refused = new HashSet<>();
+	// The items that were declined in a transaction that was rolled back.
+	private final Set<Integer> declined = new HashSet<>();
 
 	private Outcome completed = Outcome.PROCESSED;
 
 	private @Nullable BatchResult<T> result;
 
 	BatchRun(List<BatchItem> items, Mode mode, ResultCodec<T> codec, ResultCodec<?> bodyCodec, BatchHandler<T> handler,
-			StoredResults results, IdempotencyListener listener, OperationContexts contexts) {
+			StoredResults results, Observers observers, OperationContexts contexts) {
 		List<IdempotentOperation> operations = items.stream()
 			.map(BatchItem::operation)
 			.filter(Objects::nonNull)
@@ -92,7 +92,7 @@ final class BatchRun<T> {
 		this.bodyCodec = bodyCodec;
 		this.handler = handler;
 		this.results = results;
-		this.listener = listener;
+		this.observers = observers;
 		// The operations of a listener have the same scope.
 		this.context = operations.isEmpty() ? OperationContexts.NONE
 				: contexts.beginBatch(operations.get(0).key().scope());
@@ -135,7 +135,7 @@ final class BatchRun<T> {
 	}
 
 	// Run the handler. In leased mode it is called again for the items after a
-	// refused one.
+	// declined one.
 	List<@Nullable T> run(List<Integer> due, IntFunction<@Nullable IdempotentExecution> executions) throws Throwable {
 		this.started = true;
 		this.finished.clear();
@@ -145,12 +145,12 @@ final class BatchRun<T> {
 				this.finished.addAll(runOnce(rest, executions));
 			}
 			catch (Throwable ex) {
-				T refusal = (this.mode == Mode.LEASED) ? refusal(rest.size(), ex) : null;
-				if (refusal == null) {
+				T declined = (this.mode == Mode.LEASED) ? declined(rest.size(), ex) : null;
+				if (declined == null) {
 					throw ex;
 				}
 				this.finished.addAll(noResults(this.handler.failedAt(ex)));
-				this.finished.add(refusal);
+				this.finished.add(declined);
 			}
 		}
 		return new ArrayList<>(this.finished);
@@ -170,14 +170,14 @@ final class BatchRun<T> {
 	}
 
 	@SuppressWarnings("unchecked")
-	private @Nullable T refusal(int count, Throwable error) {
-		OperationRefusedException refused = this.handler.refusedBy(error);
+	private @Nullable T declined(int count, Throwable error) {
+		OperationDeclinedException declined = this.handler.declinedBy(error);
 		int position = this.handler.failedAt(error);
-		if (refused == null || position < 0 || position >= count) {
+		if (declined == null || position < 0 || position >= count) {
 			return null;
 		}
 		try {
-			return (T) Refusal.of(refused, this.bodyCodec);
+			return (T) Declined.of(declined, this.bodyCodec);
 		}
 		catch (IllegalStateException ex) {
 			error.addSuppressed(ex);
@@ -185,15 +185,15 @@ final class BatchRun<T> {
 		}
 	}
 
-	// Return the refusal of the item at which the handler failed in a transaction.
-	@Nullable T refusalIn(List<Integer> due, Throwable error) {
-		return refusal(due.size(), error);
+	// Return the decline of the item at which the handler failed in a transaction.
+	@Nullable T declinedIn(List<Integer> due, Throwable error) {
+		return declined(due.size(), error);
 	}
 
-	// Note that an item is refused, although its refusal is replayed in
+	// Note that an item is declined, although its decline is replayed in
 	// this delivery.
-	void markRefused(int index) {
-		this.refused.add(index);
+	void markDeclined(int index) {
+		this.declined.add(index);
 	}
 
 	List<@Nullable T> valuesBefore(int count) {
@@ -340,7 +340,9 @@ final class BatchRun<T> {
 
 	private void report(int index, Outcome outcome, Duration duration) {
 		IdempotentOperation operation = this.plan.item(index).operation();
-		this.listener.executed(new Execution(operation.name(), operation.mode(), operation.key(), outcome, duration));
+		HandledOperation handled = new HandledOperation(operation.name(), operation.mode(), operation.key(), outcome,
+				duration);
+		this.observers.operation((observer) -> observer.handled(handled));
 	}
 
 	private Duration share() {
@@ -367,13 +369,13 @@ final class BatchRun<T> {
 		if (value.stale()) {
 			return Outcome.STALE;
 		}
-		if (value.duplicate() && !this.refused.contains(index)) {
+		if (value.duplicate() && !this.declined.contains(index)) {
 			return Outcome.DUPLICATE;
 		}
 		if (this.unprotected) {
 			return Outcome.UNPROTECTED;
 		}
-		return (this.completed == Outcome.PROCESSED && value.result() instanceof Refusal) ? Outcome.OPERATION_REFUSED
+		return (this.completed == Outcome.PROCESSED && value.result() instanceof Declined) ? Outcome.DECLINED
 				: this.completed;
 	}
 

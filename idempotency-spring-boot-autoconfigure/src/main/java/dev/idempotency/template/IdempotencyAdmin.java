@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.StoredResultUnreadableException;
+import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
@@ -25,12 +25,12 @@ import dev.idempotency.store.IdempotencyRecords.Selection;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.store.TransactionalIdempotencyStore;
-import dev.idempotency.template.IdempotencyListener.Intervention;
+import dev.idempotency.template.OperationObserver.Intervention;
 
 /**
  * Shows the operations of an {@link IdempotencyTemplate} to an administrator and changes
  * their records by hand. Every change is logged and reported to the
- * {@link IdempotencyListener}. Calls bypass the circuit breaker.
+ * {@link OperationObserver observers}. Calls bypass the circuit breaker.
  *
  * @since 0.1.0
  */
@@ -52,16 +52,16 @@ public final class IdempotencyAdmin {
 
 	private final StoredResults results;
 
-	private final IdempotencyListener listener;
+	private final Observers observers;
 
 	IdempotencyAdmin(String name, IdempotencyStore store, LocalCompletions cache, Settlements settlements,
-			StoredResults results, IdempotencyListener listener) {
+			StoredResults results, Observers observers) {
 		this.name = name;
 		this.store = store;
 		this.cache = cache;
 		this.settlements = settlements;
 		this.results = results;
-		this.listener = listener;
+		this.observers = observers;
 	}
 
 	/**
@@ -92,13 +92,13 @@ public final class IdempotencyAdmin {
 	 * Read the outcome of a completed operation.
 	 * @param key the key
 	 * @return the outcome, empty if the store has none or no {@link #records()}
-	 * @throws StoredResultUnreadableException if it was transformed by a
+	 * @throws IdempotencyResultUnreadableException if it was transformed by a
 	 * {@link StoredOutcomeTransformer} and cannot be restored
 	 */
 	public Optional<StoredOutcome> outcome(IdempotencyKey key) {
 		return records().flatMap((records) -> records.result(key))
 			.map((stored) -> this.results.fromStored(key, stored))
-			.map((outcome) -> new StoredOutcome(Refusal.reason(outcome), Refusal.content(outcome)));
+			.map((outcome) -> new StoredOutcome(Declined.reason(outcome), Declined.content(outcome)));
 	}
 
 	/**
@@ -109,17 +109,17 @@ public final class IdempotencyAdmin {
 	public Examination examine(IdempotentOperation operation) {
 		Claim answer = this.store.lookUp(operation.newRequest());
 		if (answer instanceof Claim.Completed completed) {
-			return isRefused(operation.key(), completed.result()) ? Examination.REFUSED : Examination.COMPLETED;
+			return isDeclined(operation.key(), completed.result()) ? Examination.DECLINED : Examination.COMPLETED;
 		}
 		return (answer instanceof Claim.Mismatch) ? Examination.OTHER_CONTENT
 				: (answer instanceof Claim.Stale) ? Examination.STALE : Examination.NOT_COMPLETED;
 	}
 
-	private boolean isRefused(IdempotencyKey key, byte @Nullable [] stored) {
+	private boolean isDeclined(IdempotencyKey key, byte @Nullable [] stored) {
 		try {
-			return stored != null && Refusal.reason(this.results.fromStored(key, stored)) != null;
+			return stored != null && Declined.reason(this.results.fromStored(key, stored)) != null;
 		}
-		catch (StoredResultUnreadableException ex) {
+		catch (IdempotencyResultUnreadableException ex) {
 			return false;
 		}
 	}
@@ -155,7 +155,7 @@ public final class IdempotencyAdmin {
 				logger.warn("Intervention: " + what);
 			}
 			else {
-				logger.info("Refused: " + what + "; there is no such mark, or it is lower");
+				logger.info("Not done: " + what + "; there is no such mark, or it is lower");
 			}
 			return done;
 		}
@@ -164,8 +164,12 @@ public final class IdempotencyAdmin {
 			throw ex;
 		}
 		finally {
-			this.listener.intervened(Intervention.LOWER, done);
+			intervened(Intervention.LOWER, done);
 		}
+	}
+
+	private void intervened(Intervention intervention, boolean done) {
+		this.observers.operation((observer) -> observer.intervened(intervention, done));
 	}
 
 	private static String plain(String text) {
@@ -225,7 +229,7 @@ public final class IdempotencyAdmin {
 				logger.warn("Intervention: " + what);
 			}
 			else {
-				logger.info("Refused: " + what + "; the record is " + change.name().toLowerCase(Locale.ROOT));
+				logger.info("Not done: " + what + "; the record is " + change.name().toLowerCase(Locale.ROOT));
 			}
 			return change;
 		}
@@ -234,7 +238,7 @@ public final class IdempotencyAdmin {
 			throw ex;
 		}
 		finally {
-			this.listener.intervened(intervention, done);
+			intervened(intervention, done);
 		}
 	}
 
@@ -288,7 +292,7 @@ public final class IdempotencyAdmin {
 				logger.warn("Intervention: " + what + ", " + eviction.records() + " records");
 			}
 			else {
-				logger.info("Refused: " + what + "; no record can be evicted");
+				logger.info("Not done: " + what + "; no record can be evicted");
 			}
 			return eviction;
 		}
@@ -298,7 +302,7 @@ public final class IdempotencyAdmin {
 			throw ex;
 		}
 		finally {
-			this.listener.intervened(Intervention.EVICT, bulk.done > 0);
+			intervened(Intervention.EVICT, bulk.done > 0);
 		}
 	}
 
@@ -406,9 +410,9 @@ public final class IdempotencyAdmin {
 		COMPLETED,
 
 		/**
-		 * The handler has refused the operation for good.
+		 * The handler has declined the operation for good.
 		 */
-		REFUSED,
+		DECLINED,
 
 		/**
 		 * A higher version of the key has completed.
@@ -430,12 +434,12 @@ public final class IdempotencyAdmin {
 	/**
 	 * The outcome of a completed operation.
 	 *
-	 * @param refusal the reason for which the operation was refused for good,
-	 * {@code null} unless it was
-	 * @param result the stored result or the body of the refusal, {@code null} if there
+	 * @param declineReason the reason for which the handler declined the operation for
+	 * good, {@code null} unless it was
+	 * @param result the stored result or the body of the decline, {@code null} if there
 	 * is none
 	 */
-	public record StoredOutcome(@Nullable String refusal, byte @Nullable [] result) {
+	public record StoredOutcome(@Nullable String declineReason, byte @Nullable [] result) {
 
 	}
 

@@ -15,9 +15,9 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.OperationRefusedException;
+import dev.idempotency.OperationDeclinedException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.OperationRejectedException;
-import dev.idempotency.OwnershipLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.OffsetMarks;
@@ -52,7 +52,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final boolean leasesSupported;
 
-	private final IdempotencyListener listener;
+	private final Observers observers;
 
 	private final OperationContexts contexts;
 
@@ -85,13 +85,13 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.transactionManager = settings.transactionManager();
 		this.leasesSupported = store.supportsLeases();
 		this.failOpen = settings.failOpen();
-		this.listener = IdempotencyListener.all(settings.listeners());
+		this.observers = settings.observers();
 		this.contexts = new OperationContexts(settings.contexts());
 		this.cache = new LocalCompletions(settings.cache());
 		this.results = new StoredResults(settings.maximumResultSize(), settings.transformer());
-		StoreCalls calls = new StoreCalls(this.name, this.listener, settings.circuit(), settings.failOpen());
+		StoreCalls calls = new StoreCalls(this.name, this.observers, settings.circuit(), settings.failOpen());
 		this.leases = new Leases(store, calls, Threads.named("leases"));
-		this.settlements = new Settlements(store, calls, this.cache, this.leases, this.results::failure, this.listener,
+		this.settlements = new Settlements(store, calls, this.cache, this.leases, this.results::failure, this.observers,
 				Threads.named("pending"));
 		this.asynchronous = new AsyncSettlements(this.settlements, this.results, Threads.named("settlements"),
 				Threads.named("answers"));
@@ -102,7 +102,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				? new TransactionalProtocol(transactionalStore, calls, this.cache,
 						new Transactions(calls, transactionalStore, manager), this.results)
 				: null;
-		this.admin = new IdempotencyAdmin(this.name, store, this.cache, this.settlements, this.results, this.listener);
+		this.admin = new IdempotencyAdmin(this.name, store, this.cache, this.settlements, this.results, this.observers);
 	}
 
 	/**
@@ -198,7 +198,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @param <E> the type of the exception that the handler throws
 	 * @return the result of this or of the first execution
 	 * @throws E if the handler throws it
-	 * @throws OperationRefusedException if this or the first execution has refused the
+	 * @throws OperationDeclinedException if this or the first execution has declined the
 	 * operation for good
 	 * @throws OperationBlockedException if the operation can neither be run nor skipped
 	 * now
@@ -222,7 +222,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @throws IllegalStateException in leased mode if a transaction without
 	 * synchronization, such as a Kafka transaction, is active on this thread: its outcome
 	 * cannot be observed
-	 * @throws OperationRefusedException if this or the first execution has refused the
+	 * @throws OperationDeclinedException if this or the first execution has declined the
 	 * operation for good
 	 * @throws OperationBlockedException if the operation can neither be run nor skipped
 	 * now
@@ -249,11 +249,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			TransactionBoundary boundary, @Nullable ClaimAhead ahead, Handler<T, E> handler) throws E {
-		Invocation<Object, E> invocation = new Invocation<>(operation, Refusal.returning(handler, codec), this.listener,
-				this.contexts);
+		Invocation<Object, E> invocation = new Invocation<>(operation, Declined.returning(handler, codec),
+				this.observers, this.contexts);
 		IdempotentResult<Object> outcome;
 		try {
-			outcome = execute(invocation, Refusal.codec(codec), boundary, ahead);
+			outcome = execute(invocation, Declined.codec(codec), boundary, ahead);
 			invocation.ended(outcome);
 		}
 		catch (Throwable ex) {
@@ -264,7 +264,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			invocation.report();
 			invocation.leaveContext();
 		}
-		return Refusal.resultOf(outcome);
+		return Declined.resultOf(outcome);
 	}
 
 	private <T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
@@ -319,7 +319,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return the result of this or of the first execution. It is completed when the
 	 * completion of the operation is recorded, not while the store is unavailable, on a
 	 * thread that no other operation needs, so that the caller may continue on it for any
-	 * time. It fails as the operation does, and with {@link OwnershipLostException} if
+	 * time. It fails as the operation does, and with {@link OperationLostException} if
 	 * another owner has taken the operation over. Its cancellation cancels the operation
 	 * @throws E if the handler throws it before it returns a stage
 	 * @throws IllegalStateException if a transaction is active on this thread, because
@@ -366,10 +366,10 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		Assert.isTrue(operation.mode() == Mode.LEASED,
 				"A transaction ends when its method returns. Use leased mode for an asynchronous operation");
 		Invocation<CompletionStage<Object>, E> invocation = new Invocation<>(operation,
-				Refusal.returningAsync(handler, codec), this.listener, this.contexts);
+				Declined.returningAsync(handler, codec), this.observers, this.contexts);
 		CompletableFuture<IdempotentResult<Object>> execution;
 		try {
-			execution = executeAsync(invocation, Refusal.codec(codec), mayFailOpen);
+			execution = executeAsync(invocation, Declined.codec(codec), mayFailOpen);
 		}
 		catch (Throwable ex) {
 			invocation.failed(ex);
@@ -443,11 +443,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	public <T> BatchResult<T> executeAll(List<BatchItem> items, Mode mode, ResultCodec<T> codec,
 			TransactionBoundary boundary, BatchHandler<T> handler) {
 		@SuppressWarnings("unchecked")
-		BatchRun<Object> run = new BatchRun<>(items, mode, Refusal.codec(codec), codec, (BatchHandler<Object>) handler,
-				this.results, this.listener, this.contexts);
+		BatchRun<Object> run = new BatchRun<>(items, mode, Declined.codec(codec), codec, (BatchHandler<Object>) handler,
+				this.results, this.observers, this.contexts);
 		try {
 			executeAll(run, boundary);
-			return Refusal.resultsOf(run.end());
+			return Declined.resultsOf(run.end());
 		}
 		finally {
 			run.leaveContext();
@@ -537,7 +537,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @param failOpen whether handlers run unprotected while the store is unavailable
 	 * @param circuit the circuit breaker around the store
 	 * @param cache the local cache of completed keys
-	 * @param listeners the listeners to notify
+	 * @param observers the observers to notify
 	 * @param contexts the contexts to open around operations
 	 * @param maximumResultSize the maximum size of a result that the store holds
 	 * @param transformer changes outcomes before they are stored, {@code null} to store
@@ -545,7 +545,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @since 0.1.0
 	 */
 	public record Settings(@Nullable String name, @Nullable PlatformTransactionManager transactionManager,
-			boolean failOpen, StoreCircuit circuit, CompletionCache cache, List<IdempotencyListener> listeners,
+			boolean failOpen, StoreCircuit circuit, CompletionCache cache, Observers observers,
 			List<OperationContext> contexts, DataSize maximumResultSize,
 			@Nullable StoredOutcomeTransformer transformer) {
 
@@ -555,7 +555,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		public static final DataSize DEFAULT_MAXIMUM_RESULT_SIZE = DataSize.ofKilobytes(256);
 
 		public Settings {
-			listeners = List.copyOf(listeners);
+
 			contexts = List.copyOf(contexts);
 		}
 
@@ -566,12 +566,12 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		 * @param failOpen whether handlers run unprotected while the store is unavailable
 		 * @param circuit the circuit breaker around the store
 		 * @param cache the local cache of completed keys
-		 * @param listeners the listeners to notify
+		 * @param observers the observers to notify
 		 * @param contexts the contexts to open around operations
 		 */
 		public Settings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen, StoreCircuit circuit,
-				CompletionCache cache, List<IdempotencyListener> listeners, List<OperationContext> contexts) {
-			this(null, transactionManager, failOpen, circuit, cache, listeners, contexts, DEFAULT_MAXIMUM_RESULT_SIZE,
+				CompletionCache cache, Observers observers, List<OperationContext> contexts) {
+			this(null, transactionManager, failOpen, circuit, cache, observers, contexts, DEFAULT_MAXIMUM_RESULT_SIZE,
 					null);
 		}
 
@@ -579,11 +579,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		 * Create settings that have neither a circuit breaker nor a cache nor contexts.
 		 * @param transactionManager the manager of the store's database
 		 * @param failOpen whether handlers run unprotected while the store is unavailable
-		 * @param listeners the listeners to notify
+		 * @param observers the observers to notify
 		 */
 		public Settings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen,
-				List<IdempotencyListener> listeners) {
-			this(transactionManager, failOpen, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, listeners, List.of());
+				Observers observers) {
+			this(transactionManager, failOpen, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, observers, List.of());
 		}
 
 	}

@@ -9,16 +9,16 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotencyVersionStaleException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.IdempotentExecution.Holder;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.OperationRejectedException;
-import dev.idempotency.OwnershipLostException;
-import dev.idempotency.StaleVersionException;
-import dev.idempotency.template.IdempotencyListener.Execution;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentOperation.Handler;
 import dev.idempotency.template.OperationContext.OpenContext;
+import dev.idempotency.template.OperationObserver.HandledOperation;
+import dev.idempotency.template.OperationObserver.Outcome;
 
 /**
  * One delivery of an operation: runs its handler, and reports its outcome to the listener
@@ -33,7 +33,7 @@ final class Invocation<T, E extends Throwable> {
 
 	private final Handler<T, E> handler;
 
-	private final IdempotencyListener listener;
+	private final Observers observers;
 
 	private final OpenContext context;
 
@@ -51,13 +51,12 @@ final class Invocation<T, E extends Throwable> {
 
 	private boolean deferred;
 
-	private boolean refused;
+	private boolean declined;
 
-	Invocation(IdempotentOperation operation, Handler<T, E> handler, IdempotencyListener listener,
-			OperationContexts contexts) {
+	Invocation(IdempotentOperation operation, Handler<T, E> handler, Observers observers, OperationContexts contexts) {
 		this.operation = operation;
 		this.handler = handler;
-		this.listener = listener;
+		this.observers = observers;
 		this.context = contexts.begin(operation);
 	}
 
@@ -81,7 +80,7 @@ final class Invocation<T, E extends Throwable> {
 		List<@Nullable IdempotentExecution> previous = Holder.bind(List.of(execution));
 		try {
 			T result = this.handler.handle();
-			this.refused = result instanceof Refusal;
+			this.declined = result instanceof Declined;
 			return result;
 		}
 		catch (Throwable ex) {
@@ -96,16 +95,16 @@ final class Invocation<T, E extends Throwable> {
 	@Nullable T runUnprotected() throws E {
 		this.unprotected = true;
 		T result = this.handler.handle();
-		if (result instanceof Refusal refusal) {
+		if (result instanceof Declined decline) {
 			// Its transaction must be rolled back.
-			throw refusal.toException(false);
+			throw decline.toException(false);
 		}
 		return result;
 	}
 
 	void ended(IdempotentResult<?> result) {
 		this.outcome = result.stale() ? Outcome.STALE : result.duplicate() ? Outcome.DUPLICATE
-				: (result.result() instanceof Refusal) ? Outcome.OPERATION_REFUSED : Outcome.PROCESSED;
+				: (result.result() instanceof Declined) ? Outcome.DECLINED : Outcome.PROCESSED;
 	}
 
 	void failed(Throwable error) {
@@ -116,7 +115,7 @@ final class Invocation<T, E extends Throwable> {
 		if (result != null) {
 			ended(result);
 		}
-		else if (error instanceof OwnershipLostException) {
+		else if (error instanceof OperationLostException) {
 			this.outcome = Outcome.LOST;
 		}
 		report();
@@ -127,7 +126,7 @@ final class Invocation<T, E extends Throwable> {
 		this.deferred = true;
 		return (ended) -> {
 			this.deferred = false;
-			this.outcome = (this.refused && ended == Outcome.PROCESSED) ? Outcome.OPERATION_REFUSED : ended;
+			this.outcome = (this.declined && ended == Outcome.PROCESSED) ? Outcome.DECLINED : ended;
 			report();
 		};
 	}
@@ -136,10 +135,10 @@ final class Invocation<T, E extends Throwable> {
 		if (this.deferred) {
 			return;
 		}
-		Execution execution = new Execution(this.operation.name(), this.operation.mode(), this.operation.key(),
-				this.unprotected ? Outcome.UNPROTECTED : this.outcome, Duration.ofNanos(System.nanoTime() - this.start),
-				this.attempt);
-		this.listener.executed(execution);
+		HandledOperation execution = new HandledOperation(this.operation.name(), this.operation.mode(),
+				this.operation.key(), this.unprotected ? Outcome.UNPROTECTED : this.outcome,
+				Duration.ofNanos(System.nanoTime() - this.start), this.attempt);
+		this.observers.operation((observer) -> observer.handled(execution));
 		this.context.ended(execution);
 	}
 
@@ -151,10 +150,10 @@ final class Invocation<T, E extends Throwable> {
 		if (error instanceof OperationInProgressException) {
 			return Outcome.IN_PROGRESS;
 		}
-		if (error instanceof OwnershipLostException) {
+		if (error instanceof OperationLostException) {
 			return Outcome.LOST;
 		}
-		if (error instanceof StaleVersionException) {
+		if (error instanceof IdempotencyVersionStaleException) {
 			return Outcome.STALE;
 		}
 		if (error instanceof IdempotencyRecordUnreadableException) {

@@ -26,7 +26,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.BatchPlan.Item;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.template.StoredResults.Written;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
@@ -70,7 +70,7 @@ final class LeasedBatch<T> {
 	private final Map<Integer, OwnedClaim> owned = new LinkedHashMap<>();
 
 	// Results that cannot be stored, by the index of their item.
-	private final Map<Integer, IdempotencyResultTooLargeException> refusals = new HashMap<>();
+	private final Map<Integer, IdempotencyResultTooLargeException> rejections = new HashMap<>();
 
 	LeasedBatch(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, Settlements settlements,
 			BatchRun<T> run, @Nullable Deferral deferral, boolean allOrNothing) {
@@ -258,9 +258,9 @@ final class LeasedBatch<T> {
 		if (this.deferral == null) {
 			due.subList(0, now)
 				.stream()
-				.filter(this.refusals::containsKey)
+				.filter(this.rejections::containsKey)
 				.findFirst()
-				.ifPresent((index) -> this.plan.refuse(index, Objects.requireNonNull(this.refusals.get(index))));
+				.ifPresent((index) -> this.plan.reject(index, Objects.requireNonNull(this.rejections.get(index))));
 		}
 	}
 
@@ -369,8 +369,8 @@ final class LeasedBatch<T> {
 			if (this.owned.containsKey(index)) {
 				Written written = this.run.write(index, values.get(i));
 				results.put(index, written.bytes());
-				if (written.refusal() != null) {
-					this.refusals.put(index, written.refusal());
+				if (written.rejection() != null) {
+					this.rejections.put(index, written.rejection());
 				}
 			}
 			this.plan.done(index, values.get(i));

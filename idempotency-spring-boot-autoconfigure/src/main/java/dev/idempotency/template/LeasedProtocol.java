@@ -9,11 +9,11 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.template.StoredResults.Written;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
@@ -67,7 +67,7 @@ final class LeasedProtocol {
 		try {
 			return execute(invocation, codec, transaction, ahead);
 		}
-		catch (OwnershipLostException ex) {
+		catch (OperationLostException ex) {
 			transaction.lost(ex);
 			throw ex;
 		}
@@ -96,7 +96,8 @@ final class LeasedProtocol {
 			T result = run(invocation, owned);
 			Written written = this.results.write(operation, result, codec);
 			byte[] bytes = written.bytes();
-			if (deferral != null && deferral.isNeeded() && (written.refusal() == null || deferral.isTransactional())) {
+			if (deferral != null && deferral.isNeeded()
+					&& (written.rejection() == null || deferral.isTransactional())) {
 				if (owned.execution().ownershipLost()) {
 					// The output of this execution must not be committed.
 					throw Settlements.logged(owned.lost());
@@ -108,7 +109,7 @@ final class LeasedProtocol {
 			else if (ahead == null || deferral != null || !ahead.complete(owned, claimed, bytes)) {
 				this.settlements.complete(owned, bytes);
 			}
-			written.throwRefusal();
+			written.throwRejection();
 			return new IdempotentResult<>(result, false);
 		}
 		finally {

@@ -10,7 +10,7 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
  * The protocol of {@link Mode#TRANSACTIONAL} for an operation that is recognized by its
@@ -86,7 +86,7 @@ final class OffsetProtocol {
 		try {
 			result = invocation.run(new ClaimedExecution(operation.key(), ACQUIRED));
 			withoutEffect = Transactions.isRollbackOnly(transaction, boundary)
-					|| (result instanceof Refusal && transaction.isNewTransaction());
+					|| (result instanceof Declined && transaction.isNewTransaction());
 			if (!withoutEffect) {
 				this.transactions.commit(transaction);
 			}
@@ -100,7 +100,7 @@ final class OffsetProtocol {
 			throw ex;
 		}
 		if (withoutEffect) {
-			// The handler requested a rollback of its writes and returned, or it refused
+			// The handler requested a rollback of its writes and returned, or it declined
 			// the operation.
 			this.transactions.rollback(transaction, null);
 			TransactionStatus second = this.transactions.begin(operation, boundary.definition());

@@ -2,7 +2,7 @@ package dev.idempotency.template;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.template.IdempotencyListener.Execution;
+import dev.idempotency.template.OperationObserver.HandledOperation;
 
 /**
  * Opens a context around operations, such as the diagnostic context of the log or an
@@ -45,7 +45,7 @@ public interface OperationContext {
 		 * asynchronous operation completes. Not called for batches.
 		 * @param execution the execution
 		 */
-		default void ended(Execution execution) {
+		default void ended(HandledOperation execution) {
 		}
 
 	}

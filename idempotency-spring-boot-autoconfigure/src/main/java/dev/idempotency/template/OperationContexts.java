@@ -9,8 +9,8 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.OperationContext.OpenContext;
+import dev.idempotency.template.OperationObserver.HandledOperation;
 
 /**
  * Calls all {@link OperationContext contexts}, and logs and drops their exceptions.
@@ -66,7 +66,7 @@ final class OperationContexts {
 		}
 
 		@Override
-		public void ended(Execution execution) {
+		public void ended(HandledOperation execution) {
 			for (OpenContext open : this.contexts) {
 				call(open, (each) -> each.ended(execution));
 			}

@@ -9,7 +9,7 @@ import java.util.Arrays;
  */
 enum OutcomeMark {
 
-	REFUSED('R'),
+	DECLINED('R'),
 
 	// A result that begins with a mark.
 	RESULT('V'),

@@ -9,12 +9,12 @@ import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
  * A claim of leased mode and its state: running, then settling, then settled, lost or,
@@ -207,12 +207,12 @@ final class OwnedClaim {
 		this.pause = (longer.compareTo(LONGEST_PAUSE) > 0) ? LONGEST_PAUSE : longer;
 	}
 
-	OwnershipLostException lost() {
+	OperationLostException lost() {
 		return lost(null);
 	}
 
-	OwnershipLostException lost(@Nullable Throwable cause) {
-		return new OwnershipLostException("The lease of " + this.operation.lease()
+	OperationLostException lost(@Nullable Throwable cause) {
+		return new OperationLostException("The lease of " + this.operation.lease()
 				+ " expired while the handler was running, and another owner has the key now: " + this.operation
 				+ ". This execution is not recorded. If the process or the store paused for longer than the lease, "
 				+ "increase the lease", cause);

@@ -13,7 +13,7 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.OperationObserver.Outcome;
 
 /**
  * A completion that waits for the outcome of the caller's transaction, or for an

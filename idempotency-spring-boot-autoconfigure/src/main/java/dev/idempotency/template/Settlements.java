@@ -25,7 +25,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
@@ -33,8 +33,8 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.OwnedClaim.Ending;
+import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
  * Settles the claims of leased mode, for handlers that have returned, asynchronous
@@ -76,7 +76,7 @@ final class Settlements implements AutoCloseable {
 
 	private final Function<Throwable, Failure> failures;
 
-	private final IdempotencyListener listener;
+	private final Observers observers;
 
 	private final Map<UUID, OwnedClaim> pending = new ConcurrentHashMap<>();
 
@@ -91,13 +91,13 @@ final class Settlements implements AutoCloseable {
 	private final PeriodicTask retry;
 
 	Settlements(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, Leases leases,
-			Function<Throwable, Failure> failures, IdempotencyListener listener, ThreadFactory threads) {
+			Function<Throwable, Failure> failures, Observers observers, ThreadFactory threads) {
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
 		this.leases = leases;
 		this.failures = failures;
-		this.listener = listener;
+		this.observers = observers;
 		this.retry = new PeriodicTask(this::retryDue, threads);
 		calls.onSuccess(this::callSucceeded);
 	}
@@ -291,7 +291,8 @@ final class Settlements implements AutoCloseable {
 		}
 		// The listener is notified before a retry can settle the claim.
 		if (claim.isCompletion()) {
-			this.listener.completionFailed(claim.operation().name(), claim.operation().key());
+			this.observers
+				.operation((observer) -> observer.completionFailed(claim.operation().name(), claim.operation().key()));
 		}
 		this.pending.put(claim.token(), claim);
 		this.unavailable.set(true);
@@ -460,7 +461,8 @@ final class Settlements implements AutoCloseable {
 			return;
 		}
 		if (claim.isCompletion()) {
-			this.listener.completionSettled(claim.operation().name(), claim.operation().key(), settlement);
+			this.observers.operation((observer) -> observer.completionSettled(claim.operation().name(),
+					claim.operation().key(), settlement));
 		}
 		claim.notifyLateObserver(settlement);
 		if (settlement == Settlement.SETTLED) {
@@ -473,7 +475,7 @@ final class Settlements implements AutoCloseable {
 		}
 	}
 
-	static OwnershipLostException logged(OwnershipLostException lost) {
+	static OperationLostException logged(OperationLostException lost) {
 		logger.error(lost.getMessage());
 		return lost;
 	}

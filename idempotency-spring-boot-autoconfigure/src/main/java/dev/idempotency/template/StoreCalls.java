@@ -17,8 +17,8 @@ import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
-import dev.idempotency.template.IdempotencyListener.StoreOutcome;
+import dev.idempotency.template.StoreObserver.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreOutcome;
 
 /**
  * Calls a store, reports the outcome to the circuit breaker, the listener and the log,
@@ -37,7 +37,7 @@ final class StoreCalls {
 
 	private final String store;
 
-	private final IdempotencyListener listener;
+	private final Observers observers;
 
 	private final StoreCircuit circuit;
 
@@ -54,12 +54,12 @@ final class StoreCalls {
 	private Runnable onSuccess = () -> {
 	};
 
-	StoreCalls(String store, IdempotencyListener listener, StoreCircuit circuit, boolean failOpen) {
+	StoreCalls(String store, Observers observers, StoreCircuit circuit, boolean failOpen) {
 		this.store = store;
-		this.listener = listener;
+		this.observers = observers;
 		this.circuit = circuit;
 		this.failOpen = failOpen;
-		circuit.onStateChange((state) -> listener.circuitChanged(store, state));
+		circuit.onStateChange((state) -> observers.store((observer) -> observer.circuitChanged(store, state)));
 	}
 
 	String store() {
@@ -116,7 +116,7 @@ final class StoreCalls {
 			outcome = StoreOutcome.REFUSED;
 			IdempotencyStoreRefusedException refused = refused(call, subject, ex);
 			logRefusal(call, refused);
-			this.listener.storeFailed(this.store, refused);
+			this.observers.store((observer) -> observer.storeFailed(this.store, refused));
 			throw refused;
 		}
 		catch (Throwable ex) {
@@ -133,7 +133,8 @@ final class StoreCalls {
 				logRecovery();
 				this.onSuccess.run();
 			}
-			this.listener.storeCalled(this.store, call, outcome, duration);
+			StoreOutcome answered = outcome;
+			this.observers.store((observer) -> observer.storeCalled(this.store, call, answered, duration));
 		}
 	}
 
@@ -156,7 +157,7 @@ final class StoreCalls {
 	}
 
 	void failed(IdempotencyStoreUnavailableException error, Duration duration) {
-		this.listener.storeFailed(this.store, error);
+		this.observers.store((observer) -> observer.storeFailed(this.store, error));
 		this.circuit.onError(duration, error);
 		logOutage(error);
 	}

@@ -3,7 +3,7 @@ package dev.idempotency.template;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.StoredResultUnreadableException;
+import dev.idempotency.IdempotencyResultUnreadableException;
 
 /**
  * Transforms outcomes before they are stored, and restores them before they are replayed.
@@ -11,7 +11,7 @@ import dev.idempotency.StoredResultUnreadableException;
  * personal data. It declares one bean of this type, which applies to all stores, to
  * listeners and to the {@link IdempotencyTemplate}.
  * <p>
- * An outcome is the result of a handler, the reason and the body of a refusal, or the
+ * An outcome is the result of a handler, the reason and the body of a decline, or the
  * message of a failure. Not included are keys and scopes, the payloads of the outbox, and
  * log lines.
  * <p>
@@ -21,8 +21,8 @@ import dev.idempotency.StoredResultUnreadableException;
  * The store also keeps whether an outcome was transformed. Outcomes that were stored
  * before the bean was declared are replayed as they are. A process without the bean
  * cannot read transformed outcomes: their duplicates fail with
- * {@link StoredResultUnreadableException}. The transformation itself has to keep what it
- * needs to read older outcomes, such as the name of an encryption key.
+ * {@link IdempotencyResultUnreadableException}. The transformation itself has to keep
+ * what it needs to read older outcomes, such as the name of an encryption key.
  *
  * @since 0.1.0
  */
@@ -35,12 +35,12 @@ public interface StoredOutcomeTransformer {
 	 * failed. In leased mode the effect has happened: the operation completes without the
 	 * outcome, an error is logged, and its duplicates have no result.
 	 * @param key the key of the operation
-	 * @param outcome the serialized result, or a serialized refusal with its reason and
+	 * @param outcome the serialized result, or a serialized decline with its reason and
 	 * body
 	 * @return the bytes to store, which count for
 	 * {@code idempotency.result.maximum-size}; bytes equal to the outcome to store it as
 	 * it is; {@code null} to drop it. Duplicates then have no result, and those of a
-	 * refused operation are refused without its reason and body
+	 * declined operation are declined without its reason and body
 	 */
 	byte @Nullable [] toStored(IdempotencyKey key, byte[] outcome);
 
@@ -50,7 +50,7 @@ public interface StoredOutcomeTransformer {
 	 * transformed, so that an error is logged before there is a duplicate.
 	 * <p>
 	 * If the method throws an exception, the duplicate fails with
-	 * {@link StoredResultUnreadableException} and is not processed again.
+	 * {@link IdempotencyResultUnreadableException} and is not processed again.
 	 * @param key the key of the operation
 	 * @param stored the bytes that {@link #toStored} returned, in this or in another
 	 * process

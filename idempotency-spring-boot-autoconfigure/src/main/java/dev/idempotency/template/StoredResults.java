@@ -15,10 +15,10 @@ import org.springframework.util.unit.DataSize;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyResultTooLargeException;
+import dev.idempotency.IdempotencyResultUnreadableException;
+import dev.idempotency.IdempotencyVersionStaleException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.StalePolicy;
-import dev.idempotency.StaleVersionException;
-import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.Failure;
 
@@ -72,8 +72,9 @@ final class StoredResults {
 	static <T> IdempotentResult<T> stale(IdempotentOperation operation, long completed) {
 		OperationVersion version = Objects.requireNonNull(operation.version());
 		if (version.onStale() == StalePolicy.REJECT) {
-			throw new StaleVersionException("Version " + version.number() + " is stale, because version " + completed
-					+ " has completed: " + operation + ". Discard the record, or send its content with a new version");
+			throw new IdempotencyVersionStaleException(
+					"Version " + version.number() + " is stale, because version " + completed + " has completed: "
+							+ operation + ". Discard the record, or send its content with a new version");
 		}
 		if (logger.isDebugEnabled()) {
 			logger.debug("Version " + version.number() + " is skipped, because version " + completed
@@ -91,7 +92,7 @@ final class StoredResults {
 			return codec.read(outcome);
 		}
 		catch (RuntimeException | LinkageError | StackOverflowError ex) {
-			throw new StoredResultUnreadableException(
+			throw new IdempotencyResultUnreadableException(
 					"The operation has completed, but its stored result of " + outcome.length
 							+ " bytes cannot be read as the type that the handler declares: " + operation
 							+ ". Correct the type so that the stored result can be read, and send the record again",
@@ -105,7 +106,7 @@ final class StoredResults {
 		}
 		if (this.transformer == null) {
 			IllegalStateException missing = new IllegalStateException("There is no StoredOutcomeTransformer");
-			throw new StoredResultUnreadableException(
+			throw new IdempotencyResultUnreadableException(
 					"The operation has completed, but its stored outcome was transformed by a StoredOutcomeTransformer, "
 							+ "and this application has none: " + subject
 							+ ". Declare the bean with which the outcome was stored, and send the record again",
@@ -115,7 +116,7 @@ final class StoredResults {
 			return this.transformer.fromStored(key, OutcomeMark.TRANSFORMED.remove(stored));
 		}
 		catch (RuntimeException | LinkageError | StackOverflowError ex) {
-			throw new StoredResultUnreadableException(
+			throw new IdempotencyResultUnreadableException(
 					"The operation has completed, but the StoredOutcomeTransformer cannot restore its stored outcome of "
 							+ stored.length + " bytes: " + subject
 							+ ". Correct the transformer, for example add the key that encrypted the outcome, and "
@@ -150,11 +151,11 @@ final class StoredResults {
 			return new Written(writeOrFail(operation, result, codec), null);
 		}
 		catch (IdempotencyResultTooLargeException ex) {
-			IdempotencyResultTooLargeException refusal = new IdempotencyResultTooLargeException(ex.getMessage()
+			IdempotencyResultTooLargeException rejection = new IdempotencyResultTooLargeException(ex.getMessage()
 					+ ". The operation has completed, and its duplicates are suppressed without a result");
 			// The caller may be unable to reject the record.
-			logger.error(refusal.getMessage());
-			return new Written(null, refusal);
+			logger.error(rejection.getMessage());
+			return new Written(null, rejection);
 		}
 		catch (RuntimeException | LinkageError | StackOverflowError ex) {
 			logger.error("The result of " + operation + " cannot be stored, so its duplicates have no result. "
@@ -198,9 +199,9 @@ final class StoredResults {
 		return Arrays.equals(stored, outcome) ? outcome : OutcomeMark.TRANSFORMED.on(stored);
 	}
 
-	// A refused operation must not look like a processed one.
+	// A declined operation must not look like a processed one.
 	private static byte @Nullable [] withoutContent(@Nullable Object result) {
-		return (result instanceof Refusal) ? Refusal.withoutContent() : null;
+		return (result instanceof Declined) ? Declined.withoutContent() : null;
 	}
 
 	// The bytes are stored in any case: the effect counts, and a corrected type or
@@ -215,13 +216,13 @@ final class StoredResults {
 		}
 		catch (RuntimeException | LinkageError | StackOverflowError ex) {
 			if (check.isFirstFailure()) {
-				boolean restored = !(ex instanceof StoredResultUnreadableException);
-				StoredResultUnreadableException unreadable = new StoredResultUnreadableException("The result of "
-						+ operation
-						+ " can be stored but not read back, so duplicates of this and of similar operations are "
-						+ "rejected and passed to the recoverer instead of suppressed. "
-						+ (restored ? "Correct the result type or the types that it contains, here in "
-								+ result.getClass().getName() : "Correct the StoredOutcomeTransformer"),
+				boolean restored = !(ex instanceof IdempotencyResultUnreadableException);
+				IdempotencyResultUnreadableException unreadable = new IdempotencyResultUnreadableException(
+						"The result of " + operation
+								+ " can be stored but not read back, so duplicates of this and of similar operations are "
+								+ "rejected and passed to the recoverer instead of suppressed. "
+								+ (restored ? "Correct the result type or the types that it contains, here in "
+										+ result.getClass().getName() : "Correct the StoredOutcomeTransformer"),
 						(restored || ex.getCause() == null) ? ex : ex.getCause());
 				logger.error(unreadable.getMessage(), unreadable.getCause());
 			}
@@ -244,14 +245,14 @@ final class StoredResults {
 	 * A result that was written after the effect of its operation.
 	 *
 	 * @param bytes the bytes to store, {@code null} for none
-	 * @param refusal the reason why a result is not stored, if its record is to be
+	 * @param rejection the reason why a result is not stored, if its record is to be
 	 * rejected when the operation is completed
 	 */
-	record Written(byte @Nullable [] bytes, @Nullable IdempotencyResultTooLargeException refusal) {
+	record Written(byte @Nullable [] bytes, @Nullable IdempotencyResultTooLargeException rejection) {
 
-		void throwRefusal() {
-			if (this.refusal != null) {
-				throw this.refusal;
+		void throwRejection() {
+			if (this.rejection != null) {
+				throw this.rejection;
 			}
 		}
 

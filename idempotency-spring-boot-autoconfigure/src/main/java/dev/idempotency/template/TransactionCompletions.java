@@ -12,7 +12,7 @@ import org.springframework.transaction.support.ResourceHolderSupport;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
@@ -32,7 +32,7 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 	private final List<PendingCompletion> pending = new ArrayList<>();
 
 	// Each prevents the commit, also if the caller has caught the exception.
-	private final List<OwnershipLostException> losses = new ArrayList<>();
+	private final List<OperationLostException> losses = new ArrayList<>();
 
 	private final Map<Object, Savepoint> savepoints = new IdentityHashMap<>();
 
@@ -81,7 +81,7 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 
 	// Prevent the commit, also if the caller catches the exception: another owner
 	// has taken over an operation of this transaction.
-	void lost(OwnershipLostException loss) {
+	void lost(OperationLostException loss) {
 		this.losses.add(loss);
 	}
 

@@ -24,7 +24,7 @@ import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.BatchPlan.Item;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
  * The protocol of {@link Mode#TRANSACTIONAL} for one delivery of a batch: one statement
@@ -63,8 +63,8 @@ final class TransactionalBatch<T> {
 	// The requests of the current transaction, by the index of their item.
 	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
 
-	// The refused items that are recognized by their offsets.
-	private final List<Integer> refusedPositions = new ArrayList<>();
+	// The declined items that are recognized by their offsets.
+	private final List<Integer> declinedPositions = new ArrayList<>();
 
 	// The position of the item whose result was written last, among those that are due.
 	private int writtenAt = -1;
@@ -87,12 +87,12 @@ final class TransactionalBatch<T> {
 			this.plan.decide();
 			again = !this.plan.due().isEmpty() && executeOnce(isProtected);
 		}
-		completeRefusedPositions();
+		completeDeclinedPositions();
 	}
 
-	// The mark must not pass the items before a refused one, which run after it.
-	private void completeRefusedPositions() {
-		List<Integer> completed = this.refusedPositions.stream().filter(this.plan::isDoneInLane).toList();
+	// The mark must not pass the items before a declined one, which run after it.
+	private void completeDeclinedPositions() {
+		List<Integer> completed = this.declinedPositions.stream().filter(this.plan::isDoneInLane).toList();
 		if (completed.isEmpty()) {
 			return;
 		}
@@ -293,7 +293,7 @@ final class TransactionalBatch<T> {
 	// writes and returned: the operations are done.
 	private void completeWithoutEffect(List<Integer> due, Map<Integer, Completion> completions) {
 		List<Integer> positioned = due.stream()
-			.filter((index) -> isPositioned(index) || this.refusedPositions.contains(index))
+			.filter((index) -> isPositioned(index) || this.declinedPositions.contains(index))
 			.toList();
 		if (completions.isEmpty() && positioned.isEmpty()) {
 			return;
@@ -322,24 +322,24 @@ final class TransactionalBatch<T> {
 	}
 
 	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
-		T refusal = this.run.refusalIn(due, error);
-		int index = (refusal != null) ? due.get(this.run.failedAt(due, error)) : -1;
-		return (index >= 0 && this.plan.item(index).isClaimed()) ? refused(due, index, Objects.requireNonNull(refusal))
-				: handleFailure(due, error, inDoubt);
+		T declined = this.run.declinedIn(due, error);
+		int index = (declined != null) ? due.get(this.run.failedAt(due, error)) : -1;
+		return (index >= 0 && this.plan.item(index).isClaimed())
+				? declined(due, index, Objects.requireNonNull(declined)) : handleFailure(due, error, inDoubt);
 	}
 
 	// The items before it run once more, because their writes were rolled back with its.
-	private boolean refused(List<Integer> due, int index, T refusal) {
+	private boolean declined(List<Integer> due, int index, T declined) {
 		if (isPositioned(index)) {
 			this.plan.unclaim();
-			this.plan.item(index).setClaim(new Claim.Completed(this.run.writeOrFail(index, refusal)));
-			this.run.markRefused(index);
-			this.refusedPositions.add(index);
+			this.plan.item(index).setClaim(new Claim.Completed(this.run.writeOrFail(index, declined)));
+			this.run.markDeclined(index);
+			this.declinedPositions.add(index);
 			return true;
 		}
 		Completion completion;
 		try {
-			completion = new Completion(request(index), this.run.writeOrFail(index, refusal));
+			completion = new Completion(request(index), this.run.writeOrFail(index, declined));
 		}
 		catch (IdempotencyResultTooLargeException ex) {
 			this.plan.unclaim();
@@ -355,7 +355,7 @@ final class TransactionalBatch<T> {
 		}
 		this.plan.unclaim();
 		this.plan.item(index).setClaim(new Claim.Completed(completion.result()));
-		this.run.markRefused(index);
+		this.run.markDeclined(index);
 		return true;
 	}
 

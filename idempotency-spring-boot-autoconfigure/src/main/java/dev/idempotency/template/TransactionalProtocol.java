@@ -19,8 +19,8 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.TransactionalIdempotencyStore;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotentOperation.Handler;
+import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
  * The protocol of {@link Mode#TRANSACTIONAL}:
@@ -143,7 +143,7 @@ final class TransactionalProtocol implements AutoCloseable {
 			result = invocation.run(new ClaimedExecution(operation.key(), acquired));
 			bytes = this.results.writeOrFail(operation, result, codec);
 			withoutEffect = Transactions.isRollbackOnly(transaction, boundary)
-					|| (result instanceof Refusal && transaction.isNewTransaction());
+					|| (result instanceof Declined && transaction.isNewTransaction());
 			if (!withoutEffect) {
 				store(operation, request, bytes);
 				this.transactions.commit(transaction);
@@ -179,7 +179,7 @@ final class TransactionalProtocol implements AutoCloseable {
 		}
 	}
 
-	// The handler requested a rollback of its writes and returned, or it refused the
+	// The handler requested a rollback of its writes and returned, or it declined the
 	// operation: the operation is done.
 	private void completeWithoutEffect(IdempotentOperation operation, ClaimRequest request, byte @Nullable [] result,
 			TransactionDefinition definition) {

@@ -11,7 +11,7 @@ import org.springframework.transaction.TransactionUsageException;
 import org.springframework.transaction.UnexpectedRollbackException;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.IdempotentOperation.Handler;
 
@@ -140,8 +140,8 @@ final class Transactions {
 		return transaction.isCompleted() && !(error instanceof UnexpectedRollbackException);
 	}
 
-	static OwnershipLostException lost(boolean inDoubt, Object subject, @Nullable Throwable error) {
-		return new OwnershipLostException(
+	static OperationLostException lost(boolean inDoubt, Object subject, @Nullable Throwable error) {
+		return new OperationLostException(
 				(inDoubt ? "The outcome of the commit is unknown, and the key is completed or has another owner: "
 						: "The execution was rolled back, but the key is completed or has another owner: ") + subject
 						+ ". The record is redelivered, and the redelivery shows the outcome",

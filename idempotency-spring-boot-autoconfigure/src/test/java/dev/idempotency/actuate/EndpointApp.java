@@ -41,7 +41,7 @@ final class EndpointApp implements AutoCloseable {
 
 	static final String RESULT = "{\"charged\":10}";
 
-	static final Failure FAILURE = new Failure("com.example.CardRefused", "card 4711 of John Doe");
+	static final Failure FAILURE = new Failure("com.example.CardDeclined", "card 4711 of John Doe");
 
 	private final ConfigurableApplicationContext context;
 

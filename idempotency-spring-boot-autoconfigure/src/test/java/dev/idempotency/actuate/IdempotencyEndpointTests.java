@@ -121,7 +121,7 @@ class IdempotencyEndpointTests {
 		app.failed(this.key);
 		JsonNode record = entry(app, "/failed");
 		assertThat(record.path("attempt").intValue()).isEqualTo(2);
-		assertThat(record.at("/error/type").asString()).isEqualTo("com.example.CardRefused");
+		assertThat(record.at("/error/type").asString()).isEqualTo("com.example.CardDeclined");
 	}
 
 	@ParameterizedTest(autoCloseArguments = false)

@@ -1,7 +1,6 @@
 package dev.idempotency.actuate;
 
 import java.security.Principal;
-import java.util.List;
 import java.util.Set;
 
 import org.jspecify.annotations.Nullable;
@@ -29,6 +28,7 @@ import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.TestDatabase;
@@ -57,7 +57,7 @@ class IdempotencyEndpointWebExtensionTests {
 	}
 
 	private IdempotencyEndpointWebExtension endpoint(IdempotencyStore store, Show show, String... roles) {
-		this.template = new IdempotencyTemplate(store, new Settings(null, false, List.of()));
+		this.template = new IdempotencyTemplate(store, new Settings(null, false, Observers.none()));
 		return new IdempotencyEndpointWebExtension(new IdempotencyEndpoint(this.template.admin(), show), show,
 				Set.of(roles));
 	}

@@ -20,11 +20,12 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.template.CompletionCache;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.StoreCircuit;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.UnreliableStore;
 
@@ -77,8 +78,9 @@ class IdempotencyStoreHealthIndicatorTests {
 				() -> Map.of(store.name(), store));
 		CircuitBreaker breaker = CircuitBreaker.of("store",
 				CircuitBreakerConfig.custom().slidingWindowSize(5).minimumNumberOfCalls(5).build());
-		IdempotencyTemplate template = new IdempotencyTemplate(store, new Settings(null, false,
-				new Resilience4jStoreCircuit(breaker), CompletionCache.NONE, List.of(indicator), List.of()));
+		IdempotencyTemplate template = new IdempotencyTemplate(store,
+				new Settings(null, false, new Resilience4jStoreCircuit(breaker), CompletionCache.NONE,
+						new Observers(List.of(indicator), List.of(indicator)), List.of()));
 		store.before(StoreCall.CLAIM, (claim) -> {
 			throw new DataAccessResourceFailureException("payload", new SQLException("payload", "57P01"));
 		});
@@ -114,8 +116,9 @@ class IdempotencyStoreHealthIndicatorTests {
 				() -> Map.of(store.name(), store), Duration.ofMillis(200));
 		CircuitBreaker breaker = CircuitBreaker.of("store",
 				CircuitBreakerConfig.custom().slidingWindowSize(5).minimumNumberOfCalls(5).build());
-		IdempotencyTemplate template = new IdempotencyTemplate(store, new Settings(null, false,
-				new Resilience4jStoreCircuit(breaker), CompletionCache.NONE, List.of(indicator), List.of()));
+		IdempotencyTemplate template = new IdempotencyTemplate(store,
+				new Settings(null, false, new Resilience4jStoreCircuit(breaker), CompletionCache.NONE,
+						new Observers(List.of(indicator), List.of(indicator)), List.of()));
 		store.fail(StoreCall.CLAIM);
 		store.failPing(true);
 		for (int i = 0; i < 6; i++) {

@@ -239,7 +239,7 @@ class OutboxEndpointTests {
 					+ " in the outbox 'idempotency_outbox' by 'ali?ce'");
 			assertThat(logs.messages("INFO")).singleElement()
 				.asString()
-				.contains("Refused: discard of the message " + this.id)
+				.contains("Not done: discard of the message " + this.id)
 				.contains("by an unknown user; no such message is a dead letter");
 		}
 		assertThat(writes("discard", "done")).isEqualTo(done + 1);

@@ -14,10 +14,10 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.OperationObserver;
 import dev.idempotency.template.ResultCodec;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.UnreliableStore;
@@ -26,7 +26,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for the notifications of an {@link IdempotencyListener} bean about completions.
+ * Tests for the notifications of an {@link OperationObserver} bean about completions.
  */
 class CompletionNotificationTests {
 
@@ -65,8 +65,8 @@ class CompletionNotificationTests {
 		}
 
 		@Bean
-		IdempotencyListener notificationListener() {
-			return new IdempotencyListener() {
+		OperationObserver notificationListener() {
+			return new OperationObserver() {
 
 				@Override
 				public void completionFailed(String listener, IdempotencyKey key) {

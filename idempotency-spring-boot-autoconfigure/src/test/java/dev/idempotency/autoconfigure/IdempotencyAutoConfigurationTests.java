@@ -1,7 +1,6 @@
 package dev.idempotency.autoconfigure;
 
 import java.time.Duration;
-import java.util.List;
 
 import javax.sql.DataSource;
 
@@ -19,6 +18,7 @@ import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.StoredOutcomeTransformer;
 import dev.idempotency.testsupport.Contexts;
 
@@ -118,7 +118,7 @@ class IdempotencyAutoConfigurationTests {
 
 		@Bean
 		IdempotencyTemplate usersTemplate(IdempotencyStore store) {
-			return new IdempotencyTemplate(store, new Settings(null, false, List.of()));
+			return new IdempotencyTemplate(store, new Settings(null, false, Observers.none()));
 		}
 
 	}

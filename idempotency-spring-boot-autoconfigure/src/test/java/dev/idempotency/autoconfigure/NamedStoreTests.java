@@ -1,7 +1,6 @@
 package dev.idempotency.autoconfigure;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 
 import javax.sql.DataSource;
@@ -33,8 +32,8 @@ import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.redis.RedisIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.Logs;
@@ -285,7 +284,7 @@ class NamedStoreTests {
 		CleanupJob ownCleanup() {
 			return new CleanupJob(new InMemoryIdempotencyStore(),
 					new CleanupJob.Settings(Duration.ofHours(1), Duration.ofMinutes(1), 100, Duration.ZERO),
-					IdempotencyListener.all(List.of()));
+					Observers.none());
 		}
 
 	}
@@ -320,7 +319,7 @@ class NamedStoreTests {
 		@Bean(defaultCandidate = false)
 		IdempotencyTemplate gateway() {
 			return new IdempotencyTemplate(new InMemoryIdempotencyStore(),
-					new IdempotencyTemplate.Settings(null, false, List.of()));
+					new IdempotencyTemplate.Settings(null, false, Observers.none()));
 		}
 
 	}

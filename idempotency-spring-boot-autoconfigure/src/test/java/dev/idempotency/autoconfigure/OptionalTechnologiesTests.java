@@ -25,9 +25,9 @@ import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
 import dev.idempotency.actuate.OutboxEndpoint;
 import dev.idempotency.actuate.OutboxEndpointWebExtension;
 import dev.idempotency.jackson.JacksonSerialization;
-import dev.idempotency.micrometer.MicrometerIdempotencyListener;
-import dev.idempotency.micrometer.MicrometerOutboxListener;
+import dev.idempotency.micrometer.IdempotencyMetrics;
 import dev.idempotency.micrometer.ObservationTags;
+import dev.idempotency.micrometer.OutboxMetrics;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.slf4j.MdcOperationContext;
 import dev.idempotency.store.IdempotencyStore;
@@ -74,24 +74,24 @@ class OptionalTechnologiesTests {
 
 	@Test
 	void metersAreRegisteredWhenThereIsAMeterRegistry() {
-		this.runner.run((context) -> assertThat(context).hasSingleBean(MicrometerIdempotencyListener.class));
+		this.runner.run((context) -> assertThat(context).hasSingleBean(IdempotencyMetrics.class));
 	}
 
 	@Test
 	void outboxHasMetersAndAnEndpoint() {
 		ApplicationContextRunner exposed = this.runner
 			.withPropertyValues("management.endpoints.web.exposure.include=idempotencyoutbox");
-		exposed.run((context) -> assertThat(context).doesNotHaveBean(MicrometerOutboxListener.class)
+		exposed.run((context) -> assertThat(context).doesNotHaveBean(OutboxMetrics.class)
 			.doesNotHaveBean(OutboxEndpoint.class));
 		ApplicationContextRunner enabled = exposed.withPropertyValues("idempotency.outbox.enabled=true");
-		enabled.run((context) -> assertThat(context).hasSingleBean(MicrometerOutboxListener.class)
+		enabled.run((context) -> assertThat(context).hasSingleBean(OutboxMetrics.class)
 			.hasSingleBean(OutboxEndpoint.class)
 			.hasSingleBean(OutboxEndpointWebExtension.class));
 		enabled.withPropertyValues("management.endpoint.idempotencyoutbox.access=NONE")
 			.run((context) -> assertThat(context).hasSingleBean(OutboxStore.class)
 				.doesNotHaveBean(OutboxEndpoint.class));
 		enabled.withPropertyValues("idempotency.enabled=false")
-			.run((context) -> assertThat(context).doesNotHaveBean(MicrometerOutboxListener.class)
+			.run((context) -> assertThat(context).doesNotHaveBean(OutboxMetrics.class)
 				.doesNotHaveBean(OutboxEndpoint.class));
 	}
 
@@ -108,7 +108,7 @@ class OptionalTechnologiesTests {
 	void applicationWithoutMeterRegistryStarts() {
 		Contexts.without(MetricsAutoConfiguration.class, SimpleMetricsExportAutoConfiguration.class)
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
-				.doesNotHaveBean(MicrometerIdempotencyListener.class));
+				.doesNotHaveBean(IdempotencyMetrics.class));
 	}
 
 	@Test
@@ -116,7 +116,7 @@ class OptionalTechnologiesTests {
 		Contexts.without(MetricsAutoConfiguration.class, SimpleMetricsExportAutoConfiguration.class)
 			.withClassLoader(new FilteredClassLoader("io.micrometer.core"))
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
-				.doesNotHaveBean("micrometerIdempotencyListener"));
+				.doesNotHaveBean("idempotencyMetrics"));
 	}
 
 	@Test

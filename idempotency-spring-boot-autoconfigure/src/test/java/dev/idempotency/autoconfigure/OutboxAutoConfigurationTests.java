@@ -255,7 +255,7 @@ class OutboxAutoConfigurationTests {
 
 	}
 
-	@Component("micrometerOutboxListener")
+	@Component("idempotencyOutboxMetrics")
 	static class UsersListener {
 
 	}

@@ -19,7 +19,8 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.ExpiredRecords;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.Observers;
+import dev.idempotency.template.StoreObserver;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.TestDatabase;
 
@@ -64,7 +65,7 @@ class CleanupJobTests {
 	}
 
 	private CleanupJob job(CleanupJob.Settings settings) {
-		return new CleanupJob(new CountedBatches(), settings, new IdempotencyListener() {
+		StoreObserver observer = new StoreObserver() {
 
 			@Override
 			public void cleanedUp(String table, int deleted) {
@@ -77,7 +78,8 @@ class CleanupJobTests {
 				CleanupJobTests.this.backlogs.add(backlogAge);
 			}
 
-		});
+		};
+		return new CleanupJob(new CountedBatches(), settings, new Observers(List.of(), List.of(observer)));
 	}
 
 	private static IdempotencyKey completed() {

@@ -23,7 +23,7 @@ import org.springframework.messaging.handler.annotation.SendTo;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
-import dev.idempotency.OperationRefusedException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.template.StoredOutcomeTransformer;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
@@ -193,7 +193,7 @@ class EncryptedOutcomesTests {
 		@SendTo("decisions")
 		String decide(String applicant) {
 			if (applicant.equals("Bob")) {
-				throw new OperationRefusedException("too much debt", "none for " + applicant);
+				throw new OperationDeclinedException("too much debt", "none for " + applicant);
 			}
 			return "credit for " + applicant;
 		}

@@ -13,21 +13,21 @@ import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotencyVersionStaleException;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.OperationRefusedException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.OperationRejectedException;
-import dev.idempotency.OwnershipLostException;
-import dev.idempotency.StaleVersionException;
 
 @RestControllerAdvice
 class IdempotencyProblems {
 
 	// The reasons of this application and their statuses.
-	private static final Map<String, HttpStatus> REFUSALS = Map.of("account closed", HttpStatus.GONE, "balance too low",
+	private static final Map<String, HttpStatus> DECLINED = Map.of("account closed", HttpStatus.GONE, "balance too low",
 			HttpStatus.PAYMENT_REQUIRED);
 
-	@ExceptionHandler({ OperationInProgressException.class, OwnershipLostException.class })
+	@ExceptionHandler({ OperationInProgressException.class, OperationLostException.class })
 	ResponseEntity<ProblemDetail> inProgress(OperationBlockedException ex) {
 		return retry(HttpStatus.CONFLICT, "The first request with this key is being processed.", ex);
 	}
@@ -58,7 +58,7 @@ class IdempotencyProblems {
 	}
 
 	@ExceptionHandler
-	ProblemDetail stale(StaleVersionException ex) {
+	ProblemDetail stale(IdempotencyVersionStaleException ex) {
 		return problem(HttpStatus.CONFLICT, "A newer version has been processed.");
 	}
 
@@ -68,8 +68,8 @@ class IdempotencyProblems {
 	}
 
 	@ExceptionHandler
-	ProblemDetail refused(OperationRefusedException ex) {
-		return problem(REFUSALS.getOrDefault(ex.reason(), HttpStatus.CONFLICT), ex.reason());
+	ProblemDetail declined(OperationDeclinedException ex) {
+		return problem(DECLINED.getOrDefault(ex.reason(), HttpStatus.CONFLICT), ex.reason());
 	}
 
 	// A retry with the same key is safe: it is processed, or gets the first response.

@@ -30,6 +30,7 @@ import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
@@ -165,7 +166,7 @@ class MigrationTests {
 	void keysAreImportedIntoAnyStore() {
 		try (TestRedis redis = TestRedis.create();
 				IdempotencyTemplate template = new IdempotencyTemplate(redis.store(),
-						new Settings(null, false, List.of()))) {
+						new Settings(null, false, Observers.none()))) {
 			IdempotencyKey key = IdempotencyKey.of(Servers.unique("ledger/transfers"), "1");
 			KeyImport keys = new KeyImport(template, key.scope(), Duration.ofDays(7));
 			keys.add(List.of("1", "2", "2"));

@@ -30,23 +30,23 @@ import org.springframework.test.web.servlet.assertj.MockMvcTester;
 import org.springframework.test.web.servlet.assertj.MvcTestResult;
 import org.springframework.web.method.annotation.ExceptionHandlerMethodResolver;
 
-import dev.idempotency.IdempotencyFingerprintException;
+import dev.idempotency.IdempotencyFingerprintUnusableException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyResultTooLargeException;
+import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.IdempotencyVersionException;
+import dev.idempotency.IdempotencyVersionStaleException;
+import dev.idempotency.IdempotencyVersionUnusableException;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.OperationNotAcknowledgedException;
-import dev.idempotency.OperationRefusedException;
 import dev.idempotency.OperationRejectedException;
-import dev.idempotency.OwnershipLostException;
-import dev.idempotency.StaleVersionException;
-import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.testsupport.Servers;
@@ -154,19 +154,19 @@ class TemplateExampleTests {
 		RuntimeException reason = new IllegalStateException("reason");
 		Map<RuntimeException, Integer> statuses = Map.ofEntries(
 				Map.entry(new OperationInProgressException("message", Duration.ofSeconds(2)), 409),
-				Map.entry(new OwnershipLostException("message", null), 409),
+				Map.entry(new OperationLostException("message", null), 409),
 				Map.entry(new IdempotencyStoreUnavailableException("message", null), 503),
 				Map.entry(new IdempotencyStoreRefusedException("message", null), 500),
 				Map.entry(new IdempotencyRecordUnreadableException("message", null), 500),
 				Map.entry(new OperationNotAcknowledgedException("message"), 500),
 				Map.entry(new IdempotencyKeyMissingException("message", null), 400),
 				Map.entry(new IdempotencyKeyReusedException("message"), 422),
-				Map.entry(new StaleVersionException("message"), 409),
-				Map.entry(new IdempotencyVersionException("message", null), 500),
-				Map.entry(new IdempotencyFingerprintException("message", reason), 500),
+				Map.entry(new IdempotencyVersionStaleException("message"), 409),
+				Map.entry(new IdempotencyVersionUnusableException("message", null), 500),
+				Map.entry(new IdempotencyFingerprintUnusableException("message", reason), 500),
 				Map.entry(new IdempotencyResultTooLargeException("message"), 500),
-				Map.entry(new StoredResultUnreadableException("message", reason), 500),
-				Map.entry(new OperationRefusedException("account closed"), 410));
+				Map.entry(new IdempotencyResultUnreadableException("message", reason), 500),
+				Map.entry(new OperationDeclinedException("account closed"), 410));
 		assertThat(statuses.keySet()).extracting(Object::getClass)
 			.containsAll(Stream
 				.of(OperationBlockedException.class.getPermittedSubclasses(),

@@ -16,7 +16,7 @@ import org.springframework.web.bind.annotation.RestController;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.Mode;
-import dev.idempotency.OperationRefusedException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotentOperation;
@@ -75,7 +75,7 @@ class TransferController {
 		int changed = this.jdbc.update("UPDATE account SET balance = balance - ? WHERE id = ? AND balance >= ?",
 				transfer.amount(), transfer.from(), transfer.amount());
 		if (changed == 0) {
-			throw new OperationRefusedException("balance too low");
+			throw new OperationDeclinedException("balance too low");
 		}
 		this.jdbc.update("UPDATE account SET balance = balance + ? WHERE id = ?", transfer.amount(), transfer.to());
 		Long number = this.jdbc.queryForObject("SELECT nextval('receipt_number')", Long.class);

@@ -37,6 +37,7 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentResult;
+import dev.idempotency.template.Observers;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
@@ -73,7 +74,7 @@ class H2StoreTests {
 		this.jdbc = new JdbcTemplate(this.database.pool());
 		JdbcTransactionManager manager = new JdbcTransactionManager(this.database.pool());
 		this.transactions = new TransactionTemplate(manager);
-		this.template = new IdempotencyTemplate(this.database.store(), new Settings(manager, false, List.of()));
+		this.template = new IdempotencyTemplate(this.database.store(), new Settings(manager, false, Observers.none()));
 	}
 
 	@AfterEach

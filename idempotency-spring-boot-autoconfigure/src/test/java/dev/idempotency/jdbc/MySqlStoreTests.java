@@ -53,6 +53,7 @@ import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.Observers;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
@@ -331,7 +332,7 @@ class MySqlStoreTests {
 			.build();
 		JdbcIdempotencyStore counting = new JdbcIdempotencyStore(counted, TestDatabase.TABLE, TestDatabase.TIMEOUT);
 		IdempotencyTemplate template = new IdempotencyTemplate(counting,
-				new Settings(new JdbcTransactionManager(counted), false, List.of()));
+				new Settings(new JdbcTransactionManager(counted), false, Observers.none()));
 		Function<Mode, Integer> run = (mode) -> {
 			int before = statements.get();
 			template.execute(TestDatabase.operation(this.key, mode), new TextCodec(), () -> "done");

@@ -28,6 +28,7 @@ import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.OffsetPosition;
 import dev.idempotency.template.OffsetPosition.TopicIdentity;
 import dev.idempotency.template.ResultCodec;
@@ -76,7 +77,7 @@ class OffsetStatementTests {
 			.build();
 		JdbcTransactionManager manager = new JdbcTransactionManager(counted);
 		template = new IdempotencyTemplate(new JdbcIdempotencyStore(counted, TestDatabase.TABLE, TestDatabase.TIMEOUT),
-				new Settings(manager, false, List.of()));
+				new Settings(manager, false, Observers.none()));
 		transactions = new TransactionTemplate(manager);
 		jdbc = new JdbcTemplate(counted);
 	}

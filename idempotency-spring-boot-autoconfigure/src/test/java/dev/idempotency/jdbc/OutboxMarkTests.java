@@ -57,7 +57,7 @@ class OutboxMarkTests {
 	private OutboxStore.Claim claim(OutboxMarks relay) {
 		this.nanos += Duration.ofSeconds(1).toNanos();
 		return JdbcOutboxClaim.open(this.database.pool(), this.sql, this.dialect, relay, Duration.ofSeconds(10), false,
-				OutboxStore.OnRefused.BLOCK_KEY, 1000, Set.of());
+				OutboxStore.DeadLetterPolicy.BLOCK_KEY, 1000, Set.of());
 	}
 
 	private List<String> publish(OutboxMarks relay) {

@@ -290,7 +290,7 @@ class OutboxStoreTests {
 
 	private JdbcOutboxStore skipping() {
 		return new JdbcOutboxStore(this.pool, new JdbcTransactionManager(this.pool), TABLE, Duration.ofSeconds(2),
-				Duration.ofHours(1), false, OutboxStore.OnRefused.SKIP);
+				Duration.ofHours(1), false, OutboxStore.DeadLetterPolicy.SKIP);
 	}
 
 	@Test

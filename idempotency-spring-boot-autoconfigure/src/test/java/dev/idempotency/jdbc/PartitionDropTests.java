@@ -20,7 +20,7 @@ import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.Observers;
 import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -244,8 +244,7 @@ class PartitionDropTests {
 				TestDatabase.TIMEOUT, Layout.PARTITIONED, Duration.ofMillis(10));
 		CleanupJob job = new CleanupJob(frequent,
 				new CleanupJob.Settings(Duration.ofMinutes(1), Duration.ofMillis(30), 1, Duration.ZERO),
-				new IdempotencyListener() {
-				});
+				Observers.none());
 		completed();
 		fill(10_000);
 		AtomicInteger deleted = new AtomicInteger();

@@ -22,6 +22,7 @@ import dev.idempotency.template.ClaimAhead;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.OperationVersion;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.TransactionBoundary;
@@ -59,7 +60,7 @@ class StatementCountTests {
 		}).build();
 		JdbcTransactionManager manager = new JdbcTransactionManager(counted);
 		template = new IdempotencyTemplate(new JdbcIdempotencyStore(counted, TestDatabase.TABLE, TestDatabase.TIMEOUT),
-				new Settings(manager, false, List.of()));
+				new Settings(manager, false, Observers.none()));
 		transactions = new TransactionTemplate(manager);
 		jdbc = new JdbcTemplate(counted);
 	}

@@ -21,7 +21,7 @@ import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.messaging.handler.annotation.SendTo;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.OperationRefusedException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.listener.BatchApp.Batches;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
@@ -134,7 +134,7 @@ class BatchReplyTests {
 		@KafkaListener(id = "${prefix}-versions", topics = "${prefix}-versions", batch = "true")
 		List<Reply> versions(List<String> values) {
 			if (values.contains("b1")) {
-				throw new BatchListenerFailedException("refused", new OperationRefusedException("closed"),
+				throw new BatchListenerFailedException("refused", new OperationDeclinedException("closed"),
 						values.indexOf("b1"));
 			}
 			return values.stream().map((value) -> new Reply("re " + value)).toList();

@@ -15,7 +15,7 @@ import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.testsupport.Kafka;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -43,7 +43,7 @@ class BatchRoundTripTests {
 				}
 				Kafka.send(app.name("many"), "k" + key, "v" + i);
 			}
-			RecordingListener recorded = app.listeners(RecordingListener.class);
+			RecordingObserver recorded = app.listeners(RecordingObserver.class);
 			Listeners listeners = app.listeners(Listeners.class);
 			app.start("many");
 			app.awaitDone("many");
@@ -65,8 +65,8 @@ class BatchRoundTripTests {
 		}
 
 		@Bean
-		static RecordingListener recording() {
-			return new RecordingListener();
+		static RecordingObserver recording() {
+			return new RecordingObserver();
 		}
 
 	}

@@ -28,13 +28,13 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.template.IdempotencyListener;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.Observers;
+import dev.idempotency.template.OperationObserver;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.TransactionBoundary;
 import dev.idempotency.testsupport.Logs;
-import dev.idempotency.testsupport.RecordingListener;
 import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -123,10 +123,10 @@ class BlockedRecordsTests {
 	void recordBehindABlockedOneEndsItsAge() {
 		Waiting waiting = new Waiting();
 		try (IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
-				new Settings(null, false, List.of()))) {
+				new Settings(null, false, Observers.none()))) {
 			BlockedRecords records = new BlockedRecords();
 			records.blocked(record(17), null, new OperationInProgressException("in progress", Duration.ZERO),
-					settings(template, waiting));
+					settings(template, new Observers(List.of(waiting), List.of())));
 			records.passed(List.of(record(16)));
 			assertThat(waiting.partitions("topic")).as("a record before it, after a seek").containsExactly(3);
 			records.passed(List.of(record(18)));
@@ -138,10 +138,10 @@ class BlockedRecordsTests {
 		return new ConsumerRecord<>("topic", 3, offset, null, "secret");
 	}
 
-	private static ListenerSettings settings(IdempotencyTemplate template, IdempotencyListener listener) {
+	private static ListenerSettings settings(IdempotencyTemplate template, Observers observers) {
 		return new ListenerSettings("BlockedRecordsTests.pay", Mode.LEASED, TransactionBoundary.DEFAULT,
 				TestDatabase.LEASE, Duration.ofHours(1), null, ResultCodec.none(), template, TestDatabase.TIMEOUT,
-				new FinalFailures(List.of()), listener);
+				new DeclinedFailures(List.of()), observers);
 	}
 
 	private ClaimRequest hold(String name) {
@@ -160,8 +160,8 @@ class BlockedRecordsTests {
 		IdempotencyKey key = TestDatabase.newKey();
 		database.store().claim(TestDatabase.request(key));
 		try (IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
-				new Settings(null, false, List.of())); Logs logs = Logs.about("BlockedRecordsTests.pay")) {
-			ListenerSettings settings = settings(template, new RecordingListener());
+				new Settings(null, false, Observers.none())); Logs logs = Logs.about("BlockedRecordsTests.pay")) {
+			ListenerSettings settings = settings(template, Observers.none());
 			BlockedRecords records = new BlockedRecords(Duration.ofSeconds(1));
 			ConsumerRecord<String, String> record = record(17);
 			OperationInProgressException reason = new OperationInProgressException("in progress", Duration.ZERO);
@@ -231,7 +231,7 @@ class BlockedRecordsTests {
 	/**
 	 * The records that are blocked in one instance of the application.
 	 */
-	static class Waiting implements IdempotencyListener {
+	static class Waiting implements OperationObserver {
 
 		private final Set<BlockedRecord> records = ConcurrentHashMap.newKeySet();
 

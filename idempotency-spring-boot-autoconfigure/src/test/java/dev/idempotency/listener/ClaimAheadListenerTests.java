@@ -41,7 +41,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.testsupport.Kafka;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -63,7 +63,7 @@ class ClaimAheadListenerTests {
 	}
 
 	private static long calls(BatchApp app, String call) {
-		return app.listeners(RecordingListener.class)
+		return app.listeners(RecordingObserver.class)
 			.storeCalls()
 			.stream()
 			.filter((name) -> name.endsWith(" " + call))
@@ -92,7 +92,7 @@ class ClaimAheadListenerTests {
 		try (BatchApp app = new BatchApp(Listeners.class, mode)) {
 			process(app, "plain", "a b c d e f g h", "i j k l");
 			assertThat(calls(app, "CLAIM")).isOne();
-			assertThat(app.listeners(RecordingListener.class).storeCalls()).hasSize(13);
+			assertThat(app.listeners(RecordingObserver.class).storeCalls()).hasSize(13);
 			assertThat(handled(app)).hasSize(12).doesNotHaveDuplicates();
 			assertCompleted(app, "plain", "a b c d e f g h i j k l");
 		}
@@ -103,7 +103,7 @@ class ClaimAheadListenerTests {
 	void keyOfTheNextRecordMayComeFromItsContent(String listener) {
 		try (BatchApp app = app()) {
 			process(app, listener, listener.equals("coordinates") ? "- - - - -" : "a b c d e");
-			assertThat(app.listeners(RecordingListener.class).storeCalls()).hasSize(6);
+			assertThat(app.listeners(RecordingObserver.class).storeCalls()).hasSize(6);
 		}
 	}
 
@@ -254,7 +254,7 @@ class ClaimAheadListenerTests {
 		try (BatchApp app = app(
 				"spring.kafka.consumer.properties.interceptor.classes=" + FactoryInterceptor.class.getName())) {
 			process(app, listener, "a b c");
-			assertThat(app.listeners(RecordingListener.class).storeCalls()).hasSize(4);
+			assertThat(app.listeners(RecordingObserver.class).storeCalls()).hasSize(4);
 			assertThat(Seen.by(FactoryInterceptor.class, app.name("plain"))).isEqualTo(listener.equals("plain"));
 			assertThat(Seen.by(ListenerInterceptor.class, app.name("byrecord"))).isEqualTo(listener.equals("byrecord"));
 		}
@@ -353,8 +353,8 @@ class ClaimAheadListenerTests {
 		}
 
 		@Bean
-		static RecordingListener recording() {
-			return new RecordingListener();
+		static RecordingObserver recording() {
+			return new RecordingObserver();
 		}
 
 		@Bean

@@ -15,7 +15,7 @@ import org.springframework.kafka.annotation.KafkaListener;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.testsupport.Kafka;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 
@@ -39,7 +39,7 @@ class ConditionTests {
 			.with("topic", topic)
 			.with("idempotency.mode", mode)
 			.run()) {
-			RecordingListener told = context.getBean(RecordingListener.class);
+			RecordingObserver told = context.getBean(RecordingObserver.class);
 			awaitHandled(topic);
 			assertThat(TestApp.target(context, Listener.class).seen).hasSize(3);
 			assertThat(told.storeCalls()).isEmpty();
@@ -66,7 +66,7 @@ class ConditionTests {
 			.run()) {
 			awaitHandled(topic);
 			assertThat(TestApp.target(context, BatchListener.class).seen).hasSize(3);
-			assertThat(context.getBean(RecordingListener.class).executions()).hasSize(1);
+			assertThat(context.getBean(RecordingObserver.class).executions()).hasSize(1);
 		}
 	}
 
@@ -74,7 +74,7 @@ class ConditionTests {
 		await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertThat(Kafka.lag(topic, topic)).isZero());
 	}
 
-	@Import(RecordingListener.class)
+	@Import(RecordingObserver.class)
 	static class Listener {
 
 		private final Queue<String> seen = new ConcurrentLinkedQueue<>();
@@ -87,7 +87,7 @@ class ConditionTests {
 
 	}
 
-	@Import(RecordingListener.class)
+	@Import(RecordingObserver.class)
 	static class BatchListener {
 
 		private final Queue<String> seen = new ConcurrentLinkedQueue<>();

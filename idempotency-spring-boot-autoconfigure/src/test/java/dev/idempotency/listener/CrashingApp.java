@@ -7,7 +7,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.OperationObserver;
 import dev.idempotency.testsupport.TestApp;
 
 /**
@@ -38,11 +38,11 @@ public class CrashingApp {
 	}
 
 	@Bean
-	static IdempotencyListener afterCompletion(CrashPoint crashPoint, @Value("${shape}") CrashShape shape) {
-		return new IdempotencyListener() {
+	static OperationObserver afterCompletion(CrashPoint crashPoint, @Value("${shape}") CrashShape shape) {
+		return new OperationObserver() {
 
 			@Override
-			public void executed(Execution execution) {
+			public void handled(HandledOperation execution) {
 				IdempotencyKey key = execution.key();
 				if (execution.outcome() != Outcome.PROCESSED || key == null) {
 					return;

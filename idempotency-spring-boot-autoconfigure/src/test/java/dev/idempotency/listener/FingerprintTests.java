@@ -17,11 +17,11 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.support.KafkaHeaders;
 
-import dev.idempotency.IdempotencyFingerprintException;
+import dev.idempotency.IdempotencyFingerprintUnusableException;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
-import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.DeadLetters;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
@@ -108,7 +108,7 @@ class FingerprintTests {
 		assertThat(this.dead.deliveries(topic(Mode.AUTO))).containsExactly(0L, 1L, 2L, 3L);
 		assertThat(DeadLetters.read(topic(Mode.AUTO)))
 			.allSatisfy((record) -> assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_CAUSE_FQCN))
-				.isEqualTo(IdempotencyFingerprintException.class.getName()))
+				.isEqualTo(IdempotencyFingerprintUnusableException.class.getName()))
 			.extracting((record) -> DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_STACKTRACE))
 			.satisfiesExactly((trace) -> assertFailure(trace, topic(Mode.AUTO), 1),
 					(trace) -> assertFailure(trace, topic(Mode.AUTO), 2));
@@ -124,7 +124,8 @@ class FingerprintTests {
 	}
 
 	private static void assertFailure(String trace, String topic, int offset) {
-		assertThat(trace).contains("IdempotencyFingerprintException: The fingerprint '#payload.substring(3)' failed",
+		assertThat(trace).contains(
+				"IdempotencyFingerprintUnusableException: The fingerprint '#payload.substring(3)' failed",
 				"StringIndexOutOfBoundsException", "FingerprintTests.Listeners.",
 				"topic " + topic + ", partition 0, offset " + offset);
 		assertThat(trace).doesNotContain("length 1");

@@ -20,7 +20,7 @@ import org.springframework.kafka.annotation.KafkaListener;
 import dev.idempotency.Idempotent;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;

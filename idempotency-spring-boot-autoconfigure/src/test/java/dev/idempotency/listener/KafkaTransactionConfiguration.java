@@ -26,7 +26,7 @@ import org.springframework.kafka.listener.DefaultAfterRollbackProcessor;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.OperationObserver;
 
 /**
  * The container factories of {@link KafkaTransactionTests}, with three attempts each, and
@@ -114,11 +114,11 @@ class KafkaTransactionConfiguration {
 	}
 
 	@Bean
-	IdempotencyListener rival(JdbcTemplate jdbc) {
-		return new IdempotencyListener() {
+	OperationObserver rival(JdbcTemplate jdbc) {
+		return new OperationObserver() {
 
 			@Override
-			public void executed(Execution execution) {
+			public void handled(HandledOperation execution) {
 				if (execution.key() == null) {
 					return;
 				}

@@ -12,7 +12,7 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.core.KafkaTemplate;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.OperationRefusedException;
+import dev.idempotency.OperationDeclinedException;
 
 /**
  * The listeners of {@link KafkaTransactionTests}. The value of a record selects its
@@ -81,7 +81,7 @@ class KafkaTransactionListeners {
 			this.hooks.fence();
 		}
 		if (value.startsWith("declined")) {
-			throw new OperationRefusedException("declined");
+			throw new OperationDeclinedException("declined");
 		}
 		if ((value.startsWith("heals") && run <= 2) || value.startsWith("broken")) {
 			throw new IllegalStateException("fails " + value);

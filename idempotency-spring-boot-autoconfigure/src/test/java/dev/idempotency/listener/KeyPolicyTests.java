@@ -20,7 +20,7 @@ import org.springframework.messaging.handler.annotation.Payload;
 import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
-import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.DeadLetters;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Logs;

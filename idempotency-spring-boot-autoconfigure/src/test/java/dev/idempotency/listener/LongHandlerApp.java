@@ -13,7 +13,7 @@ import org.springframework.kafka.annotation.KafkaListener;
 import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.OperationObserver;
 import dev.idempotency.testsupport.TestApp;
 
 /**
@@ -32,11 +32,11 @@ public class LongHandlerApp {
 	}
 
 	@Bean
-	static IdempotencyListener outcomes(LongListener listener) {
-		return new IdempotencyListener() {
+	static OperationObserver outcomes(LongListener listener) {
+		return new OperationObserver() {
 
 			@Override
-			public void executed(Execution execution) {
+			public void handled(HandledOperation execution) {
 				listener.tell("OUTCOME " + execution.outcome());
 			}
 

@@ -34,16 +34,16 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.By;
 import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
-import dev.idempotency.OperationRefusedException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.store.OffsetMarks.StoredMark;
 import dev.idempotency.store.TransactionalIdempotencyStore;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Logs;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -215,7 +215,7 @@ class OffsetListenerTests {
 		assertThat(this.app.bean(IdempotencyTemplate.class)
 			.admin()
 			.lowerMark(this.app.name("reset"), this.app.name("reset"), 0, 1000, "someone")).isTrue();
-		assertThat(this.app.listeners(RecordingListener.class).interventions()).contains("LOWER done");
+		assertThat(this.app.listeners(RecordingObserver.class).interventions()).contains("LOWER done");
 		redeliver("reset");
 		assertThat(this.listeners.reset).hasValue(1200);
 	}
@@ -224,7 +224,7 @@ class OffsetListenerTests {
 	void recordCostsOneStoreCallAndABatchToo() {
 		this.app.send("calls", "- - -");
 		this.app.send("batchcalls", "- - -", "- - -");
-		List<String> calls = this.app.listeners(RecordingListener.class).storeCalls();
+		List<String> calls = this.app.listeners(RecordingObserver.class).storeCalls();
 		calls.clear();
 		process("calls");
 		assertThat(calls).containsOnly("jdbc CLAIM").hasSize(3);
@@ -253,7 +253,7 @@ class OffsetListenerTests {
 		assertThat(marks("refusing")).extracting(StoredMark::offset).containsExactly(4L, 1L);
 		redeliver("refusing");
 		assertThat(effects("refusing")).hasSize(4);
-		assertThat(outcomes("refusing")).filteredOn((outcome) -> outcome == Outcome.OPERATION_REFUSED).hasSize(3);
+		assertThat(outcomes("refusing")).filteredOn((outcome) -> outcome == Outcome.DECLINED).hasSize(3);
 	}
 
 	@Test
@@ -323,7 +323,7 @@ class OffsetListenerTests {
 	}
 
 	private List<Outcome> outcomes(String listener) {
-		return this.app.listeners(RecordingListener.class)
+		return this.app.listeners(RecordingObserver.class)
 			.executions()
 			.stream()
 			.filter((execution) -> execution.listener().endsWith("." + listener))
@@ -418,7 +418,7 @@ class OffsetListenerTests {
 				ConsumerRecord<String, String> record = records.get(i);
 				insert("refusing", record);
 				if (record.offset() == 4 || record.offset() == 1) {
-					throw new BatchListenerFailedException("refused", new OperationRefusedException("closed"), i);
+					throw new BatchListenerFailedException("refused", new OperationDeclinedException("closed"), i);
 				}
 			}
 		}
@@ -428,7 +428,7 @@ class OffsetListenerTests {
 		void refusingone(ConsumerRecord<String, String> record) {
 			insert("refusingone", record);
 			if (record.offset() == 1) {
-				throw new OperationRefusedException("closed");
+				throw new OperationDeclinedException("closed");
 			}
 		}
 
@@ -491,8 +491,8 @@ class OffsetListenerTests {
 		}
 
 		@Bean
-		static RecordingListener recording() {
-			return new RecordingListener();
+		static RecordingObserver recording() {
+			return new RecordingObserver();
 		}
 
 	}

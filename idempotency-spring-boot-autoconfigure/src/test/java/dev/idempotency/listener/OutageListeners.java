@@ -23,7 +23,7 @@ import org.springframework.kafka.listener.ConsumerAwareRebalanceListener;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.listener.OutageEffects.Effect;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.OperationObserver;
 
 /**
  * A leased listener that can be stopped after its effect, and the outcomes of its
@@ -90,11 +90,11 @@ class OutageListeners {
 	}
 
 	@Bean
-	static IdempotencyListener outcomes(ObjectProvider<OutageListeners> listeners) {
-		return new IdempotencyListener() {
+	static OperationObserver outcomes(ObjectProvider<OutageListeners> listeners) {
+		return new OperationObserver() {
 
 			@Override
-			public void executed(Execution execution) {
+			public void handled(HandledOperation execution) {
 				String key = execution.key().value();
 				switch (execution.outcome()) {
 					case PROCESSED, DUPLICATE -> listeners.getObject().completed().add(key);

@@ -21,7 +21,7 @@ import org.springframework.kafka.listener.ConsumerAwareRebalanceListener;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.OperationObserver;
 
 /**
  * One instance of an application whose instances share a group. The handler of the value
@@ -47,7 +47,7 @@ class RebalanceApp {
 	}
 
 	@Configuration(proxyBeanMethods = false)
-	static class Instance implements ConsumerAwareRebalanceListener, IdempotencyListener {
+	static class Instance implements ConsumerAwareRebalanceListener, OperationObserver {
 
 		final Queue<String> handled = new ConcurrentLinkedQueue<>();
 
@@ -90,7 +90,7 @@ class RebalanceApp {
 		}
 
 		@Override
-		public void executed(Execution execution) {
+		public void handled(HandledOperation execution) {
 			if (execution.key() != null) {
 				this.outcomes.put(execution.key().value(), execution.outcome());
 			}

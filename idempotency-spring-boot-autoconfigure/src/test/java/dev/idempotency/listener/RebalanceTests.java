@@ -16,7 +16,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.listener.RebalanceApp.Instance;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;

@@ -24,10 +24,10 @@ import org.springframework.kafka.support.converter.StringJacksonJsonMessageConve
 import org.springframework.messaging.handler.annotation.SendTo;
 
 import dev.idempotency.IdempotencyResultTooLargeException;
+import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
-import dev.idempotency.StoredResultUnreadableException;
-import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.DeadLetters;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Logs;
@@ -105,7 +105,7 @@ class RepliesTests {
 		assertThat(this.dead.deliveries(topic("corrupt"))).containsExactly(0L, 1L);
 		assertThat(DeadLetters.read(topic("corrupt"))).singleElement().satisfies((record) -> {
 			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_CAUSE_FQCN))
-				.isEqualTo(StoredResultUnreadableException.class.getName());
+				.isEqualTo(IdempotencyResultUnreadableException.class.getName());
 			assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_STACKTRACE))
 				.contains("its stored result of 6 bytes cannot be read", "topic " + topic("corrupt"), "offset 1")
 				.doesNotContain("secret");
@@ -127,7 +127,7 @@ class RepliesTests {
 			assertThat(this.listeners.runs).filteredOn(name::equals).hasSize(1);
 			assertThat(DeadLetters.read(topic(name))).singleElement().satisfies((record) -> {
 				assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_CAUSE_FQCN))
-					.isEqualTo(StoredResultUnreadableException.class.getName());
+					.isEqualTo(IdempotencyResultUnreadableException.class.getName());
 				assertThat(DeadLetters.header(record, KafkaHeaders.DLT_EXCEPTION_STACKTRACE))
 					.contains("Cannot construct instance of `" + Content.class.getName() + "`")
 					.doesNotContain("secret");

@@ -21,8 +21,8 @@ import org.springframework.kafka.annotation.RetryableTopic;
 import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
-import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.OperationObserver;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.Kafka;
 
 /**
@@ -59,11 +59,11 @@ class RetryTopicListeners {
 
 	// Another owner claims the key between two attempts and crashes.
 	@Bean
-	static IdempotencyListener holder(JdbcTemplate jdbc, Seen seen) {
-		return new IdempotencyListener() {
+	static OperationObserver holder(JdbcTemplate jdbc, Seen seen) {
+		return new OperationObserver() {
 
 			@Override
-			public void executed(Execution execution) {
+			public void handled(HandledOperation execution) {
 				if (execution.key() == null || !execution.key().value().startsWith("held")) {
 					return;
 				}

@@ -15,7 +15,7 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.stereotype.Component;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.DeadLetters;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;

@@ -41,7 +41,7 @@ import dev.idempotency.By;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.StalePolicy;
-import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.DeadLetters;
 import dev.idempotency.testsupport.Kafka;

@@ -23,7 +23,7 @@ import org.springframework.kafka.listener.KafkaListenerErrorHandler;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.OperationObserver;
 
 /**
  * The error handlers of {@link WaitingTests}.
@@ -106,11 +106,11 @@ class WaitingConfiguration {
 	}
 
 	@Bean
-	IdempotencyListener blocker(JdbcTemplate jdbc, WaitingLog log) {
-		return new IdempotencyListener() {
+	OperationObserver blocker(JdbcTemplate jdbc, WaitingLog log) {
+		return new OperationObserver() {
 
 			@Override
-			public void executed(Execution execution) {
+			public void handled(HandledOperation execution) {
 				if (execution.key() == null) {
 					return;
 				}

@@ -13,7 +13,8 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.Observers;
+import dev.idempotency.template.StoreObserver;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -80,14 +81,14 @@ class InMemoryIdempotencyStoreTests {
 		List<String> events = new ArrayList<>();
 		CleanupJob job = new CleanupJob(this.store,
 				new CleanupJob.Settings(Duration.ofHours(1), Duration.ofMinutes(1), 2, Duration.ZERO),
-				new IdempotencyListener() {
+				new Observers(List.of(), List.of(new StoreObserver() {
 
 					@Override
 					public void cleanedUp(String table, int deleted) {
 						events.add(table + " " + deleted);
 					}
 
-				});
+				})));
 		List.of("a", "b", "c").forEach((key) -> completed(key));
 		this.now = this.now.plus(RETENTION);
 		ClaimRequest kept = completed("d");

@@ -11,10 +11,10 @@ import org.junit.jupiter.api.Test;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
-import dev.idempotency.template.IdempotencyListener.Execution;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.OperationContext.OpenContext;
+import dev.idempotency.template.OperationObserver.HandledOperation;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -45,8 +45,8 @@ class ObservationTagsTests {
 		return this.context.getAllKeyValues().stream().collect(Collectors.toMap(KeyValue::getKey, KeyValue::getValue));
 	}
 
-	private static Execution execution(IdempotencyKey key, int attempt) {
-		return new Execution("payments", Mode.LEASED, key, Outcome.IN_PROGRESS, Duration.ZERO, attempt);
+	private static HandledOperation execution(IdempotencyKey key, int attempt) {
+		return new HandledOperation("payments", Mode.LEASED, key, Outcome.IN_PROGRESS, Duration.ZERO, attempt);
 	}
 
 	@Test
@@ -90,19 +90,19 @@ class ObservationTagsTests {
 
 	@Test
 	void recordWithoutAKeyIsTagged() {
-		assertThat(tagged(() -> this.tags.executed(execution(null, 0))))
+		assertThat(tagged(() -> this.tags.handled(execution(null, 0))))
 			.isEqualTo(Map.of("idempotency.outcome", "in_progress"));
 	}
 
 	@Test
 	void recordWithAKeyIsTaggedOnce() {
-		assertThat(tagged(() -> this.tags.executed(execution(KEY, 1)))).isEmpty();
+		assertThat(tagged(() -> this.tags.handled(execution(KEY, 1)))).isEmpty();
 	}
 
 	@Test
 	void nothingIsTaggedWithoutAnObservation() {
 		assertThat(this.tags.begin(OPERATION)).isNull();
-		this.tags.executed(execution(null, 0));
+		this.tags.handled(execution(null, 0));
 		assertThat(new ObservationTags(ObservationRegistry.NOOP).begin(OPERATION)).isNull();
 	}
 

@@ -23,13 +23,13 @@ import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.outbox.Outbox;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.template.IdempotencyListener.BlockedRecord;
-import dev.idempotency.template.IdempotencyListener.Execution;
-import dev.idempotency.template.IdempotencyListener.Intervention;
-import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
-import dev.idempotency.template.IdempotencyListener.StoreOutcome;
+import dev.idempotency.template.OperationObserver.BlockedRecord;
+import dev.idempotency.template.OperationObserver.HandledOperation;
+import dev.idempotency.template.OperationObserver.Intervention;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.template.StoreCircuit;
+import dev.idempotency.template.StoreObserver.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreOutcome;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 
@@ -53,10 +53,10 @@ record PublishedMeters(Map<String, List<Sample>> samples) {
 	 */
 	static PublishedMeters all() {
 		PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-		MicrometerIdempotencyListener listener = new MicrometerIdempotencyListener(registry);
+		IdempotencyMetrics listener = new IdempotencyMetrics(registry);
 		for (Mode mode : Set.of(Mode.LEASED, Mode.TRANSACTIONAL)) {
 			for (Outcome outcome : Outcome.values()) {
-				listener.executed(new Execution("payments", mode, IdempotencyKey.of("scope", "key"), outcome,
+				listener.handled(new HandledOperation("payments", mode, IdempotencyKey.of("scope", "key"), outcome,
 						Duration.ofMillis(5)));
 			}
 		}

@@ -88,12 +88,12 @@ class BacklogTests {
 			.executeWithoutResult((status) -> this.store.insert(rows));
 	}
 
-	private void start(int threads, Function<String, CompletionStage<?>> broker, OutboxListener... listeners) {
+	private void start(int threads, Function<String, CompletionStage<?>> broker, OutboxObserver... listeners) {
 		start(threads, Duration.ofMillis(100), broker, listeners);
 	}
 
 	private void start(int threads, Duration pollInterval, Function<String, CompletionStage<?>> broker,
-			OutboxListener... listeners) {
+			OutboxObserver... listeners) {
 		this.relay = new OutboxRelay(this.store, new Publisher(broker, this.stopped),
 				new OutboxRelay.Settings(BATCH, pollInterval, LONG, 10, Duration.ofMillis(250), LONG, threads),
 				List.of(listeners));
@@ -251,7 +251,7 @@ class BacklogTests {
 				}
 				awaitBoth();
 				return CompletableFuture.failedFuture(new IllegalStateException("unavailable"));
-			}, new OutboxListener() {
+			}, new OutboxObserver() {
 
 				@Override
 				public void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {

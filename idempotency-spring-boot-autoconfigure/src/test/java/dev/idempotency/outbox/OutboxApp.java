@@ -73,7 +73,7 @@ final class OutboxApp implements AutoCloseable {
 	/**
 	 * Records the events of the relay.
 	 */
-	static class Log implements OutboxListener {
+	static class Log implements OutboxObserver {
 
 		private final Queue<String> events = new ConcurrentLinkedQueue<>();
 
@@ -83,8 +83,8 @@ final class OutboxApp implements AutoCloseable {
 		}
 
 		@Bean
-		static OutboxListener secondOneThatFails() {
-			return new OutboxListener() {
+		static OutboxObserver secondOneThatFails() {
+			return new OutboxObserver() {
 
 				@Override
 				public void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {

@@ -102,13 +102,14 @@ class PipelineTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "block-key", "skip" })
-	void noMessageBehindARefusedOneIsSentBeforeTheRefusedOneIsADeadLetter(String onRefused) {
+	void noMessageBehindARefusedOneIsSentBeforeTheRefusedOneIsADeadLetter(String onDeadLetter) {
 		String topic = Servers.unique("refused-");
 		Servers.addTopics(new NewTopic(topic, 1, (short) 1).configs(Map.of("max.message.bytes", "2000")));
 		int half = 300;
-		try (OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.on-refused", onRefused)
-			.with("idempotency.outbox.send-timeout", Kafka.splitsWithoutEnd() ? "5s" : "20s")
-			.with("idempotency.outbox.max-attempts", 3)); Logs logs = Logs.about("order is lost")) {
+		try (OutboxApp app = OutboxApp
+			.start((settings) -> settings.with("idempotency.outbox.on-dead-letter", onDeadLetter)
+				.with("idempotency.outbox.send-timeout", Kafka.splitsWithoutEnd() ? "5s" : "20s")
+				.with("idempotency.outbox.max-attempts", 3)); Logs logs = Logs.about("order is lost")) {
 			List<OutboxMessage> messages = new ArrayList<>();
 			for (int i = 0; i < 2 * half; i++) {
 				messages.add(message(topic, "a", i, (i != half) ? String.valueOf(i) : LARGE));
@@ -117,7 +118,7 @@ class PipelineTests {
 			app.inTransaction(() -> app.outbox().send(messages));
 			Awaitility.await().atMost(PATIENCE).until(() -> app.events().contains("DEAD_LETTER a " + half));
 			Awaitility.await().until(() -> app.events().contains("PUBLISHED b " + (2 * half - 1)));
-			if (onRefused.equals("block-key")) {
+			if (onDeadLetter.equals("block-key")) {
 				Awaitility.await().untilAsserted(() -> assertThat(app.store().status().blocked()).isEqualTo(half - 1));
 				assertThat(firsts(Kafka.read(topic)).get("a")).isEqualTo(numbers(half));
 				app.store().discard(topic, 1);

@@ -300,7 +300,7 @@ class PoisonTests {
 	/**
 	 * Records the events of the relay, as topic, name and outcome.
 	 */
-	static class Events implements OutboxListener {
+	static class Events implements OutboxObserver {
 
 		private final List<String> events = new CopyOnWriteArrayList<>();
 

@@ -14,7 +14,7 @@ import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.OperationRefusedException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.testsupport.TestApp;
 
 /**
@@ -51,7 +51,7 @@ public class ReconciledApp {
 				throw new IllegalStateException("card 4711");
 			}
 			if (amount.equals("refuse")) {
-				throw new OperationRefusedException("limit");
+				throw new OperationDeclinedException("limit");
 			}
 		}
 

@@ -62,7 +62,7 @@ class ReconciliationTests {
 					});
 			assertThat(report.state()).as(report.error()).isEqualTo(State.DONE);
 			assertThat(report.counts()).containsExactlyInAnyOrderEntriesOf(Map.of(ReconciliationStatus.COMPLETED, 2L,
-					ReconciliationStatus.REFUSED, 1L, ReconciliationStatus.FAILED, 1L, ReconciliationStatus.REJECTED,
+					ReconciliationStatus.DECLINED, 1L, ReconciliationStatus.FAILED, 1L, ReconciliationStatus.REJECTED,
 					1L, ReconciliationStatus.MISSING, 2L, ReconciliationStatus.IN_PROGRESS, 1L,
 					ReconciliationStatus.STUCK, 1L, ReconciliationStatus.UNRESOLVABLE, 1L,
 					ReconciliationStatus.NOT_CONSUMED, 1L));

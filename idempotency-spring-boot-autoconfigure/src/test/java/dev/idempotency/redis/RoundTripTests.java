@@ -18,6 +18,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.Observers;
 import dev.idempotency.testsupport.RedisProcess;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
@@ -47,7 +48,7 @@ class RoundTripTests {
 	static void startServer() {
 		server = RedisProcess.create();
 		redis = TestRedis.create(server);
-		template = new IdempotencyTemplate(redis.store(), new Settings(null, false, List.of()));
+		template = new IdempotencyTemplate(redis.store(), new Settings(null, false, Observers.none()));
 		run(TestDatabase.newKey());
 	}
 

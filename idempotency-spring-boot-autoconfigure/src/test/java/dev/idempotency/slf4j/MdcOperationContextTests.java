@@ -18,6 +18,7 @@ import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.IdempotentResult;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.StoreCircuit;
 import dev.idempotency.testsupport.TestDatabase;
@@ -33,7 +34,7 @@ class MdcOperationContextTests {
 	private static final Map<String, String> OF_A = Map.of("idempotency.key", "a", "idempotency.scope", "payments");
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(new InMemoryIdempotencyStore(),
-			new Settings(null, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, List.of(),
+			new Settings(null, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, Observers.none(),
 					List.of(new MdcOperationContext())));
 
 	@AfterEach

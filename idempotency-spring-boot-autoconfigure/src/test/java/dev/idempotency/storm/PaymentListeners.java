@@ -17,7 +17,7 @@ import dev.idempotency.By;
 import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
-import dev.idempotency.OperationRefusedException;
+import dev.idempotency.OperationDeclinedException;
 
 /**
  * The listeners, one for each shape.
@@ -232,7 +232,7 @@ final class PaymentListeners {
 			this.charges.join(charge);
 			if (isRefused(charge.payment())) {
 				this.charges.commit(Charge.parse(REFUSED + charge));
-				throw new OperationRefusedException("account closed");
+				throw new OperationDeclinedException("account closed");
 			}
 		}
 

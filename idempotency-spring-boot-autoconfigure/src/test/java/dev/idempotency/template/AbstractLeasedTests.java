@@ -1,6 +1,5 @@
 package dev.idempotency.template;
 
-import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import org.junit.jupiter.api.AfterEach;
@@ -9,7 +8,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
@@ -24,7 +23,7 @@ abstract class AbstractLeasedTests {
 
 	final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
 
-	final RecordingListener listener = new RecordingListener();
+	final RecordingObserver listener = new RecordingObserver();
 
 	final AtomicInteger runs = new AtomicInteger();
 
@@ -37,7 +36,7 @@ abstract class AbstractLeasedTests {
 	AbstractLeasedTests(TestDatabase database) {
 		this.records = database;
 		this.store = new UnreliableStore(database.store());
-		this.template = new IdempotencyTemplate(this.store, new Settings(null, false, List.of(this.listener)));
+		this.template = new IdempotencyTemplate(this.store, new Settings(null, false, this.listener.observers()));
 	}
 
 	@AfterEach

@@ -20,17 +20,17 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.caffeine.CaffeineCompletionCache;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.Logs;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
@@ -55,7 +55,7 @@ class AsyncTemplateTests {
 
 	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final UnreliableStore store = new UnreliableStore(database.store());
 
@@ -66,7 +66,7 @@ class AsyncTemplateTests {
 	private final CompletableFuture<String> handler = new CompletableFuture<>();
 
 	private IdempotencyTemplate template(boolean failOpen) {
-		return new IdempotencyTemplate(this.store, new Settings(null, failOpen, List.of(this.listener)));
+		return new IdempotencyTemplate(this.store, new Settings(null, failOpen, this.listener.observers()));
 	}
 
 	@AfterEach
@@ -211,7 +211,7 @@ class AsyncTemplateTests {
 		database.endLease(this.key);
 		assertThat(isFree()).isTrue();
 		this.handler.complete("zombie");
-		assertThat(failure(answer)).isInstanceOf(OwnershipLostException.class);
+		assertThat(failure(answer)).isInstanceOf(OperationLostException.class);
 		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
 			.containsExactly(State.IN_PROGRESS, 2);
 		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.LOST));
@@ -224,7 +224,7 @@ class AsyncTemplateTests {
 		database.endLease(this.key);
 		assertThat(isFree()).isTrue();
 		this.handler.completeExceptionally(new IllegalStateException("handler"));
-		assertThat(failure(answer)).isInstanceOf(OwnershipLostException.class)
+		assertThat(failure(answer)).isInstanceOf(OperationLostException.class)
 			.hasCauseInstanceOf(IllegalStateException.class);
 	}
 
@@ -254,7 +254,7 @@ class AsyncTemplateTests {
 		database.endLease(this.key);
 		assertThat(isFree()).isTrue();
 		this.store.recover();
-		assertThat(failure(answer)).isInstanceOf(OwnershipLostException.class);
+		assertThat(failure(answer)).isInstanceOf(OperationLostException.class);
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
 	}
 
@@ -327,7 +327,7 @@ class AsyncTemplateTests {
 	void duplicateOfACompletionOfThisProcessCostsNoCall() {
 		try (IdempotencyTemplate cached = new IdempotencyTemplate(this.store,
 				new Settings(null, false, StoreCircuit.ALWAYS_CLOSED,
-						new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), List.of(this.listener),
+						new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), this.listener.observers(),
 						List.of()))) {
 			this.handler.complete("paid");
 			cached.executeAsync(this.operation, new TextCodec(), () -> this.handler).join();

@@ -17,9 +17,9 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
@@ -38,7 +38,7 @@ final class BatchOf {
 
 	private final String scope = Servers.unique("scope");
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final UnreliableStore store;
 
@@ -54,9 +54,9 @@ final class BatchOf {
 		this.store = new UnreliableStore(database.store());
 		this.jdbc = new JdbcTemplate(database.pool());
 		this.template = (mode == Mode.LEASED)
-				? new IdempotencyTemplate(this.store, new Settings(null, failOpen, List.of(this.listener)))
+				? new IdempotencyTemplate(this.store, new Settings(null, failOpen, this.listener.observers()))
 				: new IdempotencyTemplate(database.store(),
-						new Settings(new JdbcTransactionManager(database.pool()), failOpen, List.of(this.listener)));
+						new Settings(new JdbcTransactionManager(database.pool()), failOpen, this.listener.observers()));
 	}
 
 	static TestDatabase createDatabase() {

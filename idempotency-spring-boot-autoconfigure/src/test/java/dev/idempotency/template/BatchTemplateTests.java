@@ -23,15 +23,15 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchOf.IndexFailure;
-import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -237,7 +237,7 @@ class BatchTemplateTests {
 			return null;
 		});
 		assertThat(BatchOf.text(executed)).isEqualTo("a - c");
-		assertThat(executed.blocked().get(1)).isInstanceOf(OwnershipLostException.class);
+		assertThat(executed.blocked().get(1)).isInstanceOf(OperationLostException.class);
 		assertThat(batch.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.LOST, Outcome.PROCESSED);
 	}
 

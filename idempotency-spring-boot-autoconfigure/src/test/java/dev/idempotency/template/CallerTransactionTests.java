@@ -30,13 +30,13 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
-import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
@@ -175,7 +175,7 @@ class CallerTransactionTests extends AbstractLeasedTests {
 	@Test
 	@Tag("promise-4")
 	void transactionIsNotCommittedWhenAnotherOwnerHasTakenTheKeyOver() {
-		assertThatExceptionOfType(OwnershipLostException.class)
+		assertThatExceptionOfType(OperationLostException.class)
 			.isThrownBy(() -> transaction().executeWithoutResult((status) -> {
 				run();
 				database.endLease(this.key);
@@ -229,13 +229,13 @@ class CallerTransactionTests extends AbstractLeasedTests {
 		IdempotencyKey kept = TestDatabase.newKey();
 		List<BatchItem> items = List.of(new BatchItem(lossy(this.key), 0), new BatchItem(lossy(kept), 1));
 		List<State> states = new ArrayList<>();
-		assertThatExceptionOfType(OwnershipLostException.class)
+		assertThatExceptionOfType(OperationLostException.class)
 			.isThrownBy(() -> transaction().executeWithoutResult((status) -> {
 				BatchResult<String> executed = this.template.executeAll(items, new TextCodec(), (due) -> {
 					takeOver(IdempotentExecution.currentBatch().get(0));
 					return List.of("one", "two");
 				});
-				assertThat(executed.blocked().get(0)).isInstanceOf(OwnershipLostException.class);
+				assertThat(executed.blocked().get(0)).isInstanceOf(OperationLostException.class);
 				states.add(database.record(kept).state());
 			}));
 		assertThat(states).containsExactly(State.IN_PROGRESS);
@@ -246,8 +246,8 @@ class CallerTransactionTests extends AbstractLeasedTests {
 	@Test
 	@Tag("promise-4")
 	void transactionIsNotCommittedWhenItsCallerSwallowsTheLossOfTheKey() {
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> transaction()
-			.executeWithoutResult((status) -> assertThatExceptionOfType(OwnershipLostException.class)
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(() -> transaction()
+			.executeWithoutResult((status) -> assertThatExceptionOfType(OperationLostException.class)
 				.isThrownBy(() -> this.template.execute(lossy(this.key), new TextCodec(), () -> {
 					takeOver(IdempotentExecution.current());
 					return "lost";

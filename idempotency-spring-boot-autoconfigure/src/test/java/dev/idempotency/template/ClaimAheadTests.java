@@ -16,7 +16,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.store.ClaimRequest;
@@ -24,9 +24,9 @@ import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.template.StoreObserver.StoreCall;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
@@ -45,12 +45,12 @@ class ClaimAheadTests {
 
 	private final UnreliableStore store = new UnreliableStore(this.records);
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final CircuitBreaker breaker = CircuitBreaker.ofDefaults("claim-ahead");
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store, new Settings(null, false,
-			new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(this.listener), List.of()));
+			new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, this.listener.observers(), List.of()));
 
 	private final IdempotentOperation first = operation(TestDatabase.newKey());
 
@@ -331,7 +331,7 @@ class ClaimAheadTests {
 	void ownerThatHasLostItsKeyClaimsNothingAhead() {
 		IdempotentOperation brief = operation(this.first.key(), Duration.ofMillis(200));
 		this.store.fail(StoreCall.RENEW);
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> deliver(brief, this.second,
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(() -> deliver(brief, this.second,
 				() -> this.records.records().orElseThrow().release(this.first.key(), true)));
 		this.records.find(this.second.key())
 			.ifPresent((record) -> assertThat(record.state()).isNotEqualTo(State.IN_PROGRESS));
@@ -351,7 +351,8 @@ class ClaimAheadTests {
 				new Class<?>[] { IdempotencyStore.class },
 				(proxy, method, arguments) -> method.getName().equals("supportsClaimAhead") ? false
 						: method.invoke(this.records, arguments));
-		try (IdempotencyTemplate without = new IdempotencyTemplate(plain, new Settings(null, false, List.of()))) {
+		try (IdempotencyTemplate without = new IdempotencyTemplate(plain,
+				new Settings(null, false, Observers.none()))) {
 			assertThat(without.supportsClaimAhead()).isFalse();
 			assertThatIllegalStateException().isThrownBy(() -> without.claimAhead(() -> null));
 		}

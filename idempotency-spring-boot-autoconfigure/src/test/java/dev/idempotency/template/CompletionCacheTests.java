@@ -19,14 +19,14 @@ import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.caffeine.CaffeineCompletionCache;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.template.StoreObserver.StoreCall;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
@@ -46,7 +46,7 @@ class CompletionCacheTests {
 
 	private final IdempotencyKey key = TestDatabase.newKey();
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final AtomicInteger runs = new AtomicInteger();
 
@@ -54,7 +54,7 @@ class CompletionCacheTests {
 
 	private IdempotencyTemplate template(IdempotencyStore store) {
 		return new IdempotencyTemplate(store, new Settings(this.manager, false, StoreCircuit.ALWAYS_CLOSED,
-				new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), List.of(this.listener), List.of()));
+				new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), this.listener.observers(), List.of()));
 	}
 
 	private IdempotentOperation operation(Mode mode, @Nullable String content) {
@@ -112,7 +112,7 @@ class CompletionCacheTests {
 	@Test
 	@Tag("promise-4")
 	void completionOfAZombieIsNotCached() {
-		assertThatExceptionOfType(OwnershipLostException.class)
+		assertThatExceptionOfType(OperationLostException.class)
 			.isThrownBy(() -> this.template.execute(operation(Mode.LEASED, null), new TextCodec(), () -> {
 				database.endLease(this.key);
 				database.store().claim(TestDatabase.request(this.key));

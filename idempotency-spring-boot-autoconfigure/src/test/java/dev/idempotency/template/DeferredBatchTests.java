@@ -18,8 +18,8 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchOf.IndexFailure;
-import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 

@@ -17,11 +17,11 @@ import dev.idempotency.caffeine.CaffeineCompletionCache;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.Logs;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
@@ -43,13 +43,14 @@ class DeferredCompletionTests {
 
 	private final IdempotencyKey key = TestDatabase.newKey();
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final UnreliableStore store = new UnreliableStore(database.store());
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
 			new Settings(null, false, StoreCircuit.ALWAYS_CLOSED,
-					new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), List.of(this.listener), List.of()));
+					new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), this.listener.observers(),
+					List.of()));
 
 	private final List<PendingCompletion> pending = new ArrayList<>();
 

@@ -18,9 +18,9 @@ import org.springframework.util.unit.DataSize;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyRecord;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
@@ -40,7 +40,7 @@ final class EffectOperation {
 
 	private final String value = Servers.unique("value");
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final AtomicInteger runs = new AtomicInteger();
 
@@ -53,7 +53,7 @@ final class EffectOperation {
 		this.jdbc = new JdbcTemplate(database.pool());
 		this.template = new IdempotencyTemplate(database.store(),
 				new Settings(null, manager, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE,
-						List.of(this.listener), List.of(), maximumResultSize, null));
+						this.listener.observers(), List.of(), maximumResultSize, null));
 	}
 
 	static TestDatabase createDatabase() {

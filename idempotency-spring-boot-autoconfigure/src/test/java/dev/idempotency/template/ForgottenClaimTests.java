@@ -14,13 +14,13 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
@@ -73,7 +73,7 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 	@Test
 	@Tag("promise-4")
 	void forgottenKeyThatAnotherOwnerHasClaimedIsLost() {
-		assertThatExceptionOfType(OwnershipLostException.class)
+		assertThatExceptionOfType(OperationLostException.class)
 			.isThrownBy(() -> this.template.execute(this.operation, new TextCodec(), () -> {
 				forget(this.key);
 				database.store().claim(TestDatabase.request(this.key));
@@ -145,7 +145,7 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 	@Tag("promise-4")
 	void forgottenKeyThatAnotherOwnerClaimsBeforeItIsRestoredIsLost() {
 		this.store.beforeRestore((claim) -> database.store().claim(TestDatabase.request(this.key)));
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(this::runAndForget);
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(this::runAndForget);
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
 	}
 

@@ -18,7 +18,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.caffeine.CaffeineCompletionCache;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
@@ -29,7 +29,7 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.testsupport.Logs;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
@@ -47,13 +47,13 @@ class IdempotencyAdminTests {
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final HookedCache cache = new HookedCache();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
 			new Settings(new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED, this.cache,
-					List.of(this.listener), List.of()));
+					this.listener.observers(), List.of()));
 
 	private final IdempotencyAdmin admin = this.template.admin();
 
@@ -116,7 +116,7 @@ class IdempotencyAdminTests {
 			this.admin.evict(this.key, false, null);
 			assertThat(logs.messages("INFO")).singleElement()
 				.asString()
-				.contains("Refused: release of the " + this.key + " by 'alice'", "alive");
+				.contains("Not done: release of the " + this.key + " by 'alice'", "alive");
 			assertThat(logs.messages("WARN").get(0)).contains("release (forced) of the " + this.key + " by 'alice'");
 			assertThat(logs.messages("WARN").get(1)).contains("evict of the " + this.key + " by an unknown user");
 		}
@@ -126,7 +126,7 @@ class IdempotencyAdminTests {
 	@Test
 	@Tag("promise-4")
 	void completionOfAReleasedExecutionIsLost() {
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(
 				() -> this.template.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(), () -> {
 					this.admin.release(this.key, true, null);
 					return "late";
@@ -213,7 +213,7 @@ class IdempotencyAdminTests {
 			this.admin.evictAll(new Selection(this.key.scope(), "a\nb", created, created.plusSeconds(1)), false, 10,
 					null, "alice");
 			evictAll(true, 10, null);
-			assertThat(logs.messages("INFO")).containsExactly("Refused: evict of records in scope '" + this.key.scope()
+			assertThat(logs.messages("INFO")).containsExactly("Not done: evict of records in scope '" + this.key.scope()
 					+ "' with keys that begin with 'a?b' created from 2026-01-01T00:00:00Z created before "
 					+ "2026-01-01T00:00:01Z by 'alice'; no record can be evicted");
 			assertThat(logs.messages("WARN"))
@@ -226,7 +226,7 @@ class IdempotencyAdminTests {
 	@Test
 	void storeWithoutRecordsRefusesAChange() {
 		try (IdempotencyTemplate other = new IdempotencyTemplate(new UnreliableStore(database.store()),
-				new Settings(null, false, List.of(this.listener)))) {
+				new Settings(null, false, this.listener.observers()))) {
 			assertThat(other.admin().records()).isEmpty();
 			assertThatIllegalStateException().isThrownBy(() -> other.admin().evict(this.key, true, null))
 				.withMessageContaining("'unreliable' has no IdempotencyRecords");

@@ -1,7 +1,5 @@
 package dev.idempotency.template;
 
-import java.util.List;
-
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -52,7 +50,7 @@ class JoinedTransactionTests {
 		jdbc = new JdbcTemplate(database.pool());
 		JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
 		outer = new TransactionTemplate(manager);
-		template = new IdempotencyTemplate(database.store(), new Settings(manager, false, List.of()));
+		template = new IdempotencyTemplate(database.store(), new Settings(manager, false, Observers.none()));
 	}
 
 	private IdempotentResult<String> run() {

@@ -1,7 +1,5 @@
 package dev.idempotency.template;
 
-import java.util.List;
-
 import jakarta.persistence.Entity;
 import jakarta.persistence.EntityManager;
 import jakarta.persistence.EntityManagerFactory;
@@ -69,7 +67,7 @@ class JpaTransactionTests {
 		JpaTransactionManager manager = new JpaTransactionManager(factory);
 		manager.setDataSource(this.database.pool());
 		this.entityManager = SharedEntityManagerCreator.createSharedEntityManager(factory);
-		this.template = new IdempotencyTemplate(this.database.store(), new Settings(manager, false, List.of()));
+		this.template = new IdempotencyTemplate(this.database.store(), new Settings(manager, false, Observers.none()));
 	}
 
 	@BeforeEach

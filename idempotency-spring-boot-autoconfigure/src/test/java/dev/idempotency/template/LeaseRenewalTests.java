@@ -26,15 +26,15 @@ import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentOperation.Handler;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.template.StoreObserver.StoreCall;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.UnreliableStore;
 
@@ -59,12 +59,12 @@ class LeaseRenewalTests {
 
 	private final IdempotencyKey key = TestDatabase.newKey();
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final UnreliableStore store = new UnreliableStore(database.store());
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new Settings(null, false, List.of(this.listener)));
+			new Settings(null, false, this.listener.observers()));
 
 	private final ExecutorService handlers = Executors.newCachedThreadPool();
 
@@ -115,7 +115,7 @@ class LeaseRenewalTests {
 	@Test
 	@Tag("promise-4")
 	void handlerSeesTheLossOfItsKey() {
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(SHORT, () -> {
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(() -> run(SHORT, () -> {
 			IdempotentExecution execution = IdempotentExecution.current();
 			takeOver();
 			await().until(execution::ownershipLost);
@@ -131,7 +131,7 @@ class LeaseRenewalTests {
 	@Tag("promise-4")
 	void earlierClaimIsLostWhenAnotherThreadTakesTheKeyOver() {
 		CountDownLatch end = new CountDownLatch(1);
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> this.template
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(() -> this.template
 			.execute(operation(this.key, SHORT), ResultCodec.none(), TransactionBoundary.deferred((pending) -> {
 				throw new AssertionError("Its Kafka transaction would be committed");
 			}), () -> {
@@ -159,7 +159,7 @@ class LeaseRenewalTests {
 	@Test
 	@Tag("promise-4")
 	void lostLeaseIsNotRenewedAnyMore() {
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(SHORT, () -> {
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(() -> run(SHORT, () -> {
 			IdempotentExecution execution = IdempotentExecution.current();
 			takeOver();
 			await().until(execution::ownershipLost);
@@ -241,7 +241,7 @@ class LeaseRenewalTests {
 	@Tag("promise-4")
 	void executionShowsTheLossOfItsKeyAfterItsCompletion() {
 		AtomicReference<IdempotentExecution> execution = new AtomicReference<>();
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(TestDatabase.LEASE, () -> {
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(() -> run(TestDatabase.LEASE, () -> {
 			execution.set(IdempotentExecution.current());
 			takeOver();
 			return null;
@@ -418,7 +418,7 @@ class LeaseRenewalTests {
 			}
 		});
 		this.template.execute(operation(held, LEASE), ResultCodec.none(), () -> {
-			assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> run(LEASE, () -> {
+			assertThatExceptionOfType(OperationLostException.class).isThrownBy(() -> run(LEASE, () -> {
 				database.endLease(this.key);
 				assertThat(isFree(this.key)).isTrue();
 				await().until(IdempotentExecution.current()::ownershipLost);
@@ -456,7 +456,7 @@ class LeaseRenewalTests {
 				});
 				return false;
 			}
-			catch (OwnershipLostException ex) {
+			catch (OperationLostException ex) {
 				return true;
 			}
 		});

@@ -1,7 +1,6 @@
 package dev.idempotency.template;
 
 import java.io.IOException;
-import java.util.List;
 import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
@@ -15,14 +14,14 @@ import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
@@ -65,10 +64,11 @@ class LeasedTemplateTests extends AbstractLeasedTests {
 		UnreliableStore leased = new UnreliableStore(database.store());
 		JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
 		try (IdempotencyTemplate both = new IdempotencyTemplate(database.store(),
-				new Settings(manager, false, List.of()));
-				IdempotencyTemplate one = new IdempotencyTemplate(leased, new Settings(manager, false, List.of()));
+				new Settings(manager, false, Observers.none()));
+				IdempotencyTemplate one = new IdempotencyTemplate(leased,
+						new Settings(manager, false, Observers.none()));
 				IdempotencyTemplate none = new IdempotencyTemplate(database.store(),
-						new Settings(null, false, List.of()))) {
+						new Settings(null, false, Observers.none()))) {
 			assertThat(both.store()).isSameAs(database.store());
 			assertThat(both.supportsTransactions()).isTrue();
 			assertThat(both.supportsLeases()).isTrue();
@@ -91,7 +91,7 @@ class LeasedTemplateTests extends AbstractLeasedTests {
 		routing.afterPropertiesSet();
 		try (IdempotencyTemplate transactional = new IdempotencyTemplate(
 				new JdbcIdempotencyStore(routing, TestDatabase.TABLE, TestDatabase.TIMEOUT),
-				new Settings(null, false, List.of()))) {
+				new Settings(null, false, Observers.none()))) {
 			assertThat(transactional.supportsLeases()).isFalse();
 			assertThatIllegalStateException()
 				.isThrownBy(() -> transactional.execute(this.operation, new TextCodec(), () -> "paid"))
@@ -151,14 +151,14 @@ class LeasedTemplateTests extends AbstractLeasedTests {
 	@Test
 	@Tag("promise-4")
 	void ownershipLossIsReportedToTheCaller() {
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> runWhileAnotherTakesOver(false));
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(() -> runWhileAnotherTakesOver(false));
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.LOST);
 	}
 
 	@Test
 	@Tag("promise-4")
 	void handlerWithoutOwnershipChangesNothing() {
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> runWhileAnotherTakesOver(false));
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(() -> runWhileAnotherTakesOver(false));
 		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
 			.containsExactly(State.IN_PROGRESS, 2);
 	}
@@ -166,7 +166,7 @@ class LeasedTemplateTests extends AbstractLeasedTests {
 	@Test
 	@Tag("promise-4")
 	void ownershipLossOfAFailedHandlerIsReportedWithItsFailure() {
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(() -> runWhileAnotherTakesOver(true))
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(() -> runWhileAnotherTakesOver(true))
 			.withCauseInstanceOf(IllegalStateException.class);
 		assertThat(database.record(this.key).state()).isEqualTo(State.IN_PROGRESS);
 	}

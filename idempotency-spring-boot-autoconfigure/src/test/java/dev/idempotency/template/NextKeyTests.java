@@ -35,7 +35,7 @@ class NextKeyTests {
 	private final InMemoryIdempotencyStore store = new InMemoryIdempotencyStore();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new Settings(null, false, List.of()));
+			new Settings(null, false, Observers.none()));
 
 	private final IdempotencyKey key = IdempotencyKey.of("ledger", "order-1");
 

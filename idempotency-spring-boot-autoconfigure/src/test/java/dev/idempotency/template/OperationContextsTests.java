@@ -11,8 +11,8 @@ import dev.idempotency.Mode;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.template.BatchHandler.BatchItem;
-import dev.idempotency.template.IdempotencyListener.Execution;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.OperationObserver.HandledOperation;
 import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -30,7 +30,7 @@ class OperationContextsTests {
 	private final InMemoryIdempotencyStore store = new InMemoryIdempotencyStore();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new Settings(null, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, List.of(),
+			new Settings(null, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, Observers.none(),
 					List.of(new Context("first"), new ThrowingContext(), new SilentContext(), new Context("last"))));
 
 	@AfterEach
@@ -120,7 +120,7 @@ class OperationContextsTests {
 				}
 
 				@Override
-				public void ended(Execution execution) {
+				public void ended(HandledOperation execution) {
 					add("ended " + execution.outcome() + " " + execution.attempt());
 				}
 

@@ -39,7 +39,7 @@ class RepeatedExecutionTests {
 	private final IdempotencyKey key = TestDatabase.newKey();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
-			new Settings(null, false, List.of()));
+			new Settings(null, false, Observers.none()));
 
 	// One for each run of the handler.
 	private final Queue<CompletableFuture<String>> runs = new ConcurrentLinkedQueue<>();

@@ -25,11 +25,11 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 import dev.idempotency.testsupport.Logs;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestDynamoDb;
 import dev.idempotency.testsupport.TestRedis;
@@ -61,7 +61,7 @@ class ResultSizeTests {
 
 	private final AtomicInteger runs = new AtomicInteger();
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	static Stream<Named<IdempotencyStore>> stores() {
 		return Stream.of(Named.of("PostgreSQL", database.store()), Named.of("Redis", redis.store()),
@@ -71,8 +71,8 @@ class ResultSizeTests {
 	private IdempotencyTemplate template(IdempotencyStore store) {
 		return new IdempotencyTemplate(store,
 				new Settings(null, new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED,
-						CompletionCache.NONE, List.of(this.listener), List.of(), DataSize.ofBytes(LARGE.length() - 1),
-						null));
+						CompletionCache.NONE, this.listener.observers(), List.of(),
+						DataSize.ofBytes(LARGE.length() - 1), null));
 	}
 
 	private String execute(IdempotencyTemplate template, IdempotentOperation operation, String result) {

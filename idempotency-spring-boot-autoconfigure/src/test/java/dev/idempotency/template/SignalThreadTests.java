@@ -2,7 +2,6 @@ package dev.idempotency.template;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -20,9 +19,9 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnection;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.template.StoreObserver.StoreCall;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 import dev.idempotency.testsupport.TextCodec;
@@ -47,7 +46,7 @@ class SignalThreadTests {
 
 	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final ExecutorService events = Executors.newSingleThreadExecutor();
 
@@ -64,7 +63,7 @@ class SignalThreadTests {
 		store.before(StoreCall.COMPLETE, (claim) -> pass(this.events));
 		store.before(StoreCall.FAIL, (claim) -> pass(this.events));
 		try (IdempotencyTemplate template = new IdempotencyTemplate(store,
-				new Settings(null, false, List.of(this.listener)))) {
+				new Settings(null, false, this.listener.observers()))) {
 			CompletableFuture<IdempotentResult<String>> answer = template.executeAsync(this.operation, new TextCodec(),
 					() -> this.handler);
 			this.events.execute(() -> this.handler.complete("paid"));
@@ -100,7 +99,7 @@ class SignalThreadTests {
 	@Test
 	void stageOnTheEventLoopOfTheRedisStoreIsCompleted() {
 		try (IdempotencyTemplate template = new IdempotencyTemplate(redis.store(),
-				new Settings(null, false, List.of(this.listener)));
+				new Settings(null, false, this.listener.observers()));
 				RedisConnection connection = redis.factory().getConnection()) {
 			RedisClusterAsyncCommands<byte[], byte[]> commands = ((LettuceConnection) connection).getNativeConnection();
 			CompletableFuture<String> thread = new CompletableFuture<>();

@@ -31,11 +31,11 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
-import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.Logs;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.UnreliableStore;
@@ -64,7 +64,7 @@ class StoreCircuitTests {
 				.permittedNumberOfCallsInHalfOpenState(1)
 				.build());
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final UnreliableStore store = new UnreliableStore(database.store());
 
@@ -83,8 +83,9 @@ class StoreCircuitTests {
 	}
 
 	private IdempotencyTemplate template(IdempotencyStore someStore, JdbcTransactionManager manager, boolean failOpen) {
-		this.template = new IdempotencyTemplate(someStore, new Settings(manager, failOpen,
-				new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(this.listener), List.of()));
+		this.template = new IdempotencyTemplate(someStore,
+				new Settings(manager, failOpen, new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE,
+						this.listener.observers(), List.of()));
 		return this.template;
 	}
 

@@ -26,10 +26,10 @@ import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.Logs;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.UnreliableStore;
 
@@ -53,10 +53,10 @@ class StoreErrorTests {
 	private final CircuitBreaker breaker = CircuitBreaker.of("store",
 			CircuitBreakerConfig.custom().slidingWindowSize(10).minimumNumberOfCalls(5).build());
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store, new Settings(null, false,
-			new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(this.listener), List.of()));
+			new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, this.listener.observers(), List.of()));
 
 	@AfterEach
 	void close() {

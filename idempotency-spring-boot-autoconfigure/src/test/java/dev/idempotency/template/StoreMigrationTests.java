@@ -18,7 +18,7 @@ import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.UnreliableStore;
 

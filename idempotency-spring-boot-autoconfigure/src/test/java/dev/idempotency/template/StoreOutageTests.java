@@ -1,7 +1,6 @@
 package dev.idempotency.template;
 
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import org.junit.jupiter.api.Tag;
@@ -14,11 +13,11 @@ import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.Logs;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
@@ -39,14 +38,14 @@ class StoreOutageTests {
 
 	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED);
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final UnreliableStore store = new UnreliableStore(database.store());
 
 	private final AtomicInteger runs = new AtomicInteger();
 
 	private IdempotencyTemplate template(boolean failOpen) {
-		return new IdempotencyTemplate(this.store, new Settings(null, failOpen, List.of(this.listener)));
+		return new IdempotencyTemplate(this.store, new Settings(null, failOpen, this.listener.observers()));
 	}
 
 	private IdempotentResult<String> run(IdempotencyTemplate template) {

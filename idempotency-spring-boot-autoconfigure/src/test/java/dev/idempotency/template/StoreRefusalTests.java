@@ -28,10 +28,10 @@ import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.BatchHandler.BatchResult;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.Logs;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
@@ -61,7 +61,7 @@ class StoreRefusalTests {
 	private final CircuitBreaker breaker = CircuitBreaker.of("store",
 			CircuitBreakerConfig.custom().slidingWindowSize(10).minimumNumberOfCalls(5).build());
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final AtomicInteger runs = new AtomicInteger();
 
@@ -108,7 +108,7 @@ class StoreRefusalTests {
 	private IdempotencyTemplate template(IdempotencyStore someStore, HikariDataSource dataSource, boolean failOpen) {
 		this.template = new IdempotencyTemplate(someStore,
 				new Settings(new JdbcTransactionManager(dataSource), failOpen,
-						new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, List.of(this.listener),
+						new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, this.listener.observers(),
 						List.of()));
 		return this.template;
 	}

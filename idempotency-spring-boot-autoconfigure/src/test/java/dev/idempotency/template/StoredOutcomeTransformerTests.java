@@ -19,9 +19,9 @@ import org.springframework.util.unit.DataSize;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyResultTooLargeException;
+import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.Mode;
-import dev.idempotency.OperationRefusedException;
-import dev.idempotency.StoredResultUnreadableException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.BatchHandler.BatchItem;
@@ -57,7 +57,7 @@ class StoredOutcomeTransformerTests {
 	private static IdempotencyTemplate template(@Nullable StoredOutcomeTransformer transformer, CompletionCache cache,
 			DataSize maximumSize) {
 		return new IdempotencyTemplate(database.store(), new Settings(null, new JdbcTransactionManager(database.pool()),
-				false, StoreCircuit.ALWAYS_CLOSED, cache, List.of(), List.of(), maximumSize, transformer));
+				false, StoreCircuit.ALWAYS_CLOSED, cache, Observers.none(), List.of(), maximumSize, transformer));
 	}
 
 	private static Optional<String> stored(IdempotencyKey key) {
@@ -96,13 +96,13 @@ class StoredOutcomeTransformerTests {
 	void refusalIsReplayedAndNotReadableInTheStore(Path path) {
 		try (IdempotencyTemplate template = template(this.reversing)) {
 			IdempotencyKey key = TestDatabase.newKey();
-			OperationRefusedException refusal = new OperationRefusedException("no account of Ada", SECRET);
+			OperationDeclinedException refusal = new OperationDeclinedException("no account of Ada", SECRET);
 			assertThat(path.refuse(template, key, refusal)).isEqualTo("no account of Ada: " + SECRET);
-			assertThat(path.refuse(template, key, new OperationRefusedException("again")))
+			assertThat(path.refuse(template, key, new OperationDeclinedException("again")))
 				.isEqualTo("no account of Ada: " + SECRET);
 			assertThat(stored(key))
 				.hasValueSatisfying((text) -> assertThat(text).doesNotContain(SECRET).doesNotContain("Ada"));
-			assertThat(template.admin().outcome(key).map(StoredOutcome::refusal)).contains("no account of Ada");
+			assertThat(template.admin().outcome(key).map(StoredOutcome::declineReason)).contains("no account of Ada");
 		}
 	}
 
@@ -111,8 +111,8 @@ class StoredOutcomeTransformerTests {
 	void duplicateOfADroppedRefusalIsRefusedWithoutItsReason(Path path) {
 		try (IdempotencyTemplate template = template(new Dropping())) {
 			IdempotencyKey key = TestDatabase.newKey();
-			path.refuse(template, key, new OperationRefusedException("no account of Ada", SECRET));
-			assertThat(path.refuse(template, key, new OperationRefusedException("again")))
+			path.refuse(template, key, new OperationDeclinedException("no account of Ada", SECRET));
+			assertThat(path.refuse(template, key, new OperationDeclinedException("again")))
 				.isEqualTo("The reason of the refusal was not stored: null");
 			assertThat(stored(key)).hasValueSatisfying((text) -> assertThat(text).doesNotContain("Ada"));
 		}
@@ -134,10 +134,10 @@ class StoredOutcomeTransformerTests {
 		IdempotencyKey key = TestDatabase.newKey();
 		try (IdempotencyTemplate with = template(this.reversing); IdempotencyTemplate without = template(null)) {
 			Path.LEASED.execute(with, key, SECRET);
-			assertThatExceptionOfType(StoredResultUnreadableException.class)
+			assertThatExceptionOfType(IdempotencyResultUnreadableException.class)
 				.isThrownBy(() -> Path.LEASED.execute(without, key, "again"))
 				.withMessageContainingAll("has completed", "this application has none", "topic-0@7");
-			assertThatExceptionOfType(StoredResultUnreadableException.class)
+			assertThatExceptionOfType(IdempotencyResultUnreadableException.class)
 				.isThrownBy(() -> without.admin().outcome(key));
 		}
 	}
@@ -235,8 +235,8 @@ class StoredOutcomeTransformerTests {
 	void leasedRefusalStaysARefusalWhenTheTransformerFails() {
 		try (IdempotencyTemplate template = template(new Failing(SECRET))) {
 			IdempotencyKey key = TestDatabase.newKey();
-			Path.LEASED.refuse(template, key, new OperationRefusedException(SECRET));
-			assertThat(Path.LEASED.refuse(template, key, new OperationRefusedException("again")))
+			Path.LEASED.refuse(template, key, new OperationDeclinedException(SECRET));
+			assertThat(Path.LEASED.refuse(template, key, new OperationDeclinedException("again")))
 				.isEqualTo("The reason of the refusal was not stored: null");
 		}
 	}
@@ -257,7 +257,7 @@ class StoredOutcomeTransformerTests {
 			assertThat(logs.messages("ERROR")).singleElement()
 				.asString()
 				.contains("not read back", "Correct the StoredOutcomeTransformer", "topic-0@7");
-			assertThatExceptionOfType(StoredResultUnreadableException.class)
+			assertThatExceptionOfType(IdempotencyResultUnreadableException.class)
 				.isThrownBy(() -> Path.LEASED.execute(template, key, "again"))
 				.withMessageContainingAll("cannot restore", "topic-0@7")
 				.satisfies((ex) -> assertThat(ex.getMessage() + ex.getCause().getMessage()).doesNotContain(SECRET));
@@ -326,16 +326,16 @@ class StoredOutcomeTransformerTests {
 			return run(template, key, result, null);
 		}
 
-		String refuse(IdempotencyTemplate template, IdempotencyKey key, OperationRefusedException refusal) {
+		String refuse(IdempotencyTemplate template, IdempotencyKey key, OperationDeclinedException refusal) {
 			try {
 				IdempotentResult<String> refused = run(template, key, null, refusal);
-				return refused.refusal() + ": " + refused.result();
+				return refused.declineReason() + ": " + refused.result();
 			}
-			catch (OperationRefusedException ex) {
+			catch (OperationDeclinedException ex) {
 				return ex.reason() + ": " + ex.body();
 			}
 			catch (CompletionException ex) {
-				OperationRefusedException refused = (OperationRefusedException) ex.getCause();
+				OperationDeclinedException refused = (OperationDeclinedException) ex.getCause();
 				return refused.reason() + ": " + refused.body();
 			}
 		}
@@ -384,8 +384,8 @@ class StoredOutcomeTransformerTests {
 						}
 
 						@Override
-						public @Nullable OperationRefusedException refusedBy(Throwable thrown) {
-							return (thrown instanceof OperationRefusedException refused) ? refused : null;
+						public @Nullable OperationDeclinedException declinedBy(Throwable thrown) {
+							return (thrown instanceof OperationDeclinedException refused) ? refused : null;
 						}
 
 					});

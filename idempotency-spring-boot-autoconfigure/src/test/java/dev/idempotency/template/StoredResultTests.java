@@ -14,11 +14,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.BeanUtils;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
+import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.Mode;
-import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.template.BatchHandler.BatchItem;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
@@ -76,7 +76,7 @@ class StoredResultTests extends AbstractLeasedTests {
 	@Tag("promise-10")
 	void storedResultThatCannotBeReadIsRejectedWithoutQuotingIt() {
 		this.template.execute(this.operation, new TextCodec(), () -> "secret");
-		assertThatExceptionOfType(StoredResultUnreadableException.class)
+		assertThatExceptionOfType(IdempotencyResultUnreadableException.class)
 			.isThrownBy(() -> this.template.execute(this.operation, new BrokenCodec(), () -> "again"))
 			.withMessageContaining("topic-0@7")
 			.satisfies((ex) -> assertThat(ex).hasStackTraceContaining("Unreadable")
@@ -122,7 +122,7 @@ class StoredResultTests extends AbstractLeasedTests {
 	void resultsOfATransactionalBatchAreReadBack() {
 		CountingCodec codec = new CountingCodec("unreadable");
 		IdempotencyTemplate transactional = new IdempotencyTemplate(database.store(),
-				new Settings(new JdbcTransactionManager(database.pool()), false, List.of()));
+				new Settings(new JdbcTransactionManager(database.pool()), false, Observers.none()));
 		transactional.executeAll(
 				List.of(new BatchItem(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL), "lane")),
 				codec, (due) -> List.of("readable"));

@@ -18,9 +18,9 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.FailingThreads;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
@@ -44,11 +44,12 @@ class ThreadShortageTests {
 
 	private final ClaimRequest second = TestDatabase.request(TestDatabase.newKey(), LEASE);
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final UnreliableStore store = new UnreliableStore(database.store());
 
-	private final StoreCalls calls = new StoreCalls("unreliable", this.listener, StoreCircuit.ALWAYS_CLOSED, false);
+	private final StoreCalls calls = new StoreCalls("unreliable", this.listener.observers(), StoreCircuit.ALWAYS_CLOSED,
+			false);
 
 	private Leases leases = leases(0);
 
@@ -66,7 +67,7 @@ class ThreadShortageTests {
 
 	private Settlements settlements(int failures) {
 		return new Settlements(this.store, this.calls, new LocalCompletions(CompletionCache.NONE), this.leases,
-				Failure::of, this.listener, new FailingThreads(failures));
+				Failure::of, this.listener.observers(), new FailingThreads(failures));
 	}
 
 	private OwnedClaim keep(ClaimRequest request) {

@@ -24,7 +24,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.OwnershipLostException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
@@ -32,7 +32,7 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
@@ -61,13 +61,13 @@ class TransactionalErrorTests {
 
 	private final TestManager manager = new TestManager(this.pool);
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final FailingListener failing = new FailingListener();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(
-			new JdbcIdempotencyStore(this.pool, TestDatabase.TABLE, TestDatabase.TIMEOUT),
-			new Settings(this.manager, false, List.of(this.listener, this.failing)));
+			new JdbcIdempotencyStore(this.pool, TestDatabase.TABLE, TestDatabase.TIMEOUT), new Settings(this.manager,
+					false, new Observers(List.of(this.listener), List.of(this.listener, this.failing))));
 
 	private final ExecutorService handlers = Executors.newSingleThreadExecutor();
 
@@ -115,7 +115,7 @@ class TransactionalErrorTests {
 
 	private String lostBatch(BatchHandler<String> handler) {
 		OperationBlockedException waiting = runBatch(handler).blocked().get(0);
-		assertThat(waiting).isInstanceOf(OwnershipLostException.class);
+		assertThat(waiting).isInstanceOf(OperationLostException.class);
 		return waiting.getMessage();
 	}
 
@@ -174,7 +174,7 @@ class TransactionalErrorTests {
 	@Test
 	void lostAnswerOfACommitIsNotReportedAsARollback() {
 		this.manager.answerLost = true;
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(this::run)
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(this::run)
 			.withMessageStartingWith("The outcome of the commit is unknown")
 			.withMessageContaining(this.key.toString());
 		assertThat(record().state()).isEqualTo(State.COMPLETED);
@@ -192,7 +192,7 @@ class TransactionalErrorTests {
 	@Test
 	void rollbackIsReportedAsARollbackWhenAnotherOwnerCompletes() {
 		this.manager.afterRollback = this::completeElsewhere;
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(this::runFailing)
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(this::runFailing)
 			.withMessageStartingWith("The execution was rolled back");
 	}
 
@@ -216,7 +216,7 @@ class TransactionalErrorTests {
 	@Test
 	void requestedRollbackIsBlockedWhenAnotherOwnerCompletes() {
 		this.manager.afterRollback = this::completeElsewhere;
-		assertThatExceptionOfType(OwnershipLostException.class).isThrownBy(this::runWithoutEffect)
+		assertThatExceptionOfType(OperationLostException.class).isThrownBy(this::runWithoutEffect)
 			.withMessageStartingWith("The execution was rolled back");
 		assertThat(this.pool.getHikariPoolMXBean().getActiveConnections()).isZero();
 	}
@@ -226,7 +226,7 @@ class TransactionalErrorTests {
 		this.manager.afterRollback = this::completeElsewhere;
 		BatchResult<String> executed = this.template.executeAll(List.of(new BatchItem(this.operation, 0)),
 				Mode.TRANSACTIONAL, new TextCodec(), WITHOUT_EFFECT, (due) -> List.of("undone"));
-		assertThat(executed.blocked().get(0)).isInstanceOf(OwnershipLostException.class);
+		assertThat(executed.blocked().get(0)).isInstanceOf(OperationLostException.class);
 		assertThat(this.pool.getHikariPoolMXBean().getActiveConnections()).isZero();
 	}
 
@@ -249,7 +249,7 @@ class TransactionalErrorTests {
 	/**
 	 * Throws an error after a claim.
 	 */
-	private static final class FailingListener implements IdempotencyListener {
+	private static final class FailingListener implements StoreObserver {
 
 		private final AtomicInteger claims = new AtomicInteger();
 

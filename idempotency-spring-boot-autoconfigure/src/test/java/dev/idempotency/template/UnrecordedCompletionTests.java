@@ -18,7 +18,7 @@ import dev.idempotency.store.IdempotencyRecords.Selection;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
 import dev.idempotency.template.IdempotencyAdmin.UnrecordedCompletion;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 

@@ -10,14 +10,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
+import dev.idempotency.IdempotencyVersionStaleException;
 import dev.idempotency.Mode;
-import dev.idempotency.OperationRefusedException;
-import dev.idempotency.StaleVersionException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchOf.IndexFailure;
-import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
@@ -68,7 +68,7 @@ class VersionBatchTests {
 		BatchResult<String> executed = batch.run("a5! b1! a4! c1!");
 		assertThat(BatchOf.text(executed)).isEqualTo("a5! b1! - -");
 		assertThat(executed.failedAt()).isEqualTo(2);
-		assertThat(executed.failure()).isInstanceOf(StaleVersionException.class)
+		assertThat(executed.failure()).isInstanceOf(IdempotencyVersionStaleException.class)
 			.hasMessageStartingWith("Version 4 is stale, because version 5 has completed: ")
 			.hasMessageEndingWith(". Discard the record, or send its content with a new version");
 		assertThat(batch.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.PROCESSED, Outcome.STALE);
@@ -82,7 +82,7 @@ class VersionBatchTests {
 		BatchResult<String> executed = batch.run("b1 a3! a5! c1");
 		assertThat(BatchOf.text(executed)).isEqualTo("b1 - - -");
 		assertThat(executed.failedAt()).isEqualTo(1);
-		assertThat(executed.failure()).isInstanceOf(StaleVersionException.class);
+		assertThat(executed.failure()).isInstanceOf(IdempotencyVersionStaleException.class);
 	}
 
 	// The sender's next delivery begins at the failed item, behind the lower version.
@@ -141,7 +141,7 @@ class VersionBatchTests {
 						public List<@Nullable String> handle(List<Integer> due) throws Exception {
 							int refused = due.indexOf(2);
 							if (calls.getAndIncrement() == 0) {
-								throw new IndexFailure(refused, new OperationRefusedException("closed"));
+								throw new IndexFailure(refused, new OperationDeclinedException("closed"));
 							}
 							throw new IndexFailure(0);
 						}
@@ -152,8 +152,8 @@ class VersionBatchTests {
 						}
 
 						@Override
-						public @Nullable OperationRefusedException refusedBy(Throwable error) {
-							return (error.getCause() instanceof OperationRefusedException refusal) ? refusal : null;
+						public @Nullable OperationDeclinedException declinedBy(Throwable error) {
+							return (error.getCause() instanceof OperationDeclinedException refusal) ? refusal : null;
 						}
 
 					});

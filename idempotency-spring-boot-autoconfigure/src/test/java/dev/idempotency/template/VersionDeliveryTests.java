@@ -56,7 +56,7 @@ class VersionDeliveryTests {
 	private final JdbcTemplate jdbc = new JdbcTemplate(database.pool());
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
-			new Settings(new JdbcTransactionManager(database.pool()), false, List.of()));
+			new Settings(new JdbcTransactionManager(database.pool()), false, Observers.none()));
 
 	private final List<List<Sent>> partitions = new ArrayList<>();
 

@@ -11,16 +11,16 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyVersionStaleException;
 import dev.idempotency.Mode;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.OperationRefusedException;
 import dev.idempotency.StalePolicy;
-import dev.idempotency.StaleVersionException;
 import dev.idempotency.caffeine.CaffeineCompletionCache;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.testsupport.RecordingListener;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
@@ -37,13 +37,14 @@ class VersionTests {
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
-	private final RecordingListener listener = new RecordingListener();
+	private final RecordingObserver listener = new RecordingObserver();
 
 	private final JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
 			new Settings(this.manager, false, StoreCircuit.ALWAYS_CLOSED,
-					new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), List.of(this.listener), List.of()));
+					new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), this.listener.observers(),
+					List.of()));
 
 	private final IdempotencyKey key = TestDatabase.newKey();
 
@@ -80,7 +81,7 @@ class VersionTests {
 		run(mode, 5);
 		IdempotentOperation rejecting = TestDatabase.operation(this.key, mode)
 			.withVersion(new OperationVersion(4, StalePolicy.REJECT));
-		assertThatExceptionOfType(StaleVersionException.class)
+		assertThatExceptionOfType(IdempotencyVersionStaleException.class)
 			.isThrownBy(() -> this.template.execute(rejecting, new TextCodec(), () -> "done"));
 		assertThat(this.listener.outcomes()).endsWith(Outcome.STALE);
 	}
@@ -100,12 +101,12 @@ class VersionTests {
 	@ParameterizedTest
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
 	void refusalCompletesItsVersion(Mode mode) {
-		assertThatExceptionOfType(OperationRefusedException.class)
+		assertThatExceptionOfType(OperationDeclinedException.class)
 			.isThrownBy(() -> this.template.execute(operation(mode, 5), new TextCodec(), () -> {
-				throw new OperationRefusedException("closed");
+				throw new OperationDeclinedException("closed");
 			}));
 		assertThat(run(mode, 4).stale()).isTrue();
-		assertThatExceptionOfType(OperationRefusedException.class).isThrownBy(() -> run(mode, 5));
+		assertThatExceptionOfType(OperationDeclinedException.class).isThrownBy(() -> run(mode, 5));
 		assertThat(run(mode, 6).result()).isEqualTo("done 6");
 	}
 

@@ -19,18 +19,18 @@ import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.RecordInterceptor;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.OperationObserver;
 
 /**
  * An error handler with five immediate retries and a dead-letter topic. It records the
  * deliveries and the outcomes of executions.
  */
 @Configuration(proxyBeanMethods = false)
-public class DeadLetters implements IdempotencyListener {
+public class DeadLetters implements OperationObserver {
 
 	private final Queue<TopicPartitionOffset> deliveries = new ConcurrentLinkedQueue<>();
 
-	private final Queue<Execution> executions = new ConcurrentLinkedQueue<>();
+	private final Queue<HandledOperation> executions = new ConcurrentLinkedQueue<>();
 
 	@Bean
 	DefaultErrorHandler errorHandler(KafkaTemplate<Object, Object> template) {
@@ -49,7 +49,7 @@ public class DeadLetters implements IdempotencyListener {
 	}
 
 	@Override
-	public void executed(Execution execution) {
+	public void handled(HandledOperation execution) {
 		this.executions.add(execution);
 	}
 
@@ -73,7 +73,7 @@ public class DeadLetters implements IdempotencyListener {
 	public List<Outcome> outcomes(String listener) {
 		return this.executions.stream()
 			.filter((execution) -> execution.listener().equals(listener))
-			.map(Execution::outcome)
+			.map(HandledOperation::outcome)
 			.toList();
 	}
 

@@ -12,7 +12,7 @@ import org.assertj.core.api.AssertProvider;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.IdempotencyRecord;
-import dev.idempotency.template.IdempotencyListener.Execution;
+import dev.idempotency.template.OperationObserver.HandledOperation;
 
 /**
  * The deliveries to an idempotent listener, for the {@code assertThat} of AssertJ.
@@ -26,11 +26,12 @@ public final class ListenerDeliveries implements AssertProvider<ListenerDeliveri
 
 	private final Predicate<String> names;
 
-	private final Collection<Execution> executions;
+	private final Collection<HandledOperation> executions;
 
 	private final KnownKeys keys;
 
-	ListenerDeliveries(String listener, Predicate<String> names, Collection<Execution> executions, KnownKeys keys) {
+	ListenerDeliveries(String listener, Predicate<String> names, Collection<HandledOperation> executions,
+			KnownKeys keys) {
 		this.listener = listener;
 		this.names = names;
 		this.executions = executions;
@@ -42,7 +43,7 @@ public final class ListenerDeliveries implements AssertProvider<ListenerDeliveri
 	 * @param key the key without its scope
 	 * @return the outcomes, in their order
 	 */
-	public List<Execution> of(String key) {
+	public List<HandledOperation> of(String key) {
 		return this.executions.stream()
 			.filter((execution) -> this.names.test(execution.listener()))
 			.filter((execution) -> execution.key() != null && execution.key().value().equals(key))
@@ -70,7 +71,7 @@ public final class ListenerDeliveries implements AssertProvider<ListenerDeliveri
 	}
 
 	Set<String> listeners() {
-		return this.executions.stream().map(Execution::listener).collect(Collectors.toCollection(TreeSet::new));
+		return this.executions.stream().map(HandledOperation::listener).collect(Collectors.toCollection(TreeSet::new));
 	}
 
 	@Override

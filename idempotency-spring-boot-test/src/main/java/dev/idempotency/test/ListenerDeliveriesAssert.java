@@ -11,8 +11,8 @@ import org.awaitility.core.ConditionTimeoutException;
 
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.template.IdempotencyListener.Execution;
-import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.OperationObserver.HandledOperation;
+import dev.idempotency.template.OperationObserver.Outcome;
 
 /**
  * Assertions about the deliveries to an idempotent listener. Each waits, for five seconds
@@ -163,7 +163,7 @@ public final class ListenerDeliveriesAssert extends AbstractAssert<ListenerDeliv
 	}
 
 	private String seen(String key) {
-		List<Execution> executions = this.actual.of(key);
+		List<HandledOperation> executions = this.actual.of(key);
 		String deliveries = executions.isEmpty()
 				? "no delivery of the key has ended; the listeners with deliveries are " + this.actual.listeners()
 				: executions.stream().map(ListenerDeliveriesAssert::text).collect(Collectors.joining(", "));
@@ -172,7 +172,7 @@ public final class ListenerDeliveriesAssert extends AbstractAssert<ListenerDeliv
 				: records.stream().map(ListenerDeliveriesAssert::text).collect(Collectors.joining(", "))) + ".";
 	}
 
-	private static String text(Execution execution) {
+	private static String text(HandledOperation execution) {
 		return execution.outcome() + ((execution.attempt() > 0) ? " (attempt " + execution.attempt() + ")" : "");
 	}
 

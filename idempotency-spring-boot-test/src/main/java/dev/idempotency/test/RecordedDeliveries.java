@@ -6,7 +6,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 
 import org.springframework.util.ClassUtils;
 
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.OperationObserver;
 
 /**
  * Records the outcome of each delivery to the idempotent listeners of a context, from the
@@ -20,9 +20,9 @@ import dev.idempotency.template.IdempotencyListener;
  *
  * @since 0.1.0
  */
-public final class RecordedDeliveries implements IdempotencyListener {
+public final class RecordedDeliveries implements OperationObserver {
 
-	private final Queue<Execution> executions = new ConcurrentLinkedQueue<>();
+	private final Queue<HandledOperation> executions = new ConcurrentLinkedQueue<>();
 
 	private final KnownKeys keys;
 
@@ -54,12 +54,12 @@ public final class RecordedDeliveries implements IdempotencyListener {
 	 * Return all deliveries.
 	 * @return the outcomes of the deliveries, in their order
 	 */
-	public List<Execution> all() {
+	public List<HandledOperation> all() {
 		return List.copyOf(this.executions);
 	}
 
 	@Override
-	public void executed(Execution execution) {
+	public void handled(HandledOperation execution) {
 		this.executions.add(execution);
 	}
 

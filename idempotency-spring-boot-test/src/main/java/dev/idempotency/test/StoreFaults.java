@@ -25,7 +25,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
  * Lets calls of the stores of a context fail, without an outage of a server. A fault

@@ -27,7 +27,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.OperationObserver;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -251,7 +251,7 @@ class FunctionTests {
 	/**
 	 * Notes the keys of blocked records, and counts records without a key.
 	 */
-	static class Events implements IdempotencyListener {
+	static class Events implements OperationObserver {
 
 		private final List<String> blockedKeys = new CopyOnWriteArrayList<>();
 
@@ -263,7 +263,7 @@ class FunctionTests {
 		}
 
 		@Override
-		public void executed(Execution execution) {
+		public void handled(HandledOperation execution) {
 			if (execution.outcome() == Outcome.IN_PROGRESS && execution.key() != null) {
 				this.blockedKeys.add(execution.key().value());
 			}

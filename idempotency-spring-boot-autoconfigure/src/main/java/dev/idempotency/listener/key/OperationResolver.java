@@ -10,17 +10,17 @@ import org.springframework.core.NestedExceptionUtils;
 import org.springframework.expression.EvaluationException;
 
 import dev.idempotency.By;
-import dev.idempotency.IdempotencyFingerprintException;
+import dev.idempotency.IdempotencyFingerprintUnusableException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
-import dev.idempotency.IdempotencyVersionException;
+import dev.idempotency.IdempotencyVersionUnusableException;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.store.Fingerprint;
-import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.template.IdempotencyListener.Execution;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.Observers;
+import dev.idempotency.template.OperationObserver.HandledOperation;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.template.OperationVersion;
 import dev.idempotency.template.Serialization;
 
@@ -49,7 +49,7 @@ public final class OperationResolver {
 
 	private final @Nullable Serialization serialization;
 
-	private final IdempotencyListener notifications;
+	private final Observers observers;
 
 	private final By by;
 
@@ -64,11 +64,11 @@ public final class OperationResolver {
 	 * @param scope the scope of the records
 	 * @param serialization serializes the content of the fingerprint; required if the
 	 * expressions have a fingerprint
-	 * @param notifications notified of missing keys and of records that are rejected
+	 * @param observers notified of missing keys and of records that are rejected
 	 */
 	public OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
-			@Nullable Serialization serialization, IdempotencyListener notifications) {
-		this(settings, expressions, scope, serialization, notifications, By.KEY, null);
+			@Nullable Serialization serialization, Observers observers) {
+		this(settings, expressions, scope, serialization, observers, By.KEY, null);
 	}
 
 	/**
@@ -78,20 +78,19 @@ public final class OperationResolver {
 	 * @param scope the scope of the records
 	 * @param serialization serializes the content of the fingerprint; required if the
 	 * expressions have a fingerprint
-	 * @param notifications notified of missing keys and of records that are rejected
+	 * @param observers notified of missing keys and of records that are rejected
 	 * @param by the way in which records are recognized
 	 * @param positions supplies positions, required by {@link By#OFFSET} and by
 	 * {@link MissingKeyPolicy#OFFSET}
 	 */
 	public OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
-			@Nullable Serialization serialization, IdempotencyListener notifications, By by,
-			@Nullable OffsetPositions positions) {
-		this(settings, expressions, scope, serialization, notifications, by, positions, new RateLimitedWarnings());
+			@Nullable Serialization serialization, Observers observers, By by, @Nullable OffsetPositions positions) {
+		this(settings, expressions, scope, serialization, observers, by, positions, new RateLimitedWarnings());
 	}
 
 	private OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
-			@Nullable Serialization serialization, IdempotencyListener notifications, By by,
-			@Nullable OffsetPositions positions, @Nullable RateLimitedWarnings warnings) {
+			@Nullable Serialization serialization, Observers observers, By by, @Nullable OffsetPositions positions,
+			@Nullable RateLimitedWarnings warnings) {
 		this.by = by;
 		this.positions = positions;
 		this.warnings = warnings;
@@ -102,7 +101,7 @@ public final class OperationResolver {
 		this.keys = new KeyResolver(expressions.key(), expressions.hasVersion() ? List.of() : settings.keyHeaders());
 		this.scope = scope;
 		this.serialization = serialization;
-		this.notifications = notifications;
+		this.observers = observers;
 	}
 
 	/**
@@ -112,8 +111,8 @@ public final class OperationResolver {
 	 * @return the resolver, for records that are read outside of a delivery
 	 */
 	public OperationResolver silent(OffsetPositions silentPositions) {
-		return new OperationResolver(this.settings, this.expressions, this.scope, this.serialization,
-				IdempotencyListener.all(List.of()), this.by, silentPositions, null);
+		return new OperationResolver(this.settings, this.expressions, this.scope, this.serialization, Observers.none(),
+				this.by, silentPositions, null);
 	}
 
 	/**
@@ -123,8 +122,9 @@ public final class OperationResolver {
 	 * @return the resolution
 	 * @throws IdempotencyKeyMissingException if the record has no usable key and the
 	 * policy rejects it
-	 * @throws IdempotencyFingerprintException if the fingerprint cannot be computed
-	 * @throws IdempotencyVersionException if the record has no usable version
+	 * @throws IdempotencyFingerprintUnusableException if the fingerprint cannot be
+	 * computed
+	 * @throws IdempotencyVersionUnusableException if the record has no usable version
 	 */
 	public Resolution resolve(ConsumerRecord<?, ?> record, @Nullable Object[] arguments) {
 		return resolve(record, new RecordContext(this.expressions.parameters(), record, arguments));
@@ -138,8 +138,9 @@ public final class OperationResolver {
 	 * @return the resolution
 	 * @throws IdempotencyKeyMissingException if the record has no usable key and the
 	 * policy rejects it
-	 * @throws IdempotencyFingerprintException if the fingerprint cannot be computed
-	 * @throws IdempotencyVersionException if the record has no usable version
+	 * @throws IdempotencyFingerprintUnusableException if the fingerprint cannot be
+	 * computed
+	 * @throws IdempotencyVersionUnusableException if the record has no usable version
 	 */
 	public Resolution resolve(ConsumerRecord<?, ?> record, @Nullable Object[] arguments, int index) {
 		return resolve(record, new RecordContext(this.expressions.parameters(), record, arguments, index));
@@ -257,7 +258,7 @@ public final class OperationResolver {
 		try {
 			return (versions != null) ? versions.of(context, origin) : null;
 		}
-		catch (IdempotencyVersionException ex) {
+		catch (IdempotencyVersionUnusableException ex) {
 			reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
 			throw ex;
 		}
@@ -280,11 +281,10 @@ public final class OperationResolver {
 	}
 
 	private @Nullable String applyPolicy(UnusableKeyException problem, ConsumerRecord<?, ?> record, Origin origin) {
-		MissingKeyPolicy policy = this.settings.onMissingKey();
-		if (policy == MissingKeyPolicy.OFFSET && !this.scope.comparesOffsets()) {
-			policy = MissingKeyPolicy.RECORD_COORDINATES;
-		}
-		this.notifications.keyMissing(this.settings.listener(), policy);
+		MissingKeyPolicy declared = this.settings.onMissingKey();
+		MissingKeyPolicy policy = (declared == MissingKeyPolicy.OFFSET && !this.scope.comparesOffsets())
+				? MissingKeyPolicy.RECORD_COORDINATES : declared;
+		this.observers.operation((observer) -> observer.keyMissing(this.settings.listener(), policy));
 		String reason = String.valueOf(problem.getMessage());
 		String description = "The record has no usable idempotency key: " + reason + " (" + origin + "). ";
 		String action = (problem.getCause() instanceof EvaluationException) ? "Correct the expression"
@@ -328,7 +328,7 @@ public final class OperationResolver {
 		}
 		catch (RuntimeException ex) {
 			reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
-			throw new IdempotencyFingerprintException("The fingerprint '" + expression + "' "
+			throw new IdempotencyFingerprintUnusableException("The fingerprint '" + expression + "' "
 					+ ((content != null) ? "yields a " + content.getClass().getName() + " that cannot be serialized"
 							: "failed")
 					+ ": " + describe(ex) + " (" + origin + "). The record is rejected. Change the fingerprint of "
@@ -363,8 +363,9 @@ public final class OperationResolver {
 	 * @param duration the duration of the execution
 	 */
 	public void reportWithoutKey(Outcome outcome, Duration duration) {
-		this.notifications
-			.executed(new Execution(this.settings.listener(), this.settings.mode(), null, outcome, duration));
+		HandledOperation handled = new HandledOperation(this.settings.listener(), this.settings.mode(), null, outcome,
+				duration);
+		this.observers.operation((observer) -> observer.handled(handled));
 	}
 
 	/**

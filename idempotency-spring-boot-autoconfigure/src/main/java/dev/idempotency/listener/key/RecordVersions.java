@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.springframework.expression.EvaluationException;
 
-import dev.idempotency.IdempotencyVersionException;
+import dev.idempotency.IdempotencyVersionUnusableException;
 import dev.idempotency.StalePolicy;
 import dev.idempotency.template.OperationVersion;
 
@@ -47,10 +47,10 @@ record RecordVersions(RecordExpression expression, StalePolicy onStale) {
 		return new OperationVersion(number, this.onStale);
 	}
 
-	private IdempotencyVersionException unusable(String problem, Object origin, String action,
+	private IdempotencyVersionUnusableException unusable(String problem, Object origin, String action,
 			@Nullable RuntimeException reason) {
-		return new IdempotencyVersionException("The version '" + this.expression + "' " + problem + " (" + origin
-				+ "). The record is rejected, because it could replace newer content. " + action, reason);
+		return new IdempotencyVersionUnusableException("The version '" + this.expression + "' " + problem + " ("
+				+ origin + "). The record is rejected, because it could replace newer content. " + action, reason);
 	}
 
 	private static @Nullable Long number(Object value) {

@@ -15,6 +15,7 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.Observers;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.TransactionBoundary;
 import dev.idempotency.testsupport.TestDatabase;
@@ -29,7 +30,7 @@ class KafkaTransactionCompletionsTests {
 	private final IdempotencyStore store = new InMemoryIdempotencyStore();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new Settings(null, false, List.of()));
+			new Settings(null, false, Observers.none()));
 
 	@AfterEach
 	void close() {

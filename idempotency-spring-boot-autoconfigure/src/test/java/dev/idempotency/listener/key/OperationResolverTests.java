@@ -30,7 +30,7 @@ import org.springframework.messaging.handler.annotation.Payload;
 import org.springframework.messaging.support.GenericMessage;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.IdempotencyFingerprintException;
+import dev.idempotency.IdempotencyFingerprintUnusableException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.Idempotent;
@@ -38,10 +38,11 @@ import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.listener.key.OperationResolver.Resolution;
 import dev.idempotency.store.Fingerprint;
-import dev.idempotency.template.IdempotencyListener;
-import dev.idempotency.template.IdempotencyListener.Execution;
-import dev.idempotency.template.IdempotencyListener.Outcome;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.Observers;
+import dev.idempotency.template.OperationObserver;
+import dev.idempotency.template.OperationObserver.HandledOperation;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.Serialization;
 import dev.idempotency.testsupport.Logs;
@@ -61,12 +62,12 @@ class OperationResolverTests {
 
 	private final List<String> missing = new ArrayList<>();
 
-	private final List<Execution> executions = new ArrayList<>();
+	private final List<HandledOperation> executions = new ArrayList<>();
 
-	private final IdempotencyListener listener = new IdempotencyListener() {
+	private final OperationObserver listener = new OperationObserver() {
 
 		@Override
-		public void executed(Execution execution) {
+		public void handled(HandledOperation execution) {
 			OperationResolverTests.this.executions.add(execution);
 		}
 
@@ -105,7 +106,7 @@ class OperationResolverTests {
 				Duration.ofSeconds(1), Duration.ofHours(1), List.of("key"), this.policy);
 		return new OperationResolver(settings, expressions,
 				ListenerScope.of(null, null, CONTAINER, CONTAINER, deadLetter, "X.listen"), new TextSerialization(),
-				this.listener);
+				new Observers(List.of(this.listener), List.of()));
 	}
 
 	private Resolution resolve(String method, @Nullable Object... arguments) {
@@ -247,7 +248,7 @@ class OperationResolverTests {
 			.withMessageContainingAll(ORIGIN, "The record is rejected. Make the producer send a key");
 		assertThat(this.missing).containsExactly("X.listen REJECT");
 		assertThat(this.executions)
-			.containsExactly(new Execution("X.listen", Mode.LEASED, null, Outcome.REJECTED, Duration.ZERO));
+			.containsExactly(new HandledOperation("X.listen", Mode.LEASED, null, Outcome.REJECTED, Duration.ZERO));
 	}
 
 	@Test
@@ -320,21 +321,22 @@ class OperationResolverTests {
 	@Tag("promise-9")
 	void recordWhoseFingerprintCannotBeSerializedIsRejected() {
 		header("key", "a");
-		assertThatExceptionOfType(IdempotencyFingerprintException.class)
+		assertThatExceptionOfType(IdempotencyFingerprintUnusableException.class)
 			.isThrownBy(() -> resolve("fingerprinted", List.of("secret")))
 			.withMessageContainingAll("The fingerprint '#payload' yields a java.util.",
 					"that cannot be serialized: "
 							+ "java.lang.IllegalStateException caused by java.lang.ClassCastException (" + ORIGIN + ")")
 			.withMessageNotContaining("secret");
 		assertThat(this.executions)
-			.containsExactly(new Execution("X.listen", Mode.LEASED, null, Outcome.REJECTED, Duration.ZERO));
+			.containsExactly(new HandledOperation("X.listen", Mode.LEASED, null, Outcome.REJECTED, Duration.ZERO));
 	}
 
 	@Test
 	@Tag("promise-9")
 	void failureOfTheSerializerWithoutCauseIsNamedOnce() {
 		header("key", "a");
-		assertThatExceptionOfType(IdempotencyFingerprintException.class).isThrownBy(() -> resolve("fingerprinted", 7))
+		assertThatExceptionOfType(IdempotencyFingerprintUnusableException.class)
+			.isThrownBy(() -> resolve("fingerprinted", 7))
 			.withMessageContaining("cannot be serialized: java.lang.UnsupportedOperationException (")
 			.withMessageNotContaining("secret");
 	}
@@ -343,7 +345,7 @@ class OperationResolverTests {
 	@Tag("promise-9")
 	void recordWhoseFingerprintExpressionFailsIsRejected() {
 		header("key", "a");
-		assertThatExceptionOfType(IdempotencyFingerprintException.class)
+		assertThatExceptionOfType(IdempotencyFingerprintUnusableException.class)
 			.isThrownBy(() -> resolve("rejecting", (Object) null))
 			.withMessageContaining("The fingerprint '#payload.trim()' failed: ")
 			.withMessageContaining("METHOD_CALL_ON_NULL_OBJECT_NOT_ALLOWED");

@@ -19,7 +19,7 @@ import org.springframework.kafka.support.KafkaHeaders;
 import org.springframework.messaging.support.MessageBuilder;
 import org.springframework.test.context.bean.override.mockito.MockitoBean;
 
-import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.test.DuplicateDeliveries;
 import dev.idempotency.test.DuplicateDeliveries.Records;
 import dev.idempotency.test.IdempotencyTest;

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.LongAdder;
 
 import org.springframework.stereotype.Component;
 
-import dev.idempotency.outbox.OutboxListener;
+import dev.idempotency.outbox.OutboxObserver;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.OutboxStore.Status;
@@ -14,7 +14,7 @@ import dev.idempotency.outbox.OutboxStore.Status;
  * Reads the status of the outbox and counts published messages.
  */
 @Component
-class OutboxFigures implements OutboxListener {
+class OutboxFigures implements OutboxObserver {
 
 	private final OutboxStore store;
 

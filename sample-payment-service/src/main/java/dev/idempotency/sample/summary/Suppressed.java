@@ -6,18 +6,18 @@ import java.util.concurrent.atomic.LongAdder;
 
 import org.springframework.stereotype.Component;
 
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.OperationObserver;
 
 /**
  * Counts the duplicates that the library has suppressed.
  */
 @Component
-class Suppressed implements IdempotencyListener {
+class Suppressed implements OperationObserver {
 
 	private final Map<String, LongAdder> byListener = new ConcurrentHashMap<>();
 
 	@Override
-	public void executed(Execution execution) {
+	public void handled(HandledOperation execution) {
 		if (execution.outcome() == Outcome.DUPLICATE) {
 			this.byListener.computeIfAbsent(execution.listener(), (listener) -> new LongAdder()).increment();
 		}

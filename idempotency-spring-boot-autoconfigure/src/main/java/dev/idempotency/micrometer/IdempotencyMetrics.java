@@ -22,15 +22,16 @@ import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.OperationObserver;
 import dev.idempotency.template.StoreCircuit;
+import dev.idempotency.template.StoreObserver;
 
 /**
  * Publishes meters about operations and the store. Tag values come from bounded sets; no
  * tag is an idempotency key.
  * <ul>
  * <li>{@code idempotency.process}, timer: {@code listener}, {@code mode}, {@code outcome}
- * (see {@link dev.idempotency.template.IdempotencyListener.Outcome})</li>
+ * (see {@link dev.idempotency.template.OperationObserver.Outcome})</li>
  * <li>{@code idempotency.store}, timer: {@code store}, {@code operation}, {@code outcome}
  * ({@code ok}, {@code refused}, {@code unavailable})</li>
  * <li>{@code idempotency.blocked.age}, gauge, seconds since the record of the listener
@@ -47,7 +48,7 @@ import dev.idempotency.template.StoreCircuit;
  * <li>{@code idempotency.completion.settled}, counter: {@code listener}, {@code outcome}
  * ({@code settled}, {@code lost})</li>
  * <li>{@code idempotency.endpoint.writes}, counter: {@code operation} (see
- * {@link dev.idempotency.template.IdempotencyListener.Intervention}), {@code outcome}
+ * {@link dev.idempotency.template.OperationObserver.Intervention}), {@code outcome}
  * ({@code done}, {@code refused})</li>
  * <li>{@code idempotency.key.missing}, counter: {@code listener}, {@code policy}</li>
  * <li>{@code idempotency.cleanup.deleted}, counter: {@code table}</li>
@@ -58,7 +59,7 @@ import dev.idempotency.template.StoreCircuit;
  *
  * @since 0.1.0
  */
-public final class MicrometerIdempotencyListener implements IdempotencyListener {
+public final class IdempotencyMetrics implements OperationObserver, StoreObserver {
 
 	private final MeterRegistry registry;
 
@@ -72,12 +73,12 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 
 	private final Map<String, Set<BlockedRecord>> blocked = new ConcurrentHashMap<>();
 
-	public MicrometerIdempotencyListener(MeterRegistry registry) {
+	public IdempotencyMetrics(MeterRegistry registry) {
 		this.registry = registry;
 	}
 
 	@Override
-	public void executed(Execution execution) {
+	public void handled(HandledOperation execution) {
 		this.processed
 			.computeIfAbsent(new Processed(execution.listener(), execution.mode(), execution.outcome()), this::timer)
 			.record(execution.duration());
@@ -100,7 +101,7 @@ public final class MicrometerIdempotencyListener implements IdempotencyListener 
 
 	private Set<BlockedRecord> blockedAge(String listener) {
 		Set<BlockedRecord> records = ConcurrentHashMap.newKeySet();
-		TimeGauge.builder("idempotency.blocked.age", records, TimeUnit.MILLISECONDS, MicrometerIdempotencyListener::age)
+		TimeGauge.builder("idempotency.blocked.age", records, TimeUnit.MILLISECONDS, IdempotencyMetrics::age)
 			.description("Time since the record that is blocked for the longest time was blocked")
 			.tag("listener", listener)
 			.register(this.registry);

@@ -6,7 +6,7 @@ package dev.idempotency;
  *
  * @since 0.1.0
  */
-public final class IdempotencyFingerprintException extends OperationRejectedException {
+public final class IdempotencyFingerprintUnusableException extends OperationRejectedException {
 
 	/**
 	 * Create an exception.
@@ -14,7 +14,7 @@ public final class IdempotencyFingerprintException extends OperationRejectedExce
 	 * @param reason the error of the computation; the cause of this exception keeps its
 	 * type and stack trace but not its message, which may quote the payload
 	 */
-	public IdempotencyFingerprintException(String message, RuntimeException reason) {
+	public IdempotencyFingerprintUnusableException(String message, RuntimeException reason) {
 		super(message, unquoted(reason));
 	}
 

@@ -12,7 +12,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.TimeGauge;
 import io.micrometer.core.instrument.Timer;
 
-import dev.idempotency.outbox.OutboxListener;
+import dev.idempotency.outbox.OutboxObserver;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore.Status;
 
@@ -34,7 +34,7 @@ import dev.idempotency.outbox.OutboxStore.Status;
  *
  * @since 0.1.0
  */
-public final class MicrometerOutboxListener implements OutboxListener {
+public final class OutboxMetrics implements OutboxObserver {
 
 	// Three intervals of the observer.
 	private static final Duration FRESH = Duration.ofSeconds(15);
@@ -57,7 +57,7 @@ public final class MicrometerOutboxListener implements OutboxListener {
 	 * @param registry the registry of the meters
 	 * @param table name of the outbox's table
 	 */
-	public MicrometerOutboxListener(MeterRegistry registry, String table) {
+	public OutboxMetrics(MeterRegistry registry, String table) {
 		this.registry = registry;
 		this.table = table;
 		for (PublishOutcome outcome : PublishOutcome.values()) {
@@ -100,7 +100,7 @@ public final class MicrometerOutboxListener implements OutboxListener {
 			.description("Messages of the outbox to publish")
 			.tag("table", this.table)
 			.register(this.registry);
-		TimeGauge.builder("idempotency.outbox.age", this, TimeUnit.MILLISECONDS, MicrometerOutboxListener::age)
+		TimeGauge.builder("idempotency.outbox.age", this, TimeUnit.MILLISECONDS, OutboxMetrics::age)
 			.description("Age of the oldest pending or blocked message of the outbox")
 			.tag("table", this.table)
 			.register(this.registry);

@@ -37,10 +37,10 @@ import org.springframework.messaging.handler.annotation.SendTo;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.OperationRefusedException;
 import dev.idempotency.listener.BatchApp.Batches;
-import dev.idempotency.template.IdempotencyListener.Outcome;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.DeadLetters;
 import dev.idempotency.testsupport.Kafka;
@@ -51,21 +51,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link OperationRefusedException} in listeners: the record is acknowledged
- * and the refusal replied, and no retry and no dead letter is used.
+ * Tests for {@link OperationDeclinedException} in listeners: the record is acknowledged
+ * and the decline replied, and no retry and no dead letter is used.
  */
 @Tag("promise-1")
 @Tag("promise-8")
 @Execution(ExecutionMode.CONCURRENT)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class RefusedOperationTests {
+class DeclinedOperationTests {
 
 	private static final List<String> LISTENERS = List.of("auto", "leased", "async", "manual", "manualLeased", "listed",
 			"handled", "keyless", "nacked");
 
 	private static final List<String> OWN_TESTS = List.of("keyless", "nacked");
 
-	private final String prefix = Servers.unique("refused");
+	private final String prefix = Servers.unique("declined");
 
 	private final Map<String, ConfigurableApplicationContext> apps = new ConcurrentHashMap<>();
 
@@ -100,8 +100,8 @@ class RefusedOperationTests {
 		String name = storeAndName.get(1);
 		String topic = topic(storeAndName.get(0), name);
 		ConfigurableApplicationContext app = this.apps.get(storeAndName.get(0));
-		Kafka.send(topic, "refused", "first");
-		Kafka.send(topic, "refused", "second");
+		Kafka.send(topic, "declined", "first");
+		Kafka.send(topic, "declined", "second");
 		Kafka.send(topic, "other", "other");
 		List<ConsumerRecord<String, String>> replies = await().until(() -> Kafka.read(topic + "-out"),
 				(read) -> read.size() >= (name.equals("listed") ? 1 : 3));
@@ -116,25 +116,25 @@ class RefusedOperationTests {
 		DeadLetters dead = app.getBean(DeadLetters.class);
 		assertThat(dead.deliveries(topic)).containsExactly(0L, 1L, 2L);
 		assertThat(DeadLetters.read(topic)).isEmpty();
-		assertThat(dead.outcomes("RefusedOperationTests.Listeners." + name)).containsExactly(Outcome.OPERATION_REFUSED,
+		assertThat(dead.outcomes("DeclinedOperationTests.Listeners." + name)).containsExactly(Outcome.DECLINED,
 				Outcome.DUPLICATE, Outcome.PROCESSED);
 	}
 
 	@Test
 	@Tag("promise-5")
-	void writesOfARefusedHandlerAreRolledBack() {
+	void writesOfADeclinedHandlerAreRolledBack() {
 		JdbcTemplate jdbc = this.apps.get("jdbc").getBean(JdbcTemplate.class);
 		String topic = topic("jdbc", "keyless");
 		Kafka.send(topic, null, "first");
 		Kafka.send(topic, null, "other");
 		await().untilAsserted(() -> assertThat(Kafka.lag(topic, topic)).isZero());
-		assertThat(jdbc.queryForList("SELECT name FROM refused_effect WHERE name LIKE 'keyless%'", String.class))
+		assertThat(jdbc.queryForList("SELECT name FROM declined_effect WHERE name LIKE 'keyless%'", String.class))
 			.containsExactly("keyless other");
 		assertThat(DeadLetters.read(topic)).isEmpty();
 	}
 
 	@Test
-	void negativelyAcknowledgedRecordIsRedeliveredAndNotRefused() {
+	void negativelyAcknowledgedRecordIsRedeliveredAndNotDeclined() {
 		String topic = topic("jdbc", "nacked");
 		Kafka.send(topic, "nacked", "value");
 		await().untilAsserted(
@@ -144,7 +144,7 @@ class RefusedOperationTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "leased", "transactional", "redis" })
-	void refusedRecordOfABatchLeavesTheOthers(String mode) {
+	void declinedRecordOfABatchLeavesTheOthers(String mode) {
 		try (BatchApp app = new BatchApp(BatchListeners.class, mode)) {
 			app.send("batch", "a b c d e a");
 			app.start("batch");
@@ -163,13 +163,13 @@ class RefusedOperationTests {
 	@Tag("promise-12")
 	void exceptionsOfTheLibraryCannotBeFinal(Class<?> listener) {
 		ApplicationContextRunner runner = Contexts.all();
-		assertThat(ListenerStartupTests.refusal(runner, listener).getDescription()).contains("'finalFor'",
+		assertThat(ListenerStartupTests.refusal(runner, listener).getDescription()).contains("'declineFor'",
 				listener.getSimpleName());
 	}
 
 	static class AllExceptions {
 
-		@Idempotent(finalFor = RuntimeException.class)
+		@Idempotent(declineFor = RuntimeException.class)
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
 		}
@@ -178,7 +178,7 @@ class RefusedOperationTests {
 
 	static class BlockedExceptions {
 
-		@Idempotent(finalFor = OperationInProgressException.class)
+		@Idempotent(declineFor = OperationInProgressException.class)
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
 		}
@@ -200,7 +200,7 @@ class RefusedOperationTests {
 
 		Listeners(JdbcTemplate jdbc) {
 			this.jdbc = jdbc;
-			jdbc.execute("CREATE TABLE refused_effect (name varchar(100))");
+			jdbc.execute("CREATE TABLE declined_effect (name varchar(100))");
 		}
 
 		@Bean
@@ -223,9 +223,9 @@ class RefusedOperationTests {
 
 		private String handle(String name, String value) {
 			this.runs.add(name + " " + value);
-			this.jdbc.update("INSERT INTO refused_effect VALUES (?)", name + " " + value);
+			this.jdbc.update("INSERT INTO declined_effect VALUES (?)", name + " " + value);
 			if (!value.equals("other")) {
-				throw new OperationRefusedException("closed", "no " + value);
+				throw new OperationDeclinedException("closed", "no " + value);
 			}
 			return "done " + value;
 		}
@@ -270,7 +270,7 @@ class RefusedOperationTests {
 			return result;
 		}
 
-		@Idempotent(finalFor = ClosedException.class)
+		@Idempotent(declineFor = ClosedException.class)
 		@SendTo("${prefix}-listed-out")
 		@KafkaListener(topics = "${prefix}-listed", groupId = "${prefix}-listed")
 		String listed(String value) throws ClosedException {
@@ -296,7 +296,7 @@ class RefusedOperationTests {
 			this.runs.add("nacked");
 			if (this.runs.stream().filter("nacked"::equals).count() == 1) {
 				acknowledgment.nack(Duration.ofMillis(50));
-				throw new OperationRefusedException("closed");
+				throw new OperationDeclinedException("closed");
 			}
 			acknowledgment.acknowledge();
 			return "done";
@@ -306,9 +306,9 @@ class RefusedOperationTests {
 		@KafkaListener(topics = "${prefix}-keyless", groupId = "${prefix}-keyless")
 		void keyless(String value) {
 			this.runs.add("keyless " + value);
-			this.jdbc.update("INSERT INTO refused_effect VALUES (?)", "keyless " + value);
+			this.jdbc.update("INSERT INTO declined_effect VALUES (?)", "keyless " + value);
 			if (!value.equals("other")) {
-				throw new OperationRefusedException("closed");
+				throw new OperationDeclinedException("closed");
 			}
 		}
 
@@ -324,8 +324,8 @@ class RefusedOperationTests {
 			this.batches.add(letters);
 			for (int i = 0; i < letters.size(); i++) {
 				if ("bd".contains(letters.get(i))) {
-					throw new BatchListenerFailedException("refused",
-							new OperationRefusedException("closed " + letters.get(i)), i);
+					throw new BatchListenerFailedException("declined",
+							new OperationDeclinedException("closed " + letters.get(i)), i);
 				}
 			}
 		}

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class IdempotencyVersionException extends OperationRejectedException {
+public final class IdempotencyVersionUnusableException extends OperationRejectedException {
 
 	/**
 	 * Create an exception.
@@ -17,7 +17,7 @@ public final class IdempotencyVersionException extends OperationRejectedExceptio
 	 * of this exception keeps its type and stack trace but not its message, which may
 	 * quote the payload
 	 */
-	public IdempotencyVersionException(String message, @Nullable RuntimeException reason) {
+	public IdempotencyVersionUnusableException(String message, @Nullable RuntimeException reason) {
 		super(message, (reason != null) ? unquoted(reason) : null);
 	}
 

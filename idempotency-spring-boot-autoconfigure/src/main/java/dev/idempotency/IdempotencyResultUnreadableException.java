@@ -6,7 +6,7 @@ package dev.idempotency;
  *
  * @since 0.1.0
  */
-public final class StoredResultUnreadableException extends OperationRejectedException {
+public final class IdempotencyResultUnreadableException extends OperationRejectedException {
 
 	/**
 	 * Create an exception.
@@ -14,7 +14,7 @@ public final class StoredResultUnreadableException extends OperationRejectedExce
 	 * @param reason the error of the conversion; the cause of this exception keeps its
 	 * type and stack trace but not its message, which may quote the result
 	 */
-	public StoredResultUnreadableException(String message, Throwable reason) {
+	public IdempotencyResultUnreadableException(String message, Throwable reason) {
 		super(message, unquoted(reason));
 	}
 

@@ -8,15 +8,17 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.template.IdempotencyListener;
+import dev.idempotency.template.Observers;
+import dev.idempotency.template.OperationObserver;
 import dev.idempotency.template.StoreCircuit;
+import dev.idempotency.template.StoreObserver;
 
 /**
  * Records the events of which it is notified.
  */
-public final class RecordingListener implements IdempotencyListener {
+public final class RecordingObserver implements OperationObserver, StoreObserver {
 
-	private final List<Execution> executions = new CopyOnWriteArrayList<>();
+	private final List<HandledOperation> executions = new CopyOnWriteArrayList<>();
 
 	private final List<String> storeCalls = new CopyOnWriteArrayList<>();
 
@@ -65,7 +67,7 @@ public final class RecordingListener implements IdempotencyListener {
 	}
 
 	@Override
-	public void executed(Execution execution) {
+	public void handled(HandledOperation execution) {
 		this.executions.add(execution);
 	}
 
@@ -84,12 +86,19 @@ public final class RecordingListener implements IdempotencyListener {
 		return this.storeErrors;
 	}
 
-	public List<Execution> executions() {
+	/**
+	 * Return this observer for a template.
+	 */
+	public Observers observers() {
+		return new Observers(List.of(this), List.of(this));
+	}
+
+	public List<HandledOperation> executions() {
 		return this.executions;
 	}
 
 	public List<Outcome> outcomes() {
-		return this.executions.stream().map(Execution::outcome).toList();
+		return this.executions.stream().map(HandledOperation::outcome).toList();
 	}
 
 	public List<String> storeCalls() {

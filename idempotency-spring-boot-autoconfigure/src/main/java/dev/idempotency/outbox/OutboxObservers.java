@@ -8,16 +8,16 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 /**
- * Notifies several {@link OutboxListener listeners}. An exception of one of them is
+ * Notifies several {@link OutboxObserver listeners}. An exception of one of them is
  * logged and does not reach the relay or the other listeners.
  */
-final class OutboxListeners implements OutboxListener {
+final class OutboxObservers implements OutboxObserver {
 
-	private static final Log logger = LogFactory.getLog(OutboxListeners.class);
+	private static final Log logger = LogFactory.getLog(OutboxObservers.class);
 
-	private final List<OutboxListener> listeners;
+	private final List<OutboxObserver> listeners;
 
-	OutboxListeners(List<OutboxListener> listeners) {
+	OutboxObservers(List<OutboxObserver> listeners) {
 		this.listeners = List.copyOf(listeners);
 	}
 
@@ -31,8 +31,8 @@ final class OutboxListeners implements OutboxListener {
 		notifyEach((listener) -> listener.observed(status));
 	}
 
-	private void notifyEach(Consumer<OutboxListener> callback) {
-		for (OutboxListener listener : this.listeners) {
+	private void notifyEach(Consumer<OutboxObserver> callback) {
+		for (OutboxObserver listener : this.listeners) {
 			try {
 				callback.accept(listener);
 			}

@@ -15,16 +15,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-import dev.idempotency.outbox.OutboxListener.PublishOutcome;
+import dev.idempotency.outbox.OutboxObserver.PublishOutcome;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore.Status;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link MicrometerOutboxListener}.
+ * Tests for {@link OutboxMetrics}.
  */
-class MicrometerOutboxListenerTests {
+class OutboxMetricsTests {
 
 	private static final OutboxRow ROW = new OutboxRow(UUID.randomUUID(), "payments", null, null, List.of(), "key",
 			"payment", "42", "PaymentCharged");
@@ -33,7 +33,7 @@ class MicrometerOutboxListenerTests {
 
 	private final MeterRegistry registry = new SimpleMeterRegistry(SimpleConfig.DEFAULT, this.clock);
 
-	private final MicrometerOutboxListener listener = new MicrometerOutboxListener(this.registry, "messages");
+	private final OutboxMetrics listener = new OutboxMetrics(this.registry, "messages");
 
 	private final long start = this.clock.monotonicTime();
 

@@ -2,72 +2,30 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Locale;
 
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyStoreRefusedException;
-import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.OperationBlockedException;
-import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
- * Callbacks for the events of operations, stores and the cleanup. A callback runs on the
+ * Is notified of operations and of the records that ask for them. A callback runs on the
  * thread of the event and should return quickly. Its exceptions are logged and dropped.
- * Events are reported as they are observed, so a process that dies reports nothing.
+ * Events are reported as they are observed, so a process that dies reports nothing. Every
+ * bean of this type is notified.
  *
  * @since 0.1.0
  */
-public interface IdempotencyListener {
-
-	/**
-	 * Combine listeners. The exceptions of a listener are logged and dropped.
-	 * @param listeners the listeners, in the order in which they are called
-	 * @return a listener that calls each of them
-	 */
-	static IdempotencyListener all(List<IdempotencyListener> listeners) {
-		return new IdempotencyListeners(listeners);
-	}
+public interface OperationObserver {
 
 	/**
 	 * Called when the handling of a record has ended.
-	 * @param execution the execution
+	 * @param operation the operation
 	 */
-	default void executed(Execution execution) {
-	}
-
-	/**
-	 * Called when a call of the store has returned.
-	 * @param store the name of the store
-	 * @param call the call
-	 * @param outcome the outcome of the call
-	 * @param duration the duration of the call
-	 */
-	default void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
-	}
-
-	/**
-	 * Called when the store has refused a call or was unavailable, before
-	 * {@link #storeCalled}.
-	 * @param store the name of the store
-	 * @param error an {@link IdempotencyStoreRefusedException} or an
-	 * {@link IdempotencyStoreUnavailableException}, whose causes may quote values
-	 */
-	default void storeFailed(String store, OperationBlockedException error) {
-	}
-
-	/**
-	 * Called when the circuit breaker of a store has a new state, and with its initial
-	 * state.
-	 * @param store the name of the store
-	 * @param state the new state
-	 */
-	default void circuitChanged(String store, StoreCircuit.State state) {
+	default void handled(HandledOperation operation) {
 	}
 
 	/**
@@ -76,14 +34,6 @@ public interface IdempotencyListener {
 	 * @param policy the policy that applies
 	 */
 	default void keyMissing(String listener, MissingKeyPolicy policy) {
-	}
-
-	/**
-	 * Called when the cleanup has deleted expired records.
-	 * @param table the name of the table
-	 * @param deleted the number of records
-	 */
-	default void cleanedUp(String table, int deleted) {
 	}
 
 	/**
@@ -105,40 +55,11 @@ public interface IdempotencyListener {
 	}
 
 	/**
-	 * Called when a user has requested a change by hand.
+	 * Called when an administrator has requested a change by hand.
 	 * @param intervention the kind of change
 	 * @param done whether at least one record or message was changed
 	 */
 	default void intervened(Intervention intervention, boolean done) {
-	}
-
-	/**
-	 * Called when a run of the cleanup has ended, even if it has deleted nothing.
-	 * @param table the name of the table
-	 * @param duration the duration of the run
-	 * @param backlogAge the time since the oldest remaining record expired, zero if there
-	 * is none
-	 */
-	default void cleanupEnded(String table, Duration duration, Duration backlogAge) {
-	}
-
-	/**
-	 * Called when a store whose keys move to another one has answered a claim: the key is
-	 * completed there, another owner has it, or it stands for other content.
-	 * @param store the name of the store to which the keys move
-	 * @param source the name of the store that has answered
-	 * @param answer the answer
-	 */
-	default void migrationAnswered(String store, String source, Claim answer) {
-	}
-
-	/**
-	 * Called when the eviction policies of the servers of a store have been checked.
-	 * @param store the name of the store
-	 * @param possible whether at least one server may evict records before their
-	 * retention ends
-	 */
-	default void evictionChecked(String store, boolean possible) {
 	}
 
 	/**
@@ -180,8 +101,8 @@ public interface IdempotencyListener {
 	 * @param attempt the number of starts of the operation, including this one; 0 if the
 	 * handler did not run under a claim, and for a record of a batch
 	 */
-	record Execution(String listener, Mode mode, @Nullable IdempotencyKey key, Outcome outcome, Duration duration,
-			int attempt) {
+	record HandledOperation(String listener, Mode mode, @Nullable IdempotencyKey key, Outcome outcome,
+			Duration duration, int attempt) {
 
 		/**
 		 * Create an execution without an attempt.
@@ -191,7 +112,8 @@ public interface IdempotencyListener {
 		 * @param outcome the outcome
 		 * @param duration the duration, including the handler
 		 */
-		public Execution(String listener, Mode mode, @Nullable IdempotencyKey key, Outcome outcome, Duration duration) {
+		public HandledOperation(String listener, Mode mode, @Nullable IdempotencyKey key, Outcome outcome,
+				Duration duration) {
 			this(listener, mode, key, outcome, duration, 0);
 		}
 
@@ -229,10 +151,10 @@ public interface IdempotencyListener {
 		FAILED,
 
 		/**
-		 * The handler refused the operation for good. Its duplicates count as
+		 * The handler declined the operation for good. Its duplicates count as
 		 * {@link #DUPLICATE}.
 		 */
-		OPERATION_REFUSED,
+		DECLINED,
 
 		/**
 		 * The record can never be processed as it is.
@@ -308,60 +230,6 @@ public interface IdempotencyListener {
 			return name().toLowerCase(Locale.ROOT) + " " + object + " by " + ((requestedBy != null)
 					? "'" + requestedBy.replaceAll("\\p{Cntrl}", "?") + "'" : "an unknown user");
 		}
-
-	}
-
-	/**
-	 * A call of the store.
-	 */
-	enum StoreCall {
-
-		/**
-		 * A key is claimed, or inserted into a transaction.
-		 */
-		CLAIM,
-
-		/**
-		 * A completion is recorded.
-		 */
-		COMPLETE,
-
-		/**
-		 * A failure is recorded.
-		 */
-		FAIL,
-
-		/**
-		 * A claim whose outcome is unknown is released.
-		 */
-		RELEASE,
-
-		/**
-		 * The leases of running handlers are renewed.
-		 */
-		RENEW
-
-	}
-
-	/**
-	 * The outcome of a call of the store.
-	 */
-	enum StoreOutcome {
-
-		/**
-		 * The store answered.
-		 */
-		OK,
-
-		/**
-		 * The store refused the call.
-		 */
-		REFUSED,
-
-		/**
-		 * The store was unavailable.
-		 */
-		UNAVAILABLE
 
 	}
 

@@ -14,13 +14,13 @@ import java.util.concurrent.ExecutionException;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.OperationRefusedException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.store.Failure;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotentOperation.Handler;
 
 /**
- * The outcome of an operation that its handler has refused for good. Inside of the
+ * The outcome of an operation that its handler has declined for good. Inside of the
  * template it takes the place of a result: every path of a completion stores and replays
  * it, and no store knows it.
  * <p>
@@ -31,16 +31,16 @@ import dev.idempotency.template.IdempotentOperation.Handler;
  * @param bytes the bytes of the body
  * @param cause the cause in this process
  */
-record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @Nullable Throwable cause) {
+record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @Nullable Throwable cause) {
 
-	private static final String NOT_STORED = "The reason of the refusal was not stored";
+	private static final String NOT_STORED = "The reason of the decline was not stored";
 
 	@SuppressWarnings("unchecked")
-	static Refusal of(OperationRefusedException exception, ResultCodec<?> codec) {
+	static Declined of(OperationDeclinedException exception, ResultCodec<?> codec) {
 		Object body = exception.body();
 		String reason = Failure.cut(exception.reason());
 		if (body == null) {
-			return new Refusal(reason, null, null, exception.getCause());
+			return new Declined(reason, null, null, exception.getCause());
 		}
 		byte[] bytes;
 		Object read;
@@ -54,36 +54,36 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 		if (bytes == null) {
 			throw new IllegalStateException(unusable(body, "cannot be stored, because there is no result"));
 		}
-		return new Refusal(reason, read, bytes, exception.getCause());
+		return new Declined(reason, read, bytes, exception.getCause());
 	}
 
 	private static String unusable(Object body, String problem) {
-		return "An operation was refused with a body of " + body.getClass() + ", which " + problem
-				+ " that the handler declares. Refuse it with a body of that type, or without a body";
+		return "An operation was declined with a body of " + body.getClass() + ", which " + problem
+				+ " that the handler declares. Decline it with a body of that type, or without a body";
 	}
 
-	static @Nullable OperationRefusedException in(@Nullable Throwable error) {
+	static @Nullable OperationDeclinedException in(@Nullable Throwable error) {
 		Throwable thrown = error;
 		while ((thrown instanceof CompletionException || thrown instanceof ExecutionException)
 				&& thrown.getCause() != null) {
 			thrown = thrown.getCause();
 		}
-		return (thrown instanceof OperationRefusedException refused) ? refused : null;
+		return (thrown instanceof OperationDeclinedException declined) ? declined : null;
 	}
 
-	// Return a handler that returns a refusal instead of throwing it.
+	// Return a handler that returns a decline instead of throwing it.
 	static <E extends Throwable> Handler<Object, E> returning(Handler<?, E> handler, ResultCodec<?> codec) {
 		return () -> {
 			try {
 				return handler.handle();
 			}
-			catch (OperationRefusedException ex) {
+			catch (OperationDeclinedException ex) {
 				return of(ex, codec);
 			}
 		};
 	}
 
-	// Return an asynchronous handler whose stage completes with a refusal instead of
+	// Return an asynchronous handler whose stage completes with a decline instead of
 	// failing with it.
 	static <T, E extends Throwable> Handler<CompletionStage<Object>, E> returningAsync(
 			Handler<CompletionStage<T>, E> handler, ResultCodec<T> codec) {
@@ -92,7 +92,7 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 			try {
 				stage = handler.handle();
 			}
-			catch (OperationRefusedException ex) {
+			catch (OperationDeclinedException ex) {
 				return CompletableFuture.completedFuture(of(ex, codec));
 			}
 			if (stage == null) {
@@ -111,10 +111,10 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	private static void complete(CompletableFuture<Object> future, @Nullable Object result, @Nullable Throwable error,
 			ResultCodec<?> codec) {
-		OperationRefusedException refused = in(error);
-		if (refused != null) {
+		OperationDeclinedException declined = in(error);
+		if (declined != null) {
 			try {
-				future.complete(of(refused, codec));
+				future.complete(of(declined, codec));
 			}
 			catch (IllegalStateException ex) {
 				future.completeExceptionally(ex);
@@ -130,8 +130,8 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	@SuppressWarnings("unchecked")
 	static <T> IdempotentResult<T> resultOf(IdempotentResult<Object> outcome) {
-		if (outcome.result() instanceof Refusal refusal) {
-			throw refusal.toException(outcome.duplicate());
+		if (outcome.result() instanceof Declined declined) {
+			throw declined.toException(outcome.duplicate());
 		}
 		return (IdempotentResult<T>) outcome;
 	}
@@ -140,17 +140,17 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 	static <T> BatchResult<T> resultsOf(BatchResult<Object> batch) {
 		List<@Nullable IdempotentResult<T>> results = new ArrayList<>(batch.results().size());
 		for (IdempotentResult<Object> outcome : batch.results()) {
-			results.add((outcome != null && outcome.result() instanceof Refusal refusal)
-					? new IdempotentResult<>((T) refusal.body(), outcome.duplicate(), refusal.reason())
+			results.add((outcome != null && outcome.result() instanceof Declined declined)
+					? new IdempotentResult<>((T) declined.body(), outcome.duplicate(), declined.reason())
 					: (IdempotentResult<T>) outcome);
 		}
 		return new BatchResult<>(Collections.unmodifiableList(results), batch.blocked(), batch.failedAt(),
 				batch.failure());
 	}
 
-	OperationRefusedException toException(boolean duplicate) {
-		return duplicate ? OperationRefusedException.duplicate(this.reason, this.body)
-				: new OperationRefusedException(this.reason, this.body, this.cause);
+	OperationDeclinedException toException(boolean duplicate) {
+		return duplicate ? OperationDeclinedException.duplicate(this.reason, this.body)
+				: new OperationDeclinedException(this.reason, this.body, this.cause);
 	}
 
 	static <T> ResultCodec<Object> codec(ResultCodec<T> codec) {
@@ -158,25 +158,25 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 	}
 
 	static @Nullable String reason(byte[] stored) {
-		return OutcomeMark.REFUSED.isOn(stored) ? Content.of(stored).reason() : null;
+		return OutcomeMark.DECLINED.isOn(stored) ? Content.of(stored).reason() : null;
 	}
 
 	static byte @Nullable [] content(byte[] stored) {
-		if (OutcomeMark.REFUSED.isOn(stored)) {
+		if (OutcomeMark.DECLINED.isOn(stored)) {
 			return Content.of(stored).body();
 		}
 		return OutcomeMark.RESULT.isOn(stored) ? OutcomeMark.RESULT.remove(stored) : stored;
 	}
 
-	// Return the bytes of a refusal whose reason and body must not be stored.
+	// Return the bytes of a decline whose reason and body must not be stored.
 	static byte[] withoutContent() {
-		return new Refusal(NOT_STORED, null, null, null).write();
+		return new Declined(NOT_STORED, null, null, null).write();
 	}
 
 	private byte[] write() {
 		byte[] text = this.reason.getBytes(StandardCharsets.UTF_8);
 		int size = (this.bytes != null) ? this.bytes.length : 0;
-		ByteBuffer buffer = OutcomeMark.REFUSED.begin(1 + Integer.BYTES + text.length + size)
+		ByteBuffer buffer = OutcomeMark.DECLINED.begin(1 + Integer.BYTES + text.length + size)
 			.put((byte) ((this.bytes != null) ? 1 : 0))
 			.putInt(text.length)
 			.put(text);
@@ -189,8 +189,8 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 	// The components of a record would be compared by the identity of the array.
 	@Override
 	public boolean equals(@Nullable Object other) {
-		return other instanceof Refusal refusal && this.reason.equals(refusal.reason)
-				&& Objects.equals(this.body, refusal.body) && Arrays.equals(this.bytes, refusal.bytes);
+		return other instanceof Declined declined && this.reason.equals(declined.reason)
+				&& Objects.equals(this.body, declined.body) && Arrays.equals(this.bytes, declined.bytes);
 	}
 
 	@Override
@@ -200,7 +200,7 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 	@Override
 	public String toString() {
-		return "Refusal";
+		return "Declined";
 	}
 
 	private record Content(String reason, byte @Nullable [] body) {
@@ -225,8 +225,8 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 		@Override
 		@SuppressWarnings("unchecked")
 		public byte @Nullable [] write(@Nullable Object result) {
-			if (result instanceof Refusal refusal) {
-				return refusal.write();
+			if (result instanceof Declined declined) {
+				return declined.write();
 			}
 			byte[] bytes = this.codec.write((T) result);
 			return (bytes != null && OutcomeMark.isAmbiguous(bytes)) ? OutcomeMark.RESULT.on(bytes) : bytes;
@@ -234,9 +234,9 @@ record Refusal(String reason, @Nullable Object body, byte @Nullable [] bytes, @N
 
 		@Override
 		public @Nullable Object read(byte[] stored) {
-			if (OutcomeMark.REFUSED.isOn(stored)) {
+			if (OutcomeMark.DECLINED.isOn(stored)) {
 				Content content = Content.of(stored);
-				return new Refusal(content.reason(), (content.body() != null) ? this.codec.read(content.body()) : null,
+				return new Declined(content.reason(), (content.body() != null) ? this.codec.read(content.body()) : null,
 						content.body(), null);
 			}
 			return this.codec.read(Objects.requireNonNull(content(stored)));

@@ -9,56 +9,56 @@ import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.OperationRefusedException;
-import dev.idempotency.StoredResultUnreadableException;
 import dev.idempotency.store.Failure;
 
 /**
- * The exceptions of a listener method that refuse its operation for good:
- * {@link Idempotent#finalFor()}.
+ * The exceptions of a listener method that decline its operation for good:
+ * {@link Idempotent#declineFor()}.
  *
  * @param types the exception classes
  */
-record FinalFailures(List<Class<? extends Throwable>> types) {
+record DeclinedFailures(List<Class<? extends Throwable>> types) {
 
 	/**
 	 * Create the final failures of a method.
 	 */
-	static FinalFailures of(Class<? extends Throwable>[] types, String where) {
+	static DeclinedFailures of(Class<? extends Throwable>[] types, String where) {
 		for (Class<? extends Throwable> type : types) {
 			if (type.isAssignableFrom(OperationInProgressException.class)
-					|| type.isAssignableFrom(StoredResultUnreadableException.class)
+					|| type.isAssignableFrom(IdempotencyResultUnreadableException.class)
 					|| OperationBlockedException.class.isAssignableFrom(type) || Error.class.isAssignableFrom(type)) {
 				throw new IdempotencyConfigurationException("The class " + type.getName()
-						+ " in 'finalFor' of @Idempotent on " + where
+						+ " in 'declineFor' of @Idempotent on " + where
 						+ " includes errors that are no decision of the method, such as an unavailable database.",
-						"Name the exceptions with which the method refuses an operation for good.");
+						"Name the exceptions with which the method declines an operation for good.");
 			}
 		}
-		return new FinalFailures(List.of(types));
+		return new DeclinedFailures(List.of(types));
 	}
 
 	/**
 	 * Convert the exception of the method.
 	 */
-	@Nullable OperationRefusedException refusal(@Nullable Throwable error) {
+	@Nullable OperationDeclinedException declined(@Nullable Throwable error) {
 		Throwable thrown = error;
 		while ((thrown instanceof CompletionException || thrown instanceof ExecutionException)
 				&& thrown.getCause() != null) {
 			thrown = thrown.getCause();
 		}
-		if (thrown instanceof OperationRefusedException refused) {
-			return refused;
+		if (thrown instanceof OperationDeclinedException declined) {
+			return declined;
 		}
 		for (Class<? extends Throwable> type : this.types) {
 			if (thrown != null && type.isInstance(thrown)) {
 				Failure failure = Failure.of(thrown);
 				String reason = (failure.message() != null) ? failure.type() + ": " + failure.message()
 						: failure.type();
-				return new OperationRefusedException(reason, null, thrown);
+				return new OperationDeclinedException(reason, null, thrown);
 			}
 		}
 		return null;
@@ -73,9 +73,9 @@ record FinalFailures(List<Class<? extends Throwable>> types) {
 		}
 		CompletableFuture<Object> future = new CompletableFuture<>();
 		stage.whenComplete((result, error) -> {
-			OperationRefusedException refusal = (error != null) ? refusal(error) : null;
+			OperationDeclinedException declined = (error != null) ? declined(error) : null;
 			if (error != null) {
-				future.completeExceptionally((refusal != null) ? refusal : error);
+				future.completeExceptionally((declined != null) ? declined : error);
 			}
 			else {
 				future.complete(result);

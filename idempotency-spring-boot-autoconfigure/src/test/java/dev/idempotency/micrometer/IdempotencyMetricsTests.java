@@ -19,27 +19,27 @@ import org.junit.jupiter.params.provider.EnumSource;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.template.IdempotencyListener.BlockedRecord;
-import dev.idempotency.template.IdempotencyListener.Execution;
-import dev.idempotency.template.IdempotencyListener.Outcome;
-import dev.idempotency.template.IdempotencyListener.StoreCall;
-import dev.idempotency.template.IdempotencyListener.StoreOutcome;
+import dev.idempotency.template.OperationObserver.BlockedRecord;
+import dev.idempotency.template.OperationObserver.HandledOperation;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.template.StoreCircuit;
+import dev.idempotency.template.StoreObserver.StoreCall;
+import dev.idempotency.template.StoreObserver.StoreOutcome;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link MicrometerIdempotencyListener}.
+ * Tests for {@link IdempotencyMetrics}.
  */
-class MicrometerIdempotencyListenerTests {
+class IdempotencyMetricsTests {
 
 	private final MeterRegistry registry = new SimpleMeterRegistry();
 
-	private final MicrometerIdempotencyListener listener = new MicrometerIdempotencyListener(this.registry);
+	private final IdempotencyMetrics listener = new IdempotencyMetrics(this.registry);
 
 	private void executed(String key, Outcome outcome) {
-		this.listener.executed(
-				new Execution("payments", Mode.LEASED, IdempotencyKey.of("scope", key), outcome, Duration.ofMillis(5)));
+		this.listener.handled(new HandledOperation("payments", Mode.LEASED, IdempotencyKey.of("scope", key), outcome,
+				Duration.ofMillis(5)));
 	}
 
 	private List<String> tags(String name) {

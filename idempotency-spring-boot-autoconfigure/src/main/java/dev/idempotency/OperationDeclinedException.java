@@ -4,19 +4,19 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
 /**
- * Thrown by a handler that refuses its operation for good, for example because an account
- * is closed. The refusal is the outcome of the operation: it is stored, and every
- * duplicate gets the same refusal, without running the handler.
+ * Thrown by a handler that declines its operation for good, for example because an
+ * account is closed. The decline is the outcome of the operation: it is stored, and every
+ * duplicate gets the same decline, without running the handler.
  * <p>
  * The record is acknowledged like a processed one. Neither the error handler of the
- * container nor a {@code KafkaListenerErrorHandler} is called, so that the refusal uses
+ * container nor a {@code KafkaListenerErrorHandler} is called, so that the decline uses
  * up no retry and reaches no dead-letter topic. If the listener replies, it replies with
  * the body.
  * <p>
- * In transactional mode the writes of the handler are rolled back, and the refusal is
- * committed after that. In a transaction of the caller, the refusal is a part of that
+ * In transactional mode the writes of the handler are rolled back, and the decline is
+ * committed after that. In a transaction of the caller, the decline is a part of that
  * transaction, and so are the writes of the handler, unless the caller rolls it back. In
- * leased mode effects elsewhere stay. An operation without a key is refused, too, but
+ * leased mode effects elsewhere stay. An operation without a key is declined, too, but
  * nothing is stored, so that a duplicate runs the handler again.
  * <p>
  * The handler has to throw this exception itself, not as the cause of another one. The
@@ -26,7 +26,7 @@ import org.springframework.util.Assert;
  *
  * @since 0.1.0
  */
-public final class OperationRefusedException extends RuntimeException {
+public final class OperationDeclinedException extends RuntimeException {
 
 	/**
 	 * The maximum length of a stored reason. A longer one is cut off.
@@ -44,7 +44,7 @@ public final class OperationRefusedException extends RuntimeException {
 	 * @param reason the reason. It is stored, and shown by the endpoint if that may show
 	 * values
 	 */
-	public OperationRefusedException(String reason) {
+	public OperationDeclinedException(String reason) {
 		this(reason, null);
 	}
 
@@ -54,7 +54,7 @@ public final class OperationRefusedException extends RuntimeException {
 	 * values
 	 * @param body the reply, which must be of the result type that the handler declares
 	 */
-	public OperationRefusedException(String reason, @Nullable Object body) {
+	public OperationDeclinedException(String reason, @Nullable Object body) {
 		this(reason, body, null);
 	}
 
@@ -65,11 +65,11 @@ public final class OperationRefusedException extends RuntimeException {
 	 * @param body the reply, which must be of the result type that the handler declares
 	 * @param cause the cause, which is not stored
 	 */
-	public OperationRefusedException(String reason, @Nullable Object body, @Nullable Throwable cause) {
+	public OperationDeclinedException(String reason, @Nullable Object body, @Nullable Throwable cause) {
 		this(reason, body, cause, false);
 	}
 
-	private OperationRefusedException(String reason, @Nullable Object body, @Nullable Throwable cause,
+	private OperationDeclinedException(String reason, @Nullable Object body, @Nullable Throwable cause,
 			boolean duplicate) {
 		super(reason, cause);
 		Assert.hasText(reason, "'reason' must not be empty");
@@ -79,13 +79,13 @@ public final class OperationRefusedException extends RuntimeException {
 	}
 
 	/**
-	 * Create the exception for a duplicate of a refused operation.
+	 * Create the exception for a duplicate of a declined operation.
 	 * @param reason the stored reason
 	 * @param body the stored body
 	 * @return the exception
 	 */
-	public static OperationRefusedException duplicate(String reason, @Nullable Object body) {
-		return new OperationRefusedException(reason, body, null, true);
+	public static OperationDeclinedException duplicate(String reason, @Nullable Object body) {
+		return new OperationDeclinedException(reason, body, null, true);
 	}
 
 	/**
@@ -105,9 +105,9 @@ public final class OperationRefusedException extends RuntimeException {
 	}
 
 	/**
-	 * Return whether the operation had been refused before, so that the handler did not
+	 * Return whether the operation had been declined before, so that the handler did not
 	 * run.
-	 * @return whether this is the refusal of a duplicate
+	 * @return whether this is the decline of a duplicate
 	 */
 	public boolean isDuplicate() {
 		return this.duplicate;

@@ -10,11 +10,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
-public final class OwnershipLostException extends OperationBlockedException {
+public final class OperationLostException extends OperationBlockedException {
 
 	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
-	public OwnershipLostException(String message, @Nullable Throwable cause) {
+	public OperationLostException(String message, @Nullable Throwable cause) {
 		super(message, RETRY_AFTER, cause);
 	}
 

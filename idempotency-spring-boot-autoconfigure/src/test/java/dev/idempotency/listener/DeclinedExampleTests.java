@@ -16,7 +16,7 @@ import org.springframework.messaging.handler.annotation.SendTo;
 import org.springframework.stereotype.Component;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.OperationRefusedException;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
@@ -25,15 +25,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Runs the example of {@code docs/refusals.md}.
+ * Runs the example of {@code docs/declining.md}.
  */
 @ResourceLock("withdrawals")
-class RefusalExampleTests {
+class DeclinedExampleTests {
 
 	@Test
 	@Tag("promise-3")
 	@Tag("promise-8")
-	void refusedWithdrawalIsRefusedAgain() {
+	void declinedWithdrawalIsDeclinedAgain() {
 		String database = Servers.newDatabase();
 		JdbcTemplate jdbc = Servers.jdbc(database);
 		jdbc.execute("CREATE TABLE account (id text PRIMARY KEY, balance integer)");
@@ -42,11 +42,11 @@ class RefusalExampleTests {
 		Servers.addTopics(1, "withdrawals", "withdrawal-replies");
 		try (ConfigurableApplicationContext context = TestApp.of(WithdrawalListener.class).database(database).run()) {
 			send("w1", 20);
-			awaitReplies("REFUSED");
+			awaitReplies("DECLINED");
 			jdbc.update("UPDATE account SET balance = 100");
 			send("w1", 20);
 			send("w2", 20);
-			awaitReplies("REFUSED", "REFUSED", "DONE");
+			awaitReplies("DECLINED", "DECLINED", "DONE");
 		}
 		assertThat(jdbc.queryForObject("SELECT balance FROM account", Integer.class)).isEqualTo(80);
 		assertThat(jdbc.queryForObject("SELECT count(*) FROM attempt", Integer.class)).isOne();
@@ -66,13 +66,13 @@ class RefusalExampleTests {
 	@Test
 	void pageContainsTheListenerThatThisTestRuns() throws IOException {
 		String source = Files.readString(Path.of("src/test/java", getClass().getName().replace('.', '/') + ".java"));
-		String page = Files.readString(Path.of("../docs/refusals.md"));
-		String example = page.substring(page.indexOf("@Component"), page.indexOf("```\n\n`RefusalExampleTests`"));
+		String page = Files.readString(Path.of("../docs/declining.md"));
+		String example = page.substring(page.indexOf("@Component"), page.indexOf("```\n\n`DeclinedExampleTests`"));
 		assertThat(source.replaceAll("\\s+", " ")).contains("static class"
 				+ example.substring(example.indexOf(" WithdrawalListener")).replaceAll("\\s+", " ").stripTrailing());
 	}
 
-	// docs/refusals.md
+	// docs/declining.md
 	@Component
 	static class WithdrawalListener {
 
@@ -91,7 +91,7 @@ class RefusalExampleTests {
 			int changed = this.jdbc.update("UPDATE account SET balance = balance - ? WHERE id = ? AND balance >= ?",
 					amount, withdrawal.key(), amount);
 			if (changed == 0) {
-				throw new OperationRefusedException("balance too low", "REFUSED");
+				throw new OperationDeclinedException("balance too low", "DECLINED");
 			}
 			return "DONE";
 		}

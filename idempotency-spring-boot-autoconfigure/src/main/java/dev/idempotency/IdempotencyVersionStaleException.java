@@ -6,9 +6,9 @@ package dev.idempotency;
  *
  * @since 0.1.0
  */
-public final class StaleVersionException extends OperationRejectedException {
+public final class IdempotencyVersionStaleException extends OperationRejectedException {
 
-	public StaleVersionException(String message) {
+	public IdempotencyVersionStaleException(String message) {
 		super(message, null);
 	}
 

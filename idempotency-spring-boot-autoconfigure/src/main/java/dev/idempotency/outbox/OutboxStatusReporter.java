@@ -1,0 +1,59 @@
+package dev.idempotency.outbox;
+
+import java.time.Duration;
+import java.util.List;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+
+/**
+ * Reads the status of an outbox every five seconds and reports it to each
+ * {@link OutboxObserver}. It is independent of the relay, so that a backlog is visible
+ * also when no relay runs.
+ *
+ * @since 0.1.0
+ */
+public final class OutboxStatusReporter extends OutboxLoop {
+
+	private static final Log logger = LogFactory.getLog(OutboxStatusReporter.class);
+
+	private static final Duration INTERVAL = Duration.ofSeconds(5);
+
+	private final OutboxStore store;
+
+	private final OutboxObserver listener;
+
+	private boolean failing;
+
+	/**
+	 * Create an observer.
+	 * @param store the outbox
+	 * @param listeners the listeners to notify
+	 */
+	public OutboxStatusReporter(OutboxStore store, List<OutboxObserver> listeners) {
+		super("idempotency-outbox-observer", GRACE);
+		this.store = store;
+		this.listener = new OutboxObservers(listeners);
+	}
+
+	@Override
+	Duration step() {
+		try {
+			this.listener.observed(this.store.status());
+			this.failing = false;
+		}
+		catch (RuntimeException ex) {
+			String message = "The status of the outbox '" + this.store.table()
+					+ "' cannot be read; its gauges keep their last values";
+			if (this.failing) {
+				logger.debug(message, ex);
+			}
+			else {
+				logger.warn(message, ex);
+			}
+			this.failing = true;
+		}
+		return INTERVAL;
+	}
+
+}
