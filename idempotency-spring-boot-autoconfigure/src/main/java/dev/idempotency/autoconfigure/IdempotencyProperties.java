@@ -253,8 +253,8 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param pollInterval Maximum time between two queries of the relay for new messages.
 	 * @param sendTimeout Maximum time for the broker to acknowledge a message. Must not
 	 * exceed 2 minutes.
-	 * @param maxAttempts Number of refusals by the broker after which a message becomes
-	 * a dead letter.
+	 * @param maxAttempts Number of refusals by the broker after which a message becomes a
+	 * dead letter.
 	 * @param onDeadLetter Treatment of messages with the topic and key of an earlier dead
 	 * letter. Must be the same in all instances.
 	 * @param maxBackOff Maximum back-off between two attempts, while the broker is
