@@ -1,6 +1,5 @@
 package dev.idempotency.dynamodb;
 
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -18,7 +17,6 @@ import dev.idempotency.dynamodb.DynamoDbCalls.Deadline;
 import dev.idempotency.dynamodb.DynamoDbCalls.Update;
 import dev.idempotency.dynamodb.Observations.Observation;
 import dev.idempotency.store.IdempotencyRecord;
-import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords;
 
 /**
@@ -44,22 +42,18 @@ final class DynamoDbRecords implements IdempotencyRecords {
 	@Override
 	public Overview overview() {
 		Instant now = this.updates.now();
-		Map<String, Tally> scopes = new TreeMap<>();
+		Map<String, ScopeCount> scopes = new TreeMap<>();
 		String end = new RecordScan(this.calls).scan(null, (record) -> {
-			scopes.computeIfAbsent(record.key().scope(), (scope) -> new Tally()).add(record, now);
+			scopes.merge(record.key().scope(), ScopeCount.of(record, now), ScopeCount::plus);
 			return true;
 		});
-		List<ScopeCount> counted = scopes.entrySet()
-			.stream()
-			.map((scope) -> scope.getValue().of(scope.getKey()))
-			.toList();
-		return new Overview(counted, end == null, null);
+		return new Overview(List.copyOf(scopes.values()), end == null, null);
 	}
 
 	@Override
 	public Page stuck(int limit, @Nullable String after) {
 		Instant now = this.updates.now();
-		return list((record) -> isStuck(record, now), limit, after);
+		return list((record) -> record.isStuck(now), limit, after);
 	}
 
 	@Override
@@ -70,16 +64,8 @@ final class DynamoDbRecords implements IdempotencyRecords {
 	@Override
 	public Page evictable(Selection selection, boolean force, int limit, @Nullable String after) {
 		Instant now = this.updates.now();
-		return list((record) -> selection.matches(record.key(), record.createdAt()) && (force || !isLive(record, now)),
+		return list((record) -> selection.matches(record.key(), record.createdAt()) && (force || !record.isLive(now)),
 				limit, after);
-	}
-
-	private static boolean isStuck(IdempotencyRecord record, Instant now) {
-		return record.claimedUntil() != null && !now.isBefore(record.claimedUntil());
-	}
-
-	private static boolean isLive(IdempotencyRecord record, Instant now) {
-		return record.claimedUntil() != null && now.isBefore(record.claimedUntil());
 	}
 
 	// The scan ends behind the last record of a full page, so that a record is read once.
@@ -142,36 +128,6 @@ final class DynamoDbRecords implements IdempotencyRecords {
 			this.observations.observe(key.id(), item, System.nanoTime());
 		}
 		return Change.ALIVE;
-	}
-
-	private static final class Tally {
-
-		private long inProgress;
-
-		private long stuck;
-
-		private long failed;
-
-		private long completed;
-
-		private @Nullable Duration oldest;
-
-		void add(IdempotencyRecord record, Instant now) {
-			State state = record.state();
-			this.failed += (state == State.FAILED) ? 1 : 0;
-			this.completed += (state == State.COMPLETED) ? 1 : 0;
-			this.stuck += isStuck(record, now) ? 1 : 0;
-			if (state == State.IN_PROGRESS) {
-				this.inProgress++;
-				Duration age = Duration.between(record.createdAt(), now);
-				this.oldest = (this.oldest == null || age.compareTo(this.oldest) > 0) ? age : this.oldest;
-			}
-		}
-
-		ScopeCount of(String name) {
-			return new ScopeCount(name, this.inProgress, this.stuck, this.failed, this.completed, this.oldest);
-		}
-
 	}
 
 }

@@ -1,10 +1,7 @@
 package dev.idempotency.listener;
 
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ExecutionException;
 
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +12,8 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Failure;
+import dev.idempotency.template.ExceptionCauses;
+import dev.idempotency.template.Futures;
 
 /**
  * The exceptions of a listener method that decline its operation for good:
@@ -45,11 +44,7 @@ record DeclinedFailures(List<Class<? extends Throwable>> types) {
 	 * Convert the exception of the method.
 	 */
 	@Nullable OperationDeclinedException declined(@Nullable Throwable error) {
-		Throwable thrown = error;
-		while ((thrown instanceof CompletionException || thrown instanceof ExecutionException)
-				&& thrown.getCause() != null) {
-			thrown = thrown.getCause();
-		}
+		Throwable thrown = ExceptionCauses.ofHandler(error);
 		if (thrown instanceof OperationDeclinedException declined) {
 			return declined;
 		}
@@ -71,22 +66,13 @@ record DeclinedFailures(List<Class<? extends Throwable>> types) {
 		if (this.types.isEmpty()) {
 			return stage;
 		}
-		CompletableFuture<Object> future = new CompletableFuture<>();
-		stage.whenComplete((result, error) -> {
-			OperationDeclinedException declined = (error != null) ? declined(error) : null;
+		return Futures.convert(stage, (result, error) -> {
 			if (error != null) {
-				future.completeExceptionally((declined != null) ? declined : error);
+				OperationDeclinedException declined = declined(error);
+				throw (declined != null) ? declined : error;
 			}
-			else {
-				future.complete(result);
-			}
+			return result;
 		});
-		future.whenComplete((result, error) -> {
-			if (future.isCancelled()) {
-				stage.toCompletableFuture().cancel(true);
-			}
-		});
-		return future;
 	}
 
 }

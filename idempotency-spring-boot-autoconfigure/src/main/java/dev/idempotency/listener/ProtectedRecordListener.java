@@ -20,6 +20,7 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.listener.Delivery.NackedException;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.OperationResolver.Resolution;
+import dev.idempotency.template.Futures;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.IdempotentResult;
 import dev.idempotency.template.OperationObserver.Outcome;
@@ -210,12 +211,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 			}
 			delivery.endAsync();
 		});
-		result.whenComplete((ignored, error) -> {
-			if (result.isCancelled()) {
-				executed.cancel(true);
-			}
-		});
-		return result;
+		return Futures.cancelling(executed, result);
 	}
 
 	private @Nullable Object executeWithoutKey(Object origin, MethodInvocation invocation, Delivery delivery)

@@ -1,7 +1,6 @@
 package dev.idempotency.memory;
 
 import java.time.DateTimeException;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Comparator;
@@ -14,12 +13,12 @@ import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.memory.InMemoryIdempotencyStore.Entry;
+import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords;
 
@@ -42,29 +41,12 @@ final class InMemoryRecords implements IdempotencyRecords {
 	public Overview overview() {
 		Instant now = this.clock.instant();
 		List<Row> all = rows();
-		Map<String, List<Entry>> scopes = all.stream()
+		Map<String, ScopeCount> scopes = new TreeMap<>();
+		all.stream()
 			.limit(WINDOW)
-			.collect(Collectors.groupingBy((row) -> row.key().scope(), TreeMap::new,
-					Collectors.mapping(Row::entry, Collectors.toList())));
+			.forEach((row) -> scopes.merge(row.key().scope(), ScopeCount.of(row.toRecord(), now), ScopeCount::plus));
 		boolean complete = all.size() <= WINDOW;
-		return new Overview(
-				scopes.entrySet().stream().map((scope) -> count(scope.getKey(), scope.getValue(), now)).toList(),
-				complete, complete ? null : (long) all.size());
-	}
-
-	private static ScopeCount count(String scope, List<Entry> entries, Instant now) {
-		Duration oldest = entries.stream()
-			.filter(Entry::isInProgress)
-			.map((entry) -> Duration.between(entry.createdAt(), now))
-			.max(Comparator.naturalOrder())
-			.orElse(null);
-		return new ScopeCount(scope, count(entries, Entry::isInProgress), count(entries, (entry) -> entry.isStuck(now)),
-				count(entries, (entry) -> entry.state() == State.FAILED),
-				count(entries, (entry) -> entry.state() == State.COMPLETED), oldest);
-	}
-
-	private static long count(List<Entry> entries, Predicate<Entry> condition) {
-		return entries.stream().filter(condition).count();
+		return new Overview(List.copyOf(scopes.values()), complete, complete ? null : (long) all.size());
 	}
 
 	@Override
@@ -93,8 +75,8 @@ final class InMemoryRecords implements IdempotencyRecords {
 		List<Row> found = window.stream().filter(condition).limit(limit + 1L).toList();
 		Row last = (found.size() > limit) ? found.get(limit - 1)
 				: (window.size() < rest.size()) ? window.get(window.size() - 1) : null;
-		return new Page(found.stream().limit(limit).map((row) -> row.entry().toRecord(row.key())).toList(),
-				last == null, (last != null) ? last.position().toString() : null);
+		return new Page(found.stream().limit(limit).map(Row::toRecord).toList(), last == null,
+				(last != null) ? last.position().toString() : null);
 	}
 
 	private List<Row> rows() {
@@ -142,6 +124,10 @@ final class InMemoryRecords implements IdempotencyRecords {
 	 * A key with its entry.
 	 */
 	private record Row(IdempotencyKey key, Entry entry) {
+
+		IdempotencyRecord toRecord() {
+			return this.entry.toRecord(this.key);
+		}
 
 		Position position() {
 			return new Position(this.entry.expiresAt(), this.key.id());

@@ -58,7 +58,7 @@ abstract class OutboxLoop implements SmartLifecycle {
 
 	// Make the next step without a pause. A step that runs now is followed
 	// by another.
-	void wakeUp() {
+	public void wake() {
 		if (this.wakeUps.availablePermits() == 0) {
 			this.wakeUps.release();
 		}
@@ -112,7 +112,7 @@ abstract class OutboxLoop implements SmartLifecycle {
 	// Make no further step, without waiting for the current one.
 	void requestStop() {
 		this.running = false;
-		wakeUp();
+		wake();
 	}
 
 	boolean isEnded() {
@@ -141,21 +141,13 @@ abstract class OutboxLoop implements SmartLifecycle {
 	@Override
 	public void stop() {
 		requestStop();
+		awaitEnd(this.stopTimeout);
 		Thread last = this.thread;
-		if (last == null) {
-			return;
-		}
-		try {
-			last.join(this.stopTimeout.toMillis());
-			if (last.isAlive()) {
-				logger.warn("'" + this.name + "' did not stop within " + this.stopTimeout
-						+ " and is interrupted; the work that it has not recorded is repeated after a restart");
-				last.interrupt();
-				last.join(TimeUnit.SECONDS.toMillis(1));
-			}
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
+		if (last != null && last.isAlive() && !Thread.currentThread().isInterrupted()) {
+			logger.warn("'" + this.name + "' did not stop within " + this.stopTimeout
+					+ " and is interrupted; the work that it has not recorded is repeated after a restart");
+			last.interrupt();
+			awaitEnd(last, Duration.ofSeconds(1));
 		}
 	}
 

@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -23,6 +22,7 @@ import dev.idempotency.outbox.OutboxPublisher.FailureKind;
 import dev.idempotency.outbox.OutboxRun.Ack;
 import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 import dev.idempotency.outbox.OutboxStore.RelayFailure;
+import dev.idempotency.template.ExceptionCauses;
 
 /**
  * Publishes the messages of one claim.
@@ -180,7 +180,8 @@ final class OutboxRound {
 			if (error != null && !this.overdue && run.fail(index)) {
 				this.publisher.abandon();
 			}
-			this.results.add(new Result(run, index, Ack.of(next, (error != null) ? cause(error) : null)));
+			this.results
+				.add(new Result(run, index, Ack.of(next, (error != null) ? ExceptionCauses.ofStage(error) : null)));
 		});
 		if (sent.isCompletedExceptionally()) {
 			failedAtOnce(next, UnavailableTopics.isLong(System.nanoTime() - start));
@@ -264,10 +265,6 @@ final class OutboxRound {
 
 	private static boolean isRefusalOf(String topic, RelayFailure failure) {
 		return failure.claimed().undecodable() == null && failure.claimed().row().topic().equals(topic);
-	}
-
-	private static Throwable cause(Throwable error) {
-		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
 	}
 
 	List<Ack> published() {

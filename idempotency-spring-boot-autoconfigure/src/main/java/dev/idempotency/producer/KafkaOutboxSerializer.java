@@ -32,6 +32,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxSerializer;
+import dev.idempotency.template.ExceptionCauses;
 
 /**
  * Serializes messages as a producer of the application's {@link ProducerFactory} does:
@@ -52,9 +53,6 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 	private static final int TOO_MANY_REQUESTS = 429;
 
 	private static final int SERVER_ERROR = 500;
-
-	// Causes may form a ring.
-	private static final int MAX_DEPTH = 50;
 
 	private final List<Serializer<?>> created = new ArrayList<>();
 
@@ -148,13 +146,8 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 	}
 
 	static boolean isOutage(Throwable failure) {
-		Throwable cause = failure;
-		for (int depth = 0; cause != null && depth < MAX_DEPTH; depth++, cause = cause.getCause()) {
-			if (cause instanceof RetriableException || isNetworkError(cause) || isServerError(cause)) {
-				return true;
-			}
-		}
-		return false;
+		return ExceptionCauses.find(failure, (cause) -> cause instanceof RetriableException || isNetworkError(cause)
+				|| isServerError(cause)) != null;
 	}
 
 	private static boolean isNetworkError(Throwable cause) {

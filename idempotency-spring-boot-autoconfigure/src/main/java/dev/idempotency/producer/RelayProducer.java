@@ -81,7 +81,10 @@ final class RelayProducer {
 		this.application = application;
 		this.number = number;
 		this.sendTimeout = sendTimeout.toMillis();
-		Map<String, Object> current = application.getConfigurationProperties();
+		configure(application.getConfigurationProperties());
+	}
+
+	private void configure(Map<String, Object> current) {
 		this.servers = servers(current);
 		this.configuration = configuration(current);
 		this.partitionedByKey = isPartitionedByKey(this.configuration);
@@ -206,10 +209,7 @@ final class RelayProducer {
 
 	private void renew(Map<String, Object> current) {
 		close(Duration.ZERO);
-		this.configuration = configuration(current);
-		this.partitionedByKey = isPartitionedByKey(this.configuration);
-		this.batchSize = batchSize(this.configuration);
-		this.servers = servers(current);
+		configure(current);
 	}
 
 	// Send nothing more, for the thread of the producer. The results of all messages

@@ -44,7 +44,7 @@ final class LettuceConnections {
 	}
 
 	byte[] run(ScriptCall call) {
-		return onSharedConnection(call::run);
+		return runAll(List.of(call)).get(0);
 	}
 
 	// Sends all calls before it awaits the first reply.

@@ -207,8 +207,7 @@ record RecordScripts(String prefix) {
 	private static final Script LOOK = script("""
 			if not state then return '' end
 			local outcome = string.sub(value, rest, rest) == 'E' and string.sub(value, rest) or '-'
-			local stuck = state == 'P' and tonumber(lease) <= now and 'S' or '-'
-			return string.format('%s%.0f %s ', stuck, now, s) .. string.sub(value, body + f, body + f + s - 1)
+			return string.format('%.0f %s ', now, s) .. string.sub(value, body + f, body + f + s - 1)
 			  .. k .. ' ' .. string.sub(value, body + f + s, body + f + s + k - 1)
 			  .. string.format('%s%s %s %s %s %.0f %s ', state, fence, attempt, lease, created,
 			    now + redis.call('PTTL', KEYS[1]), decided) .. outcome

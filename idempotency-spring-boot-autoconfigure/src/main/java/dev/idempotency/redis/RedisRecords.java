@@ -15,7 +15,6 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.redis.Replies.ScannedRecord;
 import dev.idempotency.store.IdempotencyRecord;
-import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords;
 
 /**
@@ -39,22 +38,20 @@ final class RedisRecords implements IdempotencyRecords {
 	@Override
 	public Overview overview() {
 		return this.connections.onSharedConnection((commands, deadline) -> {
-			Map<String, Tally> scopes = new TreeMap<>();
+			Map<String, ScopeCount> scopes = new TreeMap<>();
 			boolean complete = new RecordScan(commands, this.scripts, deadline, this.timeout).scan((scanned) -> {
-				scopes.computeIfAbsent(scanned.record().key().scope(), (scope) -> new Tally()).add(scanned);
+				scopes.merge(scanned.record().key().scope(), ScopeCount.of(scanned.record(), scanned.now()),
+						ScopeCount::plus);
 				return true;
 			});
-			List<ScopeCount> counted = scopes.entrySet()
-				.stream()
-				.map((scope) -> scope.getValue().of(scope.getKey()))
-				.toList();
-			return new Overview(counted, complete, complete ? null : deadline.await(commands.dbsize()));
+			return new Overview(List.copyOf(scopes.values()), complete,
+					complete ? null : deadline.await(commands.dbsize()));
 		});
 	}
 
 	@Override
 	public Page stuck(int limit, @Nullable String after) {
-		return list(ScannedRecord::stuck, limit, after);
+		return list((scanned) -> scanned.record().isStuck(scanned.now()), limit, after);
 	}
 
 	@Override
@@ -85,7 +82,7 @@ final class RedisRecords implements IdempotencyRecords {
 			List<IdempotencyRecord> found = new ArrayList<>();
 			String next = new RecordScan(commands, this.scripts, deadline, this.timeout).scan(after, (scanned) -> {
 				IdempotencyRecord record = scanned.record();
-				if (selection.matches(record.key(), record.createdAt()) && (force || !scanned.isLive())) {
+				if (selection.matches(record.key(), record.createdAt()) && (force || !record.isLive(scanned.now()))) {
 					found.add(record);
 				}
 				return found.size() < limit;
@@ -123,36 +120,6 @@ final class RedisRecords implements IdempotencyRecords {
 
 	private static Change change(byte[] reply) {
 		return Change.valueOf(new String(reply, StandardCharsets.US_ASCII));
-	}
-
-	private static final class Tally {
-
-		private long inProgress;
-
-		private long stuck;
-
-		private long failed;
-
-		private long completed;
-
-		private @Nullable Duration oldest;
-
-		void add(ScannedRecord scanned) {
-			State state = scanned.record().state();
-			this.failed += (state == State.FAILED) ? 1 : 0;
-			this.completed += (state == State.COMPLETED) ? 1 : 0;
-			this.stuck += scanned.stuck() ? 1 : 0;
-			if (state == State.IN_PROGRESS) {
-				this.inProgress++;
-				Duration age = Duration.between(scanned.record().createdAt(), scanned.now());
-				this.oldest = (this.oldest == null || age.compareTo(this.oldest) > 0) ? age : this.oldest;
-			}
-		}
-
-		ScopeCount of(String name) {
-			return new ScopeCount(name, this.inProgress, this.stuck, this.failed, this.completed, this.oldest);
-		}
-
 	}
 
 }

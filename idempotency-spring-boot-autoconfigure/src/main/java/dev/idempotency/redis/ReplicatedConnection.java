@@ -28,6 +28,7 @@ import io.lettuce.core.codec.ByteArrayCodec;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
  * Runs scripts whose writes replicas must confirm. It opens a connection of its own at
@@ -75,7 +76,7 @@ final class ReplicatedConnection {
 		List<byte[]> replies = ScriptCall.awaitAll(sent, deadline);
 		Set<StatefulRedisConnection<byte[], byte[]>> written = new HashSet<>();
 		for (int i = 0; i < replies.size(); i++) {
-			if (Replies.isSettled(replies.get(i))) {
+			if (Replies.settlement(replies.get(i)) == Settlement.SETTLED) {
 				written.add(connections.get(i));
 			}
 		}

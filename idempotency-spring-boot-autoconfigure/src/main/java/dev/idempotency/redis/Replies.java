@@ -42,10 +42,6 @@ final class Replies {
 		};
 	}
 
-	static boolean isSettled(byte[] reply) {
-		return reply[0] == 'S';
-	}
-
 	static Settlement settlement(byte[] reply) {
 		return switch (reply[0]) {
 			case 'S' -> Settlement.SETTLED;
@@ -68,16 +64,12 @@ final class Replies {
 		int attempt = (int) reader.number();
 		boolean timed = reader.isNext('0');
 		Instant at = reader.instant();
-		return record(key, state, fence, attempt, (state == State.IN_PROGRESS) ? at : null, reader.instant(),
-				(state == State.COMPLETED && timed) ? at : null, reader.instant(), reader.version(), reader);
-	}
-
-	// The failure is the rest of the reply.
-	private static IdempotencyRecord record(IdempotencyKey key, State state, int fence, int attempt,
-			@Nullable Instant claimedUntil, Instant createdAt, @Nullable Instant completedAt, Instant expiresAt,
-			@Nullable Long version, Reader reader) {
-		return new IdempotencyRecord(key, state, fence, attempt, claimedUntil, createdAt, completedAt, expiresAt,
-				failure(reader), version);
+		Instant createdAt = reader.instant();
+		Instant expiresAt = reader.instant();
+		Long version = reader.version();
+		// The failure is the rest of the reply.
+		return new IdempotencyRecord(key, state, fence, attempt, (state == State.IN_PROGRESS) ? at : null, createdAt,
+				(state == State.COMPLETED && timed) ? at : null, expiresAt, failure(reader), version);
 	}
 
 	static byte @Nullable [] result(byte[] reply) {
@@ -111,18 +103,13 @@ final class Replies {
 			return null;
 		}
 		Reader reader = new Reader(reply);
-		boolean stuck = reader.letter() == 'S';
 		Instant now = reader.instant();
 		String scope = reader.text((int) reader.number());
 		String key = reader.text((int) reader.number());
-		return new ScannedRecord(record(IdempotencyKey.of(scope, key), reader), stuck, now);
+		return new ScannedRecord(record(IdempotencyKey.of(scope, key), reader), now);
 	}
 
-	record ScannedRecord(IdempotencyRecord record, boolean stuck, Instant now) {
-
-		boolean isLive() {
-			return this.record.state() == State.IN_PROGRESS && !this.stuck;
-		}
+	record ScannedRecord(IdempotencyRecord record, Instant now) {
 
 	}
 

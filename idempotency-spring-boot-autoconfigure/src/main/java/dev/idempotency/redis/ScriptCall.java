@@ -36,17 +36,6 @@ import org.springframework.data.redis.core.script.DigestUtils;
  */
 record ScriptCall(Script script, byte[] key, byte[]... arguments) {
 
-	byte[] run(RedisClusterAsyncCommands<byte[], byte[]> commands, Deadline deadline)
-			throws ExecutionException, TimeoutException {
-		Sent sent = send(commands);
-		try {
-			return sent.await(deadline);
-		}
-		finally {
-			sent.cancel();
-		}
-	}
-
 	Sent send(RedisClusterAsyncCommands<byte[], byte[]> commands) {
 		return new Sent(commands, this,
 				commands.evalsha(this.script.digest(), ScriptOutputType.VALUE, keys(), this.arguments));

@@ -30,6 +30,24 @@ public record IdempotencyRecord(IdempotencyKey key, State state, int fence, int 
 		@Nullable Long version) {
 
 	/**
+	 * Whether the current claim is alive.
+	 * @param now the time by the clock of the store
+	 * @return whether the record is in progress, and its claim has not expired
+	 */
+	public boolean isLive(Instant now) {
+		return this.claimedUntil != null && now.isBefore(this.claimedUntil);
+	}
+
+	/**
+	 * Whether the current claim has expired, and no consumer has taken it over.
+	 * @param now the time by the clock of the store
+	 * @return whether the record is in progress, and its claim has expired
+	 */
+	public boolean isStuck(Instant now) {
+		return this.claimedUntil != null && !isLive(now);
+	}
+
+	/**
 	 * The state of a record.
 	 */
 	public enum State {

@@ -12,6 +12,7 @@ import org.springframework.util.Assert;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -222,6 +223,32 @@ public interface IdempotencyRecords {
 	 */
 	record ScopeCount(String name, long inProgress, long stuck, long failed, long completed,
 			@Nullable Duration oldestInProgress) {
+
+		/**
+		 * Count one record.
+		 * @param record the record
+		 * @param now the time by the clock of the store
+		 * @return the number of the records of its scope that is one
+		 */
+		public static ScopeCount of(IdempotencyRecord record, Instant now) {
+			boolean inProgress = record.state() == State.IN_PROGRESS;
+			return new ScopeCount(record.key().scope(), inProgress ? 1 : 0, record.isStuck(now) ? 1 : 0,
+					(record.state() == State.FAILED) ? 1 : 0, (record.state() == State.COMPLETED) ? 1 : 0,
+					inProgress ? Duration.between(record.createdAt(), now) : null);
+		}
+
+		/**
+		 * Add the records of another count of this scope.
+		 * @param other the other count
+		 * @return the sum
+		 */
+		public ScopeCount plus(ScopeCount other) {
+			Duration oldest = this.oldestInProgress;
+			Duration others = other.oldestInProgress;
+			return new ScopeCount(this.name, this.inProgress + other.inProgress, this.stuck + other.stuck,
+					this.failed + other.failed, this.completed + other.completed,
+					(oldest == null || (others != null && others.compareTo(oldest) > 0)) ? others : oldest);
+		}
 
 	}
 

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -21,7 +20,6 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.StoredResults.Written;
@@ -83,14 +81,14 @@ final class AsyncSettlements implements AutoCloseable {
 					+ claim.operation() + ". Its key is free when its lease has expired");
 			execute(settlement, late, claim.operation());
 		});
-		return cancelling(stage, future);
+		return Futures.cancelling(stage, future);
 	}
 
 	private <T> void settle(@Nullable T result, @Nullable Throwable error, OwnedClaim claim, ResultCodec<T> codec,
 			CompletableFuture<IdempotentResult<T>> future) {
 		try {
 			if (error != null) {
-				Throwable cause = cause(error);
+				Throwable cause = ExceptionCauses.ofStage(error);
 				this.settlements.fail(claim, cause);
 				complete(() -> future.completeExceptionally(cause));
 				return;
@@ -183,11 +181,14 @@ final class AsyncSettlements implements AutoCloseable {
 			if (blocked != null) {
 				repeatLater(blocked, repetition, future);
 			}
+			else if (error != null) {
+				future.completeExceptionally(error);
+			}
 			else {
-				transfer(result, error, future);
+				future.complete(result);
 			}
 		});
-		cancelling(execution, future);
+		Futures.cancelling(execution, future);
 	}
 
 	private <T> void repeatLater(OperationBlockedException reason, Repetition<T> repetition,
@@ -224,49 +225,25 @@ final class AsyncSettlements implements AutoCloseable {
 		if (stage == null) {
 			return CompletableFuture.completedFuture(new IdempotentResult<>(null, false));
 		}
-		CompletableFuture<IdempotentResult<T>> future = new CompletableFuture<>();
-		stage.whenComplete((result, error) -> transfer(new IdempotentResult<>(result, false),
-				(error != null) ? cause(error) : null, future));
-		return cancelling(stage, future);
+		return Futures.convert(stage, (result, error) -> {
+			if (error != null) {
+				throw ExceptionCauses.ofStage(error);
+			}
+			return new IdempotentResult<>(result, false);
+		});
 	}
 
 	// Report the outcome of an asynchronous operation when it has ended, before the
 	// caller receives it: the caller may end the observation of the record.
 	static <T> CompletableFuture<IdempotentResult<T>> reported(CompletableFuture<IdempotentResult<Object>> execution,
 			Invocation<?, ?> invocation) {
-		CompletableFuture<IdempotentResult<T>> future = new CompletableFuture<>();
-		execution.whenComplete((outcome, error) -> {
+		return Futures.convert(execution, (outcome, error) -> {
 			invocation.ended(outcome, error);
-			try {
-				transfer((outcome != null) ? Declined.<T>resultOf(outcome) : null, error, future);
+			if (error != null) {
+				throw error;
 			}
-			catch (OperationDeclinedException ex) {
-				future.completeExceptionally(ex);
-			}
+			return (outcome != null) ? Declined.resultOf(outcome) : null;
 		});
-		return cancelling(execution, future);
-	}
-
-	private static <T> void transfer(@Nullable T result, @Nullable Throwable error, CompletableFuture<T> future) {
-		if (error != null) {
-			future.completeExceptionally(error);
-		}
-		else {
-			future.complete(result);
-		}
-	}
-
-	private static <T> CompletableFuture<T> cancelling(CompletionStage<?> stage, CompletableFuture<T> future) {
-		future.whenComplete((result, error) -> {
-			if (future.isCancelled()) {
-				stage.toCompletableFuture().cancel(true);
-			}
-		});
-		return future;
-	}
-
-	private static Throwable cause(Throwable error) {
-		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
 	}
 
 	void awaitRunning() {

@@ -170,7 +170,7 @@ final class BatchRun<T> {
 	}
 
 	@SuppressWarnings("unchecked")
-	private @Nullable T declined(int count, Throwable error) {
+	@Nullable T declined(int count, Throwable error) {
 		OperationDeclinedException declined = this.handler.declinedBy(error);
 		int position = this.handler.failedAt(error);
 		if (declined == null || position < 0 || position >= count) {
@@ -183,11 +183,6 @@ final class BatchRun<T> {
 			error.addSuppressed(ex);
 			return null;
 		}
-	}
-
-	// Return the decline of the item at which the handler failed in a transaction.
-	@Nullable T declinedIn(List<Integer> due, Throwable error) {
-		return declined(due.size(), error);
 	}
 
 	// Note that an item is declined, although its decline is replayed in

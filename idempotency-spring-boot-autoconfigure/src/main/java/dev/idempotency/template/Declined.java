@@ -8,9 +8,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ExecutionException;
 
 import org.jspecify.annotations.Nullable;
 
@@ -63,12 +61,7 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 	}
 
 	static @Nullable OperationDeclinedException in(@Nullable Throwable error) {
-		Throwable thrown = error;
-		while ((thrown instanceof CompletionException || thrown instanceof ExecutionException)
-				&& thrown.getCause() != null) {
-			thrown = thrown.getCause();
-		}
-		return (thrown instanceof OperationDeclinedException declined) ? declined : null;
+		return (ExceptionCauses.ofHandler(error) instanceof OperationDeclinedException declined) ? declined : null;
 	}
 
 	// Return a handler that returns a decline instead of throwing it.
@@ -95,37 +88,14 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 			catch (OperationDeclinedException ex) {
 				return CompletableFuture.completedFuture(of(ex, codec));
 			}
-			if (stage == null) {
-				return null;
-			}
-			CompletableFuture<Object> future = new CompletableFuture<>();
-			stage.whenComplete((result, error) -> complete(future, result, error, codec));
-			future.whenComplete((result, error) -> {
-				if (future.isCancelled()) {
-					stage.toCompletableFuture().cancel(true);
+			return (stage != null) ? Futures.convert(stage, (result, error) -> {
+				OperationDeclinedException declined = in(error);
+				if (declined == null && error != null) {
+					throw error;
 				}
-			});
-			return future;
+				return (declined != null) ? of(declined, codec) : result;
+			}) : null;
 		};
-	}
-
-	private static void complete(CompletableFuture<Object> future, @Nullable Object result, @Nullable Throwable error,
-			ResultCodec<?> codec) {
-		OperationDeclinedException declined = in(error);
-		if (declined != null) {
-			try {
-				future.complete(of(declined, codec));
-			}
-			catch (IllegalStateException ex) {
-				future.completeExceptionally(ex);
-			}
-		}
-		else if (error != null) {
-			future.completeExceptionally(error);
-		}
-		else {
-			future.complete(result);
-		}
 	}
 
 	@SuppressWarnings("unchecked")

@@ -6,6 +6,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 
@@ -148,23 +149,32 @@ public final class IdempotencyAdmin {
 				() -> new UnsupportedOperationException("The store '" + this.name + "' has no marks of offsets"));
 		String what = Intervention.LOWER.describe("of the mark of partition " + partition + " of topic '" + plain(topic)
 				+ "' in scope '" + plain(scope) + "' before the offset " + next, requestedBy);
+		return intervene(Intervention.LOWER, what, "mark", () -> marks.lower(scope, topic, partition, next),
+				(lowered) -> lowered ? null : "there is no such mark, or it is lower");
+	}
+
+	// The reason is null if something was changed.
+	private <T> T intervene(Intervention intervention, String what, String changed, Supplier<T> action,
+			Function<T, @Nullable String> reason) {
 		boolean done = false;
 		try {
-			done = marks.lower(scope, topic, partition, next);
+			T outcome = action.get();
+			String unchanged = reason.apply(outcome);
+			done = unchanged == null;
 			if (done) {
 				logger.warn("Intervention: " + what);
 			}
 			else {
-				logger.info("Not done: " + what + "; there is no such mark, or it is lower");
+				logger.info("Not done: " + what + "; " + unchanged);
 			}
-			return done;
+			return outcome;
 		}
 		catch (RuntimeException ex) {
-			logger.warn("The outcome of the " + what + " is unknown. Check the mark", ex);
+			logger.warn("The outcome of the " + what + " is unknown. Check the " + changed, ex);
 			throw ex;
 		}
 		finally {
-			intervened(Intervention.LOWER, done);
+			intervened(intervention, done);
 		}
 	}
 
@@ -217,29 +227,13 @@ public final class IdempotencyAdmin {
 			Function<IdempotencyRecords, Change> action) {
 		IdempotencyRecords records = requireRecords();
 		String what = intervention.describe((force ? "(forced) " : "") + "of the " + key, requestedBy);
-		boolean done = false;
-		try {
-			Change change = Change.PENDING;
-			if (force || !this.settlements.hasCompletion(key)) {
-				this.cache.removeAll(Set.of(key));
-				change = action.apply(records);
+		return intervene(intervention, what, "record", () -> {
+			if (!force && this.settlements.hasCompletion(key)) {
+				return Change.PENDING;
 			}
-			done = (change == Change.DONE);
-			if (done) {
-				logger.warn("Intervention: " + what);
-			}
-			else {
-				logger.info("Not done: " + what + "; the record is " + change.name().toLowerCase(Locale.ROOT));
-			}
-			return change;
-		}
-		catch (RuntimeException ex) {
-			logger.warn("The outcome of the " + what + " is unknown. Check the record", ex);
-			throw ex;
-		}
-		finally {
-			intervened(intervention, done);
-		}
+			this.cache.removeAll(Set.of(key));
+			return action.apply(records);
+		}, (change) -> (change == Change.DONE) ? null : "the record is " + change.name().toLowerCase(Locale.ROOT));
 	}
 
 	/**

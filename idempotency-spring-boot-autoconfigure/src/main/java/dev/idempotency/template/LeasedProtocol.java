@@ -109,7 +109,9 @@ final class LeasedProtocol {
 			else if (ahead == null || deferral != null || !ahead.complete(owned, claimed, bytes)) {
 				this.settlements.complete(owned, bytes);
 			}
-			written.throwRejection();
+			if (written.rejection() != null) {
+				throw written.rejection();
+			}
 			return new IdempotentResult<>(result, false);
 		}
 		finally {

@@ -82,11 +82,7 @@ final class Leases implements AutoCloseable {
 		}
 	}
 
-	void release(OwnedClaim claim) {
-		remove(claim);
-	}
-
-	private boolean remove(OwnedClaim claim) {
+	boolean release(OwnedClaim claim) {
 		return this.running.remove(claim.request().key(), claim)
 				|| (!this.contested.isEmpty() && this.contested.remove(claim.token(), claim));
 	}
@@ -193,7 +189,7 @@ final class Leases implements AutoCloseable {
 			claim.markRenewed(now);
 		}
 		// While the claim is being settled, the answer to the settlement decides.
-		else if (claim.isRunning() && remove(claim)) {
+		else if (claim.isRunning() && release(claim)) {
 			lost(claim);
 		}
 	}

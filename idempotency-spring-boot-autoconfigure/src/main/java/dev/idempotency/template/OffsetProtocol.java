@@ -67,15 +67,8 @@ final class OffsetProtocol {
 
 	private long raise(IdempotentOperation operation, OffsetMark mark, TransactionStatus transaction) {
 		boolean joined = !transaction.isNewTransaction();
-		try {
-			return this.calls.call(StoreCall.CLAIM, operation, () -> this.marks.raise(mark, joined));
-		}
-		catch (RuntimeException | Error ex) {
-			if (!joined) {
-				this.transactions.rollback(transaction, ex);
-			}
-			throw ex;
-		}
+		return this.transactions.orRollback(transaction,
+				() -> this.calls.call(StoreCall.CLAIM, operation, () -> this.marks.raise(mark, joined)));
 	}
 
 	private <T, E extends Throwable> @Nullable T run(Invocation<T, E> invocation, OffsetMark mark,

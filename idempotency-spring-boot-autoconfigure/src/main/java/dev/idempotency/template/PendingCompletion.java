@@ -119,10 +119,6 @@ public final class PendingCompletion {
 		}
 	}
 
-	private void report(@Nullable Settlement settlement) {
-		report((settlement == Settlement.LOST) ? Outcome.LOST : Outcome.PROCESSED);
-	}
-
 	/**
 	 * Release the keys, because the transaction has been rolled back. The operations can
 	 * be run again at once.
@@ -144,6 +140,10 @@ public final class PendingCompletion {
 	private void reportFailure() {
 		this.joined.forEach((part) -> part.report(Outcome.FAILED));
 		report(Outcome.FAILED);
+	}
+
+	private void report(@Nullable Settlement settlement) {
+		report((settlement == Settlement.LOST) ? Outcome.LOST : Outcome.PROCESSED);
 	}
 
 	private void report(Outcome outcome) {

@@ -8,8 +8,6 @@ import java.sql.SQLTimeoutException;
 import java.sql.SQLTransientConnectionException;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Predicate;
-import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.NestedExceptionUtils;
@@ -28,9 +26,6 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
  */
 final class StoreErrors {
 
-	// Causes may form a cycle.
-	private static final int MAX_DEPTH = 50;
-
 	private static final List<Class<? extends Throwable>> OUTAGES = List.of(
 			NonTransientDataAccessResourceException.class, TransientDataAccessException.class,
 			RecoverableDataAccessException.class, CannotCreateTransactionException.class, IOException.class,
@@ -45,8 +40,8 @@ final class StoreErrors {
 	}
 
 	static boolean isOutage(Throwable error) {
-		return find(error, ConcurrencyFailureException.class::isInstance) == null
-				&& find(error, StoreErrors::isKnownOutage) != null;
+		return ExceptionCauses.find(error, ConcurrencyFailureException.class::isInstance) == null
+				&& ExceptionCauses.find(error, StoreErrors::isKnownOutage) != null;
 	}
 
 	private static boolean isKnownOutage(Throwable error) {
@@ -64,7 +59,7 @@ final class StoreErrors {
 		if (error instanceof IdempotencyStoreUnavailableException unavailable && unavailable.code() != null) {
 			return unavailable.code();
 		}
-		return (find(error,
+		return (ExceptionCauses.find(error,
 				(cause) -> cause instanceof SQLException sql && sql.getSQLState() != null) instanceof SQLException sql)
 						? sql.getSQLState() : null;
 	}
@@ -81,14 +76,6 @@ final class StoreErrors {
 	private static boolean quotes(SQLException error) {
 		String state = error.getSQLState();
 		return state != null && (state.startsWith("22") || state.startsWith("23"));
-	}
-
-	private static @Nullable Throwable find(Throwable error, Predicate<Throwable> condition) {
-		return Stream.iterate(error, (cause) -> cause != null, Throwable::getCause)
-			.limit(MAX_DEPTH)
-			.filter(condition)
-			.findFirst()
-			.orElse(null);
 	}
 
 }

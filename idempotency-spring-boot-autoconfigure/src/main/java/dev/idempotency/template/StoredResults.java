@@ -250,12 +250,6 @@ final class StoredResults {
 	 */
 	record Written(byte @Nullable [] bytes, @Nullable IdempotencyResultTooLargeException rejection) {
 
-		void throwRejection() {
-			if (this.rejection != null) {
-				throw this.rejection;
-			}
-		}
-
 	}
 
 	/**

@@ -107,13 +107,10 @@ final class TransactionalBatch<T> {
 	// Returns whether a further transaction is needed.
 	private boolean executeOnce(boolean isProtected) {
 		TransactionStatus transaction = claim(isProtected ? this.plan.unanswered() : List.of());
-		try {
+		this.transactions.orRollback(transaction, () -> {
 			this.plan.decide();
-		}
-		catch (Throwable ex) {
-			this.transactions.rollback(transaction, ex);
-			throw ex;
-		}
+			return null;
+		});
 		List<Integer> due = this.plan.due();
 		if (due.isEmpty() || !this.plan.surplus().isEmpty() || (isProtected && !this.plan.unanswered().isEmpty())) {
 			this.transactions.rollback(transaction, null);
@@ -322,7 +319,7 @@ final class TransactionalBatch<T> {
 	}
 
 	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
-		T declined = this.run.declinedIn(due, error);
+		T declined = this.run.declined(due.size(), error);
 		int index = (declined != null) ? due.get(this.run.failedAt(due, error)) : -1;
 		return (index >= 0 && this.plan.item(index).isClaimed())
 				? declined(due, index, Objects.requireNonNull(declined)) : handleFailure(due, error, inDoubt);

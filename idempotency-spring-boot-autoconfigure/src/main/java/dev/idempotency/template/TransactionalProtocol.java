@@ -88,13 +88,13 @@ final class TransactionalProtocol implements AutoCloseable {
 		TransactionStatus transaction = this.transactions.begin(operation, definition);
 		boolean joined = !transaction.isNewTransaction();
 		// A key with versions has a record as a rule.
-		Claim claim = (joined || request.version() != null) ? claim(operation, request, transaction, joined)
+		Claim claim = (joined || request.version() != null) ? claim(operation, request, transaction)
 				: insert(operation, request, transaction);
 		if (claim == null) {
 			// The rollback also restores the lock timeout of the transaction.
 			this.transactions.rollback(transaction, null);
 			transaction = this.transactions.begin(operation, definition);
-			claim = claim(operation, request, transaction, false);
+			claim = claim(operation, request, transaction);
 		}
 		if (claim instanceof Claim.Acquired acquired) {
 			return run(invocation, codec, request, acquired, transaction, boundary);
@@ -110,26 +110,14 @@ final class TransactionalProtocol implements AutoCloseable {
 	}
 
 	private @Nullable Claim insert(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction) {
-		try {
-			return this.calls.call(StoreCall.CLAIM, operation, () -> this.store.insert(request)).orElse(null);
-		}
-		catch (RuntimeException | Error ex) {
-			this.transactions.rollback(transaction, ex);
-			throw ex;
-		}
+		return this.transactions.orRollback(transaction,
+				() -> this.calls.call(StoreCall.CLAIM, operation, () -> this.store.insert(request)).orElse(null));
 	}
 
-	private Claim claim(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction,
-			boolean joined) {
-		try {
-			return this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claimInTransaction(request, joined));
-		}
-		catch (RuntimeException | Error ex) {
-			if (!joined) {
-				this.transactions.rollback(transaction, ex);
-			}
-			throw ex;
-		}
+	private Claim claim(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction) {
+		boolean joined = !transaction.isNewTransaction();
+		return this.transactions.orRollback(transaction, () -> this.calls.call(StoreCall.CLAIM, operation,
+				() -> this.store.claimInTransaction(request, joined)));
 	}
 
 	private <T, E extends Throwable> IdempotentResult<T> run(Invocation<T, E> invocation, ResultCodec<T> codec,
@@ -184,18 +172,15 @@ final class TransactionalProtocol implements AutoCloseable {
 	private void completeWithoutEffect(IdempotentOperation operation, ClaimRequest request, byte @Nullable [] result,
 			TransactionDefinition definition) {
 		TransactionStatus transaction = this.transactions.begin(operation, definition);
-		Claim claim = claim(operation, request, transaction, false);
+		Claim claim = claim(operation, request, transaction);
 		if (!(claim instanceof Claim.Acquired)) {
 			this.transactions.rollback(transaction, null);
 			throw Transactions.lost(false, operation, null);
 		}
-		try {
+		this.transactions.orRollback(transaction, () -> {
 			store(operation, request, result);
-		}
-		catch (RuntimeException | Error ex) {
-			this.transactions.rollback(transaction, ex);
-			throw ex;
-		}
+			return null;
+		});
 		this.transactions.commitWithoutEffect(transaction, operation);
 	}
 
@@ -258,7 +243,21 @@ final class TransactionalProtocol implements AutoCloseable {
 
 	<T, E extends Throwable> @Nullable T executeUnprotected(Object subject, TransactionBoundary boundary,
 			Handler<T, E> handler) throws E {
-		return this.transactions.runUnprotected(subject, boundary, handler);
+		TransactionStatus transaction = this.transactions.beginUnprotected(subject, boundary.definition());
+		try {
+			T result = handler.handle();
+			if (Transactions.isRollbackOnly(transaction, boundary)) {
+				this.transactions.rollback(transaction, null);
+			}
+			else {
+				this.transactions.commit(transaction);
+			}
+			return result;
+		}
+		catch (Throwable ex) {
+			this.transactions.rollback(transaction, ex);
+			throw ex;
+		}
 	}
 
 	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary) {

@@ -1,6 +1,7 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
+import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -13,7 +14,6 @@ import org.springframework.transaction.UnexpectedRollbackException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.TransactionalIdempotencyStore;
-import dev.idempotency.template.IdempotentOperation.Handler;
 
 /**
  * Begins and ends the transactions of transactional mode. The store is unavailable when
@@ -56,25 +56,6 @@ final class Transactions {
 		}
 		catch (RuntimeException | Error ex) {
 			this.calls.releasePermission();
-			throw ex;
-		}
-	}
-
-	<T, E extends Throwable> @Nullable T runUnprotected(Object subject, TransactionBoundary boundary,
-			Handler<T, E> handler) throws E {
-		TransactionStatus transaction = beginUnprotected(subject, boundary.definition());
-		try {
-			T result = handler.handle();
-			if (isRollbackOnly(transaction, boundary)) {
-				rollback(transaction, null);
-			}
-			else {
-				commit(transaction);
-			}
-			return result;
-		}
-		catch (Throwable ex) {
-			rollback(transaction, ex);
 			throw ex;
 		}
 	}
@@ -146,6 +127,19 @@ final class Transactions {
 						: "The execution was rolled back, but the key is completed or has another owner: ") + subject
 						+ ". The record is redelivered, and the redelivery shows the outcome",
 				error);
+	}
+
+	// Roll back after a failure, except for a transaction of the caller, which decides.
+	<T extends @Nullable Object> T orRollback(TransactionStatus transaction, Supplier<T> action) {
+		try {
+			return action.get();
+		}
+		catch (RuntimeException | Error ex) {
+			if (transaction.isNewTransaction()) {
+				rollback(transaction, ex);
+			}
+			throw ex;
+		}
 	}
 
 	void rollback(TransactionStatus transaction, @Nullable Throwable reason) {

@@ -1,0 +1,74 @@
+package dev.idempotency.template;
+
+import java.util.Objects;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds exceptions among the nested causes of others. Internal: it may change in any
+ * version.
+ *
+ * @since 0.1.0
+ */
+public final class ExceptionCauses {
+
+	// Causes may form a cycle.
+	private static final int MAX_DEPTH = 50;
+
+	private ExceptionCauses() {
+	}
+
+	/**
+	 * Find the first exception of a type.
+	 * @param type the type
+	 * @param error the exception to begin with
+	 * @param <T> the type
+	 * @return the exception, {@code null} if there is none
+	 */
+	public static <T extends Throwable> @Nullable T find(Class<T> type, @Nullable Throwable error) {
+		Throwable found = find(error, type::isInstance);
+		return (found != null) ? type.cast(found) : null;
+	}
+
+	/**
+	 * Find the first exception that meets a condition.
+	 * @param error the exception to begin with
+	 * @param condition the condition
+	 * @return the exception, {@code null} if there is none
+	 */
+	public static @Nullable Throwable find(@Nullable Throwable error, Predicate<Throwable> condition) {
+		return Stream.<@Nullable Throwable>iterate(error, Objects::nonNull, (cause) -> cause.getCause())
+			.limit(MAX_DEPTH)
+			.filter(condition)
+			.findFirst()
+			.orElse(null);
+	}
+
+	/**
+	 * Return the exception with which the origin of a stage has failed.
+	 * @param error the exception with which the stage has failed
+	 * @return the exception inside of a {@link CompletionException}, else the given one
+	 */
+	public static Throwable ofStage(Throwable error) {
+		return (error instanceof CompletionException && error.getCause() != null) ? error.getCause() : error;
+	}
+
+	/**
+	 * Return the exception of a handler, from whatever a future has thrown instead of it.
+	 * @param error the exception of the handler or of the future
+	 * @return the innermost exception that a future has not added
+	 */
+	public static @Nullable Throwable ofHandler(@Nullable Throwable error) {
+		Throwable thrown = error;
+		while ((thrown instanceof CompletionException || thrown instanceof ExecutionException)
+				&& thrown.getCause() != null) {
+			thrown = thrown.getCause();
+		}
+		return thrown;
+	}
+
+}

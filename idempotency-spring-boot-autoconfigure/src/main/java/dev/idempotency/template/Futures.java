@@ -1,0 +1,76 @@
+package dev.idempotency.template;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Futures whose cancellation cancels the stage from which they result. Internal: it may
+ * change in any version.
+ *
+ * @since 0.1.0
+ */
+public final class Futures {
+
+	private Futures() {
+	}
+
+	/**
+	 * Convert the outcome of a stage.
+	 * @param stage the stage
+	 * @param conversion converts its result or its exception
+	 * @param <T> the type of its result
+	 * @param <R> the type of the converted result
+	 * @return a future that completes with what the conversion returns or throws
+	 */
+	public static <T, R> CompletableFuture<R> convert(CompletionStage<T> stage, Conversion<T, R> conversion) {
+		CompletableFuture<R> future = new CompletableFuture<>();
+		stage.whenComplete((result, error) -> {
+			try {
+				future.complete(conversion.apply(result, error));
+			}
+			catch (Throwable ex) {
+				future.completeExceptionally(ex);
+			}
+		});
+		return cancelling(stage, future);
+	}
+
+	/**
+	 * Cancel a stage when a future is cancelled.
+	 * @param stage the stage
+	 * @param future the future
+	 * @param <T> the type of its result
+	 * @return the future
+	 */
+	public static <T> CompletableFuture<T> cancelling(CompletionStage<?> stage, CompletableFuture<T> future) {
+		future.whenComplete((result, error) -> {
+			if (future.isCancelled()) {
+				stage.toCompletableFuture().cancel(true);
+			}
+		});
+		return future;
+	}
+
+	/**
+	 * Converts the outcome of a stage.
+	 *
+	 * @param <T> the type of its result
+	 * @param <R> the type of the converted result
+	 */
+	@FunctionalInterface
+	public interface Conversion<T, R> {
+
+		/**
+		 * Convert an outcome.
+		 * @param result the result, {@code null} if there is none
+		 * @param error the exception, {@code null} if the stage has not failed
+		 * @return the converted result
+		 * @throws Throwable the converted exception
+		 */
+		@Nullable R apply(@Nullable T result, @Nullable Throwable error) throws Throwable;
+
+	}
+
+}
