@@ -58,7 +58,7 @@ abstract class OutboxLoop implements SmartLifecycle {
 
 	// Make the next step without a pause. A step that runs now is followed
 	// by another.
-	public void wake() {
+	void wakeUp() {
 		if (this.wakeUps.availablePermits() == 0) {
 			this.wakeUps.release();
 		}
@@ -112,7 +112,7 @@ abstract class OutboxLoop implements SmartLifecycle {
 	// Make no further step, without waiting for the current one.
 	void requestStop() {
 		this.running = false;
-		wake();
+		wakeUp();
 	}
 
 	boolean isEnded() {

@@ -29,6 +29,13 @@ public final class OutboxNotifier extends OutboxLoop {
 		this.store = store;
 	}
 
+	/**
+	 * Send a notification now.
+	 */
+	public void wake() {
+		wakeUp();
+	}
+
 	@Override
 	Duration step() {
 		try {

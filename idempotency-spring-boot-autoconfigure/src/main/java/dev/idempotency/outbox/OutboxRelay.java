@@ -64,10 +64,17 @@ public final class OutboxRelay extends OutboxLoop {
 		OutboxObserver listener = new OutboxObservers(listeners);
 		OutboxPublisher other = (settings.threads() > 1) ? publisher.another() : null;
 		Outage outage = new Outage(store.table(), settings::backOff);
-		this.helper = (other != null) ? new Helper(store, other, settings, listener, outage, this::wake) : null;
+		this.helper = (other != null) ? new Helper(store, other, settings, listener, outage, this::wakeUp) : null;
 		this.worker = new Worker(store, publisher, settings, listener, outage,
 				(this.helper != null) ? this.helper::help : (backlog) -> {
 				});
+	}
+
+	/**
+	 * Make a round now.
+	 */
+	public void wake() {
+		wakeUp();
 	}
 
 	@Override
@@ -352,7 +359,7 @@ public final class OutboxRelay extends OutboxLoop {
 				this.skip = Math.min(2 * this.skip + 1, MAX_SKIPPED);
 				this.found = false;
 				this.wanted = true;
-				wake();
+				wakeUp();
 			}
 		}
 
