@@ -50,17 +50,12 @@ import tools.jackson.databind.ser.std.ToEmptyObjectSerializer;
  */
 final class CanonicalForm {
 
-	/**
-	 * The version of the form. Increment it with any change of the bytes for some
-	 * content.
-	 */
+	// The version of the form. Increment it with any change of the bytes for
+	// some content.
 	static final int VERSION = 1;
 
 	private final JsonMapper mapper;
 
-	/**
-	 * Create the form.
-	 */
 	CanonicalForm(JsonMapper application) {
 		// The state of the mapper before its modules, which are registered again below.
 		JsonMapper.Builder source = application.rebuild();

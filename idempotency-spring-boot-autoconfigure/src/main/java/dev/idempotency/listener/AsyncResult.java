@@ -15,9 +15,6 @@ import reactor.core.publisher.Mono;
  */
 interface AsyncResult {
 
-	/**
-	 * Find the conversion for a method.
-	 */
 	static @Nullable AsyncResult of(Method method) {
 		if (KotlinDetector.isSuspendingFunction(method)) {
 			return new MonoResult(true);
@@ -28,25 +25,14 @@ interface AsyncResult {
 		return AdapterUtils.isMono(method.getReturnType()) ? new MonoResult(false) : null;
 	}
 
-	/**
-	 * Convert the return value of the method.
-	 */
 	CompletionStage<Object> stage(@Nullable Object returned);
 
-	/**
-	 * Convert a future to the return type of the method.
-	 */
 	Object convert(CompletableFuture<Object> future);
 
-	/**
-	 * Make Spring Kafka redeliver the record, which is blocked. A failed future does not
-	 * do that at once: the container would handle it only after the next poll.
-	 */
+	// Make Spring Kafka redeliver the record, which is blocked. A failed future does
+	// not do that at once: the container would handle it only after the next poll.
 	Object redeliver(RuntimeException reason);
 
-	/**
-	 * For a method that returns a {@link CompletableFuture}.
-	 */
 	record FutureResult() implements AsyncResult {
 
 		@Override

@@ -19,9 +19,6 @@ abstract class BackgroundCheck implements SmartLifecycle {
 		this.threadName = threadName;
 	}
 
-	/**
-	 * Prepare the check on the thread of the caller.
-	 */
 	abstract @Nullable Runnable prepare();
 
 	@Override

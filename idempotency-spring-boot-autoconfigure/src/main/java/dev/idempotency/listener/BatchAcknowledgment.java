@@ -32,9 +32,6 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	private volatile int passedOn = NONE;
 
-	/**
-	 * Create an acknowledgment.
-	 */
 	BatchAcknowledgment(Delivery delivery, List<Integer> due) {
 		this.delivery = delivery;
 		this.due = due;
@@ -44,30 +41,21 @@ final class BatchAcknowledgment implements Acknowledgment {
 		return this.acknowledged == this.due.size() - 1;
 	}
 
-	/**
-	 * Return the position of the last acknowledged record.
-	 */
+	// Return the position of the last acknowledged record.
 	int acknowledged() {
 		return this.acknowledged;
 	}
 
-	/**
-	 * Return the position of the first record that was negatively acknowledged.
-	 */
+	// Return the position of the first record that was negatively acknowledged.
 	int nacked() {
 		return this.nacked;
 	}
 
-	/**
-	 * Return the delay before the redelivery of negatively acknowledged records.
-	 */
+	// Return the delay before the redelivery of negatively acknowledged records.
 	Duration sleep() {
 		return this.sleep;
 	}
 
-	/**
-	 * Pass on the acknowledgment, because all records of the batch are processed.
-	 */
 	void completed() {
 		this.completed = true;
 		if (this.acknowledged != NONE) {
@@ -75,11 +63,9 @@ final class BatchAcknowledgment implements Acknowledgment {
 		}
 	}
 
-	/**
-	 * Complete the acknowledged records without passing on the acknowledgment, because
-	 * other records of the batch are blocked. The offsets of records that the method
-	 * acknowledges from now on are committed with those of later records.
-	 */
+	// Complete the acknowledged records without passing on the acknowledgment,
+	// because other records of the batch are blocked. The offsets of records that
+	// the method acknowledges from now on are committed with those of later records.
 	void partiallyCompleted() {
 		this.partiallyCompleted = true;
 		if (this.acknowledged != NONE) {

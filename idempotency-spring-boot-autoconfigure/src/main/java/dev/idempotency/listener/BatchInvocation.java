@@ -69,9 +69,6 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	private Duration nackSleep = Duration.ZERO;
 
-	/**
-	 * Create an invocation.
-	 */
 	BatchInvocation(MethodInvocation invocation, Delivery delivery, List<BatchItem> items,
 			@Nullable AcknowledgmentCheck check, boolean deferring, ListenerSettings settings) {
 		this.invocation = invocation;
@@ -82,9 +79,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 		this.settings = settings;
 	}
 
-	/**
-	 * Check that each list among the arguments has one element per delivered record.
-	 */
+	// Check that each list among the arguments has one element per delivered record.
 	static void check(@Nullable Object[] arguments, int delivered) {
 		for (Object argument : arguments) {
 			int size = (argument instanceof List<?> list) ? list.size()
@@ -128,9 +123,6 @@ final class BatchInvocation implements BatchHandler<Object> {
 		return (this.returned instanceof List<?> list) ? (List<@Nullable Object>) list : null;
 	}
 
-	/**
-	 * Return whether a call of the method with a record has returned.
-	 */
 	boolean hasReturned(int index) {
 		return this.handled.get(index);
 	}
@@ -230,9 +222,6 @@ final class BatchInvocation implements BatchHandler<Object> {
 				pending);
 	}
 
-	/**
-	 * Report the result of the batch to the container.
-	 */
 	@Nullable Object report(BatchResult<Object> result, @Nullable OperationRejectedException rejection, boolean transactional)
 			throws Throwable {
 		Throwable failure = result.failure();

@@ -48,9 +48,7 @@ final class BlockedRecords {
 		this.logInterval = logInterval;
 	}
 
-	/**
-	 * Note that a record is blocked, on the thread of its consumer.
-	 */
+	// Note that a record is blocked, on the thread of its consumer.
 	void blocked(ConsumerRecord<?, ?> record, @Nullable IdempotencyKey key, OperationBlockedException reason,
 			ListenerSettings settings) {
 		TopicPartition partition = new TopicPartition(record.topic(), record.partition());
@@ -110,9 +108,6 @@ final class BlockedRecords {
 				+ ((until != null) ? ", and the lease of its owner ends at " + until : "");
 	}
 
-	/**
-	 * Note that records were delivered and are not blocked.
-	 */
 	void passed(List<? extends ConsumerRecord<?, ?>> records) {
 		if (this.entries.isEmpty()) {
 			return;
@@ -126,16 +121,10 @@ final class BlockedRecords {
 		}
 	}
 
-	/**
-	 * Note that partitions are no longer assigned to a consumer.
-	 */
 	void revoked(Collection<TopicPartition> partitions) {
 		partitions.forEach(this::end);
 	}
 
-	/**
-	 * Note that the consumer of this thread has ended.
-	 */
 	void closed() {
 		this.entries.forEach((partition, entry) -> {
 			if (entry.consumer == Thread.currentThread()) {
@@ -151,9 +140,6 @@ final class BlockedRecords {
 		}
 	}
 
-	/**
-	 * A blocked record.
-	 */
 	private record Entry(BlockedRecord record, Observers observers, long since, Thread consumer) {
 
 	}

@@ -35,9 +35,7 @@ import dev.idempotency.template.PendingCompletion;
  */
 final class ContainerAcknowledgments {
 
-	/**
-	 * The state of containers that acknowledge records themselves.
-	 */
+	// The state of containers that acknowledge records themselves.
 	static final ContainerAcknowledgments NONE = new ContainerAcknowledgments(new ConcurrentHashMap<>());
 
 	private final AtomicLong deliveries = new AtomicLong();
@@ -61,10 +59,8 @@ final class ContainerAcknowledgments {
 		return this.unacknowledged.isEmpty() && this.queue.isEmpty();
 	}
 
-	/**
-	 * Begin a delivery. Unacknowledged records at or behind its offsets are released,
-	 * because the partition was sought back or has been assigned again.
-	 */
+	// Begin a delivery. Unacknowledged records at or behind its offsets are
+	// released, because the partition was sought back or has been assigned again.
 	long begin(Collection<? extends ConsumerRecord<?, ?>> records) {
 		if (!isEmpty()) {
 			Map<TopicPartition, Long> first = new HashMap<>();
@@ -74,9 +70,6 @@ final class ContainerAcknowledgments {
 		return this.deliveries.incrementAndGet();
 	}
 
-	/**
-	 * Add a record whose method has returned without acknowledging it.
-	 */
 	UnacknowledgedRecord add(ConsumerRecord<?, ?> record, IdempotencyKey key, PendingCompletion pending) {
 		UnacknowledgedRecord added = new UnacknowledgedRecord(key, pending);
 		return locked(() -> {
@@ -87,26 +80,21 @@ final class ContainerAcknowledgments {
 		});
 	}
 
-	/**
-	 * Look up the unacknowledged record of an operation in all containers. An original in
-	 * the same partition has a lower offset, because {@link #begin} releases the others.
-	 */
+	// Look up the unacknowledged record of an operation in all containers. An
+	// original in the same partition has a lower offset, because begin releases
+	// the others.
 	@Nullable UnacknowledgedRecord original(IdempotencyKey key) {
 		return this.originals.get(key);
 	}
 
-	/**
-	 * Return whether a commit of the offsets of records would pass an unacknowledged
-	 * record.
-	 */
+	// Return whether a commit of the offsets of records would pass an
+	// unacknowledged record.
 	boolean isBehindUnacknowledged(Collection<? extends ConsumerRecord<?, ?>> records) {
 		return !this.unacknowledged.isEmpty() && locked(() -> isUnacknowledgedUpTo(last(records)));
 	}
 
-	/**
-	 * Complete records and the unacknowledged records before them, because their offsets
-	 * are committed without an acknowledgment.
-	 */
+	// Complete records and the unacknowledged records before them, because their
+	// offsets are committed without an acknowledgment.
 	boolean complete(Collection<? extends ConsumerRecord<?, ?>> covered) {
 		if (this.unacknowledged.isEmpty()) {
 			return true;
@@ -116,11 +104,9 @@ final class ContainerAcknowledgments {
 		return locked(() -> !isUnacknowledgedUpTo(last));
 	}
 
-	/**
-	 * Acknowledge records when the completions that their acknowledgment covers are
-	 * recorded. If one of the records was released, it is redelivered, and none of them
-	 * is acknowledged.
-	 */
+	// Acknowledge records when the completions that their acknowledgment covers are
+	// recorded. If one of the records was released, it is redelivered, and none of
+	// them is acknowledged.
 	void acknowledge(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
 			Collection<UnacknowledgedRecord> own, boolean outOfOrder, Runnable acknowledgment) {
 		if (own.isEmpty() && isIdle(covered)) {
@@ -138,10 +124,8 @@ final class ContainerAcknowledgments {
 		}));
 	}
 
-	/**
-	 * Acknowledge duplicates, which need no completion, after the unacknowledged records
-	 * before them.
-	 */
+	// Acknowledge duplicates, which need no completion, after the unacknowledged
+	// records before them.
 	void acknowledgeDuplicates(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
 			Runnable acknowledgment) {
 		if (isIdle(covered)) {
@@ -152,21 +136,17 @@ final class ContainerAcknowledgments {
 		settle();
 	}
 
-	/**
-	 * Acknowledge a copy of an unacknowledged record when the original is completed, and
-	 * after the unacknowledged records before the copy. If the original is released, it
-	 * is redelivered, so the copy need not be. An acknowledgment of a later record passes
-	 * the copy without waiting for the original.
-	 */
+	// Acknowledge a copy of an unacknowledged record when the original is completed,
+	// and after the unacknowledged records before the copy. If the original is
+	// released, it is redelivered, so the copy need not be. An acknowledgment of a
+	// later record passes the copy without waiting for the original.
 	void acknowledgeCopy(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
 			UnacknowledgedRecord original, boolean outOfOrder, Runnable acknowledgment) {
 		enqueue(new QueuedAcknowledgment(delivery, last(covered), List.of(), original, outOfOrder, acknowledgment));
 		settle();
 	}
 
-	/**
-	 * Pass on all acknowledgments whose completions have been recorded.
-	 */
+	// Pass on all acknowledgments whose completions have been recorded.
 	void settle() {
 		locked(() -> {
 			this.unacknowledged.values().removeIf((records) -> {
@@ -180,9 +160,7 @@ final class ContainerAcknowledgments {
 		});
 	}
 
-	/**
-	 * Release the unacknowledged records of revoked partitions.
-	 */
+	// Release the unacknowledged records of revoked partitions.
 	void retain(Collection<TopicPartition> assigned) {
 		List.copyOf(this.unacknowledged.keySet()).forEach((partition) -> {
 			if (!assigned.contains(partition)) {
@@ -341,9 +319,6 @@ final class ContainerAcknowledgments {
 		}
 	}
 
-	/**
-	 * A record whose method has returned without acknowledging it.
-	 */
 	static final class UnacknowledgedRecord {
 
 		private final IdempotencyKey key;

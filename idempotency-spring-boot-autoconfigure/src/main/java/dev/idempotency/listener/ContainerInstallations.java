@@ -78,11 +78,9 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		this.installations.put(container, installation);
 	}
 
-	/**
-	 * Protect a container that has no listener yet. Its error handler is decorated now,
-	 * its listener when its first consumer starts: that consumer is restarted before it
-	 * polls.
-	 */
+	// Protect a container that has no listener yet. Its error handler is decorated
+	// now, its listener when its first consumer starts: that consumer is restarted
+	// before it polls.
 	void installBeforeListener(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners) {
 		Installation installation = new Installation(listeners, Kind.of(container));
 		this.blockedRecords.install(container, listeners);
@@ -218,9 +216,6 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 				"A container must have a listener when it is registered");
 	}
 
-	/**
-	 * Return the configuration of the consumers of a container.
-	 */
 	static Map<String, Object> consumerProperties(MessageListenerContainer container,
 			KafkaListenerContainerFactory<?> factory) {
 		Map<String, Object> properties = new HashMap<>();
@@ -235,10 +230,8 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		return properties;
 	}
 
-	/**
-	 * Return whether the consumers of a container commit offsets by themselves. Spring
-	 * Kafka disables that unless a property enables it.
-	 */
+	// Return whether the consumers of a container commit offsets by themselves.
+	// Spring Kafka disables that unless a property enables it.
 	static boolean isAutoCommit(MessageListenerContainer container,
 			@Nullable KafkaListenerContainerFactory<?> factory) {
 		// Contains the properties of the annotation.
@@ -251,12 +244,6 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		return setting != null && Boolean.parseBoolean(setting.toString());
 	}
 
-	/**
-	 * The protection of one container.
-	 *
-	 * @param listeners the protected methods of its endpoint
-	 * @param kind the kind of the container at its registration
-	 */
 	private record Installation(ProtectedListeners listeners, Kind kind) {
 
 	}
@@ -280,9 +267,6 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 					ListenerShape.isManual(container.getContainerProperties().getAckMode()), container.getGroupId());
 		}
 
-		/**
-		 * Return why a container can no longer be protected.
-		 */
 		@Nullable String problem(AbstractMessageListenerContainer<?, ?> container) {
 			Kind current = of(container);
 			if (current.batch != this.batch) {

@@ -23,9 +23,6 @@ import dev.idempotency.template.Futures;
  */
 record DeclinedFailures(List<Class<? extends Throwable>> types) {
 
-	/**
-	 * Create the final failures of a method.
-	 */
 	static DeclinedFailures of(Class<? extends Throwable>[] types, String where) {
 		for (Class<? extends Throwable> type : types) {
 			if (type.isAssignableFrom(OperationInProgressException.class)
@@ -40,9 +37,6 @@ record DeclinedFailures(List<Class<? extends Throwable>> types) {
 		return new DeclinedFailures(List.of(types));
 	}
 
-	/**
-	 * Convert the exception of the method.
-	 */
 	@Nullable OperationDeclinedException declined(@Nullable Throwable error) {
 		Throwable thrown = ExceptionCauses.ofHandler(error);
 		if (thrown instanceof OperationDeclinedException declined) {
@@ -59,9 +53,6 @@ record DeclinedFailures(List<Class<? extends Throwable>> types) {
 		return null;
 	}
 
-	/**
-	 * Convert the failure of an asynchronous result.
-	 */
 	CompletionStage<Object> in(CompletionStage<Object> stage) {
 		if (this.types.isEmpty()) {
 			return stage;

@@ -36,9 +36,6 @@ import dev.idempotency.template.TransactionBoundary.Deferral;
  */
 final class Delivery {
 
-	/**
-	 * Defers the completion of a single record until the method acknowledges the record.
-	 */
 	static final Deferral UNTIL_ACKNOWLEDGED = new Deferral() {
 
 		@Override
@@ -94,9 +91,6 @@ final class Delivery {
 
 	private volatile boolean nacked;
 
-	/**
-	 * Create a delivery.
-	 */
 	Delivery(ProtectedListeners listeners, List<? extends ConsumerRecord<?, ?>> records,
 			@Nullable Acknowledgment acknowledgment) {
 		this.listeners = listeners;
@@ -127,10 +121,8 @@ final class Delivery {
 		}
 	}
 
-	/**
-	 * Return whether the method that has just returned on this thread has set its own
-	 * transaction to rollback-only, and reset the mark.
-	 */
+	// Return whether the method that has just returned on this thread has set its
+	// own transaction to rollback-only, and reset the mark.
 	static boolean takeRollbackOnly() {
 		Delivery delivery = CURRENT.get();
 		if (delivery == null) {
@@ -157,34 +149,24 @@ final class Delivery {
 		return this.records;
 	}
 
-	/**
-	 * Copy the records that the method is about to receive, because the method may change
-	 * its arguments.
-	 */
+	// Copy the records that the method is about to receive, because the method may
+	// change its arguments.
 	List<? extends ConsumerRecord<?, ?>> freeze() {
 		this.records = List.copyOf(this.records);
 		return this.records;
 	}
 
-	/**
-	 * Block the delivery, so that its records are redelivered. Acknowledgments have no
-	 * effect until {@link #unblock()}, whatever an error handler of the application does.
-	 */
+	// Block the delivery, so that its records are redelivered. Acknowledgments have
+	// no effect until unblock(), whatever an error handler of the application does.
 	void block(RuntimeException reason) {
 		this.blocked = reason;
 	}
 
-	/**
-	 * Block the delivery of a single record.
-	 */
 	void block(OperationBlockedException reason, @Nullable IdempotencyKey operation, ListenerSettings settings) {
 		block(reason);
 		this.listeners.blockedRecords().blocked(record(), operation, reason, settings);
 	}
 
-	/**
-	 * Block the delivery of a batch.
-	 */
 	void block(RuntimeException reason, SortedMap<Integer, OperationBlockedException> reasons,
 			IntFunction<@Nullable IdempotencyKey> keys, ListenerSettings settings) {
 		block(reason);
@@ -226,9 +208,6 @@ final class Delivery {
 		}
 	}
 
-	/**
-	 * Return the acknowledgment for the listener.
-	 */
 	@Nullable Acknowledgment acknowledgment() {
 		return (this.delegate != null) ? new HeldAcknowledgment(this.delegate) : null;
 	}
@@ -241,9 +220,7 @@ final class Delivery {
 		return this.delegate != null && this.delegate.isOutOfOrderCommit();
 	}
 
-	/**
-	 * Hold an acknowledgment of the protected method, which is about to run.
-	 */
+	// Hold an acknowledgment of the protected method, which is about to run.
 	void begin() {
 		if (this.delegate != null) {
 			this.acknowledged = false;
@@ -262,9 +239,6 @@ final class Delivery {
 		}
 	}
 
-	/**
-	 * Pass on the acknowledgment of the method, because its operation is completed.
-	 */
 	void completed(boolean duplicate) {
 		end();
 		if (this.delegate == null) {
@@ -281,28 +255,21 @@ final class Delivery {
 		}
 	}
 
-	/**
-	 * Acknowledge the record of an operation that was declined for good.
-	 */
 	void declined(boolean duplicate) {
 		// The method was left by an exception, and may not have acknowledged the record.
 		this.acknowledged = this.delegate != null && !duplicate;
 		completed(duplicate);
 	}
 
-	/**
-	 * Note that the asynchronous result of the record is about to fail.
-	 */
+	// Note that the asynchronous result of the record is about to fail.
 	void failing() {
 		if (this.delegate instanceof AsyncDelivery async) {
 			async.failing();
 		}
 	}
 
-	/**
-	 * Note that the asynchronous method has failed after the application had completed
-	 * its result.
-	 */
+	// Note that the asynchronous method has failed after the application had
+	// completed its result.
 	void failedLate(Throwable error) {
 		if (this.delegate instanceof AsyncDelivery async) {
 			async.failedLate(
@@ -311,10 +278,8 @@ final class Delivery {
 		}
 	}
 
-	/**
-	 * Note that the listener adapter may have handled the asynchronous result of the
-	 * record on this thread.
-	 */
+	// Note that the listener adapter may have handled the asynchronous result of the
+	// record on this thread.
 	void endAsync() {
 		if (this.delegate instanceof AsyncDelivery) {
 			this.listeners.asyncRetries().end();
@@ -326,9 +291,6 @@ final class Delivery {
 				acknowledgment.isOutOfOrderCommit() && this.delivered.size() == 1, acknowledgment::acknowledge);
 	}
 
-	/**
-	 * Acknowledge the first records of a batch. All of them are processed.
-	 */
 	void acknowledge(int end, boolean whole) {
 		Acknowledgment acknowledgment = this.delegate;
 		if (acknowledgment == null || this.blocked != null) {
@@ -343,31 +305,20 @@ final class Delivery {
 				whole ? acknowledgment::acknowledge : () -> acknowledgment.acknowledge(end - 1));
 	}
 
-	/**
-	 * Complete records whose offsets are committed without an acknowledgment, although an
-	 * earlier record of their partition may not be acknowledged.
-	 */
+	// Complete records whose offsets are committed without an acknowledgment,
+	// although an earlier record of their partition may not be acknowledged.
 	boolean complete(List<? extends ConsumerRecord<?, ?>> covered) {
 		return this.acknowledgments.complete(covered);
 	}
 
-	/**
-	 * Return whether the method has returned without acknowledging its record.
-	 */
 	boolean isUnacknowledged() {
 		return this.delegate != null && !this.acknowledged;
 	}
 
-	/**
-	 * Return whether a commit of this delivery would pass an unacknowledged record.
-	 */
 	boolean isBehindUnacknowledged() {
 		return this.acknowledgments.isBehindUnacknowledged(this.delivered);
 	}
 
-	/**
-	 * Keep completions until their records are acknowledged.
-	 */
 	void defer(List<Integer> indexes, List<IdempotencyKey> keys, List<PendingCompletion> pending) {
 		Map<Integer, UnacknowledgedRecord> more = new LinkedHashMap<>(this.unacknowledged);
 		for (int i = 0; i < indexes.size(); i++) {
@@ -377,18 +328,15 @@ final class Delivery {
 		this.unacknowledged = more;
 	}
 
-	/**
-	 * Look up the pending completion of an unacknowledged record with the same operation.
-	 */
+	// Look up the pending completion of an unacknowledged record with the
+	// same operation.
 	@Nullable PendingCompletion original(IdempotencyKey operation) {
 		UnacknowledgedRecord original = this.acknowledgments.original(operation);
 		return (original != null) ? original.pending() : null;
 	}
 
-	/**
-	 * Acknowledge this record together with an unacknowledged record that has the same
-	 * operation.
-	 */
+	// Acknowledge this record together with an unacknowledged record that has the
+	// same operation.
 	boolean acknowledgeWithOriginal(IdempotentOperation operation) {
 		UnacknowledgedRecord original = this.acknowledgments.original(operation.key());
 		if (original == null || this.delegate == null) {
@@ -432,9 +380,6 @@ final class Delivery {
 
 	}
 
-	/**
-	 * The acknowledgment that the listener receives.
-	 */
 	private final class HeldAcknowledgment extends DelegatingAcknowledgment {
 
 		HeldAcknowledgment(Acknowledgment delegate) {

@@ -39,9 +39,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		this.transactional = transactional;
 	}
 
-	/**
-	 * Decorate the listener of a container.
-	 */
 	@SuppressWarnings("unchecked")
 	static <K, V> DeliveryListener<?> decorate(Object listener, ProtectedListeners listeners, boolean transactional) {
 		return (listener instanceof BatchMessageListener<?, ?> batchListener)
@@ -49,9 +46,7 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 				: new Records<>((MessageListener<K, V>) listener, listeners, transactional);
 	}
 
-	/**
-	 * Run the delegate in a delivery, and throw the exception of a blocked record.
-	 */
+	// Run the delegate in a delivery, and throw the exception of a blocked record.
 	final void deliver(List<? extends ConsumerRecord<?, ?>> records, @Nullable Acknowledgment acknowledgment,
 			java.util.function.Consumer<@Nullable Acknowledgment> listener) {
 		if (this instanceof Records && this.listeners.asyncRetries().skip(records.get(0))) {
@@ -87,10 +82,8 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		}
 	}
 
-	/**
-	 * Pass a record to the delegate outside of a delivery, so that it converts and
-	 * filters the record.
-	 */
+	// Pass a record to the delegate outside of a delivery, so that it converts and
+	// filters the record.
 	abstract void probe(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, Consumer<?, ?> consumer);
 
 	// The container calls it on the thread of each consumer before the first delivery.
@@ -127,12 +120,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		super.unregisterSeekCallback();
 	}
 
-	/**
-	 * Delivers single records.
-	 *
-	 * @param <K> the type of record keys
-	 * @param <V> the type of record values
-	 */
 	private static final class Records<K, V> extends DeliveryListener<MessageListener<K, V>>
 			implements AcknowledgingConsumerAwareMessageListener<K, V>, AsyncRepliesAware {
 
@@ -186,12 +173,6 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 
 	}
 
-	/**
-	 * Delivers batches.
-	 *
-	 * @param <K> the type of record keys
-	 * @param <V> the type of record values
-	 */
 	private static final class Batches<K, V> extends DeliveryListener<BatchMessageListener<K, V>>
 			implements BatchAcknowledgingConsumerAwareMessageListener<K, V> {
 

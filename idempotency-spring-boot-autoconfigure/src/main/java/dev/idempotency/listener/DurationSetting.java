@@ -27,16 +27,11 @@ record DurationSetting(String attribute, Duration value, boolean annotated) {
 
 	private static final int MIN_STORE_TIMEOUTS = 5;
 
-	/**
-	 * Format a duration like {@code 7d} or {@code 1h30m}.
-	 */
+	// Format a duration like 7d or 1h30m.
 	static String text(Duration duration) {
 		return DurationFormatterUtils.print(duration, DurationFormat.Style.COMPOSITE);
 	}
 
-	/**
-	 * Compare lease and retention with each other.
-	 */
 	static void check(DurationSetting lease, DurationSetting retention, String where) {
 		if (lease.value.compareTo(MIN_LEASE) < 0) {
 			throw lease.mistake(where, "shorter than " + text(MIN_LEASE),
@@ -58,10 +53,8 @@ record DurationSetting(String attribute, Duration value, boolean annotated) {
 						+ retention.unit("'7d' for 7 days"));
 	}
 
-	/**
-	 * Warn if a lease is short compared to the timeout of the store. The duration of the
-	 * handler does not matter, because a running handler renews its lease.
-	 */
+	// Warn if a lease is short compared to the timeout of the store. The duration of
+	// the handler does not matter, because a running handler renews its lease.
 	static void warnIfShort(Duration lease, Duration storeTimeout, String where) {
 		Duration least = storeTimeout.multipliedBy(MIN_STORE_TIMEOUTS);
 		if (lease.compareTo(least) < 0) {

@@ -37,16 +37,12 @@ final class FunctionPostProcessor implements BeanPostProcessor {
 		this.beanFactory = beanFactory;
 	}
 
-	/**
-	 * The names of the idempotent function beans that exist.
-	 */
+	// The names of the idempotent function beans that exist.
 	Set<String> names() {
 		return Set.copyOf(this.advised.keySet());
 	}
 
-	/**
-	 * Return the class whose calls are advised.
-	 */
+	// Return the class whose calls are advised.
 	@Nullable Class<?> advised(String name) {
 		return this.advised.get(name);
 	}
@@ -73,9 +69,6 @@ final class FunctionPostProcessor implements BeanPostProcessor {
 		return factory.getProxy(targetClass.getClassLoader());
 	}
 
-	/**
-	 * Protects the calls of the function by its container.
-	 */
 	private static final class FunctionAdvice implements MethodInterceptor {
 
 		private final String name;

@@ -21,7 +21,6 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.Bean;
-import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
@@ -156,9 +155,9 @@ public final class FunctionProtection {
 		for (ResolvableType generic : type.getGenerics()) {
 			Class<?> resolved = generic.resolve(Object.class);
 			boolean asynchronous = Future.class.isAssignableFrom(resolved)
-					|| CompletionStage.class.isAssignableFrom(resolved) || isReactive(resolved)
+					|| CompletionStage.class.isAssignableFrom(resolved) || ListenerChecks.isReactive(resolved)
 					|| Stream.of(generic.getGenerics())
-						.anyMatch((element) -> isReactive(element.resolve(Object.class)));
+						.anyMatch((element) -> ListenerChecks.isReactive(element.resolve(Object.class)));
 			if (asynchronous) {
 				throw refusal(name,
 						"its type contains " + resolved.getSimpleName()
@@ -176,11 +175,6 @@ public final class FunctionProtection {
 		return Message.class.isAssignableFrom(type.resolve(Object.class))
 				|| (type.isArray() && containsMessage(type.getComponentType()))
 				|| Stream.of(type.getGenerics()).anyMatch(FunctionProtection::containsMessage);
-	}
-
-	private static boolean isReactive(Class<?> type) {
-		return ReactiveAdapterRegistry.getSharedInstance().hasAdapters()
-				&& ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null;
 	}
 
 	private static @Nullable Type result(Object bean, ResolvableType type) {

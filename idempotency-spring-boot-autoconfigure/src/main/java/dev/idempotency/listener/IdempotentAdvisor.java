@@ -75,9 +75,6 @@ final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 		return (listener != null) ? invoke(listener, invocation, delivery) : invocation.proceed();
 	}
 
-	/**
-	 * Run a protected method.
-	 */
 	static @Nullable Object invoke(ProtectedListener listener, MethodInvocation invocation, Delivery delivery)
 			throws Throwable {
 		delivery.unblock();
@@ -102,10 +99,8 @@ final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 		return this.advice;
 	}
 
-	/**
-	 * Whether a class can have a method that is {@linkplain #isMarked marked}. The search
-	 * runs once for a class, because two advisors ask for each bean of the application.
-	 */
+	// Whether a class can have a method that is marked. The search runs once for a
+	// class, because two advisors ask for each bean of the application.
 	static boolean isCandidate(Class<?> type) {
 		return CANDIDATES.computeIfAbsent(type, IdempotentAdvisor::declares);
 	}
@@ -132,16 +127,11 @@ final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 		return AnnotatedElementUtils.hasAnnotation(method, annotation);
 	}
 
-	/**
-	 * Whether the advisor has matched a method of any bean.
-	 */
 	boolean isUsed() {
 		return this.pointcut.matched;
 	}
 
-	/**
-	 * The matched methods that have the annotation themselves.
-	 */
+	// The matched methods that have the annotation themselves.
 	Set<Method> markedMethods() {
 		return Set.copyOf(this.pointcut.marked);
 	}

@@ -43,9 +43,6 @@ final class KeyProbe {
 
 	private @Nullable Answer answer;
 
-	/**
-	 * Create a probe.
-	 */
 	KeyProbe(ProtectedListeners listeners, @Nullable String group, OffsetPositions positions) {
 		this.listeners = listeners;
 		this.group = group;
@@ -56,9 +53,6 @@ final class KeyProbe {
 		return CURRENT.get();
 	}
 
-	/**
-	 * Resolve a record.
-	 */
 	Answer resolve(ConsumerRecord<?, ?> probed, DeliveryListener<?> listener, Consumer<?, ?> consumer) {
 		this.record = probed;
 		this.answer = null;
@@ -85,9 +79,6 @@ final class KeyProbe {
 		return (this.answer != null) ? this.answer : Answer.UNPROTECTED;
 	}
 
-	/**
-	 * Resolve the record, because its method was reached.
-	 */
 	@Nullable Object reached(MethodInvocation invocation) {
 		ProtectedListener listener = this.listeners.get(invocation.getMethod());
 		this.answer = (listener != null && this.record != null)

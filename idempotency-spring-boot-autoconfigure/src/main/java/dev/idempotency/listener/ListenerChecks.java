@@ -71,9 +71,6 @@ final class ListenerChecks {
 		}
 	}
 
-	/**
-	 * Check a function that a container of Spring Cloud Stream calls.
-	 */
 	static void check(IdempotentFunction function, MessageListenerContainer container) {
 		String where = function.name();
 		fail(containerProblem(container), where);
@@ -178,7 +175,7 @@ final class ListenerChecks {
 		return null;
 	}
 
-	private static boolean isReactive(Class<?> type) {
+	static boolean isReactive(Class<?> type) {
 		return ReactiveAdapterRegistry.getSharedInstance().hasAdapters()
 				&& ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null;
 	}

@@ -42,9 +42,6 @@ final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProces
 		return KafkaListenerEndpointRegistry.class.isAssignableFrom(targetClass);
 	}
 
-	/**
-	 * Verify that containers are registered through the proxy.
-	 */
 	static void check(KafkaListenerEndpointRegistry registry) {
 		if (registry instanceof Advised advised) {
 			for (Advisor advisor : advised.getAdvisors()) {
@@ -59,9 +56,6 @@ final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProces
 						+ "or inject it as an ObjectProvider.");
 	}
 
-	/**
-	 * Replaces the factory argument of the registration.
-	 */
 	private final class Registration implements MethodInterceptor {
 
 		@Override

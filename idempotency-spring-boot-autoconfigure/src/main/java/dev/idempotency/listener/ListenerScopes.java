@@ -58,10 +58,8 @@ final class ListenerScopes extends BackgroundCheck {
 		super("idempotency-stored-scopes");
 	}
 
-	/**
-	 * Check the default scopes of a main endpoint whose container is about to be
-	 * registered.
-	 */
+	// Check the default scopes of a main endpoint whose container is about to
+	// be registered.
 	synchronized void check(List<Reader> added) {
 		for (int i = 0; i < added.size(); i++) {
 			checkHandlerName(added.get(i), added.subList(0, i));
@@ -104,11 +102,9 @@ final class ListenerScopes extends BackgroundCheck {
 		}
 	}
 
-	/**
-	 * Warn if another method has the same named scope. Methods that share a default scope
-	 * without a name subscribe to one topic in one group, and Kafka delivers each record
-	 * to one of them.
-	 */
+	// Warn if another method has the same named scope. Methods that share a default
+	// scope without a name subscribe to one topic in one group, and Kafka delivers
+	// each record to one of them.
 	void warnIfShared(ListenerScope scope, Method method, String listener) {
 		if (!scope.isNamed()) {
 			return;
@@ -217,12 +213,6 @@ final class ListenerScopes extends BackgroundCheck {
 
 	}
 
-	/**
-	 * The first method with a named scope.
-	 *
-	 * @param method the method
-	 * @param listener the name of its listener
-	 */
 	private record Owner(Method method, String listener) {
 
 	}

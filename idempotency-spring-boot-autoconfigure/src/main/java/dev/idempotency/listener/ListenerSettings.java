@@ -29,9 +29,6 @@ record ListenerSettings(String name, Mode mode, TransactionBoundary boundary, Du
 		OperationResolver operations, ResultCodec<Object> codec, IdempotencyTemplate template, Duration storeTimeout,
 		DeclinedFailures declinedFailures, Observers observers) {
 
-	/**
-	 * The codec for methods that return nothing.
-	 */
 	static final ResultCodec<Object> NO_RESULT = ResultCodec.none();
 
 }

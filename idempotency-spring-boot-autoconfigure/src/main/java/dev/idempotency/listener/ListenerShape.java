@@ -59,9 +59,7 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 					|| Map.class.isAssignableFrom(type));
 	}
 
-	/**
-	 * The type of the result that is stored for a record.
-	 */
+	// The type of the result that is stored for a record.
 	@Nullable Type resultType(Method method, Class<?> targetClass) {
 		ResolvableType type = KotlinDetector.isSuspendingFunction(method) ? continuation(method)
 				: ResolvableType.forMethodReturnType(method, targetClass);
@@ -95,9 +93,7 @@ record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTr
 		return new ProtectedRecordListener(settings, this.async, check);
 	}
 
-	/**
-	 * The reason why the method cannot run in the transaction of transactional mode.
-	 */
+	// The reason why the method cannot run in the transaction of transactional mode.
 	@Nullable String transactionalProblem() {
 		if (this.async != null) {
 			return "is asynchronous, and a transaction ends when its method returns";

@@ -35,19 +35,10 @@ final class ListenerTopics {
 		this.sources.add(new Registered(source, registry));
 	}
 
-	/**
-	 * Return the listeners whose containers are registered.
-	 */
 	List<Source> listeners() {
 		return this.sources.stream().filter(Registered::isPresent).map(Registered::source).toList();
 	}
 
-	/**
-	 * A listener and its registry.
-	 *
-	 * @param source the listener
-	 * @param registry the registry of its container
-	 */
 	private record Registered(Source source, KafkaListenerEndpointRegistry registry) {
 
 		boolean isPresent() {

@@ -30,9 +30,7 @@ final class LookAhead {
 	// The application may have decorated a protected listener with one of its own.
 	private int depth;
 
-	/**
-	 * Note the records that the consumer of this thread has polled.
-	 */
+	// Note the records that the consumer of this thread has polled.
 	static void polled(ConsumerRecords<?, ?> records) {
 		LookAhead current = CURRENT.get();
 		if (current == null) {
@@ -45,9 +43,6 @@ final class LookAhead {
 		}
 	}
 
-	/**
-	 * Begin the delivery of a record on this thread.
-	 */
 	static @Nullable LookAhead begin(ConsumerRecord<?, ?> record) {
 		LookAhead current = CURRENT.get();
 		if (current != null && current.depth++ == 0) {
@@ -75,9 +70,6 @@ final class LookAhead {
 		}
 	}
 
-	/**
-	 * Return the claim ahead of this thread.
-	 */
 	static @Nullable ClaimAhead claims(ListenerSettings settings) {
 		LookAhead current = CURRENT.get();
 		if (current == null || current.depth != 1) {
@@ -96,10 +88,8 @@ final class LookAhead {
 		return (next != null && this.settings != null) ? this.settings.operations().resolveAhead(next) : null;
 	}
 
-	/**
-	 * Release the claim for the next record, because partitions were revoked from the
-	 * consumer of this thread.
-	 */
+	// Release the claim for the next record, because partitions were revoked from
+	// the consumer of this thread.
 	static void release() {
 		LookAhead current = CURRENT.get();
 		if (current != null) {
@@ -113,9 +103,6 @@ final class LookAhead {
 		}
 	}
 
-	/**
-	 * End the consumer of this thread.
-	 */
 	static void close() {
 		release();
 		CURRENT.remove();

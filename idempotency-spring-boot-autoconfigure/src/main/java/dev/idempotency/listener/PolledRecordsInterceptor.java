@@ -26,9 +26,6 @@ import org.springframework.util.StringUtils;
  */
 public final class PolledRecordsInterceptor implements ConsumerInterceptor<Object, Object> {
 
-	/**
-	 * Add the interceptor to the consumers of a container.
-	 */
 	static void install(ContainerProperties container, ConsumerFactory<?, ?> factory) {
 		Properties existing = container.getKafkaConsumerProperties();
 		// Several containers may share the object.

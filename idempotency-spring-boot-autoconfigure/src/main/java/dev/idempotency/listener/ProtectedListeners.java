@@ -88,10 +88,8 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 		return this.asyncRetries.handled(records);
 	}
 
-	/**
-	 * Return the protection of an invoked method. The method may be a bridge method or
-	 * the interface method of the registered one.
-	 */
+	// Return the protection of an invoked method. The method may be a bridge method
+	// or the interface method of the registered one.
 	@Nullable ProtectedListener get(Method invoked) {
 		return this.resolved.computeIfAbsent(invoked, this::resolve).orElse(null);
 	}
@@ -100,19 +98,10 @@ final class ProtectedListeners implements BlockedRecordHandling.FailureListener 
 		return Optional.ofNullable(this.listeners.get(AopUtils.getMostSpecificMethod(invoked, this.targetClass)));
 	}
 
-	/**
-	 * One {@code @Idempotent} method of an endpoint.
-	 */
 	interface ProtectedListener {
 
-		/**
-		 * Return the settings of the method.
-		 */
 		ListenerSettings settings();
 
-		/**
-		 * Run the method for the records of a delivery that are due.
-		 */
 		@Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable;
 
 	}

@@ -47,24 +47,16 @@ final class TopicIdentities implements OffsetPositions {
 	// Whether the records of this container need identities, as far as it is known.
 	private volatile boolean needed;
 
-	/**
-	 * Create identities.
-	 */
 	TopicIdentities(Function<String, UUID> ids) {
 		this.ids = ids;
 	}
 
-	/**
-	 * Determine identities as soon as partitions are assigned.
-	 */
 	void markNeeded() {
 		this.needed = true;
 	}
 
-	/**
-	 * Note that partitions are assigned to the consumer of this thread, which has not
-	 * read from them yet.
-	 */
+	// Note that partitions are assigned to the consumer of this thread, which has
+	// not read from them yet.
 	void assigned(Collection<TopicPartition> partitions) {
 		if (!this.needed || partitions.isEmpty()) {
 			return;

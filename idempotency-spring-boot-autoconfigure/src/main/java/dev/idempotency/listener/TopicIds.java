@@ -35,9 +35,6 @@ final class TopicIds implements DisposableBean {
 
 	private boolean closed;
 
-	/**
-	 * Find the id of a topic. Waits a few seconds for the broker.
-	 */
 	UUID find(Map<String, Object> consumer, String topic) {
 		try {
 			KafkaFuture<TopicDescription> description = client(consumer).describeTopics(List.of(topic))
@@ -79,9 +76,6 @@ final class TopicIds implements DisposableBean {
 		return this.clients.computeIfAbsent(configuration(consumer), Admin::create);
 	}
 
-	/**
-	 * Return the configuration of a client with the connection of a consumer.
-	 */
 	static Map<String, Object> configuration(Map<String, Object> consumer) {
 		Map<String, Object> configuration = new HashMap<>(consumer);
 		configuration.keySet().retainAll(AdminClientConfig.configNames());

@@ -143,13 +143,6 @@ final class TopicRetentions extends BackgroundCheck {
 		return (entry != null) ? entry.value() : null;
 	}
 
-	/**
-	 * A listener whose topics are to be checked.
-	 *
-	 * @param name the name of the listener
-	 * @param container names the topics
-	 * @param retention the retention of its keys
-	 */
 	private record Listener(String name, ContainerProperties container, Duration retention) {
 
 	}

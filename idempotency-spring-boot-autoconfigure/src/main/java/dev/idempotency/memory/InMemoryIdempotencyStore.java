@@ -216,20 +216,12 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 		return (bytes != null) ? bytes.clone() : null;
 	}
 
-	/**
-	 * Computes a step from the current entry.
-	 *
-	 * @param <T> the type of the answer
-	 */
 	private interface Protocol<T> {
 
 		Step<T> apply(@Nullable Entry entry, Instant now);
 
 	}
 
-	/**
-	 * Changes an entry on behalf of its owner.
-	 */
 	private interface Change {
 
 		@Nullable Entry of(Entry entry, Instant now);

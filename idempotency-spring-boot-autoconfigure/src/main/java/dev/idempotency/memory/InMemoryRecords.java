@@ -120,9 +120,6 @@ final class InMemoryRecords implements IdempotencyRecords {
 		return Objects.requireNonNull(change.get());
 	}
 
-	/**
-	 * A key with its entry.
-	 */
 	private record Row(IdempotencyKey key, Entry entry) {
 
 		IdempotencyRecord toRecord() {

@@ -90,9 +90,6 @@ public final class ObservationTags implements OperationContext, OperationObserve
 		return outcome.name().toLowerCase(Locale.ROOT);
 	}
 
-	/**
-	 * The tagged observation of one delivery.
-	 */
 	private static final class Tagged implements OpenContext {
 
 		private final Observation observation;

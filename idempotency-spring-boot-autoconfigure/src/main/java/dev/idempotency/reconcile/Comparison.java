@@ -40,9 +40,6 @@ final class Comparison {
 		this.request = request;
 	}
 
-	/**
-	 * Compare records.
-	 */
 	List<ReconciliationFinding> compare(List<TopicRecord> records) {
 		Map<IdempotencyTemplate, Set<IdempotencyKey>> keys = new HashMap<>();
 		for (TopicRecord record : records) {

@@ -24,18 +24,14 @@ import org.springframework.util.backoff.BackOff;
 record BindingCustomizers(@Nullable ListenerContainerCustomizer<AbstractMessageListenerContainer<?, ?>> container,
 		@Nullable ConsumerEndpointCustomizer<KafkaMessageDrivenChannelAdapter<?, ?>> endpoint) {
 
-	/**
-	 * Return a customizer that protects each container after the application has
-	 * customized it.
-	 */
+	// Return a customizer that protects each container after the application has
+	// customized it.
 	ListenerContainerCustomizer<?> protectingContainers(BindingProtection protection) {
 		return new Containers(this.container, protection);
 	}
 
-	/**
-	 * Return a customizer that protects each channel adapter after the application has
-	 * customized it.
-	 */
+	// Return a customizer that protects each channel adapter after the application
+	// has customized it.
 	ConsumerEndpointCustomizer<KafkaMessageDrivenChannelAdapter<?, ?>> protectingEndpoints(
 			BindingProtection protection) {
 		return (adapter, destination, group) -> {

@@ -66,9 +66,7 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 		}
 	}
 
-	/**
-	 * Protect the container of a binding, if its function is idempotent.
-	 */
+	// Protect the container of a binding, if its function is idempotent.
 	void protect(AbstractMessageListenerContainer<?, ?> container, String group,
 			ExtendedConsumerProperties<KafkaConsumerProperties> properties) {
 		String binding = properties.getBindingName();
@@ -110,9 +108,7 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 		}
 	}
 
-	/**
-	 * Make the retries of a protected binding leave out blocked records.
-	 */
+	// Make the retries of a protected binding leave out blocked records.
 	void protectRetries(KafkaMessageDrivenChannelAdapter<?, ?> adapter) {
 		String binding = (adapter.getOutputChannel() instanceof NamedComponent channel) ? channel.getComponentName()
 				: null;
@@ -126,9 +122,6 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 		}
 	}
 
-	/**
-	 * Verify a binding of a Kafka binder that was created.
-	 */
 	void verify(String binding) {
 		IdempotentFunction function = this.protectedBindings.contains(binding) ? null : function(binding);
 		if (function != null) {
@@ -140,9 +133,6 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 		}
 	}
 
-	/**
-	 * Throw the exception of a binding that could not be protected.
-	 */
 	void rethrowFailure() {
 		IdempotencyConfigurationException ex = this.failure;
 		if (ex != null) {

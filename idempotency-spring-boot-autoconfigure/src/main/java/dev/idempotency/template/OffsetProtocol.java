@@ -67,8 +67,15 @@ final class OffsetProtocol {
 
 	private long raise(IdempotentOperation operation, OffsetMark mark, TransactionStatus transaction) {
 		boolean joined = !transaction.isNewTransaction();
-		return this.transactions.orRollback(transaction,
-				() -> this.calls.call(StoreCall.CLAIM, operation, () -> this.marks.raise(mark, joined)));
+		try {
+			return this.calls.call(StoreCall.CLAIM, operation, () -> this.marks.raise(mark, joined));
+		}
+		catch (RuntimeException | Error ex) {
+			if (!joined) {
+				this.transactions.rollback(transaction, ex);
+			}
+			throw ex;
+		}
 	}
 
 	private <T, E extends Throwable> @Nullable T run(Invocation<T, E> invocation, OffsetMark mark,

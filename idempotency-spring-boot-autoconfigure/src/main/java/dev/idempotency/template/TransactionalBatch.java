@@ -107,10 +107,13 @@ final class TransactionalBatch<T> {
 	// Returns whether a further transaction is needed.
 	private boolean executeOnce(boolean isProtected) {
 		TransactionStatus transaction = claim(isProtected ? this.plan.unanswered() : List.of());
-		this.transactions.orRollback(transaction, () -> {
+		try {
 			this.plan.decide();
-			return null;
-		});
+		}
+		catch (Throwable ex) {
+			this.transactions.rollback(transaction, ex);
+			throw ex;
+		}
 		List<Integer> due = this.plan.due();
 		if (due.isEmpty() || !this.plan.surplus().isEmpty() || (isProtected && !this.plan.unanswered().isEmpty())) {
 			this.transactions.rollback(transaction, null);

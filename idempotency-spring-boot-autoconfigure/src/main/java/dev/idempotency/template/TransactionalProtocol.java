@@ -2,6 +2,7 @@ package dev.idempotency.template;
 
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -110,13 +111,26 @@ final class TransactionalProtocol implements AutoCloseable {
 	}
 
 	private @Nullable Claim insert(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction) {
-		return this.transactions.orRollback(transaction,
+		return orRollback(transaction,
 				() -> this.calls.call(StoreCall.CLAIM, operation, () -> this.store.insert(request)).orElse(null));
+	}
+
+	// A transaction of the caller is left to the caller.
+	private <T extends @Nullable Object> T orRollback(TransactionStatus transaction, Supplier<T> action) {
+		try {
+			return action.get();
+		}
+		catch (RuntimeException | Error ex) {
+			if (transaction.isNewTransaction()) {
+				this.transactions.rollback(transaction, ex);
+			}
+			throw ex;
+		}
 	}
 
 	private Claim claim(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction) {
 		boolean joined = !transaction.isNewTransaction();
-		return this.transactions.orRollback(transaction, () -> this.calls.call(StoreCall.CLAIM, operation,
+		return orRollback(transaction, () -> this.calls.call(StoreCall.CLAIM, operation,
 				() -> this.store.claimInTransaction(request, joined)));
 	}
 
@@ -177,7 +191,7 @@ final class TransactionalProtocol implements AutoCloseable {
 			this.transactions.rollback(transaction, null);
 			throw Transactions.lost(false, operation, null);
 		}
-		this.transactions.orRollback(transaction, () -> {
+		orRollback(transaction, () -> {
 			store(operation, request, result);
 			return null;
 		});

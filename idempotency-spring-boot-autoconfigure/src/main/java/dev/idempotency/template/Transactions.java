@@ -1,7 +1,6 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
-import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -127,19 +126,6 @@ final class Transactions {
 						: "The execution was rolled back, but the key is completed or has another owner: ") + subject
 						+ ". The record is redelivered, and the redelivery shows the outcome",
 				error);
-	}
-
-	// Roll back after a failure, except for a transaction of the caller, which decides.
-	<T extends @Nullable Object> T orRollback(TransactionStatus transaction, Supplier<T> action) {
-		try {
-			return action.get();
-		}
-		catch (RuntimeException | Error ex) {
-			if (transaction.isNewTransaction()) {
-				rollback(transaction, ex);
-			}
-			throw ex;
-		}
 	}
 
 	void rollback(TransactionStatus transaction, @Nullable Throwable reason) {

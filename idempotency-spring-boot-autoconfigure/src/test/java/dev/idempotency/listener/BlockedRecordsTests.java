@@ -172,8 +172,9 @@ class BlockedRecordsTests {
 			records.blocked(record, key, reason, settings);
 			assertThat(logs.messages("WARN")).singleElement()
 				.asString()
-				.contains("has waited for 1 s at topic topic, partition 3, offset 17, key '" + key.value() + "'",
-						"state of the key is IN_PROGRESS, its attempt is 1, its fencing token is 1",
+				.containsPattern(
+						"has waited for \\d+ s at topic topic, partition 3, offset 17, key '" + key.value() + "'")
+				.contains("state of the key is IN_PROGRESS, its attempt is 1, its fencing token is 1",
 						"the lease of its owner ends at")
 				.doesNotContain("secret");
 			await().pollInterval(Duration.ofMillis(20)).until(() -> {

@@ -93,12 +93,6 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 		return this.delegate.isProcessInTransaction();
 	}
 
-	/**
-	 * Reports the delivery attempts of its delegate.
-	 *
-	 * @param <K> the type of record keys
-	 * @param <V> the type of record values
-	 */
 	private static final class AttemptAware<K, V> extends BlockedAwareAfterRollbackProcessor<K, V>
 			implements DeliveryAttemptAware {
 

@@ -44,19 +44,14 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 
 	private final FailureListener failures;
 
-	/**
-	 * Create an error handler.
-	 */
 	BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses, FailureListener failures) {
 		this.failures = failures;
 		this.delegate = delegate;
 		this.pauses = pauses;
 	}
 
-	/**
-	 * Note whether the record of the current delivery is blocked, before the container
-	 * calls {@link #seeksAfterHandling()} on the same thread.
-	 */
+	// Note whether the record of the current delivery is blocked, before the
+	// container calls seeksAfterHandling on the same thread.
 	static void setBlocked(@Nullable RuntimeException exception) {
 		if (exception != null || BLOCKED.get() != null) {
 			BLOCKED.set(exception);
@@ -290,9 +285,6 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 
 		private final BooleanSupplier redelivered;
 
-		/**
-		 * Create an outcome.
-		 */
 		AsyncOutcome(@Nullable RuntimeException failure, BooleanSupplier redelivered) {
 			super((failure != null) ? "The result has failed" : "The retry has succeeded", failure, false, false);
 			this.failure = failure;

@@ -18,15 +18,9 @@ import org.springframework.kafka.listener.ExceptionClassifier;
 import org.springframework.kafka.transaction.KafkaAwareTransactionManager;
 import org.springframework.transaction.ConfigurableTransactionManager;
 
-import dev.idempotency.IdempotencyFingerprintUnusableException;
-import dev.idempotency.IdempotencyKeyMissingException;
-import dev.idempotency.IdempotencyKeyReusedException;
-import dev.idempotency.IdempotencyResultTooLargeException;
-import dev.idempotency.IdempotencyResultUnreadableException;
-import dev.idempotency.IdempotencyVersionStaleException;
-import dev.idempotency.IdempotencyVersionUnusableException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationRejectedException;
+import dev.idempotency.template.ExceptionCauses;
 import dev.idempotency.template.PendingCompletion;
 
 /**
@@ -82,11 +76,7 @@ public final class BlockedRecordHandling implements DisposableBean {
 	@SuppressWarnings("unchecked")
 	private static void excludeRejectionsFromRetries(Object handler) {
 		if (handler instanceof ExceptionClassifier classifier) {
-			classifier.addNotRetryableExceptions(IdempotencyFingerprintUnusableException.class,
-					IdempotencyKeyMissingException.class, IdempotencyKeyReusedException.class,
-					IdempotencyResultTooLargeException.class, IdempotencyVersionUnusableException.class,
-					IdempotencyVersionStaleException.class, IdempotencyResultUnreadableException.class,
-					RejectedRecordException.class);
+			classifier.addNotRetryableExceptions(OperationRejectedException.class, RejectedRecordException.class);
 		}
 	}
 

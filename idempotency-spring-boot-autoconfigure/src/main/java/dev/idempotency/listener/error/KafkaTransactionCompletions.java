@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 
+import dev.idempotency.template.ExceptionCauses;
 import dev.idempotency.template.PendingCompletion;
 
 /**
@@ -36,9 +37,6 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 	private KafkaTransactionCompletions() {
 	}
 
-	/**
-	 * Keep a completion until the transaction of the current thread ends.
-	 */
 	static void hold(PendingCompletion pending) {
 		State state = STATE.get();
 		// An idempotent method may call another one. All of them share one outcome.
@@ -48,10 +46,8 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 		state.owner = state.open.peekLast();
 	}
 
-	/**
-	 * Prepare the current thread for a delivery. Abandons completions that an earlier
-	 * delivery has left behind, for example because its producer was fenced.
-	 */
+	// Prepare the current thread for a delivery. Abandons completions that an
+	// earlier delivery has left behind, for example because its producer was fenced.
 	static void begin() {
 		State state = STATE.get();
 		TransactionExecution current = state.open.peekFirst();
@@ -65,10 +61,8 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 		}
 	}
 
-	/**
-	 * Release the completions whose commit failed, unless the transaction may have been
-	 * committed. Never throws, because the records must be redelivered.
-	 */
+	// Release the completions whose commit failed, unless the transaction may have
+	// been committed. Never throws, because the records must be redelivered.
 	static void resolve(Throwable reason) {
 		STATE.get().take().forEach((pending) -> resolve(pending, reason));
 	}
@@ -145,9 +139,6 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 		return state.take();
 	}
 
-	/**
-	 * The open transactions and pending completions of one thread.
-	 */
 	private static final class State {
 
 		// Latest first.

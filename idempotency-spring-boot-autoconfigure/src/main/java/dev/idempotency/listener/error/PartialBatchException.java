@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.MessageListenerContainer;
 
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.template.ExceptionCauses;
 
 /**
  * Reports a batch that was processed in part, because records of it are blocked. In each
@@ -49,9 +50,7 @@ final class PartialBatchException extends RuntimeException {
 		return ExceptionCauses.find(PartialBatchException.class, error);
 	}
 
-	/**
-	 * Return the positions behind the processed records.
-	 */
+	// Return the positions behind the processed records.
 	Map<TopicPartition, Long> committable(ConsumerRecords<?, ?> batch) {
 		Map<TopicPartition, Long> next = new HashMap<>();
 		if (this.committable) {
@@ -87,12 +86,6 @@ final class PartialBatchException extends RuntimeException {
 		return new TopicPartition(record.topic(), record.partition());
 	}
 
-	/**
-	 * The first blocked record of a partition.
-	 *
-	 * @param offset its offset
-	 * @param reason why it is blocked
-	 */
 	private record BlockedRecord(long offset, OperationBlockedException reason) {
 
 	}

@@ -67,9 +67,6 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 	private static final Class<?>[] TEXTS = { CharSequence.class, Number.class, UUID.class, Enum.class, Boolean.class,
 			Character.class, TemporalAccessor.class };
 
-	/**
-	 * Check that the members that an expression names exist.
-	 */
 	void check(SpelNode expression, String subject) {
 		checkReferences(expression, false, subject);
 		String problem = problem(expression, null);
@@ -79,9 +76,6 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 		}
 	}
 
-	/**
-	 * Check that an operand of a key can be a text.
-	 */
 	void checkText(SpelNode expression, String subject) {
 		ResolvableType result = type(expression);
 		Class<?> type = (result != null) ? result.resolve() : null;
@@ -98,9 +92,6 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 		}
 	}
 
-	/**
-	 * Check that an expression may yield a version.
-	 */
 	void checkVersion(SpelNode expression, String subject) {
 		ResolvableType result = type(expression);
 		Class<?> type = (result != null) ? result.resolve() : null;
@@ -115,9 +106,7 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 		return VERSIONS.stream().anyMatch((known) -> known.isAssignableFrom(type) || type.isAssignableFrom(known));
 	}
 
-	/**
-	 * Whether equal values of a class have the same text, as values of a key must.
-	 */
+	// Whether equal values of a class have the same text, as values of a key must.
 	static boolean isText(Class<?> type) {
 		for (Class<?> text : TEXTS) {
 			if (text.isAssignableFrom(type)) {

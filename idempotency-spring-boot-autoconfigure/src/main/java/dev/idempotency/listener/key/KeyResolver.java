@@ -21,17 +21,11 @@ final class KeyResolver {
 
 	private final List<String[]> headers;
 
-	/**
-	 * Create a resolver.
-	 */
 	KeyResolver(@Nullable RecordExpression expression, List<String> headers) {
 		this.expression = expression;
 		this.headers = headers.stream().map((name) -> name.split("\\+")).toList();
 	}
 
-	/**
-	 * Resolve the key.
-	 */
 	String resolve(RecordContext context, Headers recordHeaders) {
 		String key = (this.expression != null) ? evaluate(this.expression, context) : null;
 		for (int i = 0; key == null && i < this.headers.size(); i++) {

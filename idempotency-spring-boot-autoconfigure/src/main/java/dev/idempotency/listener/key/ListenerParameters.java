@@ -69,38 +69,25 @@ final class ListenerParameters {
 		return this.indexes.keySet();
 	}
 
-	/**
-	 * The position of a parameter.
-	 */
 	int index(String name) {
 		return this.indexes.getOrDefault(name, -1);
 	}
 
-	/**
-	 * The position of the payload.
-	 */
 	int payloadIndex() {
 		return this.payloadIndex;
 	}
 
-	/**
-	 * Whether a parameter is the payload.
-	 */
 	boolean isPayloadName(String name) {
 		return this.payloadIndex >= 0 && index(name) == this.payloadIndex;
 	}
 
-	/**
-	 * Whether the value of a record is the payload without a conversion.
-	 */
+	// Whether the value of a record is the payload without a conversion.
 	boolean isPayload(@Nullable Object value) {
 		return value != null
 				&& (this.payloadIndex < 0 || ClassUtils.isAssignableValue(this.types[this.payloadIndex], value));
 	}
 
-	/**
-	 * Return arguments of which only the payload is set.
-	 */
+	// Return arguments of which only the payload is set.
 	@Nullable Object[] arguments(@Nullable Object payload) {
 		@Nullable Object[] arguments = new Object[this.types.length];
 		if (this.payloadIndex >= 0) {

@@ -32,10 +32,8 @@ import dev.idempotency.IdempotencyKey;
  */
 public final class ListenerScope {
 
-	/**
-	 * The suffix of the scope of a dead-letter handler. It is not a valid method name, so
-	 * it differs from the suffix of a {@code @KafkaHandler} method.
-	 */
+	// The suffix of the scope of a dead-letter handler. It is not a valid method
+	// name, so it differs from the suffix of a @KafkaHandler method.
 	static final String DEAD_LETTER = "dead-letter";
 
 	private static final int LONGEST_TOPIC = 249;
@@ -283,9 +281,6 @@ public final class ListenerScope {
 		return this.deadLetter;
 	}
 
-	/**
-	 * The scope of a record.
-	 */
 	String of(ConsumerRecord<?, ?> record) {
 		if (this.explicit != null) {
 			return this.explicit;
@@ -301,11 +296,9 @@ public final class ListenerScope {
 		return (original != null) ? original : mainTopics.iterator().next();
 	}
 
-	/**
-	 * The coordinates of the original of a record, which replace a missing key. Headers
-	 * are used only on a retry topic of the endpoint, and only if they name a main topic
-	 * of the endpoint, because producers copy headers to other records.
-	 */
+	// The coordinates of the original of a record, which replace a missing key.
+	// Headers are used only on a retry topic of the endpoint, and only if they name
+	// a main topic of the endpoint, because producers copy headers to other records.
 	String coordinates(ConsumerRecord<?, ?> record) {
 		Set<String> mainTopics = this.deadLetter ? null : this.mainTopics.get(record.topic());
 		String original = (mainTopics != null) ? RecordCoordinates.original(record, mainTopics) : null;

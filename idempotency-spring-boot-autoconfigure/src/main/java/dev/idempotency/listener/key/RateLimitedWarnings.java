@@ -52,18 +52,12 @@ final class RateLimitedWarnings {
 		}
 	}
 
-	/**
-	 * The warnings of a reason.
-	 */
 	private static final class Reason {
 
 		private long suppressed = -1;
 
 		private long last;
 
-		/**
-		 * Count a warning.
-		 */
 		synchronized long next(long now) {
 			if (this.suppressed >= 0 && now - this.last < INTERVAL) {
 				this.suppressed++;

@@ -29,17 +29,12 @@ final class RecordCoordinates {
 	private RecordCoordinates() {
 	}
 
-	/**
-	 * The coordinates of a record.
-	 */
 	static String key(ConsumerRecord<?, ?> record) {
 		return key(record.topic(), record.partition(), record.offset(), record.timestamp());
 	}
 
-	/**
-	 * Add the coordinates of a record as a header if it has headers that name another
-	 * original, because its copies on retry topics inherit its headers.
-	 */
+	// Add the coordinates of a record as a header if it has headers that name
+	// another original, because its copies on retry topics inherit its headers.
 	static void note(ConsumerRecord<?, ?> record) {
 		Headers headers = record.headers();
 		if (headers.lastHeader(HEADER) != null || headers.lastHeader(FAMILIES[0] + "topic") != null
@@ -48,9 +43,7 @@ final class RecordCoordinates {
 		}
 	}
 
-	/**
-	 * The coordinates of the record of which a record is a copy.
-	 */
+	// The coordinates of the record of which a record is a copy.
 	static @Nullable String original(ConsumerRecord<?, ?> record, Set<String> topics) {
 		byte[] noted = first(record.headers(), HEADER);
 		if (noted != null) {
@@ -71,9 +64,7 @@ final class RecordCoordinates {
 		return null;
 	}
 
-	/**
-	 * The topic of the record of which a record is a copy.
-	 */
+	// The topic of the record of which a record is a copy.
 	static @Nullable String originalTopic(ConsumerRecord<?, ?> record, Set<String> topics) {
 		for (String family : FAMILIES) {
 			String topic = topic(record.headers(), family);

@@ -49,9 +49,6 @@ final class RecordExpression {
 		}
 	}
 
-	/**
-	 * Parse an expression.
-	 */
 	static RecordExpression parse(String text, String attribute, String listener, ListenerParameters parameters) {
 		try {
 			RecordExpression expression = new RecordExpression(PARSER.parseRaw(text), attribute.equals("key"));
@@ -111,16 +108,10 @@ final class RecordExpression {
 		return found;
 	}
 
-	/**
-	 * The names of the variables in the expression.
-	 */
 	Set<String> variables() {
 		return this.variables;
 	}
 
-	/**
-	 * Evaluate the expression for a record.
-	 */
 	@Nullable Object evaluate(RecordContext context) {
 		try {
 			return value(context);
@@ -155,9 +146,6 @@ final class RecordExpression {
 		return text.toString();
 	}
 
-	/**
-	 * Convert a value to the text of a key.
-	 */
 	String text(Object value) {
 		if (DeclaredTypes.isText(value.getClass())) {
 			return value.toString();
@@ -166,9 +154,6 @@ final class RecordExpression {
 				+ ", which is not a text, number, date or UUID", null);
 	}
 
-	/**
-	 * Check the expression against the types that the listener method declares.
-	 */
 	void check(DeclaredTypes types, String attribute, String listener) {
 		String subject = "The " + attribute + " expression '" + this + "' of @Idempotent on " + listener;
 		types.check(this.expression.getAST(), subject);

@@ -28,9 +28,6 @@ record RecordVersions(RecordExpression expression, StalePolicy onStale) {
 
 	private static final Pattern NUMBER = Pattern.compile("[+-]?[0-9]{1,19}");
 
-	/**
-	 * Evaluate the version of a record.
-	 */
 	OperationVersion of(RecordContext context, Object origin) {
 		Object value;
 		try {

@@ -27,9 +27,6 @@ final class TextHeaders {
 	private TextHeaders() {
 	}
 
-	/**
-	 * The text of a header.
-	 */
 	static @Nullable String text(Headers headers, String name) {
 		byte[] value = null;
 		for (Header header : headers.headers(name)) {
@@ -55,9 +52,6 @@ final class TextHeaders {
 		}
 	}
 
-	/**
-	 * The fingerprint that the producer has added to a message.
-	 */
 	static byte @Nullable [] fingerprint(Headers headers) {
 		Header own = headers.lastHeader(FINGERPRINT);
 		if (own != null) {
@@ -75,10 +69,8 @@ final class TextHeaders {
 		return null;
 	}
 
-	/**
-	 * All headers as text, without those that {@link #text} rejects: their text would not
-	 * identify the record.
-	 */
+	// All headers as text, without those that text rejects: their text would not
+	// identify the record.
 	static Map<String, String> asMap(Headers headers) {
 		Map<String, String> map = new HashMap<>();
 		for (Header header : headers) {
