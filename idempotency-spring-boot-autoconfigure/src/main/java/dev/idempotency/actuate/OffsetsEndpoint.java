@@ -56,7 +56,6 @@ public final class OffsetsEndpoint {
 		}
 		Map<String, List<MarkDescriptor>> stores = new LinkedHashMap<>();
 		this.admins.forEach((name, admin) -> admin.offsetMarks()
-			.filter((marks) -> marks.problem() == null)
 			.ifPresent((marks) -> stores.put(name, list(marks, size))));
 		return new MarkList(stores);
 	}

@@ -145,12 +145,10 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param layout Layout of the table.
 	 * @param partitionInterval Period that one partition covers, with the partitioned
 	 * layout.
-	 * @param convert Whether an existing single table is converted to the partitioned
-	 * layout. The conversion cannot be undone.
 	 */
 	public record Jdbc(@DefaultValue("idempotency_record") String table, @DefaultValue("migrate") Schema schema,
 			@Nullable String dataSource, @Nullable String transactionManager, @DefaultValue("single") Layout layout,
-			@DefaultValue("1d") Duration partitionInterval, @DefaultValue("false") boolean convert) {
+			@DefaultValue("1d") Duration partitionInterval) {
 
 	}
 

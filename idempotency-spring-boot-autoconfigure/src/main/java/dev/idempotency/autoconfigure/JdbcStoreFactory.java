@@ -68,7 +68,7 @@ final class JdbcStoreFactory implements IdempotencyStoreFactory {
 		String table = jdbc.table();
 		if (jdbc.schema() == Schema.MIGRATE) {
 			JdbcSchemaMigration.migrate(dataSource, Database.migrations(this.beanFactory, dataSource), table,
-					jdbc.layout(), jdbc.convert());
+					jdbc.layout());
 		}
 		if (jdbc.schema() == Schema.NONE) {
 			JdbcSchemaValidation.requirePrivileges(dataSource, table, jdbc.layout());

@@ -48,9 +48,9 @@ abstract class Catalog {
 	}
 
 	/**
-	 * The folders on the class path that contain the migrations of the records.
+	 * The folder on the class path that contains the migrations of the records.
 	 */
-	abstract List<String> migrations();
+	abstract String migrations();
 
 	/**
 	 * The placeholders of the migrations.
@@ -92,22 +92,6 @@ abstract class Catalog {
 	abstract @Nullable String schema(Connection connection, TableName table) throws SQLException;
 
 	/**
-	 * Whether the migrations would change the layout of an existing table, which cannot
-	 * be undone.
-	 */
-	boolean needsConversion(Connection connection, TableName table) throws SQLException {
-		return false;
-	}
-
-	/**
-	 * Correct the last migration that the columns of a table show, by objects that are
-	 * not columns.
-	 */
-	int version(Connection connection, TableName table, int version) throws SQLException {
-		return version;
-	}
-
-	/**
 	 * Make sure that the database can store every key and every message, and that the
 	 * table has the configured layout.
 	 */
@@ -129,7 +113,7 @@ abstract class Catalog {
 	/**
 	 * Make sure that the user may run migrations.
 	 */
-	abstract void requireMigration(Connection connection, TableName table, List<String> scripts) throws SQLException;
+	abstract void requireMigration(Connection connection, TableName table, String scripts) throws SQLException;
 
 	/**
 	 * Whether a table exists that the user cannot alter, because another user owns it.
@@ -144,9 +128,9 @@ abstract class Catalog {
 	/**
 	 * The alternatives of a user who may not migrate.
 	 */
-	static String otherWaysToMigrate(List<String> scripts) {
+	static String otherWaysToMigrate(String scripts) {
 		return " with another user, whose DataSource bean is annotated with @FlywayDataSource; or let the owner of the "
-				+ "schema run the scripts in '" + String.join("' and '", scripts)
+				+ "schema run the scripts in '" + scripts
 				+ "', and set 'idempotency.jdbc.schema' to 'validate'.";
 	}
 

@@ -115,8 +115,8 @@ final class H2Dialect implements Dialect {
 		}
 
 		@Override
-		List<String> migrations() {
-			return List.of("dev/idempotency/jdbc/h2");
+		String migrations() {
+			return "dev/idempotency/jdbc/h2";
 		}
 
 		@Override
@@ -134,7 +134,7 @@ final class H2Dialect implements Dialect {
 		}
 
 		@Override
-		void requireMigration(Connection connection, TableName table, List<String> scripts) {
+		void requireMigration(Connection connection, TableName table, String scripts) {
 		}
 
 		@Override

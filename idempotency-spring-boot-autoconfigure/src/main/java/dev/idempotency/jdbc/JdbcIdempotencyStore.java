@@ -145,7 +145,6 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 				this.sql.get(Name.DELETE_EXPIRED), this.sql.get(Name.BACKLOG), this.sql.types(),
 				(this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
 		this.offsets = new JdbcOffsetMarks(this.executor, this.claims,
-				new OptionalTables(dataSource, dialect, qualified, List.of(RequiredTable.ofOffsets(qualified))),
 				dialect.offsets(qualified, timeout.dividedBy(2)), timeout);
 		this.supportsLeases = !DatabaseInspection.isRouting(dataSource);
 		this.maxResultBytes = dialect.maxResultBytes();

@@ -23,8 +23,6 @@ import dev.idempotency.store.OffsetMarks;
  */
 final class JdbcOffsetMarks implements OffsetMarks {
 
-	private final OptionalTables tables;
-
 	private final JdbcExecutor executor;
 
 	private final JdbcClaims claims;
@@ -36,17 +34,11 @@ final class JdbcOffsetMarks implements OffsetMarks {
 	// The last mark of each transaction that the thread has not yet committed.
 	private final ThreadLocal<Map<Connection, Parameters>> written = ThreadLocal.withInitial(WeakHashMap::new);
 
-	JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OptionalTables tables, OffsetSql sql, Duration timeout) {
+	JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql, Duration timeout) {
 		this.executor = executor;
 		this.claims = claims;
-		this.tables = tables;
 		this.sql = sql;
 		this.timeout = timeout;
-	}
-
-	@Override
-	public @Nullable String problem() {
-		return this.tables.problem();
 	}
 
 	@Override

@@ -203,10 +203,8 @@ final class JdbcRecords implements IdempotencyRecords {
 			case "C" -> State.COMPLETED;
 			default -> State.FAILED;
 		};
-		// An instance of an older version does not clear the time when it claims.
-		Instant completedAt = (state == State.COMPLETED) ? time(row, "completed_at") : null;
 		return new IdempotencyRecord(key, state, row.getInt("fence"), row.getInt("attempt"), time(row, "lease_until"),
-				Objects.requireNonNull(time(row, "created_at")), completedAt,
+				Objects.requireNonNull(time(row, "created_at")), time(row, "completed_at"),
 				Objects.requireNonNull(time(row, "expires_at")), failure, row.getObject("decided_version", Long.class));
 	}
 

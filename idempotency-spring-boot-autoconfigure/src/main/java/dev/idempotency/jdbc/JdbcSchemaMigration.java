@@ -2,6 +2,7 @@ package dev.idempotency.jdbc;
 
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 
 import javax.sql.DataSource;
 
@@ -11,13 +12,14 @@ import org.flywaydb.core.api.FlywayException;
 import org.flywaydb.core.api.configuration.FluentConfiguration;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.jdbc.RequiredTable.FoundColumn;
 
 /**
  * Creates and updates the tables of the store and the outbox with Flyway. The migrations
  * have their own history table: the history of the application is neither read nor
  * written. A name without a schema means the table that the database finds in its search
  * path, or else a new table in the current schema. A table that was created from the
- * scripts by hand gets a history that begins with the last script that its columns show.
+ * script by hand gets a history that begins with it.
  *
  * @since 0.1.0
  */
@@ -40,25 +42,10 @@ public final class JdbcSchemaMigration {
 	 * @param dataSource the database
 	 * @param table the name of the table, with or without a schema
 	 * @param layout how the records are kept
-	 * @throws IdempotencyConfigurationException if the table exists and is not
-	 * partitioned, but the layout is
+	 * @throws IdempotencyConfigurationException if the table exists with another layout
 	 */
 	public static void migrate(DataSource dataSource, String table, Layout layout) {
-		migrate(dataSource, table, layout, false);
-	}
-
-	/**
-	 * Bring the schema up to date.
-	 * @param dataSource the database
-	 * @param table the name of the table, with or without a schema
-	 * @param layout how the records are kept
-	 * @param convert whether a single table, even an empty one, may be converted to a
-	 * partitioned one, which cannot be undone
-	 * @throws IdempotencyConfigurationException if a single table would have to be
-	 * converted and may not
-	 */
-	public static void migrate(DataSource dataSource, String table, Layout layout, boolean convert) {
-		migrate(dataSource, dataSource, table, layout, convert);
+		migrate(dataSource, dataSource, table, layout);
 	}
 
 	/**
@@ -69,29 +56,23 @@ public final class JdbcSchemaMigration {
 	 * the user of the store owns is migrated by that user
 	 * @param table the name of the table, with or without a schema
 	 * @param layout how the records are kept
-	 * @param convert whether a single table, even an empty one, may be converted to a
-	 * partitioned one, which cannot be undone
-	 * @throws IdempotencyConfigurationException if a single table would have to be
-	 * converted and may not, or if the user may not run the migrations
+	 * @throws IdempotencyConfigurationException if the table exists with another layout,
+	 * or if the user may not run the migrations
 	 */
-	public static void migrate(DataSource dataSource, DataSource migrations, String table, Layout layout,
-			boolean convert) {
-		migrate(dataSource, migrations, TableName.of(table), layout, convert);
-	}
-
-	private static void migrate(DataSource dataSource, DataSource migrations, TableName table, Layout layout,
-			boolean convert) {
+	public static void migrate(DataSource dataSource, DataSource migrations, String table, Layout layout) {
+		TableName name = TableName.of(table);
 		Dialect dialect = DatabaseInspection.dialect(dataSource, layout);
 		Catalog catalog = dialect.catalog();
-		if (!convert
-				&& DatabaseInspection.ask(dataSource, (connection) -> catalog.needsConversion(connection, table))) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.jdbc.layout' is 'partitioned', but the table '" + table
-							+ "' exists and is not partitioned. Its conversion cannot be undone.",
-					"Set 'idempotency.jdbc.convert' to 'true' to convert it, or 'idempotency.jdbc.layout' to 'single'.");
-		}
-		migrate(dataSource, migrations, catalog, DatabaseInspection.qualified(dataSource, dialect, table),
-				RequiredTable.ofRecords(table, layout), catalog.migrations());
+		TableName qualified = DatabaseInspection.qualified(dataSource, dialect, name);
+		List<RequiredTable> tables = RequiredTable.ofRecords(name, layout);
+		// Each layout has a history of its own.
+		DatabaseInspection.ask(dataSource, (connection) -> {
+			if (!catalog.columns(connection, qualified, tables.subList(0, 1)).isEmpty()) {
+				catalog.requireLayout(connection, name);
+			}
+			return name;
+		});
+		migrate(dataSource, migrations, catalog, qualified, tables, catalog.migrations());
 	}
 
 	/**
@@ -118,30 +99,26 @@ public final class JdbcSchemaMigration {
 	private static void migrateOutbox(DataSource dataSource, DataSource migrations, TableName table) {
 		Dialect dialect = DatabaseInspection.dialect(dataSource, Layout.SINGLE);
 		migrate(dataSource, migrations, dialect.catalog(), DatabaseInspection.qualified(dataSource, dialect, table),
-				RequiredTable.ofOutbox(table, false), List.of(dialect.outbox(table).migrations()));
+				RequiredTable.ofOutbox(table, false), dialect.outbox(table).migrations());
 	}
 
 	private static void migrate(DataSource store, DataSource migrations, Catalog catalog, TableName table,
-			List<RequiredTable> tables, List<String> folders) {
+			List<RequiredTable> tables, String folder) {
 		boolean storeOwnsIt = migrations != store && hasOtherOwner(migrations, catalog, table)
 				&& !hasOtherOwner(store, catalog, table);
 		DataSource dataSource = storeOwnsIt ? store : migrations;
 		FluentConfiguration configuration = Flyway.configure(JdbcSchemaMigration.class.getClassLoader())
 			.dataSource(dataSource)
-			.locations(folders.stream().map((folder) -> "classpath:" + folder).toArray(String[]::new))
+			.locations("classpath:" + folder)
 			.table(table.historyTable())
 			.placeholders(catalog.placeholders(table))
 			// The schema already contains the tables of the application.
 			.baselineOnMigrate(true)
-			.baselineVersion(String.valueOf(baseline(dataSource, catalog, table, tables, folders)))
+			.baselineVersion(baseline(dataSource, catalog, table, tables, folder))
 			.createSchemas(false)
-			// Each layout has its own version numbers. Flyway warns about it.
-			.outOfOrder(folders.size() > 1)
-			// A new column needs the new functions of the layout at once.
-			.group(folders.size() > 1)
 			// Instances of a later version may have started already.
 			.ignoreMigrationPatterns("*:future", "*:missing")
-			// About 1 s each: another instance may be converting a large table.
+			// About 1 s each: another instance may be changing a large table.
 			.lockRetryCount(300)
 			.cleanDisabled(true);
 		if (table.schema() != null) {
@@ -155,7 +132,7 @@ public final class JdbcSchemaMigration {
 			migrate(configuration.load());
 		}
 		catch (FlywayException ex) {
-			throw failure(ex, catalog, table, folders);
+			throw failure(ex, catalog, table, folder);
 		}
 	}
 
@@ -163,14 +140,14 @@ public final class JdbcSchemaMigration {
 		return DatabaseInspection.ask(dataSource, (connection) -> catalog.hasOtherOwner(connection, table));
 	}
 
-	// The version of a table without a history. A table that another instance is
+	// A table without a history was created by hand. A table that another instance is
 	// creating has a history, because Flyway creates that first.
-	private static int baseline(DataSource dataSource, Catalog catalog, TableName table, List<RequiredTable> tables,
-			List<String> folders) {
+	private static String baseline(DataSource dataSource, Catalog catalog, TableName table, List<RequiredTable> tables,
+			String folder) {
 		return DatabaseInspection.ask(dataSource, (connection) -> {
-			catalog.requireMigration(connection, table, folders);
-			return catalog.version(connection, table,
-					RequiredTable.version(tables, catalog.columns(connection, table, tables)));
+			catalog.requireMigration(connection, table, folder);
+			Map<String, Map<String, FoundColumn>> found = catalog.columns(connection, table, tables);
+			return tables.stream().allMatch((required) -> required.isIn(found)) ? "1" : "0";
 		});
 	}
 
@@ -190,12 +167,12 @@ public final class JdbcSchemaMigration {
 	}
 
 	private static IdempotencyConfigurationException failure(FlywayException error, Catalog catalog, TableName table,
-			List<String> folders) {
+			String folder) {
 		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
 			if (cause instanceof SQLException refusal && catalog.isDenied(refusal)) {
 				return new IdempotencyConfigurationException("The database user may not migrate the table '"
 						+ table.table() + "': " + refusal.getMessage() + ".",
-						"Migrate" + Catalog.otherWaysToMigrate(folders));
+						"Migrate" + Catalog.otherWaysToMigrate(folder));
 			}
 		}
 		return new IdempotencyConfigurationException(

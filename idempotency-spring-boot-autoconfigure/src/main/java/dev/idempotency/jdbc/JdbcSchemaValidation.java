@@ -153,7 +153,7 @@ public final class JdbcSchemaValidation {
 			Catalog catalog = dialect.catalog();
 			TableName qualified = DatabaseInspection.qualified(connection, dialect, table);
 			List<RequiredTable> tables = RequiredTable.ofRecords(table, layout);
-			List<String> scripts = catalog.migrations();
+			String scripts = catalog.migrations();
 			Map<String, Map<String, FoundColumn>> found = catalog.columns(connection, qualified, tables);
 			requireTables(table, tables.subList(0, 1), found, scripts);
 			catalog.requirePrivileges(connection, qualified, tables, catalog.functions(qualified));
@@ -174,7 +174,7 @@ public final class JdbcSchemaValidation {
 			TableName qualified = DatabaseInspection.qualified(connection, dialect, table);
 			OutboxSql outbox = dialect.outbox(qualified);
 			List<RequiredTable> tables = RequiredTable.ofOutbox(table, onlySends);
-			List<String> scripts = List.of(outbox.migrations());
+			String scripts = outbox.migrations();
 			Map<String, Map<String, FoundColumn>> found = catalog.columns(connection, qualified, tables);
 			requireTables(table, tables, found, scripts);
 			catalog.requirePrivileges(connection, qualified, tables, List.of());
@@ -192,25 +192,25 @@ public final class JdbcSchemaValidation {
 	}
 
 	private static void requireTables(TableName main, List<RequiredTable> tables,
-			Map<String, Map<String, FoundColumn>> found, List<String> scripts) {
+			Map<String, Map<String, FoundColumn>> found, String scripts) {
 		for (RequiredTable table : tables) {
 			if (!found.containsKey(table.name())) {
 				throw new IdempotencyConfigurationException(
 						"The table '" + name(main, table) + "' cannot be used: it does not exist.",
 						"Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in '"
-								+ String.join("' and '", scripts) + "' yourself.");
+								+ scripts + "' yourself.");
 			}
 		}
 	}
 
 	private static void requireColumns(TableName main, List<RequiredTable> tables,
-			Map<String, Map<String, FoundColumn>> found, Catalog catalog, List<String> scripts) {
+			Map<String, Map<String, FoundColumn>> found, Catalog catalog, String scripts) {
 		for (RequiredTable table : tables) {
 			String problems = table.problems(found.getOrDefault(table.name(), Map.of()), catalog::nameOf);
 			if (!problems.isEmpty()) {
 				throw new IdempotencyConfigurationException(
 						"The table '" + name(main, table) + "' cannot be used: " + problems + ".",
-						"Alter it to match the scripts in '" + String.join("' and '", scripts) + "'. "
+						"Alter it to match the scripts in '" + scripts + "'. "
 								+ "Set 'idempotency.jdbc.schema' to 'migrate' to run those that have not been run.");
 			}
 		}

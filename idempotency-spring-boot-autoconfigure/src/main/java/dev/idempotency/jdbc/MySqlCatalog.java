@@ -46,8 +46,8 @@ final class MySqlCatalog extends Catalog {
 	}
 
 	@Override
-	List<String> migrations() {
-		return List.of("dev/idempotency/jdbc/mysql");
+	String migrations() {
+		return "dev/idempotency/jdbc/mysql";
 	}
 
 	@Override
@@ -149,7 +149,7 @@ final class MySqlCatalog extends Catalog {
 	}
 
 	@Override
-	void requireMigration(Connection connection, TableName table, List<String> scripts) throws SQLException {
+	void requireMigration(Connection connection, TableName table, String scripts) throws SQLException {
 		if (table.schemaName() == null) {
 			throw new IdempotencyConfigurationException(
 					"The URL of the DataSource names no database for the table '" + table + "'.",

@@ -18,12 +18,11 @@ import dev.idempotency.IdempotencyConfigurationException;
  */
 final class PostgresCatalog extends Catalog {
 
-	private static final String MIGRATE = "Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in "
-			+ "'dev/idempotency/jdbc/postgresql-partitioned' yourself.";
+	private static final String PARTITIONED = "dev/idempotency/jdbc/postgresql-partitioned";
 
-	private static final String CONVERT = "Set 'idempotency.jdbc.layout' to 'single'. Or convert the table, which cannot be "
-			+ "undone: set 'idempotency.jdbc.schema' to 'migrate' and 'idempotency.jdbc.convert' to 'true', or run the "
-			+ "scripts in 'dev/idempotency/jdbc/postgresql-partitioned' yourself.";
+	// The properties may be those of a named store.
+	private static final String NEW_TABLE = " Or name a table that does not exist, and move the keys to it with "
+			+ "'migrate-from'.";
 
 	// A BEFORE INSERT trigger may set any column.
 	private static final String COLUMNS = """
@@ -86,11 +85,7 @@ final class PostgresCatalog extends Catalog {
 	private static final String DATABASE = """
 			SELECT current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time())""";
 
-	// The migration version whose functions match the calls of the statements.
-	private static final int FUNCTIONS_VERSION = 1002;
-
-	// The functions with their numbers of arguments: an earlier version may have
-	// created one of the same name with other arguments.
+	// The functions with their numbers of arguments.
 	private static final Map<String, Integer> FUNCTIONS = Map.of("free", 5, "add", 15, "take", 14, "claim", 11,
 			"claim_all", 12, "restore", 11, "rotate", 1, "drop_dead", 0);
 
@@ -112,10 +107,8 @@ final class PostgresCatalog extends Catalog {
 	}
 
 	@Override
-	List<String> migrations() {
-		return (this.layout == Layout.PARTITIONED)
-				? List.of("dev/idempotency/jdbc/postgresql", "dev/idempotency/jdbc/postgresql-partitioned")
-				: List.of("dev/idempotency/jdbc/postgresql");
+	String migrations() {
+		return (this.layout == Layout.PARTITIONED) ? PARTITIONED : "dev/idempotency/jdbc/postgresql";
 	}
 
 	@Override
@@ -132,18 +125,6 @@ final class PostgresCatalog extends Catalog {
 	}
 
 	@Override
-	boolean needsConversion(Connection connection, TableName table) throws SQLException {
-		return this.layout == Layout.PARTITIONED
-				&& "r".equals(ask(connection, "SELECT relkind FROM pg_class WHERE oid = to_regclass(:table)", table));
-	}
-
-	@Override
-	int version(Connection connection, TableName table, int version) throws SQLException {
-		return (version == RequiredTable.PARTITIONS && ask(connection, MISSING_FUNCTIONS, table) == null)
-				? FUNCTIONS_VERSION : version;
-	}
-
-	@Override
 	void requireLayout(Connection connection, TableName table) throws SQLException {
 		// A character that another encoding lacks would look like an outage.
 		String encoding = ask(connection, "SHOW server_encoding", table);
@@ -157,17 +138,18 @@ final class PostgresCatalog extends Catalog {
 		if (this.layout == Layout.SINGLE && partitioned) {
 			throw new IdempotencyConfigurationException(
 					"The idempotency table '" + table + "' is partitioned, but 'idempotency.jdbc.layout' is 'single'.",
-					"Set 'idempotency.jdbc.layout' to 'partitioned'.");
+					"Set 'idempotency.jdbc.layout' to 'partitioned'." + NEW_TABLE);
 		}
 		if (this.layout == Layout.PARTITIONED && !partitioned) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.jdbc.layout' is 'partitioned', but the idempotency table '" + table + "' is not.",
-					CONVERT);
+					"Set 'idempotency.jdbc.layout' to 'single'." + NEW_TABLE);
 		}
 		String missing = (this.layout == Layout.PARTITIONED) ? ask(connection, MISSING_FUNCTIONS, table) : null;
 		if (missing != null) {
 			throw new IdempotencyConfigurationException(
-					"The idempotency table '" + table + "' lacks the functions " + missing + ".", MIGRATE);
+					"The idempotency table '" + table + "' lacks the functions " + missing + ".",
+					"Run the statements of the script in '" + PARTITIONED + "' that create them.");
 		}
 	}
 
@@ -223,7 +205,7 @@ final class PostgresCatalog extends Catalog {
 
 	// Without the privilege, Flyway tries for seconds to create its history table.
 	@Override
-	void requireMigration(Connection connection, TableName table, List<String> scripts) throws SQLException {
+	void requireMigration(Connection connection, TableName table, String scripts) throws SQLException {
 		String schema = table.schemaName();
 		MigrationRights rights = SqlStatement.of(MIGRATION)
 			.first(connection, name(table).with("history", table.historyTable()),

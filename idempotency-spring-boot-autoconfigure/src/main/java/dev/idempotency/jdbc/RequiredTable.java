@@ -1,7 +1,6 @@
 package dev.idempotency.jdbc;
 
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -13,9 +12,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A table as the migrations create it. Two users share this description: the checks at
- * start-up, and the detection of migrations that were run by hand. A migration that adds
- * a column also adds it here.
+ * A table as the migrations create it. A migration that adds a column also adds it here.
  *
  * @param name the name without a schema
  * @param columns the columns
@@ -23,69 +20,55 @@ import org.jspecify.annotations.Nullable;
  */
 record RequiredTable(String name, List<Column> columns, List<String> privileges) {
 
-	/**
-	 * The version of the migration that creates partitions.
-	 */
-	static final int PARTITIONS = 1000;
-
 	// A sender also counts the pending messages.
 	private static final List<String> OF_SENDER = List.of("SELECT", "INSERT");
 
 	private static final List<String> ALL = List.of("SELECT", "INSERT", "UPDATE", "DELETE");
 
-	private static final List<Column> RECORD = List.of(Column.inserted("id", Type.UUID, 1),
-			Column.inserted("scope", Type.TEXT, 1), Column.inserted("key", Type.TEXT, 1),
-			Column.inserted("state", Type.LETTER, 1), Column.inserted("fence", Type.INTEGER, 1),
-			Column.inserted("attempt", Type.INTEGER, 1), Column.optional("token", Type.UUID, 1),
-			Column.optional("fingerprint", Type.BYTES, 1), Column.optional("lease_until", Type.TIME, 1),
-			Column.inserted("created_at", Type.TIME, 1), Column.inserted("expires_at", Type.TIME, 1),
-			Column.optional("result", Type.BYTES, 1), Column.optional("error_type", Type.TEXT, 1),
-			Column.optional("error_message", Type.TEXT, 1), Column.optional("completed_at", Type.TIME, 2),
-			// Their migration does nothing if they exist, so that they do not show a
-			// version.
-			Column.optional("version", Type.LONG, 2), Column.optional("decided_version", Type.LONG, 2));
+	private static final List<Column> RECORD = List.of(Column.inserted("id", Type.UUID),
+			Column.inserted("scope", Type.TEXT), Column.inserted("key", Type.TEXT),
+			Column.inserted("state", Type.LETTER), Column.inserted("fence", Type.INTEGER),
+			Column.inserted("attempt", Type.INTEGER), Column.optional("token", Type.UUID),
+			Column.optional("fingerprint", Type.BYTES), Column.optional("lease_until", Type.TIME),
+			Column.inserted("created_at", Type.TIME), Column.inserted("expires_at", Type.TIME),
+			Column.optional("result", Type.BYTES), Column.optional("error_type", Type.TEXT),
+			Column.optional("error_message", Type.TEXT), Column.optional("completed_at", Type.TIME),
+			Column.optional("version", Type.LONG), Column.optional("decided_version", Type.LONG));
 
-	private static final List<Column> PERIOD = List.of(Column.inserted("period", Type.INTEGER, PARTITIONS),
-			Column.optional("closing", Type.INTEGER, PARTITIONS), Column.inserted("since", Type.TIME, PARTITIONS));
+	private static final List<Column> PERIOD = List.of(Column.inserted("period", Type.INTEGER),
+			Column.optional("closing", Type.INTEGER), Column.inserted("since", Type.TIME));
 
-	private static final List<Column> OFFSET = List.of(Column.inserted("id", Type.UUID, 1),
-			Column.inserted("scope", Type.TEXT, 1), Column.inserted("topic", Type.TEXT, 1),
-			Column.inserted("topic_partition", Type.INTEGER, 1), Column.inserted("topic_id", Type.UUID, 1),
-			Column.inserted("last_offset", Type.LONG, 1), Column.optional("previous_offset", Type.LONG, 1),
-			Column.inserted("updated_at", Type.TIME, 1));
+	private static final List<Column> OFFSET = List.of(Column.inserted("id", Type.UUID),
+			Column.inserted("scope", Type.TEXT), Column.inserted("topic", Type.TEXT),
+			Column.inserted("topic_partition", Type.INTEGER), Column.inserted("topic_id", Type.UUID),
+			Column.inserted("last_offset", Type.LONG), Column.optional("previous_offset", Type.LONG),
+			Column.inserted("updated_at", Type.TIME));
 
-	private static final List<Column> MESSAGE = List.of(Column.inserted("id", Type.UUID, 1),
-			Column.generated("position", Type.LONG, 1), Column.inserted("lane", Type.SHORT, 1),
-			Column.inserted("aggregatetype", Type.TEXT, 1), Column.inserted("aggregateid", Type.TEXT, 1),
-			Column.inserted("type", Type.TEXT, 1), Column.inserted("topic", Type.TEXT, 1),
-			Column.optional("message_key", Type.BYTES, 1), Column.optional("payload", Type.BYTES, 1),
-			Column.optional("headers", Type.TEXT, 1), Column.inserted("idempotency_key", Type.TEXT, 1),
-			Column.generated("created_at", Type.TIME, 1), Column.optional("published_at", Type.TIME, 1),
-			Column.generated("attempts", Type.INTEGER, 1), Column.optional("next_attempt_at", Type.TIME, 1),
-			Column.optional("set_aside_at", Type.TIME, 1), Column.optional("error_type", Type.TEXT, 1),
-			Column.optional("error_message", Type.TEXT, 1), Column.optional("blocked_by", Type.UUID, 2));
+	private static final List<Column> MESSAGE = List.of(Column.inserted("id", Type.UUID),
+			Column.generated("position", Type.LONG), Column.inserted("lane", Type.SHORT),
+			Column.inserted("aggregatetype", Type.TEXT), Column.inserted("aggregateid", Type.TEXT),
+			Column.inserted("type", Type.TEXT), Column.inserted("topic", Type.TEXT),
+			Column.optional("message_key", Type.BYTES), Column.optional("payload", Type.BYTES),
+			Column.optional("headers", Type.TEXT), Column.inserted("idempotency_key", Type.TEXT),
+			Column.generated("created_at", Type.TIME), Column.optional("published_at", Type.TIME),
+			Column.generated("attempts", Type.INTEGER), Column.optional("next_attempt_at", Type.TIME),
+			Column.optional("set_aside_at", Type.TIME), Column.optional("error_type", Type.TEXT),
+			Column.optional("error_message", Type.TEXT), Column.optional("blocked_by", Type.UUID));
 
-	private static final List<Column> LANE = List.of(Column.inserted("lane", Type.SHORT, 1));
+	private static final List<Column> LANE = List.of(Column.inserted("lane", Type.SHORT));
 
 	/**
-	 * The tables of the records.
+	 * The tables of the records and of the marks of processed offsets.
 	 */
 	static List<RequiredTable> ofRecords(TableName table, Layout layout) {
+		RequiredTable offsets = new RequiredTable(table.table() + OffsetSql.SUFFIX, OFFSET, ALL);
 		if (layout == Layout.SINGLE) {
-			return List.of(new RequiredTable(table.table(), RECORD, ALL));
+			return List.of(new RequiredTable(table.table(), RECORD, ALL), offsets);
 		}
 		List<Column> columns = new ArrayList<>(RECORD);
-		columns.add(Column.inserted("period", Type.INTEGER, PARTITIONS));
+		columns.add(Column.inserted("period", Type.INTEGER));
 		return List.of(new RequiredTable(table.table(), columns, ALL),
-				new RequiredTable(table.table() + "_period", PERIOD, List.of("SELECT")));
-	}
-
-	/**
-	 * The table of the marks of processed offsets. Its migration does nothing if the
-	 * table exists, so that its columns do not show a version.
-	 */
-	static RequiredTable ofOffsets(TableName table) {
-		return new RequiredTable(table.table() + OffsetSql.SUFFIX, OFFSET, ALL);
+				new RequiredTable(table.table() + "_period", PERIOD, List.of("SELECT")), offsets);
 	}
 
 	/**
@@ -99,20 +82,11 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	}
 
 	/**
-	 * The last migration whose columns exist, which Flyway need not have run.
+	 * Whether a table with all columns exists.
 	 */
-	static int version(List<RequiredTable> tables, Map<String, Map<String, FoundColumn>> found) {
-		Map<Integer, Boolean> complete = new HashMap<>();
-		for (RequiredTable table : tables) {
-			Map<String, FoundColumn> columns = found.getOrDefault(table.name(), Map.of());
-			table.columns()
-				.forEach((column) -> complete.merge(column.version(), columns.containsKey(column.name()),
-						Boolean::logicalAnd));
-		}
-		if (!complete.getOrDefault(1, false)) {
-			return 0;
-		}
-		return complete.entrySet().stream().filter(Map.Entry::getValue).mapToInt(Map.Entry::getKey).max().orElse(0);
+	boolean isIn(Map<String, Map<String, FoundColumn>> found) {
+		Map<String, FoundColumn> existing = found.getOrDefault(this.name, Map.of());
+		return this.columns.stream().allMatch((column) -> existing.containsKey(column.name()));
 	}
 
 	/**
@@ -138,20 +112,19 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	 * @param name the name
 	 * @param type the type
 	 * @param value the origin of its value in a new row
-	 * @param version the version of the migration that creates it
 	 */
-	record Column(String name, Type type, Value value, int version) {
+	record Column(String name, Type type, Value value) {
 
-		static Column inserted(String name, Type type, int version) {
-			return new Column(name, type, Value.INSERTED, version);
+		static Column inserted(String name, Type type) {
+			return new Column(name, type, Value.INSERTED);
 		}
 
-		static Column optional(String name, Type type, int version) {
-			return new Column(name, type, Value.OPTIONAL, version);
+		static Column optional(String name, Type type) {
+			return new Column(name, type, Value.OPTIONAL);
 		}
 
-		static Column generated(String name, Type type, int version) {
-			return new Column(name, type, Value.GENERATED, version);
+		static Column generated(String name, Type type) {
+			return new Column(name, type, Value.GENERATED);
 		}
 
 		@Nullable String problem(@Nullable FoundColumn found, Function<Type, String> names) {

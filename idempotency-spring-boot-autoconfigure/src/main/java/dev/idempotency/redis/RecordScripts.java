@@ -20,22 +20,17 @@ import dev.idempotency.store.IdempotencyStore.Completion;
  * reads what they return.
  * <p>
  * A record is the text
- * {@code idem1 <state> <token> <fence> <attempt> <lease end> <created> <lengths> },
+ * {@code idem1 <state> <token> <fence> <attempt> <time> <created> <lengths> <version> <completed version> <length> },
  * followed by fingerprint, scope and key, which have these lengths, and by the outcome.
  * The number in the first word is the version of the format. The states are P (in
- * progress), C (completed) and F (failed). Times are in milliseconds.
+ * progress), C (completed) and F (failed). Times are in milliseconds: the end of the
+ * lease, or the time of the completion.
  * <p>
  * The outcome is {@code -} for none, {@code R} and the result, or {@code E} and the
- * failure. In place of the lease end, a completed record has a zero and the time of
- * completion. Older versions leave the lease end there, and ignore this number.
- * <p>
- * A record with versions is the text
- * {@code idem2 <state> ... <lengths> <version> <completed version> <length> }: the
- * version of the last claim and the one that completed last, each {@code -} if there is
- * none. Between key and outcome stands the outcome of the version that completed last, of
- * this length, while a later claim is not completed. Versions have 20 digits, so that
- * texts compare as their numbers do; a number of Lua has 53 bits. Instances without
- * support for versions do not read such a record and block its key.
+ * failure. The versions are that of the last claim and the one that completed last, each
+ * {@code -} if there is none. Between key and outcome stands the outcome of the version
+ * that completed last, of the last length, while a later claim is not completed. Versions
+ * have 20 digits, so that texts compare as their numbers do; a number of Lua has 53 bits.
  *
  * @param prefix common prefix of the names of the Redis keys
  */
@@ -64,16 +59,11 @@ record RecordScripts(String prefix) {
 	// stands before it.
 	private static final String PROLOGUE = """
 			local value = redis.call('GET', KEYS[1])
-			local state, token, fence, attempt, lease, created, f, s, k, body, rest
+			local state, token, fence, attempt, lease, created, f, s, k, o, body, rest
 			local version, decided, kept = '-', '-', ''
 			if value then
-			  local o = 0
-			  state, token, fence, attempt, lease, created, f, s, k, body = string.match(value,
-			    '^idem1 ([PCF]) ([%x-]+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ()')
-			  if not state then
-			    state, token, fence, attempt, lease, created, f, s, k, version, decided, o, body = string.match(value,
-			      '^idem2 ([PCF]) ([%x-]+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ([%d-]+) ([%d-]+) (%d+) ()')
-			  end
+			  state, token, fence, attempt, lease, created, f, s, k, version, decided, o, body = string.match(value,
+			    '^idem1 ([PCF]) ([%x-]+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ([%d-]+) ([%d-]+) (%d+) ()')
 			  rest = state and body + f + s + k + o
 			  if not rest or #value < rest or not string.find(value, '^[-RE]', rest) then
 			    return redis.error_reply('UNREADABLE value')
@@ -88,10 +78,8 @@ record RecordScripts(String prefix) {
 			local time = redis.call('TIME')
 			local now = time[1] * 1000 + math.floor(time[2] / 1000)
 			local function head(state, at)
-			  local versions = version .. decided ~= '--'
-			  return string.format('idem%d %s %s %.0f %.0f %s%.0f %.0f %d %d %d %s', versions and 2 or 1, state, token,
-			    fence, attempt, state == 'C' and '0' or '', at, created, f, s, k,
-			    versions and string.format('%s %s %d ', version, decided, #kept) or '')
+			  return string.format('idem1 %s %s %.0f %.0f %.0f %.0f %d %d %d %s %s %d ', state, token, fence, attempt, at,
+			    created, f, s, k, version, decided, #kept)
 			end
 			""";
 

@@ -62,14 +62,13 @@ final class Replies {
 		};
 		int fence = (int) reader.number();
 		int attempt = (int) reader.number();
-		boolean timed = reader.isNext('0');
 		Instant at = reader.instant();
 		Instant createdAt = reader.instant();
 		Instant expiresAt = reader.instant();
 		Long version = reader.version();
 		// The failure is the rest of the reply.
 		return new IdempotencyRecord(key, state, fence, attempt, (state == State.IN_PROGRESS) ? at : null, createdAt,
-				(state == State.COMPLETED && timed) ? at : null, expiresAt, failure(reader), version);
+				(state == State.COMPLETED) ? at : null, expiresAt, failure(reader), version);
 	}
 
 	static byte @Nullable [] result(byte[] reply) {
@@ -129,10 +128,6 @@ final class Replies {
 
 		char letter() {
 			return (char) this.reply[this.position++];
-		}
-
-		boolean isNext(char letter) {
-			return this.reply[this.position] == letter;
 		}
 
 		long number() {

@@ -18,8 +18,7 @@ import dev.idempotency.IdempotencyKey;
  * @param createdAt the time of the first claim of the key
  * @param completedAt the time of the completion by the clock of the store; in
  * transactional mode the time at which the record was inserted, before the handler ran.
- * {@code null} unless completed, and if an instance of an older version recorded the
- * completion
+ * {@code null} unless completed
  * @param expiresAt the time at which the retention ends
  * @param failure the failure of the last attempt, {@code null} if there is none
  * @param version the version that completed last, {@code null} if there is none

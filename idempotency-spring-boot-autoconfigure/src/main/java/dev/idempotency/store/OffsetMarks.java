@@ -5,8 +5,6 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.UUID;
 
-import org.jspecify.annotations.Nullable;
-
 import dev.idempotency.OperationInProgressException;
 
 /**
@@ -24,15 +22,6 @@ public interface OffsetMarks {
 	 * The answer for a partition that has no mark.
 	 */
 	long NONE = -1;
-
-	/**
-	 * The reason why no marks can be stored, determined at start-up.
-	 * @return the reason, as a sentence without a full stop; {@code null} if there is
-	 * none
-	 */
-	default @Nullable String problem() {
-		return null;
-	}
 
 	/**
 	 * Raise the mark of a partition to an offset in the current transaction, with one

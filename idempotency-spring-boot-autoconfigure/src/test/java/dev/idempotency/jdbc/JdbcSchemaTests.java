@@ -71,8 +71,7 @@ class JdbcSchemaTests {
 	void tableAndItsHistoryAreInTheNamedSchema() {
 		this.jdbc.execute("CREATE SCHEMA ops");
 		JdbcSchemaMigration.migrate(this.pool, "ops.records");
-		assertThat(tables()).containsExactly("ops.records", "ops.records_offset", "ops.records_parked",
-				"ops.records_parked_owner", "ops.records_schema_history");
+		assertThat(tables()).containsExactly("ops.records", "ops.records_offset", "ops.records_schema_history");
 	}
 
 	@Test
@@ -189,20 +188,7 @@ class JdbcSchemaTests {
 		JdbcSchemaMigration.migrate(this.pool, "records");
 		JdbcSchemaMigration.migrate(this.pool, "RECORDS");
 		JdbcSchemaValidation.validate(this.pool, "Records");
-		assertThat(tables()).containsExactly("public.records", "public.records_offset", "public.records_parked",
-				"public.records_parked_owner", "public.records_schema_history");
-	}
-
-	// An earlier version used the case of the name for the name of the history.
-	@Test
-	void historyInAnotherCaseIsUnchanged() {
-		JdbcSchemaMigration.migrate(this.pool, "records");
-		this.jdbc.execute("ALTER TABLE records_schema_history RENAME TO \"RECORDS_schema_history\"");
-		for (String index : List.of("pk", "s_idx")) {
-			this.jdbc.execute("ALTER INDEX records_schema_history_" + index + " RENAME TO \"RECORDS_schema_history_"
-					+ index + "\"");
-		}
-		assertThatNoException().isThrownBy(() -> JdbcSchemaMigration.migrate(this.pool, "RECORDS"));
+		assertThat(tables()).containsExactly("public.records", "public.records_offset", "public.records_schema_history");
 	}
 
 	@ParameterizedTest
@@ -224,18 +210,6 @@ class JdbcSchemaTests {
 		this.jdbc.execute("DROP TABLE box_schema_history");
 		JdbcSchemaMigration.migrateOutbox(this.pool, table);
 		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validateOutbox(this.pool, table));
-	}
-
-	@ParameterizedTest
-	@EnumSource
-	void scriptsThatWereNotRunByHandAreRun(Layout layout) {
-		String table = "records";
-		JdbcSchemaMigration.migrate(this.pool, table);
-		this.jdbc.execute("ALTER TABLE records DROP COLUMN completed_at");
-		this.jdbc.execute("DROP TABLE records_schema_history");
-		JdbcSchemaMigration.migrate(this.pool, table, layout, true);
-		assertThat(versions("records_schema_history")).startsWith("1", "2");
-		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, table, layout));
 	}
 
 	private List<String> versions(String history) {

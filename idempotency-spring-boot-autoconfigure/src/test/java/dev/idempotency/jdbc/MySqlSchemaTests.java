@@ -64,7 +64,7 @@ class MySqlSchemaTests {
 		JdbcSchemaValidation.validate(this.pool, TABLE);
 		JdbcSchemaValidation.validateOutbox(this.pool, OUTBOX);
 		assertThat(this.jdbc.queryForList("SHOW TABLES", String.class)).containsExactlyInAnyOrder(TABLE,
-				TABLE + "_offset", TABLE + "_parked", TABLE + "_parked_owner", TABLE + "_schema_history", OUTBOX,
+				TABLE + "_offset", TABLE + "_schema_history", OUTBOX,
 				OUTBOX + "_lane", OUTBOX + "_schema_history");
 	}
 
@@ -142,6 +142,7 @@ class MySqlSchemaTests {
 		String user = Servers.unique("user");
 		this.jdbc.execute("CREATE USER " + user + "@localhost");
 		this.jdbc.execute("GRANT SELECT, INSERT ON " + TABLE + " TO " + user + "@localhost");
+		this.jdbc.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON " + TABLE + "_offset TO " + user + "@localhost");
 		this.jdbc.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON " + OUTBOX + " TO " + user + "@localhost");
 		this.jdbc.execute("GRANT SELECT ON " + OUTBOX + "_lane TO " + user + "@localhost");
 		try (HikariDataSource limited = Servers.mySqlPool(this.url.replace("user=root", "user=" + user))) {

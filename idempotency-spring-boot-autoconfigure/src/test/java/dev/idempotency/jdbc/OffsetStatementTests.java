@@ -129,35 +129,6 @@ class OffsetStatementTests {
 		}
 	}
 
-	@Test
-	void missingTableIsReported() {
-		try (TestDatabase own = TestDatabase.create()) {
-			own.jdbc().execute("DROP TABLE idempotency_record_offset");
-			assertThat(own.store().offsetMarks().orElseThrow().problem())
-				.contains("idempotency_record_offset' does not exist", "postgresql");
-		}
-	}
-
-	@Test
-	void usersOfTheRecordsMayUseTheNewTables() {
-		String user = Servers.unique("member");
-		try (TestDatabase own = TestDatabase.create()) {
-			own.jdbc().execute("DROP TABLE idempotency_record_offset");
-			own.jdbc().execute("DROP TABLE idempotency_record_parked, idempotency_record_parked_owner");
-			own.jdbc().execute("DELETE FROM idempotency_record_schema_history WHERE version::integer >= 3");
-			own.jdbc().execute("CREATE ROLE " + user);
-			own.jdbc().execute("GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency_record TO " + user);
-			JdbcSchemaMigration.migrate(own.pool(), TestDatabase.TABLE);
-			for (String table : List.of("_offset", "_parked", "_parked_owner")) {
-				assertThat(own.jdbc()
-					.queryForObject("SELECT has_table_privilege(?, 'idempotency_record" + table + "', 'UPDATE')",
-							Boolean.class, user))
-					.isTrue();
-			}
-			own.jdbc().execute("DROP OWNED BY " + user + "; DROP ROLE " + user);
-		}
-	}
-
 	private static void effect() {
 		jdbc.update("INSERT INTO effect VALUES ('x')");
 	}

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 import com.zaxxer.hikari.HikariDataSource;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -20,7 +21,6 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
@@ -33,7 +33,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
 /**
- * Tests for the schema of a partitioned table and the conversion of a single table.
+ * Tests for the schema of a partitioned table.
  */
 class PartitionSchemaTests {
 
@@ -59,73 +59,9 @@ class PartitionSchemaTests {
 		JdbcSchemaMigration.migrate(this.pool, TABLE, layout);
 	}
 
-	private void convert() {
-		JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED, true);
-	}
-
 	private JdbcIdempotencyStore store(String table, Layout layout) {
 		return new JdbcIdempotencyStore(this.pool, table, TestDatabase.TIMEOUT, layout,
 				TestDatabase.PARTITION_INTERVAL);
-	}
-
-	@Test
-	@Tag("promise-3")
-	void recordsAreUnchangedAfterTheConversionOfASingleTable() {
-		migrate(Layout.SINGLE);
-		JdbcIdempotencyStore single = store(TABLE, Layout.SINGLE);
-		ClaimRequest completed = TestDatabase.request(TestDatabase.newKey());
-		ClaimRequest failed = TestDatabase.request(TestDatabase.newKey());
-		ClaimRequest running = TestDatabase.request(TestDatabase.newKey());
-		single.claimAll(List.of(completed, failed, running));
-		single.complete(completed, new byte[] { 7 });
-		single.fail(failed, new Failure("x", "y"));
-		List<Map<String, Object>> before = rows();
-		convert();
-		assertThat(rows()).isEqualTo(before);
-		JdbcIdempotencyStore partitioned = store(TABLE, Layout.PARTITIONED);
-		Claim duplicate = partitioned.claim(TestDatabase.request(completed.key()));
-		assertThat(((Claim.Completed) duplicate).result()).containsExactly(7);
-		assertThat(partitioned.claim(TestDatabase.request(failed.key()))).isEqualTo(new Claim.Acquired(2, 2));
-		assertThat(partitioned.claim(TestDatabase.request(running.key()))).isInstanceOf(Claim.InProgress.class);
-		assertThat(partitioned.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
-	}
-
-	private List<Map<String, Object>> rows() {
-		return this.jdbc.queryForList(
-				"SELECT id, scope, key, state::text, fence, attempt, token, encode(result, 'hex') AS result, lease_until, "
-						+ "created_at, expires_at, error_type, error_message FROM records ORDER BY id");
-	}
-
-	@Test
-	void runningInstanceSettlesItsClaimsAfterTheConversionAndItsNewClaimsWait() {
-		migrate(Layout.SINGLE);
-		JdbcIdempotencyStore old = store(TABLE, Layout.SINGLE);
-		ClaimRequest owner = TestDatabase.request(TestDatabase.newKey());
-		old.claim(owner);
-		convert();
-		assertThat(old.renew(owner)).isEqualTo(Settlement.SETTLED);
-		assertThat(old.complete(owner, null)).isEqualTo(Settlement.SETTLED);
-		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
-			.isThrownBy(() -> old.claim(TestDatabase.request(TestDatabase.newKey())));
-	}
-
-	// Rows of two partitions may have the same ctid.
-	@Test
-	@Tag("promise-3")
-	void cleanupOfARunningInstanceDeletesNoRecordsOfOtherPartitions() {
-		migrate(Layout.SINGLE);
-		JdbcIdempotencyStore old = store(TABLE, Layout.SINGLE);
-		old.claim(TestDatabase.request(TestDatabase.newKey()));
-		this.jdbc.update("UPDATE records SET state = 'C', lease_until = NULL, expires_at = now() - interval '1 hour'");
-		this.jdbc.execute("VACUUM FULL records");
-		convert();
-		JdbcIdempotencyStore store = store(TABLE, Layout.PARTITIONED);
-		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		store.claim(request);
-		assertThat(this.jdbc.queryForList("SELECT DISTINCT ctid::text FROM records", String.class)).hasSize(1);
-		old.deleteExpired(10);
-		assertThat(store.complete(request, null)).isEqualTo(Settlement.SETTLED);
-		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM records", Long.class)).isOne();
 	}
 
 	@ParameterizedTest
@@ -152,22 +88,17 @@ class PartitionSchemaTests {
 		return table.toString().toLowerCase() + "_p" + number;
 	}
 
-	// The last column is added while connections are open. The first partition owns
-	// no sequence.
+	// The last column is added while connections are open.
 	@Test
 	@Tag("promise-15")
 	void columnsOfTheApplicationKeepTheirDefaults() {
-		migrate(Layout.SINGLE);
+		migrate(Layout.PARTITIONED);
 		this.jdbc.execute("ALTER TABLE records ADD note text NOT NULL DEFAULT 'none', ADD number serial");
-		store(TABLE, Layout.SINGLE).claim(TestDatabase.request(TestDatabase.newKey()));
-		convert();
 		JdbcIdempotencyStore store = store(TABLE, Layout.PARTITIONED);
 		useAll(store);
 		this.jdbc.execute("ALTER TABLE records ADD tenant integer NOT NULL DEFAULT 7");
 		useAll(store);
-		this.jdbc.execute("UPDATE records SET expires_at = now() WHERE period = 0; "
-				+ "UPDATE records SET lease_until = now() WHERE period = 0; "
-				+ "UPDATE records_period SET since = since - interval '2 days'");
+		this.jdbc.execute("UPDATE records_period SET since = since - interval '2 days'");
 		store.maintain();
 		useAll(store);
 		assertThat(this.jdbc.queryForList("SELECT DISTINCT period FROM records ORDER BY 1", Integer.class))
@@ -194,21 +125,11 @@ class PartitionSchemaTests {
 	}
 
 	@Test
-	@Tag("promise-12")
-	void tableWithAnAdditionalMandatoryColumnIsNotConverted() {
-		migrate(Layout.SINGLE);
-		this.jdbc.execute("ALTER TABLE records ADD number integer GENERATED ALWAYS AS IDENTITY");
-		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(this::convert)
-			.withMessageContaining("number");
-		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE));
-	}
-
-	@Test
 	void repeatedMigrationChangesNothing() {
 		migrate(Layout.PARTITIONED);
 		store(TABLE, Layout.PARTITIONED).claim(TestDatabase.request(TestDatabase.newKey()));
 		migrate(Layout.PARTITIONED);
-		assertThat(rows()).hasSize(1);
+		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM records", Long.class)).isOne();
 		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED));
 	}
 
@@ -223,52 +144,18 @@ class PartitionSchemaTests {
 		assertThatNoException().isThrownBy(() -> migrate(layout));
 	}
 
-	@Test
-	void conversionBlocksClaimsOnlyBriefly() {
-		migrate(Layout.SINGLE);
-		long start = System.nanoTime();
-		new TransactionTemplate(new JdbcTransactionManager(this.pool)).executeWithoutResult((status) -> {
-			new JdbcTemplate(this.pool).execute("LOCK TABLE records IN ROW EXCLUSIVE MODE");
-			assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(this::convert)
-				.withMessageContaining("lock timeout");
-		});
-		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(9));
-	}
-
-	// A host that is gone or frozen may hold a lock on the whole table.
-	@Test
-	void serverEndsAConversionThatIsIdle() throws IOException {
-		migrate(Layout.SINGLE);
-		String script = new ClassPathResource("dev/idempotency/jdbc/postgresql-partitioned/V1000__partitions.sql")
-			.getContentAsString(StandardCharsets.UTF_8)
-			.replace("${table}", "records")
-			.replace("${name}", "records");
-		new TransactionTemplate(new JdbcTransactionManager(this.pool)).executeWithoutResult((status) -> {
-			JdbcTemplate conversion = new JdbcTemplate(this.pool);
-			conversion.execute(script);
-			assertThat(conversion.queryForObject("SHOW idle_in_transaction_session_timeout", String.class))
-				.isEqualTo("1min");
-		});
-	}
-
-	@Test
+	@ParameterizedTest
+	@EnumSource
 	@Tag("promise-12")
-	void partitionedTableIsInvalidForTheSingleLayout() {
-		migrate(Layout.PARTITIONED);
-		migrate(Layout.SINGLE);
-		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE))
-			.withMessageContaining("The idempotency table 'records' is partitioned");
-	}
-
-	@Test
-	@Tag("promise-12")
-	void singleTableIsInvalidForThePartitionedLayout() {
-		migrate(Layout.SINGLE);
-		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED))
-			.withMessageContaining(
-					"'idempotency.jdbc.layout' is 'partitioned', but the idempotency table 'records' is not");
+	void tableOfAnotherLayoutIsRefused(Layout layout) {
+		migrate(layout);
+		Layout other = (layout == Layout.SINGLE) ? Layout.PARTITIONED : Layout.SINGLE;
+		List<ThrowingCallable> checks = List.of(() -> migrate(other),
+				() -> JdbcSchemaValidation.validate(this.pool, TABLE, other));
+		assertThat(checks).allSatisfy((check) -> assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(check)
+			.withMessageContaining("'records' is " + ((layout == Layout.SINGLE) ? "not" : "partitioned"))
+			.satisfies((ex) -> assertThat(ex.action()).contains("'migrate-from'")));
 	}
 
 	@Test

@@ -133,8 +133,9 @@ class SearchPathTests {
 	void migrationUsesTheTableThatTheDatabaseFinds(Layout layout) {
 		String table = "found_" + layout.name().toLowerCase(Locale.ROOT);
 		this.dataSource.tenant = "public";
-		JdbcSchemaMigration.migrate(this.dataSource, table);
-		JdbcIdempotencyStore before = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT);
+		JdbcSchemaMigration.migrate(this.dataSource, table, layout);
+		JdbcIdempotencyStore before = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
+				TestDatabase.PARTITION_INTERVAL);
 		ClaimRequest owner = TestDatabase.request(this.key);
 		before.claim(owner);
 		before.complete(owner, null);
@@ -142,7 +143,7 @@ class SearchPathTests {
 		// created later.
 		new JdbcTemplate(pool).execute("CREATE SCHEMA IF NOT EXISTS tenant_a");
 		this.dataSource.tenant = "tenant_a";
-		JdbcSchemaMigration.migrate(this.dataSource, table, layout, true);
+		JdbcSchemaMigration.migrate(this.dataSource, table, layout);
 		JdbcIdempotencyStore after = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
 				TestDatabase.PARTITION_INTERVAL);
 		assertThat(after.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Completed.class);

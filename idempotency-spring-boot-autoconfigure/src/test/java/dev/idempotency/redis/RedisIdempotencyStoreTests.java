@@ -163,7 +163,7 @@ class RedisIdempotencyStoreTests {
 	void valueShowsScopeAndKey() {
 		store.claim(this.first);
 		assertThat(redis.value(this.key)).startsWith("idem1 P " + this.first.token() + " 1 1 ")
-			.endsWith(" 0 5 " + this.key.value().length() + " scope" + this.key.value() + "-");
+			.endsWith(" 0 5 " + this.key.value().length() + " - - 0 scope" + this.key.value() + "-");
 	}
 
 	@ParameterizedTest

@@ -69,10 +69,10 @@ class UnreadableTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "", "idem1", "{\"state\":\"C\"}", "idem2 C " + TOKEN + " 1 1 0 1 0 1 1 ab-",
-			"idem1 X " + TOKEN + " 1 1 0 1 0 1 1 ab-", "idem1 C " + TOKEN + " 1 1 0 1 0 1 1 ab",
-			"idem1 C " + TOKEN + " 1 1 0 1 0 1 1 ab?", "idem1 C " + TOKEN + " 1 1 0 1 9 1 1 ab-",
-			"idem1 C " + TOKEN + " 1 x 0 1 0 1 1 ab-" })
+	@ValueSource(strings = { "", "idem1", "{\"state\":\"C\"}", "idem2 C " + TOKEN + " 1 1 0 1 0 1 1 - - 0 ab-",
+			"idem1 X " + TOKEN + " 1 1 0 1 0 1 1 - - 0 ab-", "idem1 C " + TOKEN + " 1 1 0 1 0 1 1 - - 0 ab",
+			"idem1 C " + TOKEN + " 1 1 0 1 0 1 1 - - 0 ab?", "idem1 C " + TOKEN + " 1 1 0 1 9 1 1 - - 0 ab-",
+			"idem1 C " + TOKEN + " 1 x 0 1 0 1 1 - - 0 ab-" })
 	void valueOfAnotherFormatIsUnreadable(String value) {
 		redis.set(this.key, value);
 		assertUnreadable(() -> redis.store().claim(this.request));
@@ -81,7 +81,7 @@ class UnreadableTests {
 
 	@Test
 	void valueOfTheCurrentFormatIsRead() {
-		redis.set(this.key, "idem1 C " + TOKEN + " 1 1 0 1 0 1 1 ab-");
+		redis.set(this.key, "idem1 C " + TOKEN + " 1 1 0 1 0 1 1 - - 0 ab-");
 		redis.store().claim(this.request);
 	}
 

@@ -38,11 +38,6 @@ interface OffsetContract extends TransactionContract {
 	}
 
 	@Test
-	default void marksCanBeStored() {
-		assertThat(marks().problem()).isNull();
-	}
-
-	@Test
 	@Tag("promise-3")
 	default void raisedMarkReturnsThePreviousOneAndNeverFalls() {
 		String topic = Requests.newKey().value();

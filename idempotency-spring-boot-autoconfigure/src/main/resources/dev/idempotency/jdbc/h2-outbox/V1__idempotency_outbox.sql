@@ -18,13 +18,15 @@ CREATE TABLE ${table} (
   set_aside_at    TIMESTAMP(6) WITH TIME ZONE,
   error_type      CHARACTER VARYING,
   error_message   CHARACTER VARYING,
-  CONSTRAINT ${name}_pk PRIMARY KEY (id)
+  blocked_by      UUID,                                            -- the dead letter with the same topic and key
+  CONSTRAINT ${name}_pk PRIMARY KEY (id),
+  CONSTRAINT ${name}_lane_range CHECK (lane BETWEEN 0 AND 63)
 );
 
 CREATE INDEX ${name}_pending ON ${table} (lane, position);
 CREATE INDEX ${name}_published ON ${table} (published_at);
 
--- Whoever has locked a lane publishes its messages.
+-- The relay that has locked a lane publishes its messages.
 CREATE TABLE ${table}_lane (
   lane SMALLINT NOT NULL,
   CONSTRAINT ${name}_lane_pk PRIMARY KEY (lane)

@@ -18,25 +18,31 @@ CREATE TABLE ${table} (
   set_aside_at    timestamptz,
   error_type      text,
   error_message   text,
-  CONSTRAINT ${name}_pk PRIMARY KEY (id)
+  blocked_by      uuid,                                      -- the dead letter with the same topic and key
+  CONSTRAINT ${name}_pk PRIMARY KEY (id),
+  CONSTRAINT ${name}_lane_range CHECK (lane BETWEEN 0 AND 63)
 ) WITH (
-  -- Its rows come and go: what is dead must leave the indexes soon.
-  autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 5000
+  -- Rows come and go: dead ones must leave the indexes soon, also if only a few pages have any.
+  autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 5000, vacuum_index_cleanup = on
 );
 
--- What is to be published.
+-- The messages to publish, and the same where topics are left out that the broker does not accept at the moment.
 CREATE INDEX ${name}_pending ON ${table} (lane, position) WHERE published_at IS NULL AND set_aside_at IS NULL;
--- The same, where some topics are left out because the broker does not take their messages.
 CREATE INDEX ${name}_pending_topic ON ${table} (lane, topic, position) WHERE published_at IS NULL AND set_aside_at IS NULL;
--- The few that were refused, and hold up what comes after them with the same key, which may be too long for an index.
-CREATE INDEX ${name}_refused ON ${table} (lane, topic, md5(message_key), position)
+-- Messages that are retried, which may be before the position from which on a relay looks.
+CREATE INDEX ${name}_retried ON ${table} (lane, position)
   WHERE published_at IS NULL AND set_aside_at IS NULL AND next_attempt_at IS NOT NULL;
--- The few that are set aside.
-CREATE INDEX ${name}_set_aside ON ${table} (set_aside_at) WHERE set_aside_at IS NOT NULL;
+-- Refused messages and dead letters by their ordering key, which may be too long for an index. A server in FIPS mode has
+-- no md5().
+CREATE INDEX ${name}_blocking ON ${table} (lane, topic, sha256(message_key), position)
+  WHERE published_at IS NULL AND next_attempt_at IS NOT NULL;
+-- Dead letters, and the messages behind each of them.
+CREATE INDEX ${name}_dead ON ${table} (set_aside_at) WHERE set_aside_at IS NOT NULL AND blocked_by IS NULL;
+CREATE INDEX ${name}_blocked ON ${table} (blocked_by, position) WHERE set_aside_at IS NOT NULL AND blocked_by IS NOT NULL;
 -- For the cleanup.
 CREATE INDEX ${name}_published ON ${table} (published_at) WHERE published_at IS NOT NULL;
 
--- Whoever has locked a lane publishes its messages.
+-- The relay that has locked a lane publishes its messages.
 CREATE TABLE ${table}_lane (
   lane smallint NOT NULL,
   CONSTRAINT ${name}_lane_pk PRIMARY KEY (lane)

@@ -1,10 +1,39 @@
--- For operations that are applied only if they are newer. Together with V4 in one transaction. Running instances go on
--- with the functions of V1001, whose names are the same and whose arguments are others.
-SET LOCAL lock_timeout = '5s';
-SET LOCAL idle_in_transaction_session_timeout = '1min';
+-- One row for each idempotency key of a scope. Each partition has a unique index on the id; the functions keep ids unique
+-- over all of them. They name the columns, so that the application may add columns of its own.
+CREATE TABLE ${table} (
+  id              uuid        NOT NULL,  -- the first 16 bytes of SHA-256(length of scope, scope, key)
+  scope           text        NOT NULL,
+  key             text        NOT NULL,
+  state           "char"      NOT NULL,  -- P in progress, C completed, F failed
+  fence           integer     NOT NULL,  -- grows with every claim
+  attempt         integer     NOT NULL,  -- starts since the last completion
+  token           uuid,                  -- the owner of a leased claim
+  fingerprint     bytea,
+  lease_until     timestamptz,
+  created_at      timestamptz NOT NULL,
+  expires_at      timestamptz NOT NULL,  -- set by a claim, never by its completion: see the index
+  completed_at    timestamptz,
+  version         bigint,                -- of the last claim
+  decided_version bigint,                -- the highest one that has completed
+  result          bytea,
+  error_type      text,
+  error_message   text,
+  period          integer     NOT NULL,  -- the partition
+  CONSTRAINT ${name}_state CHECK (state IN ('P', 'C', 'F'))
+) PARTITION BY LIST (period);
 
--- V4 is missing where V1000 was run by hand: the history begins with the latter then.
-ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS version bigint, ADD COLUMN IF NOT EXISTS decided_version bigint;
+CREATE TABLE ${table}_p1 PARTITION OF ${table} (PRIMARY KEY (id)) FOR VALUES IN (1);
+CREATE INDEX ON ${table}_p1 (expires_at);
+CREATE TABLE ${table}_p2 PARTITION OF ${table} (PRIMARY KEY (id)) FOR VALUES IN (2);
+CREATE INDEX ON ${table}_p2 (expires_at);
+
+-- The partition that is filled. One row.
+CREATE TABLE ${table}_period (
+  period  integer     NOT NULL PRIMARY KEY,  -- the partition of new records
+  closing integer,                           -- the one before it, while open transactions may have put records there
+  since   timestamptz NOT NULL
+);
+INSERT INTO ${table}_period VALUES (1, NULL, clock_timestamp());
 
 -- The version that completed last keeps lower ones out for its retention, whatever the state is, and lets a higher one
 -- in. Without a version, the first condition is null.
@@ -194,21 +223,97 @@ BEGIN
   RETURN owned;
 END $$;
 
--- The users who may claim may use the new functions, too.
-DO $$
+-- One step of many, each in a transaction of its own, so that all sessions know a partition before it is filled.
+-- Yields the step, or null. An identity of the table is that of its partitions too.
+CREATE FUNCTION ${table}_rotate(p_interval bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  g record;
+  p record;
+  parent record;
 BEGIN
-  FOR g IN
-    SELECT f.oid::regprocedure AS function,
-      CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS grantee
-    FROM pg_proc c CROSS JOIN aclexplode(coalesce(c.proacl, acldefault('f', c.proowner))) a
-    CROSS JOIN (VALUES ('free', 5), ('add', 15), ('take', 14), ('claim', 11), ('claim_all', 12), ('restore', 11))
-      AS n(name, arguments)
-    JOIN pg_proc f ON f.pronamespace = c.pronamespace AND f.proname = regexp_replace(c.proname, 'claim$', n.name)
-      AND f.pronargs = n.arguments
-    WHERE c.oid = '${table}_claim(text, uuid, text, text, "char", uuid, bytea, bigint, bigint, boolean)'::regprocedure
-  LOOP
-    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', g.function, g.grantee);
-  END LOOP;
+  IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+    RAISE EXCEPTION 'the partitioned layout needs READ COMMITTED' USING ERRCODE = '25004';
+  END IF;
+  IF NOT pg_try_advisory_xact_lock(hashtext('dev.idempotency.partitions'), hashoid('${table}'::regclass)) THEN
+    RETURN NULL;
+  END IF;
+  PERFORM set_config('lock_timeout', '50ms', true);
+  SELECT q.period, q.closing, q.since INTO STRICT p FROM ${table}_period q;
+  SELECT n.nspname, c.relname INTO STRICT parent FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.oid = '${table}'::regclass;
+  IF NOT EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = '${table}'::regclass
+      AND i.inhrelid = to_regclass(format('%I.%I', parent.nspname, parent.relname || '_p' || p.period + 1))) THEN
+    EXECUTE format('CREATE TABLE %1$I.%2$I (LIKE ${table} INCLUDING ALL EXCLUDING IDENTITY, PRIMARY KEY (id));'
+      'CREATE INDEX ON %1$I.%2$I (expires_at);'
+      'ALTER TABLE ${table} ATTACH PARTITION %1$I.%2$I FOR VALUES IN (%3$s)',
+      parent.nspname, parent.relname || '_p' || p.period + 1, p.period + 1);
+    RETURN 'created';
+  END IF;
+  IF p.closing IS NOT NULL THEN
+    IF NOT pg_try_advisory_xact_lock(hashoid('${table}'::regclass), p.closing) THEN
+      RETURN NULL;
+    END IF;
+    UPDATE ${table}_period SET closing = NULL;
+    RETURN 'closed';
+  END IF;
+  IF clock_timestamp() < p.since + p_interval * interval '1 ms' THEN
+    RETURN NULL;
+  END IF;
+  UPDATE ${table}_period SET period = p.period + 1, closing = p.period, since = clock_timestamp();
+  RETURN 'opened';
 END $$;
+
+-- Drops the first partition that nothing is alive in. Whoever is alive is looked for again under the lock: a claim may
+-- have taken a record over. Yields the name, or null.
+CREATE FUNCTION ${table}_drop_dead() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  alive text := 'SELECT expires_at > clock_timestamp() FROM %s ORDER BY expires_at DESC LIMIT 1';
+  found_alive boolean;
+  part record;
+BEGIN
+  -- With another isolation the second look would be as old as the first.
+  IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+    RAISE EXCEPTION 'the partitioned layout needs READ COMMITTED' USING ERRCODE = '25004';
+  END IF;
+  IF NOT pg_try_advisory_xact_lock(hashtext('dev.idempotency.partitions'), hashoid('${table}'::regclass)) THEN
+    RETURN NULL;
+  END IF;
+  -- Claims queue behind a lock that has to be waited for.
+  PERFORM set_config('lock_timeout', '50ms', true);
+  FOR part IN
+    SELECT k.name, k.period FROM (
+      SELECT i.inhrelid::regclass::text AS name,
+        substring(pg_get_expr(c.relpartbound, c.oid) FROM '\d+')::integer AS period
+      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = '${table}'::regclass) k
+    JOIN ${table}_period p ON k.period < coalesce(p.closing, p.period) ORDER BY k.period
+  LOOP
+    EXECUTE format(alive, part.name) INTO found_alive;
+    IF found_alive IS NOT TRUE THEN
+      LOCK TABLE ONLY ${table} IN ACCESS EXCLUSIVE MODE;
+      EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', part.name);
+      EXECUTE format(alive, part.name) INTO found_alive;
+      IF found_alive IS NOT TRUE THEN
+        EXECUTE format('DROP TABLE %s', part.name);
+        RETURN part.name;
+      END IF;
+      RETURN NULL;
+    END IF;
+  END LOOP;
+  RETURN NULL;
+END $$;
+
+-- The last processed offset of each partition, for listeners whose records have no key. One row for each scope,
+-- partition and identity of a topic.
+CREATE TABLE ${table}_offset (
+  id              uuid        NOT NULL,  -- the first 16 bytes of SHA-256 over the scope, the topic, its id and the partition
+  scope           text        NOT NULL,
+  topic           text        NOT NULL,
+  topic_partition integer     NOT NULL,
+  topic_id        uuid        NOT NULL,  -- a topic that was created again has another one
+  last_offset     bigint      NOT NULL,
+  previous_offset bigint,                -- the mark before the last update, which returns it
+  updated_at      timestamptz NOT NULL,
+  CONSTRAINT ${name}_offset_pk PRIMARY KEY (id)
+) WITH (
+  -- No updated column is indexed, and each page has room for new versions of its rows: updates stay heap-only.
+  fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
+);
