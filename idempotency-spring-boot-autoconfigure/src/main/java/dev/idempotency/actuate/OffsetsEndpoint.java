@@ -55,8 +55,8 @@ public final class OffsetsEndpoint {
 			throw new IllegalArgumentException("'limit' is " + size + ". Set it to a value from 1 to " + MAX_LIMIT);
 		}
 		Map<String, List<MarkDescriptor>> stores = new LinkedHashMap<>();
-		this.admins.forEach((name, admin) -> admin.offsetMarks()
-			.ifPresent((marks) -> stores.put(name, list(marks, size))));
+		this.admins
+			.forEach((name, admin) -> admin.offsetMarks().ifPresent((marks) -> stores.put(name, list(marks, size))));
 		return new MarkList(stores);
 	}
 

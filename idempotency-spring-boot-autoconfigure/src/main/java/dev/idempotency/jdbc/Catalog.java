@@ -130,8 +130,7 @@ abstract class Catalog {
 	 */
 	static String otherWaysToMigrate(String scripts) {
 		return " with another user, whose DataSource bean is annotated with @FlywayDataSource; or let the owner of the "
-				+ "schema run the scripts in '" + scripts
-				+ "', and set 'idempotency.jdbc.schema' to 'validate'.";
+				+ "schema run the scripts in '" + scripts + "', and set 'idempotency.jdbc.schema' to 'validate'.";
 	}
 
 }

@@ -144,8 +144,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.expired = new ExpiredRows(this.executor, table(), dialect.cleanupTurn(qualified),
 				this.sql.get(Name.DELETE_EXPIRED), this.sql.get(Name.BACKLOG), this.sql.types(),
 				(this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
-		this.offsets = new JdbcOffsetMarks(this.executor, this.claims,
-				dialect.offsets(qualified, timeout.dividedBy(2)), timeout);
+		this.offsets = new JdbcOffsetMarks(this.executor, this.claims, dialect.offsets(qualified, timeout.dividedBy(2)),
+				timeout);
 		this.supportsLeases = !DatabaseInspection.isRouting(dataSource);
 		this.maxResultBytes = dialect.maxResultBytes();
 	}

@@ -197,8 +197,8 @@ public final class JdbcSchemaValidation {
 			if (!found.containsKey(table.name())) {
 				throw new IdempotencyConfigurationException(
 						"The table '" + name(main, table) + "' cannot be used: it does not exist.",
-						"Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in '"
-								+ scripts + "' yourself.");
+						"Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in '" + scripts
+								+ "' yourself.");
 			}
 		}
 	}

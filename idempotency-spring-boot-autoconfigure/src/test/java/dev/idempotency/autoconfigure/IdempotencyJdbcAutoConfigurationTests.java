@@ -60,23 +60,20 @@ class IdempotencyJdbcAutoConfigurationTests {
 			.withPropertyValues("spring.flyway.enabled=true", "spring.flyway.locations=classpath:users/migrations"));
 		assertThat(history("flyway_schema_history")).containsExactly("1");
 		assertThat(tables("public")).containsExactlyInAnyOrder("flyway_schema_history", "users_table",
-				"idempotency_record", "idempotency_record_offset", "idempotency_record_parked",
-				"idempotency_record_parked_owner", "idempotency_record_schema_history");
+				"idempotency_record", "idempotency_record_offset", "idempotency_record_schema_history");
 	}
 
 	@Test
 	void tableHasTheConfiguredName() {
 		start(this.runner.withPropertyValues("idempotency.jdbc.table=dedup"));
-		assertThat(tables("public")).containsExactlyInAnyOrder("dedup", "dedup_offset", "dedup_parked",
-				"dedup_parked_owner", "dedup_schema_history");
+		assertThat(tables("public")).containsExactlyInAnyOrder("dedup", "dedup_offset", "dedup_schema_history");
 	}
 
 	@Test
 	void tableIsInTheConfiguredSchema() {
 		this.jdbc.execute("CREATE SCHEMA billing");
 		start(this.runner.withPropertyValues("idempotency.jdbc.table=billing.dedup"));
-		assertThat(tables("billing")).containsExactlyInAnyOrder("dedup", "dedup_offset", "dedup_parked",
-				"dedup_parked_owner", "dedup_schema_history");
+		assertThat(tables("billing")).containsExactlyInAnyOrder("dedup", "dedup_offset", "dedup_schema_history");
 		assertThat(tables("public")).isEmpty();
 	}
 
@@ -84,8 +81,8 @@ class IdempotencyJdbcAutoConfigurationTests {
 	void twoApplicationsCanShareADatabase() {
 		start(this.runner.withPropertyValues("idempotency.jdbc.table=one"));
 		start(this.runner.withPropertyValues("idempotency.jdbc.table=two"));
-		assertThat(tables("public")).containsExactlyInAnyOrder("one", "one_offset", "one_parked", "one_parked_owner",
-				"one_schema_history", "two", "two_offset", "two_parked", "two_parked_owner", "two_schema_history");
+		assertThat(tables("public")).containsExactlyInAnyOrder("one", "one_offset", "one_schema_history", "two",
+				"two_offset", "two_schema_history");
 	}
 
 	@Test

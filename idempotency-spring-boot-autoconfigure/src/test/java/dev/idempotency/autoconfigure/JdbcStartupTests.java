@@ -175,7 +175,8 @@ class JdbcStartupTests {
 	void cleanupIsRefusedWhenTheUserCannotMaintainPartitions() {
 		String owner = Servers.postgres().username();
 		JdbcSchemaMigration.migrate(owner(), TABLE, Layout.PARTITIONED);
-		this.jdbc.execute("GRANT ALL ON idempotency_record, idempotency_record_period, idempotency_record_offset TO " + LOGIN);
+		this.jdbc.execute(
+				"GRANT ALL ON idempotency_record, idempotency_record_period, idempotency_record_offset TO " + LOGIN);
 		ApplicationContextRunner partitioned = login("idempotency.jdbc.schema=validate",
 				"idempotency.jdbc.layout=partitioned", "idempotency.cleanup.enabled=true");
 		FailureAnalysis analysis = IdempotencyAutoConfigurationTests.failure(partitioned);

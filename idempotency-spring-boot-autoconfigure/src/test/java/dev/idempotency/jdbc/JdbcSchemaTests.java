@@ -188,7 +188,8 @@ class JdbcSchemaTests {
 		JdbcSchemaMigration.migrate(this.pool, "records");
 		JdbcSchemaMigration.migrate(this.pool, "RECORDS");
 		JdbcSchemaValidation.validate(this.pool, "Records");
-		assertThat(tables()).containsExactly("public.records", "public.records_offset", "public.records_schema_history");
+		assertThat(tables()).containsExactly("public.records", "public.records_offset",
+				"public.records_schema_history");
 	}
 
 	@ParameterizedTest

@@ -64,8 +64,7 @@ class MySqlSchemaTests {
 		JdbcSchemaValidation.validate(this.pool, TABLE);
 		JdbcSchemaValidation.validateOutbox(this.pool, OUTBOX);
 		assertThat(this.jdbc.queryForList("SHOW TABLES", String.class)).containsExactlyInAnyOrder(TABLE,
-				TABLE + "_offset", TABLE + "_schema_history", OUTBOX,
-				OUTBOX + "_lane", OUTBOX + "_schema_history");
+				TABLE + "_offset", TABLE + "_schema_history", OUTBOX, OUTBOX + "_lane", OUTBOX + "_schema_history");
 	}
 
 	@ParameterizedTest

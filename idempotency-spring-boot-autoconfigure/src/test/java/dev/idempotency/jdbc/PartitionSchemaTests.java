@@ -152,10 +152,10 @@ class PartitionSchemaTests {
 		Layout other = (layout == Layout.SINGLE) ? Layout.PARTITIONED : Layout.SINGLE;
 		List<ThrowingCallable> checks = List.of(() -> migrate(other),
 				() -> JdbcSchemaValidation.validate(this.pool, TABLE, other));
-		assertThat(checks).allSatisfy((check) -> assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(check)
-			.withMessageContaining("'records' is " + ((layout == Layout.SINGLE) ? "not" : "partitioned"))
-			.satisfies((ex) -> assertThat(ex.action()).contains("'migrate-from'")));
+		assertThat(checks)
+			.allSatisfy((check) -> assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(check)
+				.withMessageContaining("'records' is " + ((layout == Layout.SINGLE) ? "not" : "partitioned"))
+				.satisfies((ex) -> assertThat(ex.action()).contains("'migrate-from'")));
 	}
 
 	@Test
